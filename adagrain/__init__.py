@@ -1,0 +1,42 @@
+"""Adaptive-granularity neural-network training, decided and done beside every worker.
+
+The names below are the public face of the library; each lives in one of the four layers
+``adagrain.models`` ← ``adagrain.hdl`` ← ``adagrain.sim`` ← ``adagrain.host`` and is imported
+on first use, so that ``import adagrain`` costs nothing.
+"""
+
+from importlib import import_module
+from typing import Any
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "open_device": "adagrain.host.driver",
+    "Coprocessor": "adagrain.host.driver",
+    "Configuration": "adagrain.models.configuration",
+    "regions": "adagrain.host.regions",
+    "RegionReducer": "adagrain.host.reducer",
+    "CadenceOptimizer": "adagrain.host.cadence",
+    "register": "adagrain.host.ddp",
+}
+
+__all__ = [
+    "CadenceOptimizer",
+    "Configuration",
+    "Coprocessor",
+    "RegionReducer",
+    "__version__",
+    "open_device",
+    "regions",
+    "register",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'adagrain' has no attribute {name!r}")
+    return getattr(import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

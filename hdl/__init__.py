@@ -1,0 +1,1 @@
+"""Amaranth gateware: one component per file."""

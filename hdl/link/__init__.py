@@ -1,0 +1,1 @@
+"""Framing, integrity, sessions and commands over any byte pipe."""

@@ -1,0 +1,30 @@
+"""The two stream payloads that the units exchange: packets of octets, and beats of elements."""
+
+from amaranth.hdl import unsigned
+from amaranth.lib import data
+
+__all__ = ["Packet", "beat_layout"]
+
+#: One octet of a packet; ``last`` marks its final one. There is no empty packet.
+Packet = data.StructLayout({"data": unsigned(8), "last": unsigned(1)})
+
+
+def beat_layout(lanes: int) -> data.StructLayout:
+    """Elements of a tensor that travel in one cycle.
+
+    Members
+    -------
+    data : ``ArrayLayout(32, lanes)``
+        FP32 words, the first element in lane 0.
+    keep : ``unsigned(lanes)``
+        Lanes that hold an element; only the last beat may be partial.
+    last : ``unsigned(1)``
+        The tensor's last beat.
+    """
+    return data.StructLayout(
+        {
+            "data": data.ArrayLayout(unsigned(32), lanes),
+            "keep": unsigned(lanes),
+            "last": unsigned(1),
+        }
+    )

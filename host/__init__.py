@@ -1,0 +1,1 @@
+"""Driver, PyTorch integration, the distributed training runtime and the command line."""

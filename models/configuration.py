@@ -1,0 +1,125 @@
+"""What a device is built with: one frozen dataclass and its named presets."""
+
+import hashlib
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from .formats import FormatCode
+
+__all__ = ["PRESETS", "Configuration", "configuration"]
+
+
+def _power_of_two(value: int) -> bool:
+    return value > 0 and value & (value - 1) == 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Configuration:
+    """Everything that decides what is built; gateware, model and driver derive from it.
+
+    Parameters
+    ----------
+    preset : str
+        Name under which the device reports itself; at most 8 ASCII characters.
+    lanes : int
+        Elements that the tensor units take per cycle: 1, 2 or 4.
+    formats : tuple of FormatCode
+        Element formats that are accepted; FP32 always is.
+    powers : int
+        Highest power sum that ``statistics`` computes: 2 or 4.
+    regions : int
+        Records in the region table: a power of two, at most 65536.
+    payload : int
+        Longest payload of a frame in bytes: a power of two, from 256 to 4096.
+    window : int
+        Commands in flight, and replies kept for repeats: a power of two, at most 16.
+    decision_cycles : int
+        Most cycles that ``region_manager`` may take per region; a promise that tests check.
+
+    Raises
+    ------
+    ValueError
+        If a value is out of its range; the message names the value and the range.
+    """
+
+    preset: str
+    lanes: int
+    formats: tuple[FormatCode, ...]
+    powers: int
+    regions: int
+    payload: int
+    window: int
+    decision_cycles: int = 64
+
+    def __post_init__(self) -> None:
+        if not (self.preset.isascii() and 1 <= len(self.preset) <= 8):
+            raise ValueError(f"preset must be 1 to 8 ASCII characters, not {self.preset!r}")
+        if self.lanes not in (1, 2, 4):
+            raise ValueError(f"lanes must be 1, 2 or 4, not {self.lanes!r}")
+        if FormatCode.FP32 not in self.formats or len(set(self.formats)) != len(self.formats):
+            raise ValueError(f"formats must be distinct and contain FP32, not {self.formats!r}")
+        if self.powers not in (2, 4):
+            raise ValueError(f"powers must be 2 or 4, not {self.powers!r}")
+        self._check_power("regions", 1, 65536)
+        self._check_power("payload", 256, 4096)
+        self._check_power("window", 1, 16)
+        if self.decision_cycles < 1:
+            raise ValueError(f"decision_cycles must be positive, not {self.decision_cycles!r}")
+
+    def _check_power(self, name: str, low: int, high: int) -> None:
+        value = getattr(self, name)
+        if not (_power_of_two(value) and low <= value <= high):
+            raise ValueError(f"{name} must be a power of two from {low} to {high}, not {value!r}")
+
+    def build_id(self) -> int:
+        """32 bits that name this configuration; the driver compares them with its own."""
+        text = repr(sorted(asdict(self).items()))
+        return int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "little")
+
+
+PRESETS: dict[str, Configuration] = {
+    row.preset: row
+    for row in (
+        Configuration(
+            preset="tiny",
+            lanes=1,
+            formats=(FormatCode.FP32, FormatCode.BF16),
+            powers=2,
+            regions=64,
+            payload=256,
+            window=2,
+            decision_cycles=256,
+        ),
+        Configuration(
+            preset="small",
+            lanes=2,
+            formats=(FormatCode.FP32, FormatCode.FP16, FormatCode.BF16),
+            powers=4,
+            regions=256,
+            payload=1024,
+            window=4,
+        ),
+        Configuration(
+            preset="full",
+            lanes=4,
+            formats=(FormatCode.FP32, FormatCode.FP16, FormatCode.BF16),
+            powers=4,
+            regions=1024,
+            payload=1024,
+            window=4,
+        ),
+    )
+}
+
+
+def configuration(preset: str, **changes: Any) -> Configuration:
+    """A named preset, with some fields replaced.
+
+    Raises
+    ------
+    ValueError
+        If there is no such preset, or a changed value is out of range.
+    """
+    if preset not in PRESETS:
+        raise ValueError(f"preset must be one of {', '.join(PRESETS)}, not {preset!r}")
+    return replace(PRESETS[preset], **changes)

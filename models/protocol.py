@@ -1,0 +1,123 @@
+"""The link's protocol, declared once: frames, operations, status codes, registers.
+
+A frame is ``COBS(header ‖ payload ‖ CRC-32) ‖ 0x00``, everything little end first. Requests and
+replies share :data:`Header`. The page ``docs/link.md`` tells the rules; its tables are made
+from this file.
+"""
+
+import enum
+from dataclasses import dataclass
+
+from amaranth.hdl import unsigned
+from amaranth.lib import data
+
+__all__ = ["MAGIC", "PROTOCOL_VERSION", "REGISTERS", "Header", "Opcode", "Register", "Status"]
+
+#: The first register of every device: ``"AGRN"``.
+MAGIC = int.from_bytes(b"AGRN", "little")
+
+#: Changes whenever a driver of the old protocol would be misunderstood.
+PROTOCOL_VERSION = 1
+
+#: Head of every frame. ``length`` counts the payload's bytes.
+Header = data.StructLayout(
+    {
+        "session": unsigned(32),
+        "sequence": unsigned(16),
+        "opcode": unsigned(8),
+        "status": unsigned(8),  # 0 in requests
+        "length": unsigned(16),
+    }
+)
+
+
+class Opcode(enum.IntEnum):
+    """What a request asks for."""
+
+    HELLO = 0x00  #: open the session named in the header; its sequence number is 0
+    READ_REGISTERS = 0x01  #: ``first`` u8, ``count`` u8 → that many 32-bit registers
+    ECHO = 0x02  #: any payload → the same payload
+    STATISTICS_BEGIN = 0x10  #: ``StatisticsBegin`` → nothing; starts a pass
+    STATISTICS_DATA = 0x11  #: whole 32-bit words of the tensor → nothing
+    STATISTICS_END = 0x12  #: nothing → ``StatisticsRecord``, when all elements are in
+    HISTOGRAM_READ = 0x13  #: ``first`` u8, ``count`` u8 → that many ``HistogramBin`` records
+    REGIONS_WRITE = 0x20  #: ``first`` u16, ``RegionRecord`` … → nothing
+    REGIONS_READ = 0x21  #: ``first`` u16, ``count`` u8 → that many ``RegionRecord`` records
+    REGIONS_PARAMETERS = 0x22  #: ``RegionParameters`` → nothing
+    REGIONS_STATE = 0x23  #: nothing → ``RegionParameters``
+    REGIONS_STEP = 0x24  #: ``RegionStep``, ``RegionUpdate`` … → one ``Decision`` each
+
+
+class Status(enum.IntEnum):
+    """What became of a request."""
+
+    OK = 0
+    BAD_CRC = 1  #: the frame was damaged; ``sequence`` is the one that the device waits for
+    NO_SESSION = 2  #: the device does not know this session: open a new one
+    OUT_OF_ORDER = 3  #: an earlier request is missing; ``sequence`` is that one's number
+    UNKNOWN_OPCODE = 4
+    BAD_LENGTH = 5  #: the payload's length does not fit the operation or the header
+    UNSUPPORTED = 6  #: this build has no such unit, format or power
+    BUSY = 7  #: a pass is under way
+    OVERFLOW = 8  #: more elements than were announced, or a frame longer than the buffer
+    INCOMPLETE = 9  #: the pass ended before all elements were in, or its data port starved
+    BAD_VALUE = 10  #: an argument is out of its range
+    NOT_STARTED = 11  #: no pass is under way
+
+
+@dataclass(frozen=True)
+class Register:
+    """One 32-bit register that the host may read.
+
+    Parameters
+    ----------
+    address : int
+        Its number.
+    description : str
+        What it tells, with its unit.
+    """
+
+    address: int
+    description: str
+
+
+def _table(rows: dict[str, str]) -> dict[str, Register]:
+    return {name: Register(address, text) for address, (name, text) in enumerate(rows.items())}
+
+
+#: Every register, by name. The driver reads the first ten before anything else.
+REGISTERS: dict[str, Register] = _table(
+    {
+        "magic": 'the constant `"AGRN"`',
+        "protocol": "version of this protocol",
+        "build": "hash of the configuration that was built",
+        "preset_low": "preset's name, first four ASCII characters",
+        "preset_high": "preset's name, the other four, padded with NUL",
+        "units": "bit set of the units that were built, in the order of `Unit`",
+        "formats": "bit set of the element formats, in the order of `FormatCode`",
+        "lanes": "lanes in bits 0-7, highest power sum in bits 8-15, window in bits 16-23",
+        "regions": "records in the region table",
+        "payload": "longest payload in bytes",
+        "frames": "frames accepted",
+        "bad_crc": "frames with a wrong checksum",
+        "bad_frame": "frames that COBS or the header's length shows to be damaged",
+        "repeats": "repeated requests, answered from memory",
+        "out_of_order": "requests refused because an earlier one was missing",
+        "no_session": "requests of an unknown session",
+        "sessions": "sessions opened since reset",
+        "cycles_low": "clock cycles since reset, low half",
+        "cycles_high": "clock cycles since reset, high half",
+        "elements_low": "elements that went through `statistics`, low half",
+        "elements_high": "elements that went through `statistics`, high half",
+        "decisions": "records decided by `region_manager`",
+        "decision_cycles": "most cycles that one decision took since reset",
+    }
+)
+
+
+class Unit(enum.IntEnum):
+    """Units of a build; each is a bit of the register ``units``."""
+
+    STATISTICS = 0
+    HISTOGRAM = 1
+    REGION_MANAGER = 2

@@ -1,0 +1,273 @@
+"""The records that cross the boundary between gateware and host, each declared once.
+
+All of them are :mod:`amaranth.lib.data` layouts, little end first, a whole number of bytes
+long: gateware instantiates them as signals, the host packs and unpacks them with
+:func:`pack` and :func:`unpack`.
+"""
+
+import enum
+from typing import Any
+
+from amaranth.hdl import signed, unsigned
+from amaranth.lib import data
+
+__all__ = [
+    "BINS",
+    "CadencePolicy",
+    "Decision",
+    "DecisionStatus",
+    "HistogramBin",
+    "Policy",
+    "RegionParameters",
+    "RegionRecord",
+    "RegionStep",
+    "RegionUpdate",
+    "SpeculationState",
+    "StatisticsBegin",
+    "StatisticsRecord",
+    "pack",
+    "size",
+    "unpack",
+]
+
+#: Bins of the histogram after read-out: half binades below the largest exponent.
+BINS = 64
+
+
+class Policy(enum.IntEnum):
+    """Rule set that decides a region's speculation state."""
+
+    NEVER = 0
+    SEED_LITERAL = 1
+    COST_AWARE = 2
+    ALWAYS = 3
+
+
+class CadencePolicy(enum.IntEnum):
+    """Rule that decides a region's cadence."""
+
+    FIXED = 0  # stays at ``cadence``
+    PHASE = 1  # ``cadence_min`` before epoch ``phase_epoch``, ``cadence_max`` from then on
+    NOISE = 2  # one octave per epoch towards the measured noise-to-signal ratio
+
+
+class SpeculationState(enum.IntEnum):
+    """How a region runs while its global update is in flight."""
+
+    GLOBAL = 0
+    HYBRID = 1
+    FULL = 2
+
+
+class DecisionStatus(enum.IntEnum):
+    """Why a region's update was refused; its record is then untouched."""
+
+    OK = 0
+    BAD_REGION = 1  # number at or above the table's size
+    NOT_CONFIGURED = 2  # record without its valid bit
+    BAD_ENERGY = 3  # an energy of 2**56 or more
+
+
+#: Start of a pass over a tensor. ``exponent`` is the shared exponent E, biased by 127 (1…254).
+StatisticsBegin = data.StructLayout(
+    {
+        "count": unsigned(32),
+        "format": unsigned(8),
+        "exponent": unsigned(8),
+        "histogram": unsigned(1),
+        "from_link": unsigned(1),  # data come in STATISTICS_DATA frames, not by the data port
+        "_reserved": unsigned(14),
+    }
+)
+
+#: Result of a pass. ``minimum`` and ``maximum`` are FP32 words; exponents are biased by 127.
+StatisticsRecord = data.StructLayout(
+    {
+        "count": unsigned(32),
+        "nan": unsigned(32),
+        "positive_infinity": unsigned(32),
+        "negative_infinity": unsigned(32),
+        "zero": unsigned(32),
+        "saturated": unsigned(32),
+        "minimum": unsigned(32),
+        "maximum": unsigned(32),
+        "largest_exponent": unsigned(8),  # of finite elements; 0 where all are zero or subnormal
+        "exponent": unsigned(8),  # the E of the pass
+        "none_finite": unsigned(1),  # minimum and maximum are then 0
+        "overflow": unsigned(1),  # more elements than ``count`` can hold: no sum is to be used
+        "_reserved": unsigned(14),
+        "s1": signed(64),
+        "s2": unsigned(64),
+        "s3": signed(96),
+        "s4": unsigned(96),
+    }
+)
+
+#: One bin after read-out: bin 0 is the upper half of the largest binade, bin 63 takes the rest.
+HistogramBin = data.StructLayout({"count": unsigned(32), "energy": unsigned(48)})
+
+#: One region's state: ten 64-bit words of the region table.
+RegionRecord = data.StructLayout(
+    {
+        # word 0: what the region is, and its small state
+        "valid": unsigned(1),
+        "policy": unsigned(3),
+        "cadence_policy": unsigned(2),
+        "state": unsigned(2),
+        "confidence": unsigned(3),  # accept counter c, 0…7
+        "streak": unsigned(2),  # epochs in a row with α ≥ T1
+        "scaled": unsigned(1),  # the sums below are at ``exponent``
+        "_pad0": unsigned(2),
+        "cadence": unsigned(4),  # log2 of the steps per update
+        "cadence_min": unsigned(4),
+        "cadence_max": unsigned(4),
+        "cadence_dwell": unsigned(4),  # epochs before the cadence may change again
+        "exponent": unsigned(8),  # shared exponent of the sums, biased by 127
+        "gain": unsigned(8),  # h, 0…16 sixteenths
+        "percentage": unsigned(16),  # p, Q0.16
+        # word 1
+        "alpha": unsigned(16),  # α, Q0.16, after the last update
+        "samples": unsigned(16),  # updates in the sums; saturates
+        "dwell": unsigned(8),  # epochs before the state may change again
+        "dwell_length": unsigned(8),  # dwell after the next change; doubles on a demotion
+        "phase_epoch": unsigned(16),
+        # words 2…9
+        "stall": unsigned(64),  # EMA of σ in µs, 4 fraction bits
+        "redo": unsigned(64),  # EMA of κ in µs, 4 fraction bits
+        "a_ema": unsigned(64),  # EMA of A, shift 4, 4 fraction bits
+        "n_ema": unsigned(64),  # EMA of N, shift 4, 4 fraction bits
+        "n_fast": unsigned(64),  # EMA of N, shift 3, 3 fraction bits
+        "n_slow": unsigned(64),  # EMA of N, shift 6, 6 fraction bits
+        "a_sum": unsigned(64),  # Σ A since the cadence last changed or was judged
+        "n_sum": unsigned(64),  # Σ N, likewise
+    }
+)
+
+#: What holds for all regions: thresholds, the world size, and the run's loss averages.
+RegionParameters = data.StructLayout(
+    {
+        "workers": unsigned(16),
+        "epoch": unsigned(16),  # decision epochs so far; saturates
+        "t0": unsigned(16),  # α thresholds of ``cost_aware``, Q0.16
+        "t1": unsigned(16),
+        "t2": unsigned(16),
+        "rate": unsigned(16),  # convergence-rate threshold, Q0.16 (``seed_literal``)
+        "variance": unsigned(16),  # variance thresholds over N, Q8.8 (``seed_literal``)
+        "medium_variance": unsigned(16),
+        "divergence": unsigned(16),  # 1−α threshold, Q0.16 (``seed_literal``)
+        "noise": unsigned(16),  # T of the noise cadence: noise-to-signal of an update, Q8.8
+        "guard": unsigned(16),  # relative rise of the loss that halves cadences, Q0.16
+        "noise_samples": unsigned(8),  # fewest updates in the sums before they are judged
+        "dwell": unsigned(8),  # first dwell of a state change, in epochs
+        "loss_fast": unsigned(64),  # EMA, shift 3, Q16.16 with 3 more fraction bits
+        "loss_slow": unsigned(64),  # EMA, shift 6, Q16.16 with 6 more fraction bits
+        "loss_valid": unsigned(1),
+        "_reserved": unsigned(63),
+    }
+)
+
+#: Head of a REGIONS_STEP command; ``RegionUpdate`` records follow.
+RegionStep = data.StructLayout(
+    {
+        "loss": unsigned(32),  # mean over the workers, Q16.16
+        "loss_valid": unsigned(1),
+        "epoch_end": unsigned(1),  # this step closes a decision epoch: count it once
+        "_reserved": unsigned(30),
+    }
+)
+
+#: What one due region brings to a step.
+RegionUpdate = data.StructLayout(
+    {
+        "region": unsigned(16),
+        "exponent": unsigned(8),  # E of both energies, biased by 127
+        "usable": unsigned(1),  # energies are of finite, unsaturated tensors
+        "decide": unsigned(1),  # state and cadence may change now
+        "_reserved": unsigned(6),
+        "a": unsigned(64),  # A = Σ_k S2(g_k), below 2**56
+        "n": unsigned(64),  # N = S2(ḡ), below 2**56
+        "stall": unsigned(32),  # σ in µs, all-reduced
+        "redo": unsigned(32),  # κ in µs, all-reduced
+        "accepts": unsigned(16),
+        "trials": unsigned(16),
+    }
+)
+
+#: What the Region Manager answers for it.
+Decision = data.StructLayout(
+    {
+        "region": unsigned(16),
+        "status": unsigned(8),
+        "state": unsigned(2),
+        "confidence": unsigned(3),
+        "changed": unsigned(1),  # state or cadence changed in this step
+        "held": unsigned(1),  # A was 0: α is that of before
+        "guarded": unsigned(1),  # the loss guard halved the cadence
+        "alpha": unsigned(16),
+        "percentage": unsigned(16),
+        "gain": unsigned(8),
+        "cadence": unsigned(8),  # log2
+        "dwell": unsigned(8),
+        "_reserved": unsigned(8),
+        "rate": signed(16),  # (n_slow − n_fast)/n_slow, Q1.15, saturated
+        "loss_rate": signed(16),  # (loss_slow − loss_fast)/loss_slow, Q1.15, saturated
+    }
+)
+
+
+def size(layout: data.Layout) -> int:
+    """Bytes that a record of the layout takes on the wire."""
+    if layout.size % 8:
+        raise ValueError(f"layout must be a whole number of bytes, not {layout.size} bits")
+    return layout.size // 8
+
+
+def pack(layout: data.Layout, **fields: int) -> bytes:
+    """The record's bytes; fields not named are 0.
+
+    Raises
+    ------
+    ValueError
+        If a field does not exist, or a value does not fit it.
+    """
+    bits = 0
+    for name, value in fields.items():
+        if name not in dict(layout):
+            raise ValueError(f"field must be one of {', '.join(_names(layout))}, not {name!r}")
+        field = layout[name]
+        low, high = _range(field.shape)
+        if not low <= value <= high:
+            raise ValueError(f"{name} must be from {low} to {high}, not {value}")
+        bits |= (int(value) & ((1 << field.width) - 1)) << field.offset
+    return bits.to_bytes(size(layout), "little")
+
+
+def unpack(layout: data.Layout, octets: bytes) -> dict[str, int]:
+    """The fields of a record by name, reserved ones left out.
+
+    Raises
+    ------
+    ValueError
+        If there are not exactly :func:`size` octets.
+    """
+    if len(octets) != size(layout):
+        raise ValueError(f"record must be {size(layout)} bytes long, not {len(octets)}")
+    bits = int.from_bytes(octets, "little")
+    return {name: _extract(bits, layout[name]) for name in _names(layout)}
+
+
+def _names(layout: data.Layout) -> list[str]:
+    return [name for name, _ in layout if not str(name).startswith("_")]
+
+
+def _range(shape: Any) -> tuple[int, int]:
+    if shape.signed:
+        return -(1 << (shape.width - 1)), (1 << (shape.width - 1)) - 1
+    return 0, (1 << shape.width) - 1
+
+
+def _extract(bits: int, field: data.Field) -> int:
+    value = (bits >> field.offset) & ((1 << field.width) - 1)
+    if field.shape.signed and value >> (field.width - 1):
+        value -= 1 << field.width
+    return value

@@ -1,0 +1,1 @@
+"""Compiled RTL in process, and the cocotb benches."""
