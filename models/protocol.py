@@ -1,5 +1,7 @@
 """The link's protocol, declared once: frames, operations, status codes, registers.
 
+The region table is addressed in 64-bit words: ten a region, in the order of ``RegionRecord``.
+
 A frame is ``COBS(header ‖ payload ‖ CRC-32) ‖ 0x00``, everything little end first. Requests and
 replies share :data:`Header`. The page ``docs/link.md`` tells the rules; its tables are made
 from this file.
@@ -38,11 +40,11 @@ class Opcode(enum.IntEnum):
     READ_REGISTERS = 0x01  #: ``first`` u8, ``count`` u8 → that many 32-bit registers
     ECHO = 0x02  #: any payload → the same payload
     STATISTICS_BEGIN = 0x10  #: ``StatisticsBegin`` → nothing; starts a pass
-    STATISTICS_DATA = 0x11  #: whole 32-bit words of the tensor → nothing
+    STATISTICS_DATA = 0x11  #: whole groups of 16 octets of the tensor, zero-padded → nothing
     STATISTICS_END = 0x12  #: nothing → ``StatisticsRecord``, when all elements are in
     HISTOGRAM_READ = 0x13  #: ``first`` u8, ``count`` u8 → that many ``HistogramBin`` records
-    REGIONS_WRITE = 0x20  #: ``first`` u16, ``RegionRecord`` … → nothing
-    REGIONS_READ = 0x21  #: ``first`` u16, ``count`` u8 → that many ``RegionRecord`` records
+    REGIONS_WRITE = 0x20  #: ``first`` u16, words u64 … of the region table → nothing
+    REGIONS_READ = 0x21  #: ``first`` u16, ``count`` u8 → that many words of the region table
     REGIONS_PARAMETERS = 0x22  #: ``RegionParameters`` → nothing
     REGIONS_STATE = 0x23  #: nothing → ``RegionParameters``
     REGIONS_STEP = 0x24  #: ``RegionStep``, ``RegionUpdate`` … → one ``Decision`` each

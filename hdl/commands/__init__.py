@@ -1,0 +1,8 @@
+"""What the coprocessor does with accepted requests: a dispatcher and one handler per unit."""
+
+from .dispatcher import Dispatcher
+from .regions import RegionCommands
+from .statistics import StatisticsCommands
+from .system import SystemCommands
+
+__all__ = ["Dispatcher", "RegionCommands", "StatisticsCommands", "SystemCommands"]

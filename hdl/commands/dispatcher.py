@@ -1,0 +1,119 @@
+"""Routes each request to the handler of its group, and the reply back."""
+
+from amaranth.hdl import Module, Signal
+from amaranth.lib import stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from adagrain.models.protocol import Status
+
+from ..packet import Packet
+from .call import Call, HandlerSignature
+
+__all__ = ["Dispatcher"]
+
+
+class Dispatcher(wiring.Component):
+    """Executes requests one after the other.
+
+    The group is the upper half of the opcode. A request of a group without a handler gets
+    ``UNKNOWN_OPCODE``. Whatever of the payload the handler left is dropped. Three cycles pass
+    between a request's first octet and the handler's call; payload and reply pass unchanged, an
+    octet per cycle.
+
+    Parameters
+    ----------
+    handlers : int
+        How many groups have a handler: 1 to 16, from group 0 on.
+
+    Members
+    -------
+    i : ``In(stream.Signature(Packet))``
+        Requests: opcode, length of the payload (two octets), payload.
+    o : ``Out(stream.Signature(Packet))``
+        Replies: status, payload.
+    handler : ``Out(HandlerSignature()).array(handlers)``
+        The handlers.
+    """
+
+    def __init__(self, handlers: int) -> None:
+        if not 1 <= handlers <= 16:
+            raise ValueError(f"handlers must be from 1 to 16, not {handlers!r}")
+        self._handlers = handlers
+        super().__init__(
+            {
+                "i": In(stream.Signature(Packet)),
+                "o": Out(stream.Signature(Packet)),
+                "handler": Out(HandlerSignature().flip()).array(handlers),
+            }
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        call = Signal(Call)
+        group = call.opcode[4:]
+        payload_over = Signal()
+        arrives = self.i.valid & self.i.ready
+        replied = self.o.valid & self.o.ready & self.o.payload.last
+
+        with m.If(arrives & self.i.payload.last):
+            m.d.sync += payload_over.eq(1)
+
+        with m.FSM():
+            with m.State("OPCODE"):
+                m.d.comb += self.i.ready.eq(1)
+                m.d.sync += call.opcode.eq(self.i.payload.data)
+                with m.If(arrives):
+                    m.next = "LENGTH_LOW"
+            with m.State("LENGTH_LOW"):
+                m.d.comb += self.i.ready.eq(1)
+                m.d.sync += call.length[:8].eq(self.i.payload.data)
+                with m.If(arrives):
+                    m.next = "LENGTH_HIGH"
+            with m.State("LENGTH_HIGH"):
+                m.d.comb += self.i.ready.eq(1)
+                m.d.sync += call.length[8:].eq(self.i.payload.data)
+                with m.If(arrives):
+                    m.next = "CALL"
+            with m.State("CALL"):
+                with m.Switch(group):
+                    for number, handler in enumerate(self.handler):
+                        with m.Case(number):
+                            m.d.comb += handler.i_call.valid.eq(1)
+                            with m.If(handler.i_call.ready):
+                                m.next = "EXECUTE"
+                    with m.Default():
+                        m.next = "UNKNOWN"
+            with m.State("EXECUTE"):
+                with m.Switch(group):
+                    for number, handler in enumerate(self.handler):
+                        with m.Case(number):
+                            self._join(m, handler, payload_over)
+                with m.If(replied):
+                    m.next = "DRAIN"
+            with m.State("UNKNOWN"):
+                m.d.comb += [
+                    self.o.payload.data.eq(Status.UNKNOWN_OPCODE),
+                    self.o.payload.last.eq(1),
+                    self.o.valid.eq(1),
+                ]
+                with m.If(replied):
+                    m.next = "DRAIN"
+            with m.State("DRAIN"):
+                m.d.comb += self.i.ready.eq(~payload_over)
+                with m.If(payload_over):
+                    m.d.sync += payload_over.eq(0)
+                    m.next = "OPCODE"
+
+        for handler in self.handler:
+            m.d.comb += handler.i_call.payload.eq(call)
+            m.d.comb += handler.i.payload.eq(self.i.payload.data)
+        return m
+
+    def _join(self, m: Module, handler: wiring.PureInterface, payload_over: Signal) -> None:
+        m.d.comb += [
+            handler.i.valid.eq(self.i.valid & ~payload_over),
+            self.i.ready.eq(handler.i.ready & ~payload_over),
+            self.o.payload.eq(handler.o.payload),
+            self.o.valid.eq(handler.o.valid),
+            handler.o.ready.eq(self.o.ready),
+        ]

@@ -1,0 +1,140 @@
+"""Requests that concern the device as a whole: HELLO, ECHO, READ_REGISTERS."""
+
+from amaranth.hdl import Module, Mux, Signal, unsigned
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import In, Out
+
+from adagrain.models.protocol import REGISTERS, Opcode, Status
+
+from .call import HandlerSignature
+from .serial import Deserializer, Serializer
+
+__all__ = ["SystemCommands"]
+
+#: Addresses of the halves of 64-bit counters; the upper one follows the lower one.
+_LONG_COUNTERS = [
+    (row.address, REGISTERS[name.removesuffix("low") + "high"].address)
+    for name, row in REGISTERS.items()
+    if name in ("cycles_low", "elements_low")
+]
+
+_Range = data.StructLayout({"first": unsigned(8), "count": unsigned(8)})
+
+
+class SystemCommands(wiring.Component):
+    """Handler of group 0.
+
+    Members
+    -------
+    handler : ``Out(HandlerSignature())``
+        Requests and replies.
+    registers : ``In(data.ArrayLayout(32, len(REGISTERS)))``
+        Values of the registers, by address. The upper half of a long counter is sampled together
+        with its lower half, when the two are read by one request.
+    hello : ``Out(1)``
+        High for one cycle when a session is opened.
+    """
+
+    handler: Out(HandlerSignature())
+    registers: In(data.ArrayLayout(unsigned(32), len(REGISTERS)))
+    hello: Out(1)
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        m.submodules.range = arguments = Deserializer(2)
+        m.submodules.word = word = Serializer(4)
+        call, i, o = self.handler.i_call, self.handler.i, self.handler.o
+        status = Signal(Status)
+        left = Signal(16)
+        value = Signal(32)
+        upper = Signal(32)
+        upper_held = Signal()
+        address = Signal(range(len(REGISTERS)))
+        wanted = data.View(_Range, arguments.o.payload)
+        sent = o.valid & o.ready
+
+        m.d.comb += [
+            arguments.size.eq(2),
+            arguments.i.payload.eq(i.payload),
+            word.i.payload.eq(value),
+        ]
+        with m.FSM():
+            with m.State("IDLE"):
+                m.d.comb += call.ready.eq(1)
+                m.d.sync += [status.eq(Status.OK), left.eq(call.payload.length)]
+                with m.If(call.valid):
+                    with m.Switch(call.payload.opcode):
+                        with m.Case(Opcode.HELLO):
+                            m.d.comb += self.hello.eq(1)
+                            m.d.sync += left.eq(0)
+                            m.next = "ECHO_STATUS"
+                        with m.Case(Opcode.ECHO):
+                            m.next = "ECHO_STATUS"
+                        with m.Case(Opcode.READ_REGISTERS):
+                            m.next = "RANGE"
+                            with m.If(call.payload.length != 2):
+                                m.d.sync += status.eq(Status.BAD_LENGTH)
+                                m.next = "REFUSE"
+                        with m.Default():
+                            m.d.sync += status.eq(Status.UNKNOWN_OPCODE)
+                            m.next = "REFUSE"
+            with m.State("ECHO_STATUS"):
+                m.d.comb += [o.valid.eq(1), o.payload.last.eq(left == 0)]
+                with m.If(o.ready):
+                    m.next = "ECHO"
+                    with m.If(left == 0):
+                        m.next = "IDLE"
+            with m.State("ECHO"):
+                m.d.comb += [
+                    o.payload.data.eq(i.payload),
+                    o.payload.last.eq(left == 1),
+                    o.valid.eq(i.valid),
+                    i.ready.eq(o.ready),
+                ]
+                with m.If(sent):
+                    m.d.sync += left.eq(left - 1)
+                    with m.If(o.payload.last):
+                        m.next = "IDLE"
+            with m.State("RANGE"):
+                m.d.comb += [
+                    arguments.i.valid.eq(i.valid),
+                    i.ready.eq(arguments.i.ready),
+                    arguments.o.ready.eq(1),
+                ]
+                m.d.sync += [address.eq(wanted.first), left.eq(wanted.count)]
+                with m.If(arguments.o.valid):
+                    m.next = "REGISTERS_STATUS"
+                    with m.If((wanted.count == 0) | (wanted.first + wanted.count > len(REGISTERS))):
+                        m.d.sync += status.eq(Status.BAD_VALUE)
+                        m.next = "REFUSE"
+            with m.State("REGISTERS_STATUS"):
+                m.d.comb += o.valid.eq(1)
+                m.d.sync += upper_held.eq(0)
+                with m.If(o.ready):
+                    m.next = "SAMPLE"
+            with m.State("SAMPLE"):
+                m.d.sync += value.eq(Mux(upper_held, upper, self.registers[address]))
+                m.d.sync += upper_held.eq(0)
+                with m.Switch(address):
+                    for low, high in _LONG_COUNTERS:
+                        with m.Case(low):
+                            m.d.sync += [upper.eq(self.registers[high]), upper_held.eq(1)]
+                m.next = "SEND"
+            with m.State("SEND"):
+                m.d.comb += [
+                    word.i.valid.eq(1),
+                    o.payload.data.eq(word.o.payload.data),
+                    o.payload.last.eq(word.o.payload.last & (left == 1)),
+                    o.valid.eq(word.o.valid),
+                    word.o.ready.eq(o.ready),
+                ]
+                with m.If(word.i.ready):
+                    m.d.sync += [address.eq(address + 1), left.eq(left - 1)]
+                    m.next = "SAMPLE"
+                    with m.If(left == 1):
+                        m.next = "IDLE"
+            with m.State("REFUSE"):
+                m.d.comb += [o.payload.data.eq(status), o.payload.last.eq(1), o.valid.eq(1)]
+                with m.If(o.ready):
+                    m.next = "IDLE"
+        return m

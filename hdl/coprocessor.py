@@ -1,0 +1,82 @@
+"""The whole device: link, commands and units behind two octet streams and a data port."""
+
+from amaranth.hdl import Module, Signal
+from amaranth.lib import stream, wiring
+from amaranth.lib.wiring import In, Out, connect, flipped
+
+from adagrain.models.commands import identity
+from adagrain.models.configuration import Configuration
+from adagrain.models.protocol import REGISTERS
+
+from .commands import Dispatcher, RegionCommands, StatisticsCommands, SystemCommands
+from .link import Link
+from .statistics_pass import Group
+
+__all__ = ["Coprocessor"]
+
+
+class Coprocessor(wiring.Component):
+    """Top level, the same in simulation and on boards.
+
+    A board connects the octet streams to its UART and leaves the data port idle: tensors then
+    come in frames. Requests are executed one after the other, in the order of their
+    sequence numbers; see ``docs/link.md`` for what travels.
+
+    Parameters
+    ----------
+    configuration : Configuration
+        What is built.
+
+    Members
+    -------
+    i, o : octet streams
+        The link.
+    i_data : ``In(stream.Signature(Group))``
+        Data port, 128 bits per cycle at most.
+    """
+
+    def __init__(self, configuration: Configuration) -> None:
+        self._configuration = configuration
+        super().__init__(
+            {
+                "i": In(stream.Signature(8)),
+                "o": Out(stream.Signature(8)),
+                "i_data": In(stream.Signature(Group)),
+            }
+        )
+
+    @property
+    def configuration(self) -> Configuration:
+        return self._configuration
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        m.submodules.link = link = Link(self._configuration)
+        m.submodules.dispatcher = dispatcher = Dispatcher(handlers=3)
+        m.submodules.system = system = SystemCommands()
+        m.submodules.statistics = statistics = StatisticsCommands(self._configuration)
+        m.submodules.regions = regions = RegionCommands(self._configuration)
+
+        connect(m, flipped(self.i), link.i)
+        connect(m, link.o, flipped(self.o))
+        connect(m, link.o_request, dispatcher.i)
+        connect(m, dispatcher.o, link.i_reply)
+        for port, unit in zip(dispatcher.handler, (system, statistics, regions), strict=True):
+            connect(m, port, unit.handler)
+        connect(m, flipped(self.i_data), statistics.i_data)
+        m.d.comb += statistics.hello.eq(system.hello)
+
+        cycles = Signal(64)
+        m.d.sync += cycles.eq(cycles + 1)
+        values = {name: link.counters[name] for name, _ in link.counters.shape()} | {
+            "cycles_low": cycles[:32],
+            "cycles_high": cycles[32:],
+            "elements_low": statistics.elements[:32],
+            "elements_high": statistics.elements[32:],
+            "decisions": regions.decisions,
+            "decision_cycles": regions.decision_cycles,
+        }
+        values |= identity(self._configuration)
+        for name, register in REGISTERS.items():
+            m.d.comb += system.registers[register.address].eq(values[name])
+        return m

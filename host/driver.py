@@ -1,0 +1,447 @@
+"""The driver: one :class:`Coprocessor`, whatever is behind its url."""
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Self, TypeVar
+
+import numpy as np
+import torch
+
+from adagrain.models.commands import GROUP, WORD, WORDS_PER_REGION, identity
+from adagrain.models.configuration import Configuration, configuration
+from adagrain.models.formats import FormatCode, format_of
+from adagrain.models.protocol import MAGIC, PROTOCOL_VERSION, REGISTERS, Opcode, Unit
+from adagrain.models.records import (
+    BINS,
+    Decision,
+    HistogramBin,
+    RegionParameters,
+    RegionRecord,
+    RegionStep,
+    RegionUpdate,
+    StatisticsBegin,
+    pack,
+    size,
+    unpack,
+)
+from adagrain.models.region_manager import RegionTable
+from adagrain.models.statistics import Statistics, unbiased
+
+from .errors import DeviceError, ProtocolMismatchError
+from .session import Request, Session, SessionLostError
+from .transport import connect
+from .transport.base import Transport
+
+__all__ = ["Coprocessor", "Info", "open_device"]
+
+_T = TypeVar("_T")
+
+#: The driver gives a device up that loses its session this often in one call.
+_REOPENINGS = 3
+
+
+@dataclass(frozen=True)
+class Info:
+    """What answered, and what it was built with."""
+
+    url: str
+    backend: str
+    preset: str
+    protocol: int
+    build: int
+    units: tuple[str, ...]
+    formats: tuple[str, ...]
+    lanes: int
+    powers: int
+    regions: int
+    payload: int
+    window: int
+
+
+def open_device(url: str, preset: str | Configuration = "full", **options: Any) -> "Coprocessor":
+    """Open a device.
+
+    Parameters
+    ----------
+    url : str
+        ``golden:`` for the golden models, ``sim:`` for the compiled RTL, in process.
+    preset : str or Configuration
+        What the device must have been built with; simulated devices are built so.
+    options
+        ``timeout`` (seconds to wait for an answer, 10), ``retries`` (repeats without progress
+        before giving up, 3), and those of the url's transport.
+
+    Raises
+    ------
+    ValueError
+        If the url or the preset is unknown.
+    ProtocolMismatchError
+        If what answers is not a coprocessor of this protocol version and preset.
+    DeviceTimeoutError
+        If nothing answers.
+    """
+    wanted = preset if isinstance(preset, Configuration) else configuration(preset)
+    timeout = options.pop("timeout", 10.0)
+    retries = options.pop("retries", 3)
+    transport = connect(url, wanted, **options)
+    try:
+        return Coprocessor(transport, wanted, url=url, timeout=timeout, retries=retries)
+    except BaseException:
+        transport.close()
+        raise
+
+
+class Coprocessor:
+    """A coprocessor, opened; a context manager that closes it.
+
+    Results are bit-identical whatever the transport. A copy of the region table is kept: when the
+    device has lost it (it was reset), the session is opened anew, the table restored, and the
+    call repeated, so that the table ends as if nothing had happened. ``counters()["restored"]``
+    counts that.
+
+    Parameters
+    ----------
+    transport : Transport
+        Way to the device.
+    wanted : Configuration
+        What the device must have been built with.
+    url : str
+        For messages.
+    timeout : float
+        Seconds to wait for an answer before sending again.
+    retries : int
+        Repeats without progress before :class:`DeviceTimeoutError`.
+    """
+
+    def __init__(
+        self, transport: Transport, wanted: Configuration, *, url: str, timeout: float, retries: int
+    ) -> None:
+        self.configuration = wanted
+        self.url = url
+        self._transport = transport
+        self._session = Session(transport, window=wanted.window, timeout=timeout, retries=retries)
+        self._copy = RegionTable(wanted.regions)
+        self._configured = 0
+        self._counters: Counter[str] = Counter(restored=0)
+        self._session.open()
+        self._check_identity()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let go of the device; may be called twice."""
+        self._transport.close()
+
+    @property
+    def backend(self) -> str:
+        """What really computes, for people."""
+        return self._transport.backend
+
+    def info(self) -> Info:
+        """What answered, read from the device."""
+        registers = self._registers()
+        name = registers["preset_low"] | registers["preset_high"] << 32
+        return Info(
+            url=self.url,
+            backend=self.backend,
+            preset=name.to_bytes(8, "little").rstrip(b"\0").decode("ascii", "replace"),
+            protocol=registers["protocol"],
+            build=registers["build"],
+            units=tuple(u.name.lower() for u in Unit if registers["units"] >> u & 1),
+            formats=tuple(f.name for f in FormatCode if registers["formats"] >> f & 1),
+            lanes=registers["lanes"] & 0xFF,
+            powers=registers["lanes"] >> 8 & 0xFF,
+            regions=registers["regions"],
+            payload=registers["payload"],
+            window=registers["lanes"] >> 16 & 0xFF,
+        )
+
+    def counters(self) -> dict[str, int]:
+        """The device's counting registers and the driver's own counters, by name."""
+        registers = self._registers()
+        for name in ("cycles", "elements"):
+            registers[name] = registers.pop(f"{name}_low") | registers.pop(f"{name}_high") << 32
+        counting = {k: v for k, v in registers.items() if k not in identity(self.configuration)}
+        return counting | dict(self._session.counters) | dict(self._counters)
+
+    def statistics(
+        self, x: torch.Tensor, exponent: int | None = None, histogram: bool = False
+    ) -> Statistics:
+        """Counts, extremes, exact power sums and, if asked for, the histogram of a tensor.
+
+        Parameters
+        ----------
+        x : Tensor
+            Any shape, at least one element, of a format that the device was built with.
+        exponent : int or None
+            Shared exponent E, -126 to 127: elements are rounded to multiples of 2^(E-14).
+            ``None``: the largest exponent of ``x``, found by a pass of its own.
+        histogram : bool
+            Whether to fill and read the 64 bins.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If the tensor's type, its size or the exponent is out of range.
+        DeviceError
+            If the device fails.
+        """
+        row = format_of(x.dtype)
+        if row.code not in self.configuration.formats:
+            known = ", ".join(code.name for code in self.configuration.formats)
+            raise TypeError(
+                f"dtype must be one of {known} on preset {self.configuration.preset!r}, "
+                f"not {row.code.name}"
+            )
+        if x.numel() == 0 or x.numel() >= 1 << 32:
+            raise ValueError(f"tensor must have 1 to 2**32-1 elements, not {x.numel()}")
+        if exponent is not None and not -126 <= exponent <= 127:
+            raise ValueError(f"exponent must be from -126 to 127, not {exponent}")
+        words = _words(x)
+        if exponent is None:
+            found = self._pass(words, x.numel(), row.code, 0, histogram=False)
+            exponent = unbiased(found.largest_exponent)
+        return self._pass(words, x.numel(), row.code, exponent, histogram=histogram)
+
+    def configure_regions(
+        self, records: Sequence[bytes], parameters: Mapping[str, int], first: int = 0
+    ) -> None:
+        """Write region records and the parameters that hold for all of them.
+
+        Parameters
+        ----------
+        records : sequence of bytes
+            :data:`RegionRecord` records, as :func:`adagrain.models.region_manager.region_record`
+            makes them.
+        parameters : mapping
+            Fields of :data:`RegionParameters`.
+        first : int
+            Number of the first region.
+
+        Raises
+        ------
+        ValueError
+            If there are more regions than the table holds, or a record has a wrong length.
+        """
+        last = first + len(records)
+        if first < 0 or last > self.configuration.regions:
+            raise ValueError(
+                f"regions must be from 0 to {self.configuration.regions - 1} on preset "
+                f"{self.configuration.preset!r}, not {first} to {last - 1}"
+            )
+        for record in records:
+            if len(record) != size(RegionRecord):
+                raise ValueError(f"record must be {size(RegionRecord)} bytes, not {len(record)}")
+        octets = pack(RegionParameters, **parameters)
+        self._copy.write_words(first * WORDS_PER_REGION, b"".join(records))
+        self._copy.parameters = unpack(RegionParameters, octets)
+        self._configured = max(self._configured, last)
+        self._reliably(self._write_copy)
+
+    def update_regions(
+        self,
+        updates: Sequence[Mapping[str, int]],
+        *,
+        loss: int | None = None,
+        epoch_end: bool = False,
+    ) -> list[dict[str, int]]:
+        """Give the Region Manager one step's energies; its decisions, in the same order.
+
+        Parameters
+        ----------
+        updates : sequence of mappings
+            Fields of :data:`RegionUpdate`; those left out are 0.
+        loss : int or None
+            Mean loss over the workers, Q16.16.
+        epoch_end : bool
+            This step closes a decision epoch.
+
+        Raises
+        ------
+        ValueError
+            If a region's number is outside the table, or a field does not fit.
+        DeviceError
+            If the device fails, or decides differently from the golden model.
+        """
+        for update in updates:
+            if not 0 <= update["region"] < self.configuration.regions:
+                raise ValueError(
+                    f"region must be from 0 to {self.configuration.regions - 1}, "
+                    f"not {update['region']}"
+                )
+        head = {"loss": loss or 0, "loss_valid": loss is not None, "epoch_end": epoch_end}
+        batches = self._batches([pack(RegionUpdate, **update) for update in updates], head)
+        requests = [Request(Opcode.REGIONS_STEP, batch) for batch in batches]
+        decided = b"".join(self._reliably(lambda: self._session.call(requests)))
+        self._step_copy(batches, decided)
+        width = size(Decision)
+        return [unpack(Decision, decided[i : i + width]) for i in range(0, len(decided), width)]
+
+    def read_regions(self, first: int, count: int) -> list[dict[str, int]]:
+        """Records as they stand in the device's table: fields of :data:`RegionRecord`."""
+        per_frame = self.configuration.payload // size(RegionRecord)
+        requests = [
+            Request(
+                Opcode.REGIONS_READ,
+                (at * WORDS_PER_REGION).to_bytes(2, "little")
+                + bytes([min(per_frame, first + count - at) * WORDS_PER_REGION]),
+            )
+            for at in range(first, first + count, per_frame)
+        ]
+        octets = b"".join(self._reliably(lambda: self._session.call(requests)))
+        width = size(RegionRecord)
+        return [unpack(RegionRecord, octets[i : i + width]) for i in range(0, len(octets), width)]
+
+    def state_dict(self) -> dict[str, Any]:
+        """The region table and its parameters, for checkpoints; read from the driver's copy."""
+        return {
+            "build": self.configuration.build_id(),
+            "preset": self.configuration.preset,
+            "table": self._copy.read_words(0, self._configured * WORDS_PER_REGION),
+            "parameters": dict(self._copy.parameters),
+        }
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Restore what :meth:`state_dict` gave.
+
+        Raises
+        ------
+        ValueError
+            If more regions are in it than this device's table holds.
+        """
+        width = size(RegionRecord)
+        table = state["table"]
+        records = [table[i : i + width] for i in range(0, len(table), width)]
+        self.configure_regions(records, state["parameters"])
+
+    def _check_identity(self) -> None:
+        registers = self._registers()
+        expected = identity(self.configuration)
+        if registers["magic"] != MAGIC:
+            raise ProtocolMismatchError(
+                f"{self.url} is no coprocessor: magic must be {MAGIC:#010x}, "
+                f"not {registers['magic']:#010x}"
+            )
+        if registers["protocol"] != PROTOCOL_VERSION:
+            raise ProtocolMismatchError(
+                f"{self.url} speaks protocol version {registers['protocol']}; "
+                f"this driver needs version {PROTOCOL_VERSION}"
+            )
+        if registers["build"] != expected["build"]:
+            raise ProtocolMismatchError(
+                f"{self.url} was built with preset {self.info().preset!r}, build "
+                f"{registers['build']:#010x}; preset {self.configuration.preset!r}, build "
+                f"{expected['build']:#010x} was asked for"
+            )
+
+    def _registers(self) -> dict[str, int]:
+        request = Request(Opcode.READ_REGISTERS, bytes([0, len(REGISTERS)]))
+        (octets,) = self._reliably(lambda: self._session.call([request]))
+        values = np.frombuffer(octets, dtype="<u4").tolist()
+        return dict(zip(REGISTERS, values, strict=True))
+
+    def _pass(
+        self, words: np.ndarray, count: int, code: FormatCode, exponent: int, *, histogram: bool
+    ) -> Statistics:
+        begin = pack(
+            StatisticsBegin,
+            count=count,
+            format=code,
+            exponent=exponent + 127,
+            histogram=histogram,
+            from_link=not self._transport.data_port,
+        )
+        requests = [Request(Opcode.STATISTICS_BEGIN, begin)]
+        if not self._transport.data_port:
+            requests += self._data_frames(words)
+        requests.append(Request(Opcode.STATISTICS_END))
+        end = len(requests) - 1
+        if histogram:
+            requests += self._histogram_requests()
+
+        def run() -> list[bytes]:
+            if self._transport.data_port:
+                self._transport.load(words)
+            return self._session.call(requests)
+
+        replies = self._reliably(run)
+        bins = b"".join(replies[end + 1 :]) if histogram else None
+        return Statistics.from_record(replies[end], bins)
+
+    def _data_frames(self, words: np.ndarray) -> list[Request]:
+        step = self.configuration.payload // GROUP * GROUP
+        octets = words.tobytes()
+        return [
+            Request(Opcode.STATISTICS_DATA, octets[at : at + step])
+            for at in range(0, len(octets), step)
+        ]
+
+    def _histogram_requests(self) -> list[Request]:
+        per_frame = min(BINS, self.configuration.payload // size(HistogramBin))
+        return [
+            Request(Opcode.HISTOGRAM_READ, bytes([at, min(per_frame, BINS - at)]))
+            for at in range(0, BINS, per_frame)
+        ]
+
+    def _batches(self, records: Sequence[bytes], head: Mapping[str, int]) -> list[bytes]:
+        """Payloads of as few frames as hold the records; the loss is counted once."""
+        room = (self.configuration.payload - size(RegionStep)) // size(RegionUpdate)
+        heads = [pack(RegionStep, **head), pack(RegionStep)]
+        return [
+            heads[at > 0] + b"".join(records[at : at + room])
+            for at in range(0, max(len(records), 1), room)
+        ]
+
+    def _step_copy(self, batches: Sequence[bytes], decided: bytes) -> None:
+        """Take the step in the driver's copy too; it stays as before where the two disagree."""
+        words = self._configured * WORDS_PER_REGION
+        before = self._copy.read_words(0, words), dict(self._copy.parameters)
+        split = size(RegionStep)
+        expected = b"".join(self._copy.step(batch[:split], batch[split:]) for batch in batches)
+        if decided != expected:
+            self._copy.write_words(0, before[0])
+            self._copy.parameters = before[1]
+            raise DeviceError(f"{self.backend} decided differently from the golden model")
+
+    def _write_copy(self) -> None:
+        """Make the device's region table equal the driver's copy."""
+        step = (self.configuration.payload - 2) // WORD
+        words = self._configured * WORDS_PER_REGION
+        requests = [
+            Request(
+                Opcode.REGIONS_WRITE,
+                at.to_bytes(2, "little") + self._copy.read_words(at, min(step, words - at)),
+            )
+            for at in range(0, words, step)
+        ]
+        requests.append(Request(Opcode.REGIONS_PARAMETERS, self._copy.parameter_octets()))
+        self._session.call(requests)
+
+    def _reliably(self, operation: Callable[[], _T]) -> _T:
+        """Run an operation; where the device lost the session, restore it and run it again."""
+        for _ in range(_REOPENINGS):
+            try:
+                return operation()
+            except SessionLostError:
+                self._counters["restored"] += 1
+                self._reopen()
+        raise DeviceError(f"{self.backend} lost its session {_REOPENINGS} times in one call")
+
+    def _reopen(self) -> None:
+        self._session.open()
+        if self._configured:
+            self._write_copy()
+
+
+def _words(x: torch.Tensor) -> np.ndarray:
+    """The tensor's memory as 32-bit words, zero-padded to whole groups."""
+    octets = x.detach().to("cpu").contiguous().view(-1).view(torch.uint8)
+    missing = -len(octets) % GROUP
+    if missing:
+        octets = torch.cat([octets, octets.new_zeros(missing)])
+    return octets.numpy().view(np.uint32)

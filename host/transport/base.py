@@ -1,0 +1,38 @@
+"""What the driver needs of a way to a device."""
+
+from typing import Protocol
+
+import numpy as np
+
+__all__ = ["Transport"]
+
+
+class Transport(Protocol):
+    """A byte pipe to one device, with a data port where it has one.
+
+    Members
+    -------
+    backend : str
+        What really computes, for people: it is printed wherever results are.
+    data_port : bool
+        Tensors may be given to :meth:`load`; otherwise they travel in frames.
+    """
+
+    backend: str
+    data_port: bool
+
+    def send(self, octets: bytes) -> None:
+        """Put octets into the pipe; they may be processed only when :meth:`receive` is called."""
+
+    def receive(self, frames: int, timeout: float) -> bytes:
+        """Octets that came from the device.
+
+        Returns as soon as ``frames`` frame delimiters have come, or with what there is when
+        ``timeout`` seconds are over.
+        """
+
+    def load(self, words: np.ndarray) -> None:
+        """Offer 32-bit words to the data port, whole groups of four; replaces what was left."""
+
+    def close(self) -> None:
+        """Let go of the device; may be called twice."""

@@ -1,0 +1,40 @@
+"""``golden:`` - the golden models, in process."""
+
+import numpy as np
+
+from adagrain.models.configuration import Configuration
+from adagrain.models.coprocessor import CoprocessorModel
+
+__all__ = ["GoldenTransport"]
+
+
+class GoldenTransport:
+    """A device made of the golden models: exact, fast, and no hardware at all.
+
+    Parameters
+    ----------
+    configuration : Configuration
+        What the device pretends to be built with.
+    kernel : str
+        ``"fused"`` for the compiled kernel, ``"reference"`` for integers on torch tensors.
+    """
+
+    data_port = True
+
+    def __init__(self, configuration: Configuration, *, kernel: str = "fused") -> None:
+        self.backend = f"golden model, {kernel} kernels"
+        self._model = CoprocessorModel(configuration, kernel=kernel)
+        self._replies = b""
+
+    def send(self, octets: bytes) -> None:
+        self._replies += self._model.receive(octets)
+
+    def receive(self, frames: int, timeout: float) -> bytes:
+        replies, self._replies = self._replies, b""
+        return replies
+
+    def load(self, words: np.ndarray) -> None:
+        self._model.load(words)
+
+    def close(self) -> None:
+        pass

@@ -1,0 +1,251 @@
+"""What a device does with a request that the link has accepted: the twin of ``hdl.commands``."""
+
+from collections.abc import Callable
+
+import numpy as np
+import torch
+
+from .configuration import Configuration
+from .formats import FORMATS, FormatCode
+from .protocol import MAGIC, PROTOCOL_VERSION, REGISTERS, Opcode, Status, Unit
+from .records import (
+    BINS,
+    HistogramBin,
+    RegionParameters,
+    RegionRecord,
+    RegionStep,
+    RegionUpdate,
+    StatisticsBegin,
+    size,
+    unpack,
+)
+from .region_manager import RegionTable
+from .statistics import Statistics, statistics
+
+__all__ = ["GROUP", "MAX_WORKERS", "CommandModel", "Refusal", "identity"]
+
+#: Octets that enter by the data port at once; tensors are zero-padded to whole groups.
+GROUP = 16
+#: Largest world size that the Region Manager's arithmetic holds.
+MAX_WORKERS = 1024
+
+WORD = 8
+WORDS_PER_REGION = size(RegionRecord) // WORD
+
+
+class Refusal(Exception):  # noqa: N818 - it is an answer, not an accident
+    """A request gets a status other than OK, and nothing else."""
+
+    def __init__(self, status: Status) -> None:
+        super().__init__(status.name)
+        self.status = status
+
+
+def require(condition: bool, status: Status) -> None:
+    """Refuse the request unless the condition holds."""
+    if not condition:
+        raise Refusal(status)
+
+
+def identity(configuration: Configuration) -> dict[str, int]:
+    """The registers that tell what was built, by name."""
+    name = configuration.preset.encode().ljust(8, b"\0")
+    return {
+        "magic": MAGIC,
+        "protocol": PROTOCOL_VERSION,
+        "build": configuration.build_id(),
+        "preset_low": int.from_bytes(name[:4], "little"),
+        "preset_high": int.from_bytes(name[4:], "little"),
+        "units": sum(1 << unit for unit in Unit),
+        "formats": sum(1 << code for code in configuration.formats),
+        "lanes": configuration.lanes | configuration.powers << 8 | configuration.window << 16,
+        "regions": configuration.regions,
+        "payload": configuration.payload,
+    }
+
+
+class CommandModel:
+    """Executes requests with the golden units.
+
+    Parameters
+    ----------
+    configuration : Configuration
+        What the device is built with.
+    kernel : str
+        Implementation of the statistics: ``"fused"`` or ``"reference"``.
+    link_counters : callable
+        The link's counters by register name, read when the host reads them.
+    """
+
+    def __init__(
+        self,
+        configuration: Configuration,
+        *,
+        kernel: str = "fused",
+        link_counters: Callable[[], dict[str, int]] = dict,
+    ) -> None:
+        self.configuration = configuration
+        self.table = RegionTable(configuration.regions)
+        self.elements = 0
+        self.decisions = 0
+        self._kernel = kernel
+        self._link_counters = link_counters
+        self._port = torch.empty(0, dtype=torch.uint8)
+        self._pass: _Pass | None = None
+        self._histogram: bytes | None = None
+        self._operations: dict[int, Callable[[bytes], bytes]] = {
+            Opcode.HELLO: self._hello,
+            Opcode.ECHO: bytes,
+            Opcode.READ_REGISTERS: self._read_registers,
+            Opcode.STATISTICS_BEGIN: self._statistics_begin,
+            Opcode.STATISTICS_DATA: self._statistics_data,
+            Opcode.STATISTICS_END: self._statistics_end,
+            Opcode.HISTOGRAM_READ: self._histogram_read,
+            Opcode.REGIONS_WRITE: self._regions_write,
+            Opcode.REGIONS_READ: self._regions_read,
+            Opcode.REGIONS_PARAMETERS: self._regions_parameters,
+            Opcode.REGIONS_STATE: self._regions_state,
+            Opcode.REGIONS_STEP: self._regions_step,
+        }
+
+    def load(self, words: np.ndarray) -> None:
+        """Offer words to the data port; what was left of earlier ones is dropped."""
+        self._port = torch.from_numpy(words.view(np.uint8))
+
+    def execute(self, request: bytes) -> bytes:
+        """Octets ``opcode ‖ payload`` → octets ``status ‖ payload``."""
+        operation = self._operations.get(request[0])
+        try:
+            require(operation is not None, Status.UNKNOWN_OPCODE)
+            return bytes([Status.OK]) + operation(request[1:])  # type: ignore[misc]
+        except Refusal as refusal:
+            return bytes([refusal.status])
+
+    def _hello(self, payload: bytes) -> bytes:
+        self._pass = None
+        return b""
+
+    def _registers(self) -> dict[str, int]:
+        values = dict.fromkeys(REGISTERS, 0)
+        values |= identity(self.configuration)
+        values |= self._link_counters()
+        values["elements_low"] = self.elements & 0xFFFF_FFFF
+        values["elements_high"] = self.elements >> 32
+        values["decisions"] = self.decisions & 0xFFFF_FFFF
+        return values
+
+    def _read_registers(self, payload: bytes) -> bytes:
+        require(len(payload) == 2, Status.BAD_LENGTH)
+        first, count = payload
+        require(count > 0 and first + count <= len(REGISTERS), Status.BAD_VALUE)
+        values = list(self._registers().values())[first : first + count]
+        return b"".join(value.to_bytes(4, "little") for value in values)
+
+    def _statistics_begin(self, payload: bytes) -> bytes:
+        require(len(payload) == size(StatisticsBegin), Status.BAD_LENGTH)
+        begin = unpack(StatisticsBegin, payload)
+        require(self._pass is None, Status.BUSY)
+        require(begin["format"] in self.configuration.formats, Status.UNSUPPORTED)
+        require(begin["count"] > 0 and 1 <= begin["exponent"] <= 254, Status.BAD_VALUE)
+        self._pass = _Pass(begin)
+        if begin["histogram"]:
+            self._histogram = None
+        if not begin["from_link"]:
+            self._port = self._pass.take(self._port)
+        return b""
+
+    def _statistics_data(self, payload: bytes) -> bytes:
+        require(self._pass is not None, Status.NOT_STARTED)
+        assert self._pass is not None
+        require(len(payload) > 0 and len(payload) % GROUP == 0, Status.BAD_LENGTH)
+        room = self._pass.missing if self._pass.from_link else 0
+        require(len(payload) <= room, Status.OVERFLOW)
+        self._pass.take(torch.frombuffer(bytearray(payload), dtype=torch.uint8))
+        return b""
+
+    def _statistics_end(self, payload: bytes) -> bytes:
+        require(len(payload) == 0, Status.BAD_LENGTH)
+        require(self._pass is not None, Status.NOT_STARTED)
+        ended, self._pass = self._pass, None
+        assert ended is not None
+        require(ended.missing == 0, Status.INCOMPLETE)
+        result = ended.result(self.configuration.powers, self._kernel)
+        self.elements += result.count
+        self._histogram = result.histogram_octets() or self._histogram
+        return result.record()
+
+    def _histogram_read(self, payload: bytes) -> bytes:
+        require(len(payload) == 2, Status.BAD_LENGTH)
+        first, count = payload
+        width = size(HistogramBin)
+        fits = count > 0 and first + count <= BINS and count * width <= self.configuration.payload
+        require(fits, Status.BAD_VALUE)
+        require(self._pass is None, Status.BUSY)
+        require(self._histogram is not None, Status.NOT_STARTED)
+        return self._histogram[first * width : (first + count) * width]
+
+    def _words(self, first: int, count: int) -> None:
+        words = self.configuration.regions * WORDS_PER_REGION
+        require(count > 0 and first + count <= words, Status.BAD_VALUE)
+
+    def _regions_write(self, payload: bytes) -> bytes:
+        require(len(payload) > 2 and (len(payload) - 2) % WORD == 0, Status.BAD_LENGTH)
+        first = int.from_bytes(payload[:2], "little")
+        self._words(first, len(payload[2:]) // WORD)
+        self.table.write_words(first, payload[2:])
+        return b""
+
+    def _regions_read(self, payload: bytes) -> bytes:
+        require(len(payload) == 3, Status.BAD_LENGTH)
+        first, count = int.from_bytes(payload[:2], "little"), payload[2]
+        self._words(first, count)
+        require(count * WORD <= self.configuration.payload, Status.BAD_VALUE)
+        return self.table.read_words(first, count)
+
+    def _regions_parameters(self, payload: bytes) -> bytes:
+        require(len(payload) == size(RegionParameters), Status.BAD_LENGTH)
+        parameters = unpack(RegionParameters, payload)
+        require(1 <= parameters["workers"] <= MAX_WORKERS, Status.BAD_VALUE)
+        self.table.parameters = parameters
+        return b""
+
+    def _regions_state(self, payload: bytes) -> bytes:
+        require(len(payload) == 0, Status.BAD_LENGTH)
+        return self.table.parameter_octets()
+
+    def _regions_step(self, payload: bytes) -> bytes:
+        head, body = payload[: size(RegionStep)], payload[size(RegionStep) :]
+        whole = len(head) == size(RegionStep) and len(body) % size(RegionUpdate) == 0
+        require(whole, Status.BAD_LENGTH)
+        self.decisions += len(body) // size(RegionUpdate)
+        return self.table.step(head, body)
+
+
+class _Pass:
+    """A pass over one tensor: what was announced, and what has come."""
+
+    def __init__(self, begin: dict[str, int]) -> None:
+        self.begin = begin
+        self.from_link = bool(begin["from_link"])
+        self._format = FORMATS[FormatCode(begin["format"])]
+        octets = begin["count"] * self._format.bits // 8
+        self.missing = -(-octets // GROUP) * GROUP
+        self._parts: list[torch.Tensor] = []
+
+    def take(self, octets: torch.Tensor) -> torch.Tensor:
+        """Take what is missing; the octets that are left over."""
+        part, rest = octets[: self.missing], octets[self.missing :]
+        self.missing -= len(part)
+        self._parts.append(part)
+        return rest
+
+    def result(self, powers: int, kernel: str) -> Statistics:
+        octets = self._parts[0] if len(self._parts) == 1 else torch.cat(self._parts)
+        tensor = octets.view(self._format.dtype)[: self.begin["count"]]
+        return statistics(
+            tensor,
+            self.begin["exponent"] - 127,
+            powers=powers,
+            histogram=bool(self.begin["histogram"]),
+            kernel=kernel,
+        )
