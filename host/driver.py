@@ -2,21 +2,19 @@
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Self, TypeVar
 
 import numpy as np
 import torch
 
-from adagrain.models.commands import GROUP, WORD, WORDS_PER_REGION, identity
+from adagrain.models.commands import GROUP, WORDS_PER_REGION, identity
 from adagrain.models.configuration import Configuration, configuration
 from adagrain.models.formats import FormatCode, format_of
-from adagrain.models.protocol import MAGIC, PROTOCOL_VERSION, REGISTERS, Opcode, Unit
+from adagrain.models.protocol import REGISTERS, Opcode
 from adagrain.models.records import (
     BINS,
     Decision,
     HistogramBin,
-    RegionParameters,
     RegionRecord,
     RegionStep,
     RegionUpdate,
@@ -25,10 +23,12 @@ from adagrain.models.records import (
     size,
     unpack,
 )
-from adagrain.models.region_manager import RegionTable
 from adagrain.models.statistics import Statistics, unbiased
 
-from .errors import DeviceError, ProtocolMismatchError
+from .errors import DeviceError
+from .identity import Info, check_identity, read_identity
+from .region_copy import RegionCopy
+from .selftest import Report, selftest
 from .session import Request, Session, SessionLostError
 from .transport import connect
 from .transport.base import Transport
@@ -39,24 +39,6 @@ _T = TypeVar("_T")
 
 #: The driver gives a device up that loses its session this often in one call.
 _REOPENINGS = 3
-
-
-@dataclass(frozen=True)
-class Info:
-    """What answered, and what it was built with."""
-
-    url: str
-    backend: str
-    preset: str
-    protocol: int
-    build: int
-    units: tuple[str, ...]
-    formats: tuple[str, ...]
-    lanes: int
-    powers: int
-    regions: int
-    payload: int
-    window: int
 
 
 def open_device(url: str, preset: str | Configuration = "full", **options: Any) -> "Coprocessor":
@@ -121,11 +103,10 @@ class Coprocessor:
         self.url = url
         self._transport = transport
         self._session = Session(transport, window=wanted.window, timeout=timeout, retries=retries)
-        self._copy = RegionTable(wanted.regions)
-        self._configured = 0
+        self._copy = RegionCopy(wanted)
         self._counters: Counter[str] = Counter(restored=0)
         self._session.open()
-        self._check_identity()
+        check_identity(self._registers(), wanted, url)
 
     def __enter__(self) -> Self:
         return self
@@ -144,22 +125,7 @@ class Coprocessor:
 
     def info(self) -> Info:
         """What answered, read from the device."""
-        registers = self._registers()
-        name = registers["preset_low"] | registers["preset_high"] << 32
-        return Info(
-            url=self.url,
-            backend=self.backend,
-            preset=name.to_bytes(8, "little").rstrip(b"\0").decode("ascii", "replace"),
-            protocol=registers["protocol"],
-            build=registers["build"],
-            units=tuple(u.name.lower() for u in Unit if registers["units"] >> u & 1),
-            formats=tuple(f.name for f in FormatCode if registers["formats"] >> f & 1),
-            lanes=registers["lanes"] & 0xFF,
-            powers=registers["lanes"] >> 8 & 0xFF,
-            regions=registers["regions"],
-            payload=registers["payload"],
-            window=registers["lanes"] >> 16 & 0xFF,
-        )
+        return read_identity(self._registers(), url=self.url, backend=self.backend)
 
     def counters(self) -> dict[str, int]:
         """The device's counting registers and the driver's own counters, by name."""
@@ -228,19 +194,7 @@ class Coprocessor:
         ValueError
             If there are more regions than the table holds, or a record has a wrong length.
         """
-        last = first + len(records)
-        if first < 0 or last > self.configuration.regions:
-            raise ValueError(
-                f"regions must be from 0 to {self.configuration.regions - 1} on preset "
-                f"{self.configuration.preset!r}, not {first} to {last - 1}"
-            )
-        for record in records:
-            if len(record) != size(RegionRecord):
-                raise ValueError(f"record must be {size(RegionRecord)} bytes, not {len(record)}")
-        octets = pack(RegionParameters, **parameters)
-        self._copy.write_words(first * WORDS_PER_REGION, b"".join(records))
-        self._copy.parameters = unpack(RegionParameters, octets)
-        self._configured = max(self._configured, last)
+        self._copy.configure(records, parameters, first)
         self._reliably(self._write_copy)
 
     def update_regions(
@@ -278,12 +232,27 @@ class Coprocessor:
         batches = self._batches([pack(RegionUpdate, **update) for update in updates], head)
         requests = [Request(Opcode.REGIONS_STEP, batch) for batch in batches]
         decided = b"".join(self._reliably(lambda: self._session.call(requests)))
-        self._step_copy(batches, decided)
+        if not self._copy.step(batches, decided):
+            raise DeviceError(f"{self.backend} decided differently from the golden model")
         width = size(Decision)
         return [unpack(Decision, decided[i : i + width]) for i in range(0, len(decided), width)]
 
+    def echo(self, payload: bytes) -> bytes:
+        """Octets that went to the device and back; at most one frame's payload."""
+        return self._reliably(lambda: self._session.call([Request(Opcode.ECHO, payload)]))[0]
+
+    def selftest(self, seed: int = 0) -> Report:
+        """Compare the device with the golden models; see :mod:`adagrain.host.selftest`."""
+        return selftest(self, seed=seed)
+
     def read_regions(self, first: int, count: int) -> list[dict[str, int]]:
         """Records as they stand in the device's table: fields of :data:`RegionRecord`."""
+        octets = self.read_table(first, count)
+        width = size(RegionRecord)
+        return [unpack(RegionRecord, octets[i : i + width]) for i in range(0, len(octets), width)]
+
+    def read_table(self, first: int, count: int) -> bytes:
+        """The same records as octets."""
         per_frame = self.configuration.payload // size(RegionRecord)
         requests = [
             Request(
@@ -293,18 +262,11 @@ class Coprocessor:
             )
             for at in range(first, first + count, per_frame)
         ]
-        octets = b"".join(self._reliably(lambda: self._session.call(requests)))
-        width = size(RegionRecord)
-        return [unpack(RegionRecord, octets[i : i + width]) for i in range(0, len(octets), width)]
+        return b"".join(self._reliably(lambda: self._session.call(requests)))
 
     def state_dict(self) -> dict[str, Any]:
         """The region table and its parameters, for checkpoints; read from the driver's copy."""
-        return {
-            "build": self.configuration.build_id(),
-            "preset": self.configuration.preset,
-            "table": self._copy.read_words(0, self._configured * WORDS_PER_REGION),
-            "parameters": dict(self._copy.parameters),
-        }
+        return self._copy.state()
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Restore what :meth:`state_dict` gave.
@@ -318,26 +280,6 @@ class Coprocessor:
         table = state["table"]
         records = [table[i : i + width] for i in range(0, len(table), width)]
         self.configure_regions(records, state["parameters"])
-
-    def _check_identity(self) -> None:
-        registers = self._registers()
-        expected = identity(self.configuration)
-        if registers["magic"] != MAGIC:
-            raise ProtocolMismatchError(
-                f"{self.url} is no coprocessor: magic must be {MAGIC:#010x}, "
-                f"not {registers['magic']:#010x}"
-            )
-        if registers["protocol"] != PROTOCOL_VERSION:
-            raise ProtocolMismatchError(
-                f"{self.url} speaks protocol version {registers['protocol']}; "
-                f"this driver needs version {PROTOCOL_VERSION}"
-            )
-        if registers["build"] != expected["build"]:
-            raise ProtocolMismatchError(
-                f"{self.url} was built with preset {self.info().preset!r}, build "
-                f"{registers['build']:#010x}; preset {self.configuration.preset!r}, build "
-                f"{expected['build']:#010x} was asked for"
-            )
 
     def _registers(self) -> dict[str, int]:
         request = Request(Opcode.READ_REGISTERS, bytes([0, len(REGISTERS)]))
@@ -397,30 +339,8 @@ class Coprocessor:
             for at in range(0, max(len(records), 1), room)
         ]
 
-    def _step_copy(self, batches: Sequence[bytes], decided: bytes) -> None:
-        """Take the step in the driver's copy too; it stays as before where the two disagree."""
-        words = self._configured * WORDS_PER_REGION
-        before = self._copy.read_words(0, words), dict(self._copy.parameters)
-        split = size(RegionStep)
-        expected = b"".join(self._copy.step(batch[:split], batch[split:]) for batch in batches)
-        if decided != expected:
-            self._copy.write_words(0, before[0])
-            self._copy.parameters = before[1]
-            raise DeviceError(f"{self.backend} decided differently from the golden model")
-
     def _write_copy(self) -> None:
-        """Make the device's region table equal the driver's copy."""
-        step = (self.configuration.payload - 2) // WORD
-        words = self._configured * WORDS_PER_REGION
-        requests = [
-            Request(
-                Opcode.REGIONS_WRITE,
-                at.to_bytes(2, "little") + self._copy.read_words(at, min(step, words - at)),
-            )
-            for at in range(0, words, step)
-        ]
-        requests.append(Request(Opcode.REGIONS_PARAMETERS, self._copy.parameter_octets()))
-        self._session.call(requests)
+        self._session.call(self._copy.requests())
 
     def _reliably(self, operation: Callable[[], _T]) -> _T:
         """Run an operation; where the device lost the session, restore it and run it again."""
@@ -434,8 +354,7 @@ class Coprocessor:
 
     def _reopen(self) -> None:
         self._session.open()
-        if self._configured:
-            self._write_copy()
+        self._write_copy()
 
 
 def _words(x: torch.Tensor) -> np.ndarray:

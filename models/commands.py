@@ -19,17 +19,15 @@ from .records import (
     size,
     unpack,
 )
-from .region_manager import RegionTable
+from .region_manager import WORD, RegionTable
+from .region_settings import MAX_WORKERS
 from .statistics import Statistics, statistics
 
-__all__ = ["GROUP", "MAX_WORKERS", "CommandModel", "Refusal", "identity"]
+__all__ = ["GROUP", "WORDS_PER_REGION", "CommandModel", "Refusal", "identity"]
 
 #: Octets that enter by the data port at once; tensors are zero-padded to whole groups.
 GROUP = 16
-#: Largest world size that the Region Manager's arithmetic holds.
-MAX_WORKERS = 1024
-
-WORD = 8
+#: Words of the region table that a record takes.
 WORDS_PER_REGION = size(RegionRecord) // WORD
 
 

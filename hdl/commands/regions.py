@@ -6,10 +6,12 @@ from amaranth.hdl import Module, Signal, unsigned
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import Out
 
-from adagrain.models.commands import MAX_WORKERS, WORD, WORDS_PER_REGION
+from adagrain.models.commands import WORDS_PER_REGION
 from adagrain.models.configuration import Configuration
 from adagrain.models.protocol import Opcode, Status
 from adagrain.models.records import Decision, RegionParameters, RegionStep, RegionUpdate, size
+from adagrain.models.region_manager import WORD
+from adagrain.models.region_settings import MAX_WORKERS
 
 from ..region_manager import RegionManager
 from .call import HandlerSignature

@@ -1,0 +1,76 @@
+"""What a device says of itself in its first registers."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from adagrain.models.commands import identity
+from adagrain.models.configuration import Configuration
+from adagrain.models.formats import FormatCode
+from adagrain.models.protocol import MAGIC, PROTOCOL_VERSION, Unit
+
+from .errors import ProtocolMismatchError
+
+__all__ = ["Info", "check_identity", "read_identity"]
+
+
+@dataclass(frozen=True)
+class Info:
+    """What answered, and what it was built with."""
+
+    url: str
+    backend: str
+    preset: str
+    protocol: int
+    build: int
+    units: tuple[str, ...]
+    formats: tuple[str, ...]
+    lanes: int
+    powers: int
+    regions: int
+    payload: int
+    window: int
+
+
+def read_identity(registers: Mapping[str, int], *, url: str, backend: str) -> Info:
+    """The identity in a device's registers, by name."""
+    name = registers["preset_low"] | registers["preset_high"] << 32
+    return Info(
+        url=url,
+        backend=backend,
+        preset=name.to_bytes(8, "little").rstrip(b"\0").decode("ascii", "replace"),
+        protocol=registers["protocol"],
+        build=registers["build"],
+        units=tuple(u.name.lower() for u in Unit if registers["units"] >> u & 1),
+        formats=tuple(f.name for f in FormatCode if registers["formats"] >> f & 1),
+        lanes=registers["lanes"] & 0xFF,
+        powers=registers["lanes"] >> 8 & 0xFF,
+        regions=registers["regions"],
+        payload=registers["payload"],
+        window=registers["lanes"] >> 16 & 0xFF,
+    )
+
+
+def check_identity(registers: Mapping[str, int], wanted: Configuration, url: str) -> None:
+    """Refuse whatever is not a coprocessor of this protocol and configuration.
+
+    Raises
+    ------
+    ProtocolMismatchError
+        The message names what was found and what was wanted.
+    """
+    if registers["magic"] != MAGIC:
+        raise ProtocolMismatchError(
+            f"{url} is no coprocessor: magic must be {MAGIC:#010x}, not {registers['magic']:#010x}"
+        )
+    if registers["protocol"] != PROTOCOL_VERSION:
+        raise ProtocolMismatchError(
+            f"{url} speaks protocol version {registers['protocol']}; "
+            f"this driver needs version {PROTOCOL_VERSION}"
+        )
+    expected = identity(wanted)["build"]
+    if registers["build"] != expected:
+        found = read_identity(registers, url=url, backend="")
+        raise ProtocolMismatchError(
+            f"{url} was built with preset {found.preset!r}, build {found.build:#010x}; "
+            f"preset {wanted.preset!r}, build {expected:#010x} was asked for"
+        )

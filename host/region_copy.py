@@ -1,0 +1,98 @@
+"""The driver's copy of the region table, from which a device that lost its own is restored."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from adagrain.models.commands import WORDS_PER_REGION
+from adagrain.models.configuration import Configuration
+from adagrain.models.protocol import Opcode
+from adagrain.models.records import RegionParameters, RegionRecord, RegionStep, pack, size, unpack
+from adagrain.models.region_manager import WORD, RegionTable
+
+from .session import Request
+
+__all__ = ["RegionCopy"]
+
+
+class RegionCopy:
+    """A golden region table that takes the same steps as the device's.
+
+    Parameters
+    ----------
+    configuration : Configuration
+        What the device is built with.
+    """
+
+    def __init__(self, configuration: Configuration) -> None:
+        self._configuration = configuration
+        self._table = RegionTable(configuration.regions)
+        self._configured = 0
+
+    @property
+    def _words(self) -> int:
+        return self._configured * WORDS_PER_REGION
+
+    def configure(
+        self, records: Sequence[bytes], parameters: Mapping[str, int], first: int
+    ) -> None:
+        """Overwrite records and parameters.
+
+        Raises
+        ------
+        ValueError
+            If there are more regions than the table holds, or a record has a wrong length.
+        """
+        last = first + len(records)
+        if first < 0 or last > self._configuration.regions:
+            raise ValueError(
+                f"regions must be from 0 to {self._configuration.regions - 1} on preset "
+                f"{self._configuration.preset!r}, not {first} to {last - 1}"
+            )
+        for record in records:
+            if len(record) != size(RegionRecord):
+                raise ValueError(f"record must be {size(RegionRecord)} bytes, not {len(record)}")
+        self._table.parameters = unpack(RegionParameters, pack(RegionParameters, **parameters))
+        self._table.write_words(first * WORDS_PER_REGION, b"".join(records))
+        self._configured = max(self._configured, last)
+
+    def requests(self) -> list[Request]:
+        """Commands that make a device's table equal to this one."""
+        if not self._configured:
+            return []
+        step = (self._configuration.payload - 2) // WORD
+        writes = [
+            Request(
+                Opcode.REGIONS_WRITE,
+                at.to_bytes(2, "little") + self._table.read_words(at, min(step, self._words - at)),
+            )
+            for at in range(0, self._words, step)
+        ]
+        return [*writes, Request(Opcode.REGIONS_PARAMETERS, self._table.parameter_octets())]
+
+    def step(self, batches: Sequence[bytes], decided: bytes) -> bool:
+        """Take a step that the device has taken; whether it decided alike.
+
+        Where it did not, the copy stays as before.
+
+        Parameters
+        ----------
+        batches : sequence of bytes
+            Payloads of the REGIONS_STEP commands.
+        decided : bytes
+            The device's decisions.
+        """
+        before = self._table.read_words(0, self._words), self._table.parameters
+        split = size(RegionStep)
+        expected = b"".join(self._table.step(batch[:split], batch[split:]) for batch in batches)
+        if decided == expected:
+            return True
+        self._table.write_words(0, before[0])
+        self._table.parameters = before[1]
+        return False
+
+    def state(self) -> dict[str, Any]:
+        """Octets of the configured records, and the parameters."""
+        return {
+            "table": self._table.read_words(0, self._words),
+            "parameters": self._table.parameters,
+        }

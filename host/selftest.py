@@ -1,0 +1,148 @@
+"""Does a device do what the golden models say? Asked of the device itself, through its driver."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import torch
+
+from adagrain.models.formats import FORMATS
+from adagrain.models.records import CadencePolicy, Policy
+from adagrain.models.region_manager import default_parameters, region_record
+from adagrain.models.statistics import statistics
+
+from .errors import DeviceError
+
+if TYPE_CHECKING:
+    from .driver import Coprocessor
+
+__all__ = ["Check", "Report", "selftest"]
+
+#: Steps of the Region Manager's trace: enough for each state and several cadences.
+_STEPS = 48
+
+
+@dataclass(frozen=True)
+class Check:
+    """One question and its answer."""
+
+    name: str
+    passed: bool
+    detail: str
+
+
+@dataclass(frozen=True)
+class Report:
+    """All checks of a self-test."""
+
+    backend: str
+    seed: int
+    checks: tuple[Check, ...]
+
+    @property
+    def passed(self) -> bool:
+        """Whether every check passed."""
+        return all(check.passed for check in self.checks)
+
+
+def selftest(
+    device: Coprocessor, *, seed: int = 0, progress: Callable[[str], None] = lambda name: None
+) -> Report:
+    """Compare a device with the golden models: link, statistics, region table, decisions.
+
+    The region table is overwritten and restored.
+
+    Parameters
+    ----------
+    device : Coprocessor
+        The device.
+    seed : int
+        Seeds the random data; it is part of the report.
+    progress : callable
+        Called with each check's name before it runs.
+    """
+    generator = torch.Generator().manual_seed(seed)
+    checks = []
+    for name, check in _checks(device, generator):
+        progress(name)
+        try:
+            detail = check()
+            checks.append(Check(name, not detail, detail or "equal to the golden model"))
+        except DeviceError as error:
+            checks.append(Check(name, False, str(error)))
+    return Report(device.backend, seed, tuple(checks))
+
+
+def _checks(
+    device: Coprocessor, generator: torch.Generator
+) -> Iterator[tuple[str, Callable[[], str]]]:
+    yield "echo", lambda: _echo(device, generator)
+    for code in device.configuration.formats:
+        yield (
+            f"statistics of {code.name}",
+            lambda code=code: _statistics(device, _tensor(code, generator)),
+        )
+    yield "decisions", lambda: _decisions(device, generator)
+
+
+def _echo(device: Coprocessor, generator: torch.Generator) -> str:
+    longest = device.configuration.payload
+    random = bytes(torch.randint(256, (longest,), generator=generator).tolist())
+    for payload in (b"", b"\0", bytes(longest), b"\xff" * longest, bytes(range(256)), random):
+        if device.echo(payload) != payload:
+            return f"{len(payload)} octets came back changed"
+    return ""
+
+
+def _tensor(code: int, generator: torch.Generator) -> torch.Tensor:
+    """Random bit patterns (all special values among them) behind a normal tensor's elements."""
+    row = FORMATS[code]
+    octets = torch.randint(256, (2011 * row.bits // 8,), generator=generator, dtype=torch.uint8)
+    normal = torch.randn(4096, generator=generator).to(row.dtype)
+    return torch.cat([normal, octets.view(row.dtype)])
+
+
+def _statistics(device: Coprocessor, tensor: torch.Tensor) -> str:
+    for part, exponent in ((tensor, 0), (tensor[:4096], None), (tensor[:1], None)):
+        found = device.statistics(part, exponent, histogram=True)
+        powers = device.configuration.powers
+        wanted = statistics(part, exponent, powers=powers, histogram=True, kernel="reference")
+        if found != wanted:
+            return f"{len(part)} elements gave {found}, not {wanted}"
+    return ""
+
+
+def _decisions(device: Coprocessor, generator: torch.Generator) -> str:
+    """A random trace; the driver itself compares each decision with the golden model's."""
+    state = device.state_dict()
+    regions = min(8, device.configuration.regions)
+    records = [
+        region_record(
+            policy=list(Policy)[r % len(Policy)],
+            cadence_policy=CadencePolicy.NOISE,
+            cadence_max=3,
+        )
+        for r in range(regions)
+    ]
+    device.configure_regions(records, default_parameters(2))
+    for step in range(_STEPS):
+        a = torch.randint(1, 1 << 40, (regions,), generator=generator).tolist()
+        n = torch.randint(1, 1 << 38, (regions,), generator=generator).tolist()
+        updates = [
+            {
+                "region": r,
+                "exponent": 120 + step // 16,
+                "usable": 1,
+                "decide": 1,
+                "a": a[r],
+                "n": n[r],
+            }
+            for r in range(regions)
+        ]
+        device.update_regions(updates, loss=(_STEPS - step) << 12, epoch_end=True)
+    wanted = device.state_dict()["table"]
+    found = device.read_table(0, regions)
+    device.load_state_dict(state)
+    return "" if found == wanted else "the region table differs from the golden model's"
