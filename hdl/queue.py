@@ -1,0 +1,67 @@
+"""A stream FIFO that keeps the shape of its payload."""
+
+from typing import Any
+
+from amaranth.hdl import Module, Shape
+from amaranth.lib import stream, wiring
+from amaranth.lib.fifo import SyncFIFOBuffered
+from amaranth.lib.wiring import In, Out
+
+__all__ = ["Queue"]
+
+
+class Queue(wiring.Component):
+    """First-in, first-out buffer between two streams.
+
+    An element that enters an empty queue can leave two cycles later; after that one enters and
+    one leaves per cycle. ``i.ready`` and ``o.valid`` come from registers alone, so a queue also
+    cuts the combinational paths of a stream. It is :class:`amaranth.lib.fifo.SyncFIFOBuffered`,
+    whose own streams lose the payload's shape. Packets are not treated as such: their elements
+    leave as they come.
+
+    Parameters
+    ----------
+    shape : ShapeLike
+        Shape of the payload.
+    depth : int
+        Elements that it holds, at least 1. One of them stands in the output register, the others
+        in a memory.
+
+    Members
+    -------
+    i : ``In(stream.Signature(shape))``
+        Elements in; ``ready`` while there is room.
+    o : ``Out(stream.Signature(shape))``
+        The same elements in the same order.
+
+    Raises
+    ------
+    ValueError
+        If ``depth`` is below 1.
+    """
+
+    def __init__(self, shape: Any, depth: int) -> None:
+        if depth < 1:
+            raise ValueError(f"depth must be at least 1, not {depth}")
+        self._shape = shape
+        self._depth = depth
+        super().__init__({"i": In(stream.Signature(shape)), "o": Out(stream.Signature(shape))})
+
+    @property
+    def shape(self) -> Any:
+        """Shape of the payload."""
+        return self._shape
+
+    @property
+    def depth(self) -> int:
+        """Elements that it holds."""
+        return self._depth
+
+    def elaborate(self, platform: Any) -> Module:
+        m = Module()
+        m.submodules.fifo = fifo = SyncFIFOBuffered(
+            width=Shape.cast(self._shape).width, depth=self._depth
+        )
+        wiring.connect(m, wiring.flipped(self.i), fifo.w_stream)
+        wiring.connect(m, wiring.flipped(self.o), fifo.r_stream)
+        return m

@@ -1,0 +1,227 @@
+"""Builds a unit's variants for a simulator and runs its cocotb bench on them.
+
+A unit is a package ``adagrain.sim.<unit>`` with ``VARIANTS``, a dict from a variant's name to a
+callable that makes the component, and a module ``bench`` with the cocotb tests. Variants are run
+on Verilator; those listed in ``ICARUS_VARIANTS`` (none, where there is no such list) also on
+Icarus Verilog, which is some ten times slower.
+"""
+
+import importlib
+import importlib.util
+import pkgutil
+import random
+import shutil
+from contextlib import nullcontext, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any, Literal
+
+import cocotb
+from cocotb_tools.check_results import get_results
+from cocotb_tools.runner import get_runner
+
+import adagrain.sim
+from adagrain.sim import verilator
+from adagrain.sim.lock import locked
+from adagrain.sim.verilog import digest, emit
+
+__all__ = ["SIMULATORS", "BenchError", "Outcome", "missing", "run", "units", "variants"]
+
+Simulator = Literal["verilator", "icarus"]
+SIMULATORS: tuple[Simulator, ...] = ("verilator", "icarus")
+BUILD = Path("build/sim")
+
+
+class BenchError(Exception):
+    """A bench failed; the message names its log, its waves and the line that runs it again."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A bench that passed.
+
+    Parameters
+    ----------
+    tests : int
+        cocotb tests that ran.
+    seed : int
+        The seed of their random numbers.
+    waves : Path or None
+        The file of waves, if asked for.
+    """
+
+    tests: int
+    seed: int
+    waves: Path | None
+
+
+def units() -> list[str]:
+    """Names of all units that have a bench."""
+    names = (module.name for module in pkgutil.iter_modules(adagrain.sim.__path__) if module.ispkg)
+    return sorted(name for name in names if importlib.util.find_spec(_bench_module(name)))
+
+
+def variants(unit: str, simulator: Simulator = "verilator") -> list[str]:
+    """Names of a unit's variants that run on a simulator.
+
+    Raises
+    ------
+    ValueError
+        If there is no such unit.
+    """
+    package = _package(unit)
+    return list(package.VARIANTS if simulator == "verilator" else _icarus_variants(package))
+
+
+def missing(simulator: Simulator) -> str | None:
+    """Why a simulator can't run here, or ``None``."""
+    if simulator == "icarus":
+        present = shutil.which("iverilog")
+        return None if present else "Icarus is not installed (apt-get install iverilog)"
+    try:
+        verilator.require()
+    except verilator.ToolMissingError as error:
+        return str(error)
+    return None
+
+
+def run(
+    unit: str,
+    variant: str,
+    simulator: Simulator = "verilator",
+    *,
+    waves: bool = False,
+    seed: int | None = None,
+) -> Outcome:
+    """Build one variant, if it changed since the last time, and run the unit's bench on it.
+
+    Parameters
+    ----------
+    seed : int or None
+        Seed of all random numbers; by default a new one.
+
+    Raises
+    ------
+    ValueError
+        If there is no such unit, variant or simulator.
+    BenchError
+        If a test failed, none ran, or the simulator broke down.
+    verilator.ToolMissingError
+        If the simulator is not installed.
+    """
+    build = _Build(unit, variant, simulator, waves)
+    seed = random.getrandbits(31) if seed is None else seed
+    surroundings = verilator.patched_environment() if simulator == "verilator" else nullcontext()
+    with locked(build.directory), surroundings:
+        build.make()
+        return build.test(seed)
+
+
+class _Build:
+    """One variant for one simulator, with its own directory."""
+
+    def __init__(self, unit: str, variant: str, simulator: Simulator, waves: bool) -> None:
+        if simulator not in SIMULATORS:
+            raise ValueError(f"simulator must be {' or '.join(SIMULATORS)}, not {simulator!r}")
+        package = _package(unit)
+        if variant not in package.VARIANTS:
+            known = ", ".join(package.VARIANTS)
+            raise ValueError(f"variant of {unit} must be one of {known}, not {variant!r}")
+        if reason := missing(simulator):
+            raise verilator.ToolMissingError(reason)
+        self._unit, self._variant, self._simulator = unit, variant, simulator
+        self._component = package.VARIANTS[variant]
+        self._waves = _waves_name(unit, simulator) if waves else None
+        kind = f"{simulator}-waves" if waves else simulator
+        self.directory = (BUILD / unit / variant / kind).resolve()
+        self._runner: Any = get_runner(simulator)
+
+    def make(self) -> None:
+        source = emit(self._component(), self._unit, self.directory)
+        stamp = self.directory / "stamp"
+        contents = digest(source.read_text(), cocotb.__version__, verilator.version())
+        if stamp.exists() and stamp.read_text() == contents:
+            return
+        log = self.directory / "build.log"
+        try:
+            self._runner.build(
+                sources=[source],
+                hdl_toplevel=self._unit,
+                always=True,
+                build_dir=self.directory,
+                build_args=self._build_arguments(),
+                waves=self._waves is not None,
+                log_file=log,
+            )
+        except (SystemExit, Exception) as error:
+            raise BenchError(f"{self._title} could not be built: {error}; see {log}") from error
+        stamp.write_text(contents)
+
+    def test(self, seed: int) -> Outcome:
+        log = self.directory / "test.log"
+        results = self.directory / "results.xml"
+        with suppress(SystemExit, RuntimeError):  # the results tell
+            self._runner.test(
+                test_module=_bench_module(self._unit),
+                hdl_toplevel=self._unit,
+                hdl_toplevel_lang="verilog",
+                build_dir=self.directory,
+                seed=seed,
+                extra_env={
+                    "ADAGRAIN_UNIT": _package(self._unit).__name__,
+                    "ADAGRAIN_VARIANT": self._variant,
+                    "ADAGRAIN_SIMULATOR": self._simulator,
+                },
+                results_xml=str(results),
+                waves=self._waves is not None,
+                log_file=log,
+            )
+        return self._judge(seed, results, log)
+
+    def _judge(self, seed: int, results: Path, log: Path) -> Outcome:
+        try:
+            tests, failed = get_results(results)
+        except RuntimeError:
+            raise BenchError(self._report("simulator broke down", seed, log)) from None
+        if failed or not tests:
+            problem = f"{failed} of {tests} tests failed" if tests else "no test ran"
+            raise BenchError(self._report(problem, seed, log))
+        waves = self.directory / self._waves if self._waves else None
+        return Outcome(tests, seed, waves)
+
+    def _report(self, problem: str, seed: int, log: Path) -> str:
+        waves = f"waves: {self.directory / self._waves}\n" if self._waves else ""
+        return (
+            f"{self._title}: {problem}\n{log.read_text()}\nlog: {log}\n{waves}"
+            f"again, with waves: make sim UNIT={self._unit} VARIANT={self._variant} "
+            f"SIM={self._simulator} SEED={seed} WAVES=1"
+        )
+
+    @property
+    def _title(self) -> str:
+        return f"{self._unit} ({self._variant}, {self._simulator})"
+
+    def _build_arguments(self) -> list[str]:
+        if self._simulator == "icarus":
+            return []
+        fst = ["--trace-fst"] if self._waves == "dump.fst" else []
+        return ["-Wno-fatal", "-Wno-lint", *fst]
+
+
+def _waves_name(unit: str, simulator: Simulator) -> str:
+    return f"{unit}.fst" if simulator == "icarus" else f"dump.{verilator.waves_format()}"
+
+
+def _bench_module(unit: str) -> str:
+    return f"adagrain.sim.{unit}.bench"
+
+
+def _package(unit: str) -> ModuleType:
+    if unit not in units():
+        raise ValueError(f"unit must be one of {', '.join(units())}, not {unit!r}")
+    return importlib.import_module(f"adagrain.sim.{unit}")
+
+
+def _icarus_variants(package: ModuleType) -> tuple[str, ...]:
+    return getattr(package, "ICARUS_VARIANTS", ())

@@ -1,0 +1,43 @@
+"""Verilog of components."""
+
+import hashlib
+from pathlib import Path
+
+from amaranth.back import rtlil, verilog
+from amaranth.lib import wiring
+
+__all__ = ["emit"]
+
+TIMESCALE = "`timescale 1ns/1ps"
+
+
+def emit(component: wiring.Component, name: str, directory: Path) -> Path:
+    """Write a component as ``directory/name.v``.
+
+    The text depends on nothing but the design: no source lines, no paths, no dates. It starts with
+    the digest of the netlist, and a file that already has the right one stays untouched, which
+    spares the slow step from netlist to Verilog. Members of the signature become ports named by
+    their path, ``i__payload``, beside ``clk`` and ``rst``.
+
+    Returns
+    -------
+    Path
+        The file.
+    """
+    path = directory / f"{name}.v"
+    netlist = rtlil.convert(component, name=name, emit_src=False)
+    heading = f"// netlist {digest(netlist)}\n{TIMESCALE}\n"
+    if not path.exists() or not path.read_text().startswith(heading):
+        directory.mkdir(parents=True, exist_ok=True)
+        path.write_text(heading + to_verilog(netlist))
+    return path
+
+
+def to_verilog(netlist: str) -> str:
+    """Verilog of an RTLIL netlist, as :func:`amaranth.back.verilog.convert` writes it."""
+    return verilog._convert_rtlil_text(netlist, strip_internal_attrs=True)
+
+
+def digest(*texts: str) -> str:
+    """A short name for the contents of some texts."""
+    return hashlib.sha256("\0".join(texts).encode()).hexdigest()[:20]
