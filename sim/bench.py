@@ -18,7 +18,7 @@ import os
 import random
 import warnings
 from collections import deque
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Coroutine
 from typing import Any
 
 import cocotb
@@ -33,6 +33,7 @@ from adagrain.sim.payload import decode, encode
 __all__ = ["Bench", "StreamSink", "StreamSource", "bench"]
 
 PERIOD = 10  # ns
+BenchCoroutine = Callable[..., Coroutine[Any, None, None]]
 #: Chances from which a stream draws its own where the bench does not say.
 CHANCES = (0.0, 0.1, 0.5, 0.9)
 #: Cycles after a bench in which nothing unexpected may come out.
@@ -42,20 +43,20 @@ AFTERMATH = 20
 warnings.simplefilter("ignore", UnusedElaboratable)
 
 
-def bench(*, cycles: int) -> Callable[[Callable[..., Awaitable[None]]], Any]:
+def bench(*, cycles: int) -> Callable[[BenchCoroutine], Any]:
     """Make a cocotb test of a coroutine that takes a :class:`Bench`.
 
     The test fails when the coroutine has not ended after ``cycles`` clock cycles, and when an
     output delivers more than the coroutine took. ``@cocotb.parametrize(…)`` goes above it.
     """
 
-    def decorate(test: Callable[..., Awaitable[None]]) -> Any:
+    def decorate(test: BenchCoroutine) -> Any:
         @cocotb.test()
         @functools.wraps(test)
         async def limited(dut: Any, **parameters: Any) -> None:
             b = Bench(dut)
             await b.reset()
-            task = cocotb.start_soon(test(b, **parameters))  # type: ignore[arg-type]
+            task = cocotb.start_soon(test(b, **parameters))
             try:
                 await with_timeout(task, cycles * PERIOD, "ns")
             except SimTimeoutError:
@@ -91,7 +92,7 @@ class Bench:
         self.random = random.Random(cocotb.RANDOM_SEED)
         self._sources: dict[str, StreamSource] = {}
         self._sinks: dict[str, StreamSink] = {}
-        cocotb.start_soon(Clock(dut.clk, PERIOD, unit="ns").start())
+        Clock(dut.clk, PERIOD, unit="ns").start()
         for path, member, _ in self.component.signature.flatten(self.component):
             if member.flow is wiring.In:
                 self.port("__".join(map(str, path))).value = 0
@@ -272,13 +273,13 @@ class StreamSink:
             )
 
     async def _collect(self) -> None:
-        offered = None
+        offered: int | None = None
         while True:
             ready = self._random.random() >= self.stall
             self._ready.value = ready
             await RisingEdge(self._clock)
             bits = int(self._payload.value) if self._valid.value else None
-            assert offered in (None, bits), (
+            assert offered is None or offered == bits, (
                 f"{self.name} took back {self._show(decode(self._shape, offered))} "
                 f"before it was accepted: {self._bench}"
             )

@@ -7,8 +7,6 @@ Icarus Verilog, which is some ten times slower.
 """
 
 import importlib
-import importlib.util
-import pkgutil
 import random
 import shutil
 from contextlib import nullcontext, suppress
@@ -21,7 +19,6 @@ import cocotb
 from cocotb_tools.check_results import get_results
 from cocotb_tools.runner import get_runner
 
-import adagrain.sim
 from adagrain.sim import verilator
 from adagrain.sim.lock import locked
 from adagrain.sim.verilog import digest, emit
@@ -30,7 +27,10 @@ __all__ = ["SIMULATORS", "BenchError", "Outcome", "missing", "run", "units", "va
 
 Simulator = Literal["verilator", "icarus"]
 SIMULATORS: tuple[Simulator, ...] = ("verilator", "icarus")
+HERE = Path(__file__).parent
 BUILD = Path("build/sim")
+#: The Verilog top level. Not the unit's name: a program called `queue` would hide `<queue>`.
+TOP = "dut"
 
 
 class BenchError(Exception):
@@ -58,8 +58,7 @@ class Outcome:
 
 def units() -> list[str]:
     """Names of all units that have a bench."""
-    names = (module.name for module in pkgutil.iter_modules(adagrain.sim.__path__) if module.ispkg)
-    return sorted(name for name in names if importlib.util.find_spec(_bench_module(name)))
+    return sorted(bench.parent.name for bench in HERE.glob("*/bench.py"))
 
 
 def variants(unit: str, simulator: Simulator = "verilator") -> list[str]:
@@ -132,13 +131,13 @@ class _Build:
             raise verilator.ToolMissingError(reason)
         self._unit, self._variant, self._simulator = unit, variant, simulator
         self._component = package.VARIANTS[variant]
-        self._waves = _waves_name(unit, simulator) if waves else None
+        self._waves = _waves_name(simulator) if waves else None
         kind = f"{simulator}-waves" if waves else simulator
         self.directory = (BUILD / unit / variant / kind).resolve()
         self._runner: Any = get_runner(simulator)
 
     def make(self) -> None:
-        source = emit(self._component(), self._unit, self.directory)
+        source = emit(self._component(), TOP, self.directory)
         stamp = self.directory / "stamp"
         contents = digest(source.read_text(), cocotb.__version__, verilator.version())
         if stamp.exists() and stamp.read_text() == contents:
@@ -147,7 +146,7 @@ class _Build:
         try:
             self._runner.build(
                 sources=[source],
-                hdl_toplevel=self._unit,
+                hdl_toplevel=TOP,
                 always=True,
                 build_dir=self.directory,
                 build_args=self._build_arguments(),
@@ -164,7 +163,7 @@ class _Build:
         with suppress(SystemExit, RuntimeError):  # the results tell
             self._runner.test(
                 test_module=_bench_module(self._unit),
-                hdl_toplevel=self._unit,
+                hdl_toplevel=TOP,
                 hdl_toplevel_lang="verilog",
                 build_dir=self.directory,
                 seed=seed,
@@ -209,8 +208,8 @@ class _Build:
         return ["-Wno-fatal", "-Wno-lint", *fst]
 
 
-def _waves_name(unit: str, simulator: Simulator) -> str:
-    return f"{unit}.fst" if simulator == "icarus" else f"dump.{verilator.waves_format()}"
+def _waves_name(simulator: Simulator) -> str:
+    return f"{TOP}.fst" if simulator == "icarus" else f"dump.{verilator.waves_format()}"
 
 
 def _bench_module(unit: str) -> str:
