@@ -1,0 +1,73 @@
+"""Finds frames in a stream of octets, and undoes their COBS encoding."""
+
+from amaranth.hdl import Module, Mux, Signal, unsigned
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
+
+__all__ = ["CobsDecoder", "DecodedOctet"]
+
+#: An octet of a frame, or, where ``end`` is set, the frame's end. ``damaged`` belongs to the
+#: end: its delimiter stood where a block still had octets to come.
+DecodedOctet = data.StructLayout({"data": unsigned(8), "end": unsigned(1), "damaged": unsigned(1)})
+
+DELIMITER = 0
+#: Code of a block that is full, and thus has no zero behind it.
+FULL_BLOCK = 255
+
+
+class CobsDecoder(wiring.Component):
+    """Decoder of Consistent Overhead Byte Stuffing (Cheshire and Baker, 1999).
+
+    Takes one octet per cycle and never waits for anything but its output. An element leaves
+    one cycle after the octet that completes it. After garbage it is in step again with the
+    next delimiter. Delimiters without anything between them are ignored.
+
+    It does not look into frames: their length and checksum are the business of
+    :class:`~adagrain.hdl.link.frame_checker.FrameChecker`.
+
+    Members
+    -------
+    i : ``In(stream.Signature(8))``
+        Blocks, and a zero octet at the end of each frame.
+    o : ``Out(stream.Signature(DecodedOctet))``
+        The frames' octets, and their ends.
+    """
+
+    i: In(stream.Signature(8))
+    o: Out(stream.Signature(DecodedOctet))
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        octet = self.i.payload
+
+        started = Signal()
+        remaining = Signal(8)  # octets that the block still has
+        zero_owed = Signal()  # a zero stands between this block and the next one, if any
+
+        with m.If(~self.o.valid | self.o.ready):
+            m.d.comb += self.i.ready.eq(1)
+            m.d.sync += self.o.valid.eq(0)
+            with m.If(self.i.valid):
+                m.d.sync += [
+                    self.o.p.data.eq(Mux(remaining == 0, 0, octet)),
+                    self.o.p.end.eq(octet == DELIMITER),
+                    self.o.p.damaged.eq((octet == DELIMITER) & (remaining != 0)),
+                ]
+                with m.If(octet == DELIMITER):
+                    m.d.sync += [
+                        self.o.valid.eq(started),
+                        started.eq(0),
+                        remaining.eq(0),
+                        zero_owed.eq(0),
+                    ]
+                with m.Elif(remaining == 0):  # a block's code
+                    m.d.sync += [
+                        self.o.valid.eq(zero_owed),
+                        started.eq(1),
+                        remaining.eq(octet - 1),
+                        zero_owed.eq(octet != FULL_BLOCK),
+                    ]
+                with m.Else():
+                    m.d.sync += [self.o.valid.eq(1), remaining.eq(remaining - 1)]
+
+        return m

@@ -1,0 +1,100 @@
+"""Decides which received frames are intact."""
+
+from amaranth.hdl import Module, Mux, Signal
+from amaranth.lib import stream, wiring
+from amaranth.lib.crc.catalog import CRC32_ISO_HDLC
+from amaranth.lib.wiring import In, Out
+
+from adagrain.models.link import CHECKSUM_SIZE, HEADER_SIZE, Verdict
+from adagrain.models.protocol import Header
+
+from .cobs_decoder import DecodedOctet
+from .packet_queue import queued_octet_layout
+
+__all__ = ["FrameChecker"]
+
+LENGTH_OFFSET = Header["length"].offset // 8
+
+
+class FrameChecker(wiring.Component):
+    """Turns decoded frames into records that are safe to act on.
+
+    Each frame becomes one packet for a :class:`~adagrain.hdl.link.packet_queue.PacketQueue`:
+    a :class:`~adagrain.models.link.Verdict`; then the header, if the checksum is right; then
+    the payload, if the frame is intact. Takes one octet per cycle, adds no latency, and waits
+    only for the queue. Frames may be of any length: what exceeds the longest intact frame is
+    not passed on.
+
+    Parameters
+    ----------
+    payload : int
+        Longest payload in octets.
+    depth : int
+        Depth of the queue behind; at least the longest frame and two octets more.
+
+    Members
+    -------
+    i : ``In(stream.Signature(DecodedOctet))``
+        Frames.
+    o : ``Out(stream.Signature(queued_octet_layout(depth)))``
+        Records: verdict as the head, header and payload as the body.
+
+    Raises
+    ------
+    ValueError
+        If ``depth`` is too small for ``payload``.
+    """
+
+    def __init__(self, *, payload: int, depth: int) -> None:
+        self._longest = HEADER_SIZE + payload + CHECKSUM_SIZE
+        if depth < self._longest + 2:
+            raise ValueError(f"depth must be at least {self._longest + 2}, not {depth!r}")
+        super().__init__(
+            {
+                "i": In(stream.Signature(DecodedOctet)),
+                "o": Out(stream.Signature(queued_octet_layout(depth))),
+            }
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        m.submodules.crc = crc = CRC32_ISO_HDLC(data_width=8).create()
+
+        octets = Signal(range(self._longest + 2))  # in this frame so far; saturates
+        too_long = octets == self._longest + 1
+        length = Signal(16)  # of the payload, as the header names it
+
+        verdict = Signal(Verdict)
+        keep = Signal.like(self.o.p.keep)
+        with m.If(self.i.p.damaged | (octets < HEADER_SIZE + CHECKSUM_SIZE)):
+            m.d.comb += verdict.eq(Verdict.DAMAGED)
+        with m.Elif(~crc.match_detected):
+            m.d.comb += verdict.eq(Verdict.WRONG_CHECKSUM)
+        with m.Elif(too_long):
+            m.d.comb += [verdict.eq(Verdict.TOO_LONG), keep.eq(HEADER_SIZE)]
+        with m.Elif(octets != HEADER_SIZE + length + CHECKSUM_SIZE):
+            m.d.comb += [verdict.eq(Verdict.WRONG_LENGTH), keep.eq(HEADER_SIZE)]
+        with m.Else():
+            m.d.comb += [verdict.eq(Verdict.INTACT), keep.eq(HEADER_SIZE + length)]
+
+        fits = octets < self._longest
+        m.d.comb += [
+            self.o.valid.eq(self.i.valid & (self.i.p.end | fits)),
+            self.o.p.data.eq(Mux(self.i.p.end, verdict, self.i.p.data)),
+            self.o.p.end.eq(self.i.p.end),
+            self.o.p.keep.eq(keep),
+            self.i.ready.eq(~self.o.valid | self.o.ready),
+            crc.start.eq(self.i.valid & self.i.ready & self.i.p.end),
+            crc.valid.eq(self.i.valid & self.i.ready & ~self.i.p.end),
+            crc.data.eq(self.i.p.data),
+        ]
+        with m.If(self.i.valid & self.i.ready):
+            with m.If(self.i.p.end):
+                m.d.sync += octets.eq(0)
+            with m.Elif(~too_long):
+                m.d.sync += octets.eq(octets + 1)
+            for octet in range(2):
+                with m.If(octets == LENGTH_OFFSET + octet):
+                    m.d.sync += length.word_select(octet, 8).eq(self.i.p.data)
+
+        return m

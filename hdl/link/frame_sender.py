@@ -1,0 +1,125 @@
+"""Writes the frames of replies."""
+
+from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.lib import data, memory, stream, wiring
+from amaranth.lib.crc.catalog import CRC32_ISO_HDLC
+from amaranth.lib.wiring import In, Out
+from amaranth.utils import exact_log2
+
+from adagrain.hdl.packet import Packet
+from adagrain.models.configuration import Configuration
+from adagrain.models.link import CHECKSUM_SIZE, HEADER_SIZE
+from adagrain.models.protocol import Header
+
+__all__ = ["FrameSender", "reply_layout"]
+
+
+def reply_layout(window: int) -> data.StructLayout:
+    """A reply to be sent.
+
+    Members
+    -------
+    header : ``Header``
+        As it is sent.
+    slot : ``range(window)``
+        Where in the reply memory the payload lies.
+    """
+    return data.StructLayout({"header": Header, "slot": range(window)})
+
+
+class FrameSender(wiring.Component):
+    """Joins a header and a payload from the reply memory, and appends their checksum.
+
+    One octet per cycle; the first leaves one cycle after the reply was accepted, and the next
+    reply is accepted one cycle after the last octet has left. While ``i.ready`` is low, the
+    payload of the reply accepted last may still be read.
+
+    Parameters
+    ----------
+    configuration : Configuration
+        Its ``payload`` and ``window`` are the size and the number of the memory's slots.
+
+    Members
+    -------
+    i : ``In(stream.Signature(reply_layout(window)))``
+        Replies.
+    o : ``Out(stream.Signature(Packet))``
+        Header, payload and checksum, not yet encoded.
+    memory : ``In(memory.ReadPort.Signature(...))``
+        The reply memory: slots one after the other.
+    """
+
+    def __init__(self, configuration: Configuration) -> None:
+        self._payload = configuration.payload
+        slots = exact_log2(configuration.payload * configuration.window)
+        super().__init__(
+            {
+                "i": In(stream.Signature(reply_layout(configuration.window))),
+                "o": Out(stream.Signature(Packet)),
+                "memory": In(memory.ReadPort.Signature(addr_width=slots, shape=8)),
+            }
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        m.submodules.crc = crc = CRC32_ISO_HDLC(data_width=8).create()
+
+        header = Signal(Header)  # shifts out, lowest octet first
+        length = Signal(range(self._payload + 1))
+        slot = Signal.like(self.i.p.slot)
+        position = Signal(range(self._payload))  # in the part that is being sent
+        next_position = Signal.like(position)
+        done = Signal()  # this is the part's last octet
+        moved = self.o.valid & self.o.ready
+
+        with m.FSM() as part:
+            with m.State("idle"):
+                m.d.comb += [self.i.ready.eq(1), crc.start.eq(1)]
+                m.d.sync += [
+                    header.eq(self.i.p.header),
+                    length.eq(self.i.p.header.length),
+                    slot.eq(self.i.p.slot),
+                ]
+                with m.If(self.i.valid):
+                    m.next = "header"
+
+            with m.State("header"):
+                m.d.comb += [
+                    self.o.p.data.eq(header.as_value()[:8]),
+                    done.eq(position == HEADER_SIZE - 1),
+                ]
+                with m.If(moved):
+                    m.d.sync += header.eq(header.as_value() >> 8)
+                    with m.If(done & (length == 0)):
+                        m.next = "checksum"
+                    with m.Elif(done):
+                        m.next = "payload"
+
+            with m.State("payload"):
+                m.d.comb += [
+                    self.o.p.data.eq(self.memory.data),
+                    done.eq(position == length - 1),
+                ]
+                with m.If(moved & done):
+                    m.next = "checksum"
+
+            with m.State("checksum"):
+                m.d.comb += [
+                    self.o.p.data.eq(crc.crc.word_select(position[:2], 8)),
+                    self.o.p.last.eq(done),
+                    done.eq(position == CHECKSUM_SIZE - 1),
+                ]
+                with m.If(moved & done):
+                    m.next = "idle"
+
+        m.d.comb += [
+            self.o.valid.eq(~part.ongoing("idle")),
+            next_position.eq(Mux(moved & done, 0, position + moved)),
+            self.memory.en.eq(1),
+            self.memory.addr.eq(Cat(next_position, slot)),
+            crc.valid.eq(moved & ~part.ongoing("checksum")),
+            crc.data.eq(self.o.p.data),
+        ]
+        m.d.sync += position.eq(next_position)
+
+        return m

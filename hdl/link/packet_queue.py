@@ -1,0 +1,107 @@
+"""A queue of packets whose first octet, and whose fate, are known only at their end."""
+
+from amaranth.hdl import Module, Mux, Signal, unsigned
+from amaranth.lib import data, memory, stream, wiring
+from amaranth.lib.wiring import In, Out
+from amaranth.utils import exact_log2
+
+__all__ = ["PacketQueue", "queued_octet_layout"]
+
+
+def queued_octet_layout(depth: int) -> data.StructLayout:
+    """What enters a queue: octets of a packet, then its end.
+
+    Members
+    -------
+    data : ``unsigned(8)``
+        An octet; at the end, the packet's head.
+    end : ``unsigned(1)``
+        The packet is complete.
+    keep : ``range(depth)``
+        At the end: how many of its octets stay in the packet; those behind are dropped.
+    """
+    return data.StructLayout({"data": unsigned(8), "end": unsigned(1), "keep": range(depth)})
+
+
+class PacketQueue(wiring.Component):
+    """Memory that takes a packet's body first and puts its head before it.
+
+    A packet can be read when its end has come: the head, then the octets kept. Taking and
+    giving go on at the same time, each one octet per cycle; a packet's head can leave two
+    cycles after its end came. ``i.ready`` is low while the memory is full; ends are always
+    taken. The reader must know by itself where packets end.
+
+    A packet's octets, those to be dropped included, must be fewer than ``depth``: a longer
+    one waits for room for ever.
+
+    Parameters
+    ----------
+    depth : int
+        Octets that it holds: a power of two, at least 2.
+
+    Members
+    -------
+    i : ``In(stream.Signature(queued_octet_layout(depth)))``
+        Bodies and ends.
+    o : ``Out(stream.Signature(8))``
+        Heads and bodies.
+
+    Raises
+    ------
+    ValueError
+        If ``depth`` is not a power of two or below 2.
+    """
+
+    def __init__(self, depth: int) -> None:
+        if depth < 2 or depth & (depth - 1):
+            raise ValueError(f"depth must be a power of two and at least 2, not {depth!r}")
+        self._depth = depth
+        super().__init__(
+            {
+                "i": In(stream.Signature(queued_octet_layout(depth))),
+                "o": Out(stream.Signature(8)),
+            }
+        )
+
+    @property
+    def depth(self) -> int:
+        """Octets that it holds."""
+        return self._depth
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        m.submodules.octets = octets = memory.Memory(shape=8, depth=self._depth, init=[])
+        write_port, read_port = octets.write_port(), octets.read_port()
+
+        # Positions count on over the wrap: equal in all bits means empty, in all but the
+        # topmost means full.
+        width = exact_log2(self._depth)
+        head = Signal(width + 1)  # of the packet that is being taken
+        tail = Signal(width + 1, init=1)  # where its next octet goes
+        position = Signal(width + 1)  # what is to be read next
+        next_head = head + 1 + self.i.p.keep
+
+        full = (tail ^ position) == self._depth
+        m.d.comb += [
+            self.i.ready.eq(self.i.p.end | ~full),
+            write_port.en.eq(self.i.valid & self.i.ready),
+            write_port.addr.eq(Mux(self.i.p.end, head, tail)),
+            write_port.data.eq(self.i.p.data),
+        ]
+        with m.If(self.i.valid & self.i.ready):
+            with m.If(self.i.p.end):
+                m.d.sync += [head.eq(next_head), tail.eq(next_head + 1)]
+            with m.Else():
+                m.d.sync += tail.eq(tail + 1)
+
+        m.d.comb += [
+            read_port.en.eq(~self.o.valid | self.o.ready),
+            read_port.addr.eq(position),
+            self.o.payload.eq(read_port.data),
+        ]
+        with m.If(read_port.en):
+            m.d.sync += self.o.valid.eq(position != head)
+            with m.If(position != head):
+                m.d.sync += position.eq(position + 1)
+
+        return m
