@@ -1,0 +1,89 @@
+"""The ports of a component as a compiled unit sees them."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from amaranth.hdl import Shape
+from amaranth.lib import stream, wiring
+
+__all__ = ["Port", "Ports", "StreamPort", "ports_of"]
+
+
+@dataclass(frozen=True)
+class Port:
+    """A port that is not part of a stream.
+
+    Parameters
+    ----------
+    name : str
+        Path in the signature, joined by two underscores, as in the Verilog.
+    shape : ShapeLike
+        Shape of its value.
+    """
+
+    name: str
+    shape: Any
+
+    @property
+    def width(self) -> int:
+        return Shape.cast(self.shape).width
+
+
+@dataclass(frozen=True)
+class StreamPort(Port):
+    """A stream. Its elements lie in buffers one after the other, each of them the smallest
+    unsigned integer of 8, 16, 32 or 64 bits that holds the payload, or as many 32-bit words as it
+    takes, the least significant one first."""
+
+    @property
+    def dtype(self) -> np.dtype:
+        """Type of a buffer's numbers."""
+        for bits in (8, 16, 32, 64):
+            if self.width <= bits:
+                return np.dtype(f"uint{bits}")
+        return np.dtype("uint32")
+
+    @property
+    def words(self) -> int:
+        """Numbers per element; more than one where the payload is wider than 64 bits."""
+        return -(-self.width // (8 * self.dtype.itemsize))
+
+    @property
+    def octets(self) -> int:
+        """Bytes per element."""
+        return self.words * self.dtype.itemsize
+
+
+@dataclass(frozen=True)
+class Ports:
+    """All ports of a component: streams in, streams out, and what is not a stream."""
+
+    inputs: tuple[StreamPort, ...]
+    outputs: tuple[StreamPort, ...]
+    others: tuple[Port, ...]
+
+
+def ports_of(component: wiring.Component) -> Ports:
+    """Sort a component's ports.
+
+    Raises
+    ------
+    ValueError
+        If a stream has a constant ``valid`` or ``ready``.
+    """
+    inputs: list[StreamPort] = []
+    outputs: list[StreamPort] = []
+    for name, member in component.signature.members.items():
+        if member.is_signature and isinstance(member.signature, stream.Signature):
+            if member.signature.always_valid or member.signature.always_ready:
+                raise ValueError(f"stream {name} must have both valid and ready")
+            side = inputs if member.flow is wiring.In else outputs
+            side.append(StreamPort(name, member.signature.members["payload"].shape))
+    streams = {port.name for port in (*inputs, *outputs)}
+    others = tuple(
+        Port("__".join(map(str, path)), member.shape)
+        for path, member, _ in component.signature.flatten(component)
+        if path[0] not in streams
+    )
+    return Ports(tuple(inputs), tuple(outputs), others)

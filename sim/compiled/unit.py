@@ -1,0 +1,309 @@
+"""A component as compiled RTL in this process."""
+
+import ctypes
+import os
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from amaranth.lib import wiring
+
+from adagrain.sim.payload import decode, encode
+from adagrain.sim.verilator import waves_format
+
+from .library import library
+from .ports import StreamPort, ports_of
+
+__all__ = ["CompiledUnit", "DeadlockError", "Run", "Stop"]
+
+Buffer = bytes | bytearray | memoryview | np.ndarray
+
+
+class Stop(NamedTuple):
+    """Ends a run once an output has delivered ``times`` elements equal to ``value``.
+
+    The stream's elements must not be wider than 64 bits.
+    """
+
+    stream: str
+    value: int
+    times: int = 1
+
+
+@dataclass(frozen=True)
+class Run:
+    """What a run did.
+
+    Parameters
+    ----------
+    outputs : dict of str to numpy.ndarray
+        Elements that came, by stream: one number each, or a row of 32-bit words.
+    consumed : dict of str to int
+        Elements that the unit took, by stream.
+    cycles : int
+        Clock cycles that it took.
+    """
+
+    outputs: dict[str, np.ndarray]
+    consumed: dict[str, int]
+    cycles: int
+
+
+class DeadlockError(TimeoutError):
+    """A run did not end within its cycles. ``run`` says, and keeps, what was moved till then."""
+
+    def __init__(self, message: str, run: Run) -> None:
+        super().__init__(message)
+        self.run = run
+
+
+class _Transfer(ctypes.Structure):
+    _fields_ = (
+        ("data", ctypes.c_void_p),
+        ("count", ctypes.c_uint64),
+        ("done", ctypes.c_uint64),
+        ("chance", ctypes.c_uint32),
+        ("offered", ctypes.c_uint32),
+    )
+
+
+class _Stop(ctypes.Structure):
+    _fields_ = (
+        ("output", ctypes.c_int64),
+        ("value", ctypes.c_uint64),
+        ("count", ctypes.c_uint64),
+    )
+
+
+class CompiledUnit:
+    """Any component, compiled by Verilator and driven in batches through its streams.
+
+    The clock loop is compiled too, so that a call costs some microseconds however many cycles it
+    takes. The unit's state lasts from call to call. It comes out of reset at construction.
+    Instances are independent of each other; one instance serves one thread at a time.
+
+    Parameters
+    ----------
+    component : wiring.Component
+        What to compile. Streams at its top level can be run; other ports, also those of nested
+        interfaces, can be read and set by their Verilog names.
+    name : str
+        Name for messages and files, a plain word.
+    waves : Path or None
+        File for waves of every signal; its suffix is set to the format, VCD or FST, that this
+        machine can write. Where ``WAVES=1`` it is by default ``<name>-<process>`` in the working
+        directory.
+
+    Raises
+    ------
+    ValueError
+        If a stream has a constant ``valid`` or ``ready``.
+    ToolMissingError, BuildError
+        As :func:`adagrain.sim.compiled.library.library`.
+    """
+
+    def __init__(
+        self, component: wiring.Component, name: str, *, waves: Path | str | None = None
+    ) -> None:
+        if waves is None and os.environ.get("WAVES") == "1":
+            waves = f"{name}-{os.getpid()}"
+        self.name = name
+        self.waves = Path(waves).with_suffix(f".{waves_format()}") if waves else None
+        ports = ports_of(component)
+        self._inputs = {port.name: port for port in ports.inputs}
+        self._outputs = {port.name: port for port in ports.outputs}
+        self._others = {port.name: (index, port) for index, port in enumerate(ports.others)}
+        self._in_transfers = (_Transfer * len(ports.inputs))()
+        self._out_transfers = (_Transfer * len(ports.outputs))()
+        self._in_transfer = dict(zip(self._inputs, self._in_transfers, strict=True))
+        self._out_transfer = dict(zip(self._outputs, self._out_transfers, strict=True))
+        self._unit: ctypes.c_void_p | None = None
+        self._library = library(component, ports, name, waves=self.waves is not None)
+        self._declare()
+        self._unit = ctypes.c_void_p(self._library.unit_new(str(self.waves or "").encode()))
+        if self.waves:
+            print(f"waves of {name} go to {self.waves.resolve()}", file=sys.stderr)
+
+    def run(
+        self,
+        inputs: Mapping[str, Buffer] = {},
+        outputs: Mapping[str, int] = {},
+        *,
+        max_cycles: int,
+        stop: Stop | None = None,
+        idle: Mapping[str, int] | int = 0,
+        stall: Mapping[str, int] | int = 0,
+        seed: int = 0,
+    ) -> Run:
+        """Move elements until all have passed, or until ``stop``.
+
+        Parameters
+        ----------
+        inputs : dict of str to buffer
+            Elements for input streams, contiguous in memory, as :class:`StreamPort` says; they are
+            not copied. What was not consumed when the run stops is forgotten.
+        outputs : dict of str to int
+            How many elements to take from output streams, at most where there is a ``stop``.
+            Streams that are not named are not ready.
+        max_cycles : int
+            Cycles after which it gives up.
+        stop : Stop or None
+            An earlier end.
+        idle, stall : int or dict of str to int
+            Chances in 256, cycle by cycle, that an input element is held back, and that an output
+            is not ready: for all streams or by stream.
+        seed : int
+            Seed of the chances.
+
+        Raises
+        ------
+        ValueError
+            If there is no such stream, or a buffer holds no whole number of elements.
+        DeadlockError
+            If ``max_cycles`` pass first.
+        """
+        given = {name: self._elements(name, buffer) for name, buffer in inputs.items()}
+        taken = {name: self._room(name, count) for name, count in outputs.items()}
+        _fill(self._in_transfer, given, idle)
+        _fill(self._out_transfer, taken, stall)
+        cycles = ctypes.c_uint64()
+        ended = self._library.unit_run(
+            self._unit,
+            self._in_transfers,
+            self._out_transfers,
+            self._stop(stop, taken),
+            seed,
+            max_cycles,
+            cycles,
+        )
+        result = Run(
+            {name: array[: self._out_transfer[name].done] for name, array in taken.items()},
+            {name: self._in_transfer[name].done for name in given},
+            cycles.value,
+        )
+        if not ended:
+            raise DeadlockError(self._complaint(result, given, taken), result)
+        return result
+
+    def step(self, cycles: int) -> None:
+        """Let clock cycles pass in which no stream moves."""
+        self._library.unit_step(self._unit, cycles)
+
+    def reset(self) -> None:
+        """Hold the unit's reset for two cycles. Memories keep their contents."""
+        self._library.unit_reset(self._unit)
+
+    def set(self, name: str, value: Any) -> None:
+        """Set an input port that is not part of a stream."""
+        index, port = self._others[name]
+        octets = encode(port.shape, value).to_bytes(_storage(port.width), "little")
+        self._library.unit_set(self._unit, index, octets)
+
+    def get(self, name: str) -> Any:
+        """Value of a port that is not part of a stream."""
+        index, port = self._others[name]
+        octets = ctypes.create_string_buffer(_storage(port.width))
+        self._library.unit_get(self._unit, index, octets)
+        return decode(port.shape, int.from_bytes(octets.raw, "little"))
+
+    def close(self) -> None:
+        """Free the unit and finish its waves; may be called twice."""
+        if self._unit is not None:
+            self._library.unit_delete(self._unit)
+            self._unit = None
+
+    def __enter__(self) -> "CompiledUnit":
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        if getattr(self, "_unit", None) is not None:
+            self.close()
+
+    def _declare(self) -> None:
+        unit, size, text, number = (
+            ctypes.c_void_p,
+            ctypes.c_size_t,
+            ctypes.c_char_p,
+            ctypes.c_uint64,
+        )
+        transfers, stop = ctypes.POINTER(_Transfer), ctypes.POINTER(_Stop)
+        run = (unit, transfers, transfers, stop, number, number, ctypes.POINTER(number))
+        for name, result, arguments in (
+            ("unit_new", unit, (text,)),
+            ("unit_delete", None, (unit,)),
+            ("unit_reset", None, (unit,)),
+            ("unit_step", None, (unit, number)),
+            ("unit_set", None, (unit, size, text)),
+            ("unit_get", None, (unit, size, text)),
+            ("unit_run", ctypes.c_bool, run),
+        ):
+            function = getattr(self._library, name)
+            function.restype, function.argtypes = result, arguments
+
+    def _elements(self, name: str, buffer: Buffer) -> np.ndarray:
+        port = _known(self._inputs, name, "input stream")
+        array = buffer if isinstance(buffer, np.ndarray) else np.frombuffer(buffer, np.uint8)
+        if not array.flags.c_contiguous:
+            raise ValueError(f"buffer for {name} must be contiguous")
+        if array.nbytes % port.octets:
+            raise ValueError(
+                f"buffer for {name} must hold whole elements of {port.octets} bytes, "
+                f"not {array.nbytes} bytes"
+            )
+        return array.reshape(-1).view(np.uint8).reshape(-1, port.octets)
+
+    def _room(self, name: str, count: int) -> np.ndarray:
+        port = _known(self._outputs, name, "output stream")
+        return np.empty(count if port.words == 1 else (count, port.words), port.dtype)
+
+    def _stop(self, stop: Stop | None, taken: dict[str, np.ndarray]) -> _Stop:
+        if stop is None:
+            return _Stop(-1, 0, 0)
+        if stop.stream not in taken:
+            raise ValueError(f"stop must be at one of the outputs, not at {stop.stream!r}")
+        if self._outputs[stop.stream].words > 1:
+            raise ValueError(f"stop must be at a stream of at most 64 bits, not {stop.stream}")
+        return _Stop(list(self._outputs).index(stop.stream), stop.value, stop.times)
+
+    def _complaint(
+        self, result: Run, given: dict[str, np.ndarray], taken: dict[str, np.ndarray]
+    ) -> str:
+        moved = [
+            *(f"{name} consumed {result.consumed[name]} of {len(given[name])}" for name in given),
+            *(
+                f"{name} delivered {len(result.outputs[name])} of {len(taken[name])}"
+                for name in taken
+            ),
+        ]
+        return f"{self.name} came to no end in {result.cycles} cycles: {', '.join(moved)}"
+
+
+def _fill(
+    transfers: dict[str, _Transfer],
+    arrays: dict[str, np.ndarray],
+    chances: Mapping[str, int] | int,
+) -> None:
+    for name, transfer in transfers.items():
+        transfer.done = transfer.offered = transfer.count = 0
+        if name in arrays:
+            array = arrays[name]
+            transfer.data = array.__array_interface__["data"][0]
+            transfer.count = len(array)
+            transfer.chance = chances if isinstance(chances, int) else chances.get(name, 0)
+
+
+def _known(streams: dict[str, StreamPort], name: str, kind: str) -> StreamPort:
+    if name not in streams:
+        raise ValueError(f"{kind} must be one of {', '.join(streams)}, not {name!r}")
+    return streams[name]
+
+
+def _storage(width: int) -> int:
+    """Bytes in which Verilator keeps a port."""
+    return next((octets for octets in (1, 2, 4, 8) if width <= 8 * octets), -(-width // 32) * 4)

