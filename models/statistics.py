@@ -195,17 +195,20 @@ _KERNELS: dict[str, Any] = {"fused": statistics_kernel.fused_sums, "reference": 
 def _rebased(raw: np.ndarray, largest_exponent: int) -> tuple[tuple[int, int], ...]:
     """The 64 bins from the 512 raw ones, as the gateware reads them out.
 
-    Bin b is the raw bin ``2·largest_exponent + 1 − b``. Bin 63 takes all below it as well; their
-    energies are brought to the exponent of its own raw bin by a shift that drops the rest.
+    Bin b is the raw bin ``2·largest_exponent + 1 − b``. Bin 63 takes all below it as well: from
+    the smallest exponent up, the energy so far is divided by 4, rounded down, whenever the
+    exponent grows by one, so that it ends in units of bin 63's own.
     """
     top = 2 * largest_exponent + 1
+    lowest = max(top - (BINS - 2), 0)  # raw bin of bin 62
     bins = np.zeros((BINS, 2), dtype=np.int64)
-    own = raw[max(top - (BINS - 2), 0) : top + 1][::-1]
-    bins[: len(own)] = own
-    rest = np.arange(max(top - (BINS - 2), 0))
-    exponents = np.maximum(rest >> 1, 1)
-    shifts = np.minimum(2 * (exponents.max(initial=1) - exponents), 62)
-    bins[-1] = raw[rest, 0].sum(), (raw[rest, 1] >> shifts).sum()
+    bins[: top + 1 - lowest] = raw[lowest : top + 1][::-1]
+    energy = 0
+    for number in range(int(np.argmax(raw[:lowest, 0] > 0)) if lowest else 0, lowest):
+        if number % 2 == 0 and number > 2:
+            energy >>= 2
+        energy += int(raw[number, 1])
+    bins[-1] = raw[:lowest, 0].sum(), energy
     return tuple(map(tuple, bins.tolist()))
 
 

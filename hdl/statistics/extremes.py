@@ -1,0 +1,101 @@
+"""Smallest and largest element."""
+
+from amaranth.hdl import Module, Mux, Signal, Value, unsigned
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import In, Out
+
+__all__ = ["Extremes"]
+
+#: Sort keys beyond those of all finite numbers: neutral for minimum and for maximum.
+_ABOVE_ALL = 0xFFFF_FFFF
+_BELOW_ALL = 0
+
+
+class Extremes(wiring.Component):
+    """Minimum and maximum over the finite elements, −0 below +0.
+
+    FP32 words are compared as unsigned sort keys: the word with its sign bit set where it is
+    positive, its complement where it is negative. One beat per cycle, latency :attr:`LATENCY`
+    cycles, no back-pressure.
+
+    Parameters
+    ----------
+    lanes : int
+        Elements per cycle.
+
+    Members
+    -------
+    clear : ``In(1)``
+        Start anew.
+    word : ``In(data.ArrayLayout(32, lanes))``
+        FP32 elements.
+    present : ``In(lanes)``
+        Lanes that hold one.
+    minimum, maximum : ``Out(32)``
+        FP32 words; 0 where nothing was finite.
+    largest_exponent : ``Out(8)``
+        The larger of their exponent fields, which is that of all finite elements.
+    none_finite : ``Out(1)``
+        Nothing was finite.
+    """
+
+    LATENCY = 3
+
+    def __init__(self, lanes: int) -> None:
+        self._lanes = lanes
+        super().__init__(
+            {
+                "clear": In(1),
+                "word": In(data.ArrayLayout(unsigned(32), lanes)),
+                "present": In(lanes),
+                "minimum": Out(32),
+                "maximum": Out(32),
+                "largest_exponent": Out(8),
+                "none_finite": Out(1),
+            }
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        low, high = Signal(32), Signal(32)
+        low_keys, high_keys = [], []
+        for lane in range(self._lanes):
+            word = self.word[lane]
+            finite = self.present[lane] & (word[23:31] != 255)
+            key = Mux(word[31], ~word, word | 0x8000_0000)[:32]
+            low_keys.append(self._register(m, Mux(finite, key, _ABOVE_ALL)))
+            high_keys.append(self._register(m, Mux(finite, key, _BELOW_ALL)))
+        beat_low = self._register(m, _tree(low_keys, lambda a, b: Mux(a < b, a, b)))
+        beat_high = self._register(m, _tree(high_keys, lambda a, b: Mux(a > b, a, b)))
+
+        with m.If(self.clear):
+            m.d.sync += [low.eq(_ABOVE_ALL), high.eq(_BELOW_ALL)]
+        with m.Else():
+            with m.If(beat_low < low):
+                m.d.sync += low.eq(beat_low)
+            with m.If(beat_high > high):
+                m.d.sync += high.eq(beat_high)
+
+        m.d.comb += self.none_finite.eq(low > high)
+        with m.If(~self.none_finite):
+            m.d.comb += [self.minimum.eq(_word(low)), self.maximum.eq(_word(high))]
+        below, above = self.minimum[23:31], self.maximum[23:31]
+        m.d.comb += self.largest_exponent.eq(Mux(below > above, below, above))
+        return m
+
+    def _register(self, m: Module, value: Value) -> Signal:
+        register = Signal(32)
+        m.d.sync += register.eq(value)
+        return register
+
+
+def _tree(values: list[Signal], better: object) -> Value:
+    """Combine values pairwise."""
+    while len(values) > 1:
+        values = [better(a, b) for a, b in zip(values[::2], values[1::2], strict=True)]  # type: ignore[operator]
+    return values[0]
+
+
+def _word(key: Signal) -> Value:
+    """FP32 word of a sort key."""
+    return Mux(key[31], key ^ 0x8000_0000, ~key)

@@ -1,0 +1,158 @@
+"""Histogram of magnitudes in half binades, one memory per lane."""
+
+from amaranth.hdl import Cat, Module, Mux, Signal, unsigned
+from amaranth.lib import data, memory, stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from adagrain.models.records import BINS, HistogramBin
+from adagrain.models.statistics_reference import RAW_BINS
+
+__all__ = ["Histogram"]
+
+
+class Histogram(wiring.Component):
+    """Counts finite non-zero elements, and sums their truncated squares, by magnitude.
+
+    A raw bin is the exponent field and the significand's top bit; its energy is the sum of the
+    squares of the significands' upper 8 bits. After a pass a sweep adds the lanes up, clears
+    their memories, and leaves 64 bins below the largest exponent, as
+    :func:`adagrain.models.statistics.statistics` describes them.
+
+    One beat per cycle, whatever the bins: a read sees the write before it. No back-pressure. An
+    element is in its memory after :attr:`LATENCY` cycles; the sweep takes 512 cycles and 4 more.
+
+    Parameters
+    ----------
+    lanes : int
+        Elements per cycle.
+    count_bits : int
+        Fewer than 2^count_bits elements come in a pass; at most 32.
+
+    Members
+    -------
+    word : ``In(data.ArrayLayout(32, lanes))``
+        FP32 elements.
+    present : ``In(lanes)``
+        Lanes that hold one.
+    sweep : ``In(1)``
+        Start the sweep; nothing may be present until ``done``.
+    largest_exponent : ``In(8)``
+        Of the pass; stable during the sweep.
+    done : ``Out(1)``
+        High in the last cycle of the sweep.
+    i_bin : ``In(stream.Signature(range(64)))``, o_bin : ``Out(stream.Signature(HistogramBin))``
+        Bins of the last sweep, one per two cycles.
+    """
+
+    LATENCY = 3
+
+    def __init__(self, lanes: int, count_bits: int = 32) -> None:
+        if not 1 <= count_bits <= 32:
+            raise ValueError(f"count_bits must be from 1 to 32, not {count_bits!r}")
+        self._lanes = lanes
+        self._bin = data.StructLayout(
+            {"count": unsigned(count_bits), "energy": unsigned(count_bits + 16)}
+        )
+        super().__init__(
+            {
+                "word": In(data.ArrayLayout(unsigned(32), lanes)),
+                "present": In(lanes),
+                "sweep": In(1),
+                "largest_exponent": In(8),
+                "done": Out(1),
+                "i_bin": In(stream.Signature(range(BINS))),
+                "o_bin": Out(stream.Signature(HistogramBin)),
+            }
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        sweeping = Signal()
+        address = Signal(range(RAW_BINS))
+        sums = [self._lane(m, lane, sweeping, address) for lane in range(self._lanes)]
+
+        # The sweep's stages: address, memory's output, sum over the lanes.
+        swept = self._delay(m, sweeping, 2)
+        number = self._delay(m, address, 2)
+        raw = Signal(self._bin)
+        m.d.sync += raw.count.eq(sum(lane.count for lane in sums))
+        m.d.sync += raw.energy.eq(sum(lane.energy for lane in sums))
+        with m.If(sweeping):
+            m.d.sync += address.eq(address + 1)
+            with m.If(address == RAW_BINS - 1):
+                m.d.sync += sweeping.eq(0)
+        with m.Elif(self.sweep):
+            m.d.sync += [sweeping.eq(1), address.eq(0)]
+        m.d.comb += self.done.eq(swept & (number == RAW_BINS - 1))
+
+        self._rebase(m, swept, number, raw)
+        return m
+
+    def _lane(self, m: Module, lane: int, sweeping: Signal, address: Signal) -> data.View:
+        """Memory of one lane; its output, a cycle after the address."""
+        bins = memory.Memory(shape=self._bin, depth=RAW_BINS, init=[])
+        m.submodules[f"bins_{lane}"] = bins
+        write = bins.write_port()
+        read = bins.read_port(transparent_for=(write,))
+
+        word = self.word[lane]
+        significand = Cat(word[16:23], word[23:31] != 0)
+        counted = Signal()
+        number = Signal(range(RAW_BINS))
+        square = Signal(16)
+        m.d.sync += [
+            counted.eq(self.present[lane] & (word[23:31] != 255) & (word[:31] != 0)),
+            number.eq(word[22:31]),
+            square.eq(significand * significand),
+        ]
+        m.d.comb += read.addr.eq(Mux(sweeping, address, number))
+        m.d.sync += write.addr.eq(read.addr)
+        m.d.comb += write.en.eq(self._delay(m, counted | sweeping, 1))
+        cleared = self._delay(m, sweeping, 1)
+        with m.If(~cleared):
+            m.d.comb += write.data.count.eq(read.data.count + 1)
+            m.d.comb += write.data.energy.eq(read.data.energy + self._delay(m, square, 1))
+        return read.data
+
+    def _rebase(self, m: Module, swept: Signal, number: Signal, raw: data.View) -> None:
+        """Write the 64 bins while raw bins come by from the smallest to the largest."""
+        m.submodules.result = result = memory.Memory(shape=HistogramBin, depth=BINS, init=[])
+        write, read = result.write_port(), result.read_port()
+        top = Cat(1, self.largest_exponent)
+        place = Signal(range(RAW_BINS))
+        in_rest = Signal()
+        rest = Signal(self._bin)
+        rest_now = Signal(self._bin)
+        grows = ~number[0] & (number > 2)  # the exponent is one more than the raw bin's before
+        m.d.comb += [
+            place.eq(top - number),
+            in_rest.eq(number + (BINS - 1) <= top),
+            rest_now.count.eq(rest.count + raw.count),
+            rest_now.energy.eq(Mux(grows, rest.energy >> 2, rest.energy) + raw.energy),
+            write.addr.eq(place),
+            write.en.eq(swept & (place < BINS)),
+            write.data.count.eq(Mux(in_rest, rest_now.count, raw.count)),
+            write.data.energy.eq(Mux(in_rest, rest_now.energy, raw.energy)),
+        ]
+        with m.If(self.sweep):
+            m.d.sync += rest.eq(0)
+        with m.Elif(swept & in_rest):
+            m.d.sync += rest.eq(rest_now)
+
+        m.d.comb += [
+            self.i_bin.ready.eq(~self.o_bin.valid),
+            read.addr.eq(self.i_bin.payload),
+            read.en.eq(self.i_bin.valid & self.i_bin.ready),
+            self.o_bin.payload.eq(read.data),
+        ]
+        with m.If(read.en):
+            m.d.sync += self.o_bin.valid.eq(1)
+        with m.Elif(self.o_bin.ready):
+            m.d.sync += self.o_bin.valid.eq(0)
+
+    def _delay(self, m: Module, value: Signal, cycles: int) -> Signal:
+        for _ in range(cycles):
+            register = Signal.like(value, name="delayed")
+            m.d.sync += register.eq(value)
+            value = register
+        return value

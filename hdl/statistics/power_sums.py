@@ -1,0 +1,79 @@
+"""Exact sums of the first powers of the quantised elements."""
+
+from amaranth.hdl import Module, Signal, Value, signed, unsigned
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import In, Out
+
+__all__ = ["PowerSums"]
+
+
+class PowerSums(wiring.Component):
+    """Σq, Σq², Σq³, Σq⁴ over all lanes; wide enough never to overflow.
+
+    Products, sums over the lanes and accumulators are registered, each in a stage of its own.
+    One beat per cycle, latency at most :attr:`LATENCY` cycles, no back-pressure.
+
+    Parameters
+    ----------
+    lanes : int
+        Elements per cycle.
+    powers : int
+        2 or 4; with 2, ``s3`` and ``s4`` stay 0 and take no logic.
+    count_bits : int
+        The sums hold fewer than 2^count_bits elements.
+
+    Members
+    -------
+    clear : ``In(1)``
+        Start at 0.
+    q : ``In(data.ArrayLayout(signed(16), lanes))``
+        Elements, 0 where there is none.
+    s1, s3 : ``Out(signed(count_bits + 16))``, ``Out(signed(count_bits + 48))``
+    s2, s4 : ``Out(count_bits + 31)``, ``Out(count_bits + 64)``
+        Sums.
+    """
+
+    LATENCY = 5
+
+    def __init__(self, lanes: int, powers: int, count_bits: int) -> None:
+        if powers not in (2, 4):
+            raise ValueError(f"powers must be 2 or 4, not {powers!r}")
+        self._lanes = lanes
+        self._powers = powers
+        super().__init__(
+            {
+                "clear": In(1),
+                "q": In(data.ArrayLayout(signed(16), lanes)),
+                "s1": Out(signed(count_bits + 16)),
+                "s2": Out(unsigned(count_bits + 31)),
+                "s3": Out(signed(count_bits + 48)),
+                "s4": Out(unsigned(count_bits + 64)),
+            }
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        elements = [self.q[lane] for lane in range(self._lanes)]
+        squares = [self._register(m, q * q, unsigned(30)) for q in elements]
+        self._accumulate(m, elements, self.s1)
+        self._accumulate(m, squares, self.s2)
+        if self._powers == 4:
+            delayed = [self._register(m, q, signed(16)) for q in elements]
+            pairs = zip(squares, delayed, strict=True)
+            cubes = [self._register(m, square * q, signed(46)) for square, q in pairs]
+            fourths = [self._register(m, square * square, unsigned(60)) for square in squares]
+            self._accumulate(m, cubes, self.s3)
+            self._accumulate(m, [self._register(m, x, unsigned(60)) for x in fourths], self.s4)
+        return m
+
+    def _register(self, m: Module, value: Value, shape: object) -> Signal:
+        register = Signal(shape)
+        m.d.sync += register.eq(value)
+        return register
+
+    def _accumulate(self, m: Module, terms: list[Signal], total: Signal) -> None:
+        added = sum(terms[1:], start=terms[0])
+        arrived = self._register(m, added, added.shape())
+        m.d.sync += total.eq(total + arrived)
+        with m.If(self.clear):
+            m.d.sync += total.eq(0)
