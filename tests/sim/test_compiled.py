@@ -1,3 +1,4 @@
+# amaranth: UnusedElaboratable=no
 """Compiled units: elements, stops, deadlocks, ports, threads, builds."""
 
 import os
@@ -186,7 +187,7 @@ def test_streams_must_have_both_sides() -> None:
         i: In(stream.Signature(8, always_ready=True))  # type: ignore[valid-type]
 
     with pytest.raises(ValueError, match="stream i must have both valid and ready"):
-        ports_of(Always())  # amaranth: UnusedElaboratable=no
+        ports_of(Always())
 
 
 def test_instances_run_in_threads_of_their_own() -> None:
