@@ -254,8 +254,9 @@ def _accumulate(record: SimpleNamespace, update: SimpleNamespace) -> None:
             halve = crowded and name in ("a_sum", "n_sum")
             fields[name] = _scaled(fields[name], 2 * rise + halve)
         _average(record, a_ema=update.a, n_ema=update.n, n_fast=update.n, n_slow=update.n)
-        record.a_sum += update.a
-        record.n_sum += update.n
+        started = record.samples > 0
+        record.a_sum = started * record.a_sum + update.a
+        record.n_sum = started * record.n_sum + update.n
         record.samples = min(65535, record.samples + 1)
     record.exponent = update.exponent
 

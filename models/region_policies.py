@@ -153,14 +153,14 @@ def decide_cadence(record: SimpleNamespace, parameters: SimpleNamespace, alarm: 
     if alarm:
         _move_cadence(record, -1)
         record.cadence_dwell = CADENCE_DWELL
-        _reset_sums(record)
+        record.samples = 0
     elif record.cadence_dwell:
         record.cadence_dwell -= 1
-    elif record.samples >= parameters.noise_samples:
+    elif record.samples >= max(1, parameters.noise_samples):
         a, n = normalised(record.a_sum, record.n_sum, 22)
         if a:
             _move_cadence(record, _verdict(a, n, parameters))
-            _reset_sums(record)
+            record.samples = 0
     return alarm
 
 
@@ -187,7 +187,3 @@ def _move_cadence(record: SimpleNamespace, direction: int) -> None:
     if direction and within:
         record.cadence += direction
         record.cadence_dwell = CADENCE_DWELL
-
-
-def _reset_sums(record: SimpleNamespace) -> None:
-    record.a_sum = record.n_sum = record.samples = 0

@@ -1,0 +1,158 @@
+"""Products of a pair and what they say: one multiplier for all the rules."""
+
+from amaranth.hdl import Module, Mux, Signal, Value, unsigned
+from amaranth.lib import data, enum, wiring
+from amaranth.lib.wiring import In, Out
+
+from adagrain.models.records import RegionParameters
+
+__all__ = ["Judge", "Question", "Verdict"]
+
+
+class Question(enum.Enum, shape=unsigned(2)):
+    """What is asked about a pair."""
+
+    AGREEMENT = 0
+    GAIN = 1
+    VARIANCE = 2
+    NOISE = 3
+
+
+#: What the answers say; each keeps until its question is asked again.
+Verdict = data.StructLayout(
+    {
+        "gains": unsigned(1),  # c·σ > (7−c)·κ
+        "wide": unsigned(1),  # the variance is above the threshold
+        "narrow": unsigned(1),  # it is below
+        "above": unsigned(1),  # the variance is above the medium threshold
+        "below": unsigned(1),  # it is below
+        "measured": unsigned(1),  # the sums are not 0
+        "noisy": unsigned(1),  # noise-to-signal is above T
+        "quiet": unsigned(1),  # it is at most T/4
+    }
+)
+
+
+class Judge(wiring.Component):
+    """Answers questions about a pair by cross-multiplication, one 32×16 product per cycle.
+
+    With W workers and a pair (x, y):
+
+    - ``AGREEMENT``, (A, N): ``agreement = min(2**32 − 1, N·W)``, the numerator of α.
+    - ``GAIN``, (σ, κ): whether ``c·σ > (7 − c)·κ``.
+    - ``VARIANCE``, (A, N): how ``max(0, A − N·W)·256`` compares with each threshold times
+      ``N·W − N``. (Where the latter is large, the former is 0, so it may saturate at 32 bits.)
+    - ``NOISE``, (A, N) below 2**22: how ``W·(A − N·W)·256`` compares with T times
+      ``N·W² − A``, and with a quarter of it. Without noise it is quiet, else without signal noisy.
+
+    An answer takes 2 to 5 cycles; ``x`` and ``y`` must not change meanwhile.
+
+    Members
+    -------
+    start : ``In(1)``
+        Take the question; ignored while one is being answered.
+    question : ``In(Question)``
+        Must keep until ``done``.
+    x, y : ``In(32)``
+        The pair.
+    confidence : ``In(3)``
+        c.
+    parameters : ``In(RegionParameters)``
+        World size and thresholds.
+    done : ``Out(1)``
+        High for one cycle: the answer stands from the next one on.
+    agreement : ``Out(32)``
+        Numerator of α.
+    verdict : ``Out(Verdict)``
+        The other answers.
+    """
+
+    start: In(1)
+    question: In(Question)
+    x: In(32)
+    y: In(32)
+    confidence: In(3)
+    parameters: In(RegionParameters)
+    done: Out(1)
+    agreement: Out(32)
+    verdict: Out(Verdict)
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        x, y, verdict, workers = self.x, self.y, self.verdict, self.parameters.workers
+        a, b = Signal(32), Signal(16)
+        product, previous = Signal(48), Signal(48)
+        m.d.sync += [product.eq(a * b), previous.eq(product)]
+
+        spread = Signal(32)  # max(0, x − product)
+        excess = Signal(32)  # product less x or y, from 0 to 2**32 − 1
+
+        with m.FSM():
+            with m.State("IDLE"):
+                m.d.comb += [a.eq(y), b.eq(workers)]
+                with m.If(self.question == Question.GAIN):
+                    m.d.comb += [a.eq(x), b.eq(self.confidence)]
+                with m.If(self.start), m.Switch(self.question):
+                    for question in Question:
+                        with m.Case(question):
+                            m.next = question.name
+
+            with m.State("AGREEMENT"):
+                m.d.sync += self.agreement.eq(_saturated(product))
+                self._finish(m)
+
+            with m.State("GAIN"):
+                m.d.comb += [a.eq(y), b.eq(7 - self.confidence)]
+                m.next = "GAIN_COMPARE"
+            with m.State("GAIN_COMPARE"):
+                m.d.sync += verdict.gains.eq(previous > product)
+                self._finish(m)
+
+            with m.State("VARIANCE"):
+                m.d.sync += spread.eq(Mux(x > product, x - product, 0))
+                m.d.sync += excess.eq(_saturated(product - y))
+                m.next = "VARIANCE_THRESHOLD"
+            with m.State("VARIANCE_THRESHOLD"):
+                m.d.comb += [a.eq(excess), b.eq(self.parameters.variance)]
+                m.next = "VARIANCE_COMPARE"
+            with m.State("VARIANCE_COMPARE"):
+                m.d.comb += [a.eq(excess), b.eq(self.parameters.medium_variance)]
+                m.d.sync += verdict.wide.eq(spread << 8 > product)
+                m.d.sync += verdict.narrow.eq(spread << 8 < product)
+                m.next = "VARIANCE_COMPARE_MEDIUM"
+            with m.State("VARIANCE_COMPARE_MEDIUM"):
+                m.d.sync += verdict.above.eq(spread << 8 > product)
+                m.d.sync += verdict.below.eq(spread << 8 < product)
+                self._finish(m)
+
+            with m.State("NOISE"):
+                m.d.comb += [a.eq(product), b.eq(workers)]
+                m.d.sync += [
+                    spread.eq(x - product),
+                    verdict.measured.eq(x != 0),
+                    verdict.noisy.eq(0),
+                    verdict.quiet.eq(1),
+                ]
+                m.next = "NOISE_SIGNAL"
+                with m.If(product >= x):
+                    self._finish(m)
+            with m.State("NOISE_SIGNAL"):
+                m.d.comb += [a.eq(spread), b.eq(workers)]
+                m.d.sync += excess.eq(Mux(product > x, product - x, 0))
+                m.next = "NOISE_THRESHOLD"
+            with m.State("NOISE_THRESHOLD"):
+                m.d.comb += [a.eq(excess), b.eq(self.parameters.noise)]
+                m.next = "NOISE_COMPARE"
+            with m.State("NOISE_COMPARE"):
+                m.d.sync += verdict.noisy.eq(previous << 8 > product)
+                m.d.sync += verdict.quiet.eq(previous << 10 <= product)
+                self._finish(m)
+        return m
+
+    def _finish(self, m: Module) -> None:
+        m.d.comb += self.done.eq(1)
+        m.next = "IDLE"
+
+
+def _saturated(value: Value) -> Value:
+    return Mux(value[32:].any(), 2**32 - 1, value[:32])

@@ -1,0 +1,474 @@
+"""The Region Manager: it takes energies, and decides."""
+
+from amaranth.hdl import Cat, Module, Mux, Signal, Value, signed, unsigned
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.memory import Memory
+from amaranth.lib.wiring import In, Out
+
+from adagrain.models.configuration import Configuration
+from adagrain.models.records import (
+    Decision,
+    DecisionStatus,
+    Policy,
+    RegionParameters,
+    RegionStep,
+    RegionUpdate,
+    SpeculationState,
+)
+from adagrain.models.region_manager import ENERGY_BITS, LARGEST_RESCALE, SUM_BITS
+
+from .cadence import Cadence
+from .judge import Judge, Question
+from .layouts import HEAD_WORDS, RECORD_WORDS, WORD_BITS, Head, Word
+from .ratio import Ratio
+from .speculation import Speculation
+from .words import Words
+
+__all__ = ["RegionManager"]
+
+#: Below this promise of cycles, the divider makes two bits per cycle.
+_BRISK = 128
+
+
+class RegionManager(wiring.Component):
+    """Keeps the region table and decides, one region at a time.
+
+    Twin of :class:`adagrain.models.region_manager.RegionTable`, bit for bit. A decision is
+    offered at most ``configuration.decision_cycles`` cycles after its update is seen; the update
+    is taken in the cycle before. Steps, updates, parameters and accesses are served one at a
+    time, in that rising order where several wait: parameters, accesses, steps, updates.
+    An update that is refused leaves its record as it was, and says why.
+
+    It does not check that parameters make sense: ``workers`` must be from 1 to 1024.
+
+    Parameters
+    ----------
+    configuration : Configuration
+        Size of the table, and the promised cycles.
+
+    Members
+    -------
+    i_step : ``In(stream.Signature(RegionStep))``
+        Start of a step. Taken when the loss averages and the epoch are up to date.
+    i : ``In(stream.Signature(RegionUpdate))``
+        Energies of a region.
+    o : ``Out(stream.Signature(Decision))``
+        One decision for each, in order.
+    i_parameters : ``In(stream.Signature(RegionParameters))``
+        Replaces all parameters.
+    parameters : ``Out(RegionParameters)``
+        The parameters, with the loss averages and the epoch of now.
+    i_access : ``In(stream.Signature({address, write, data}))``
+        Reads or writes one 64-bit word of the table; ten make a record. ``address`` must be
+        inside the table.
+    o_access : ``Out(stream.Signature(64))``
+        Words that were read.
+    decisions : ``Out(32)``
+        Updates answered since reset.
+    decision_cycles : ``Out(32)``
+        Most cycles that one of them took, from the first in which it was seen to the one before
+        its decision was offered.
+    """
+
+    def __init__(self, configuration: Configuration) -> None:
+        self._configuration = configuration
+        self._words = configuration.regions * RECORD_WORDS
+        access = data.StructLayout(
+            {"address": range(self._words), "write": unsigned(1), "data": unsigned(WORD_BITS)}
+        )
+        super().__init__(
+            {
+                "i_step": In(stream.Signature(RegionStep)),
+                "i": In(stream.Signature(RegionUpdate)),
+                "o": Out(stream.Signature(Decision)),
+                "i_parameters": In(stream.Signature(RegionParameters)),
+                "parameters": Out(RegionParameters),
+                "i_access": In(stream.Signature(access)),
+                "o_access": Out(stream.Signature(WORD_BITS)),
+                "decisions": Out(32),
+                "decision_cycles": Out(32),
+            }
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        p = _Parts(self._configuration)
+        m.submodules.table = p.table
+        m.submodules.words = p.words
+        m.submodules.judge = p.judge
+        m.submodules.ratio = p.ratio
+        m.submodules.speculation = p.speculation
+        m.submodules.cadence = p.cadence
+        self._connect(m, p)
+        self._route_words(m, p)
+        self._take_in(m, p)
+        with m.FSM():
+            self._serve(m, p)
+            self._begin_step(m, p)
+            self._gather(m, p)
+            self._average(m, p)
+            self._agree(m, p)
+            self._decide(m, p)
+            self._answer(m, p)
+        return m
+
+    def _connect(self, m: Module, p: "_Parts") -> None:
+        update, words, judge = self.i.payload, p.words, p.judge
+        rise = Signal(signed(9))
+        hybrid_or_full = (p.record.state == SpeculationState.HYBRID) | (
+            p.record.state == SpeculationState.FULL
+        )
+        m.d.comb += [
+            p.read.addr.eq(p.base + words.read),
+            p.read.en.eq(words.read_valid),
+            p.write.addr.eq(p.base + words.write.word),
+            p.write.data.eq(words.write.data),
+            words.word.eq(p.read.data),
+            words.values.a.eq(update.a),
+            words.values.n.eq(update.n),
+            words.values.stall.eq(update.stall),
+            words.values.redo.eq(update.redo),
+            words.values.loss.eq(self.i_step.payload.loss),
+            rise.eq(update.exponent - p.record.exponent),
+            words.rescale.eq(rise),
+            words.halve.eq(p.crowded),
+            words.fresh.eq(~p.record.scaled | _too_far(rise) | _overflows(p.stored, rise)),
+            words.fresh_sums.eq(p.record.samples == 0),
+            words.hold.eq(~update.usable),
+            judge.x.eq(words.x),
+            judge.y.eq(words.y),
+            judge.confidence.eq(Mux(hybrid_or_full, p.record.confidence, 4)),
+            judge.parameters.eq(self.parameters),
+            p.ratio.i.payload.x.eq(p.distance),
+            p.ratio.i.payload.y.eq(words.y),
+            p.rises.eq(words.x > words.y),
+            p.distance.eq(Mux(p.rises, words.x - words.y, words.y - words.x)),
+            p.speculation.record.eq(p.record),
+            p.speculation.parameters.eq(self.parameters),
+            p.speculation.loss_rate.eq(p.loss_rate),
+            p.speculation.verdict.eq(judge.verdict),
+            p.cadence.record.eq(p.record),
+            p.cadence.parameters.eq(self.parameters),
+            p.cadence.alarm.eq(p.alarm),
+            p.cadence.verdict.eq(judge.verdict),
+        ]
+        m.d.sync += p.elapsed.eq(p.elapsed + 1)
+        with m.If(self.i.ready):
+            m.d.sync += self.decisions.eq(self.decisions + 1)
+            with m.If(p.elapsed > self.decision_cycles):
+                m.d.sync += self.decision_cycles.eq(p.elapsed)
+
+    def _route_words(self, m: Module, p: "_Parts") -> None:
+        """The loss averages live in the parameters; all other words in the table."""
+        words, run = p.words, self.parameters
+        with m.Switch(words.arrived):
+            with m.Case(Word.LOSS_FAST):
+                m.d.comb += words.word.eq(run.loss_fast)
+            with m.Case(Word.LOSS_SLOW):
+                m.d.comb += words.word.eq(run.loss_slow)
+        with m.If(words.write_valid), m.Switch(words.write.word):
+            with m.Case(Word.LOSS_FAST):
+                m.d.sync += run.loss_fast.eq(words.write.data)
+            with m.Case(Word.LOSS_SLOW):
+                m.d.sync += run.loss_slow.eq(words.write.data)
+            with m.Default():
+                m.d.comb += p.write.en.eq(1)
+
+    def _take_in(self, m: Module, p: "_Parts") -> None:
+        """Keep what the first look at a record brings: its head, and how large its sums are."""
+        words, record = p.words, p.record
+        with m.If(words.arrived_valid & ~p.gathered):
+            with m.Switch(words.arrived):
+                for word in range(HEAD_WORDS):
+                    with m.Case(word):
+                        place = word * WORD_BITS
+                        m.d.sync += record.as_value()[place : place + WORD_BITS].eq(p.read.data)
+                with m.Default():
+                    m.d.sync += p.stored.eq(p.stored | p.read.data[-len(p.stored) :])
+                    with m.If(words.arrived >= Word.A_SUM.value):
+                        m.d.sync += p.crowded.eq(p.crowded | p.read.data[SUM_BITS - 1 :].any())
+
+    def _serve(self, m: Module, p: "_Parts") -> None:
+        access = self.i_access.payload
+        with m.State("IDLE"):
+            m.d.sync += [p.elapsed.eq(1), p.gathered.eq(0), p.stored.eq(0), p.crowded.eq(0)]
+            m.d.sync += p.guarded.eq(0)
+            with m.If(self.i_parameters.valid):
+                m.d.comb += self.i_parameters.ready.eq(1)
+                m.d.sync += self.parameters.eq(self.i_parameters.payload)
+            with m.Elif(self.i_access.valid):
+                m.d.comb += [
+                    self.i_access.ready.eq(1),
+                    p.read.addr.eq(access.address),
+                    p.read.en.eq(~access.write),
+                    p.write.addr.eq(access.address),
+                    p.write.data.eq(access.data),
+                    p.write.en.eq(access.write),
+                ]
+                with m.If(~access.write):
+                    m.next = "WORD"
+            with m.Elif(self.i_step.valid):
+                m.next = "LOSS"
+            with m.Elif(self.i.valid):
+                m.d.sync += [
+                    p.region.eq(self.i.payload.region),
+                    p.base.eq(self.i.payload.region * RECORD_WORDS),
+                ]
+                m.next = "HEAD"
+        with m.State("WORD"):
+            m.d.comb += [self.o_access.valid.eq(1), self.o_access.payload.eq(p.read.data)]
+            with m.If(self.o_access.ready):
+                m.next = "IDLE"
+
+    def _begin_step(self, m: Module, p: "_Parts") -> None:
+        """Bring the run's averages up to date; find the loss rate, and whether to raise alarm."""
+        step, run, words = self.i_step.payload, self.parameters, p.words
+        self._sweep(m, p, "LOSS", Word.LOSS_FAST, Word.LOSS_SLOW, average=True, then="LOSS_AVERAGE")
+        with m.State("LOSS_AVERAGE"):
+            m.d.comb += [words.hold.eq(~step.loss_valid), words.fresh.eq(~run.loss_valid)]
+            with m.If(~words.busy):
+                m.next = "LOSS_PAIR"
+        self._load(m, p, "LOSS_PAIR", Word.LOSS_FAST, then="LOSS_DIVIDE")
+        with m.State("LOSS_DIVIDE"):
+            m.d.comb += p.ratio.i.valid.eq(words.loaded)
+            with m.If(words.loaded):
+                m.next = "LOSS_RATE"
+        with m.State("LOSS_RATE"):
+            fall = p.ratio.o.payload
+            m.d.comb += p.ratio.o.ready.eq(1)
+            with m.If(p.ratio.o.valid):
+                m.d.comb += self.i_step.ready.eq(1)
+                m.d.sync += [p.loss_rate.eq(0), p.alarm.eq(0)]
+                with m.If(step.loss_valid | run.loss_valid):
+                    m.d.sync += [
+                        run.loss_valid.eq(1),
+                        p.loss_rate.eq(_signed(fall, p.rises)),
+                        p.alarm.eq(p.rises & (run.guard != 0) & (fall > run.guard)),
+                    ]
+                with m.If(step.epoch_end & (run.epoch != 65535)):
+                    m.d.sync += run.epoch.eq(run.epoch + 1)
+                m.next = "IDLE"
+
+    def _gather(self, m: Module, p: "_Parts") -> None:
+        """Fetch the record's head, and see whether its sums have room."""
+        update, record, words = self.i.payload, p.record, p.words
+        regions = self._configuration.regions
+        self._sweep(m, p, "HEAD", 0, HEAD_WORDS - 1, then="SUMS_IN")
+        self._sweep(m, p, "SUMS_IN", Word.A_EMA, Word.N_SUM, then="CHECK")
+        with m.State("CHECK"), m.If(~words.busy):
+            m.d.sync += [
+                p.gathered.eq(1),
+                p.status.eq(DecisionStatus.OK),
+                p.before.eq(Cat(record.state, record.cadence)),
+                record.confidence.eq(_judged(update, record.confidence)),
+            ]
+            m.next = "AVERAGE"
+            with m.If(update.region >= regions):
+                self._refuse(m, p, DecisionStatus.BAD_REGION)
+            with m.Elif(~record.valid):
+                self._refuse(m, p, DecisionStatus.NOT_CONFIGURED)
+            with m.Elif((update.a | update.n)[ENERGY_BITS:].any()):
+                self._refuse(m, p, DecisionStatus.BAD_ENERGY)
+
+    def _refuse(self, m: Module, p: "_Parts", status: DecisionStatus) -> None:
+        m.d.comb += self.i.ready.eq(1)
+        m.d.sync += p.status.eq(status)
+        m.next = "OFFER"
+
+    def _average(self, m: Module, p: "_Parts") -> None:
+        """Let the wide words take in the update."""
+        update, record = self.i.payload, p.record
+        self._sweep(m, p, "AVERAGE", Word.STALL, Word.N_SUM, average=True, then="ENERGIES")
+        self._load(m, p, "ENERGIES", Word.A_EMA, then="SCALE")
+        with m.State("SCALE"), m.If(p.words.loaded):
+            m.next = "AGREEMENT"
+            with m.If(update.usable):
+                m.d.sync += [
+                    record.scaled.eq(1),
+                    record.exponent.eq(update.exponent),
+                    record.samples.eq(record.samples + (record.samples != 65535)),
+                ]
+                with m.If(p.words.fresh):
+                    m.d.sync += record.samples.eq(1)
+
+    def _agree(self, m: Module, p: "_Parts") -> None:
+        """Divide for α; meanwhile ask what else the policy wants to know."""
+        record, words, ratio = p.record, p.words, p.ratio
+        self._ask(m, p, "AGREEMENT", Question.AGREEMENT, then="DIVIDE")
+        with m.State("DIVIDE"):
+            m.d.comb += [
+                ratio.i.valid.eq(1),
+                ratio.i.payload.x.eq(p.judge.agreement),
+                ratio.i.payload.y.eq(words.x),
+            ]
+            m.d.sync += p.held.eq(words.x == 0)
+            m.next = "ALPHA"
+            with m.If(self.i.payload.decide), m.Switch(record.policy):
+                with m.Case(Policy.COST_AWARE):
+                    m.next = "TIMES"
+                with m.Case(Policy.SEED_LITERAL):
+                    m.next = "VARIANCE"
+        self._ask(m, p, "VARIANCE", Question.VARIANCE, then="ALPHA")
+        self._load(m, p, "TIMES", Word.STALL, then="TIMES_IN")
+        with m.State("TIMES_IN"), m.If(words.loaded):
+            m.next = "GAIN"
+        self._ask(m, p, "GAIN", Question.GAIN, then="ALPHA")
+        with m.State("ALPHA"):
+            m.d.comb += ratio.o.ready.eq(1)
+            with m.If(ratio.o.valid):
+                with m.If(~p.held):
+                    m.d.sync += record.alpha.eq(ratio.o.payload)
+                m.next = "RATES"
+                with m.If(self.i.payload.decide):
+                    m.next = "SPECULATION"
+
+    def _decide(self, m: Module, p: "_Parts") -> None:
+        """Choose the state; then divide for the rate, and meanwhile choose the cadence."""
+        words, ratio = p.words, p.ratio
+        with m.State("SPECULATION"):
+            _assign(m, p.record, p.speculation.choice)
+            m.next = "RATES"
+        self._load(m, p, "RATES", Word.N_FAST, then="RATE_DIVIDE")
+        with m.State("RATE_DIVIDE"):
+            m.d.comb += ratio.i.valid.eq(words.loaded)
+            m.d.sync += p.rose.eq(p.rises)
+            with m.If(words.loaded):
+                m.next = "RATE"
+                with m.If(self.i.payload.decide):
+                    m.next = "SUMS"
+        self._load(m, p, "SUMS", Word.A_SUM, then="SUMS_READY")
+        with m.State("SUMS_READY"), m.If(words.loaded):
+            m.next = "NOISE"
+        self._ask(m, p, "NOISE", Question.NOISE, then="CADENCE")
+        with m.State("CADENCE"):
+            _assign(m, p.record, p.cadence.choice)
+            m.d.sync += p.guarded.eq(p.cadence.guarded)
+            m.next = "RATE"
+        with m.State("RATE"):
+            m.d.comb += ratio.o.ready.eq(1)
+            with m.If(ratio.o.valid):
+                m.d.sync += p.rate.eq(_signed(ratio.o.payload, p.rose))
+                m.next = "STORE_0"
+
+    def _answer(self, m: Module, p: "_Parts") -> None:
+        """Write the head back, take the update, and offer the decision."""
+        record, o = p.record, self.o.payload
+        for word, then in enumerate(("STORE_1", "OFFER")):
+            with m.State(f"STORE_{word}"):
+                m.d.comb += [
+                    p.write.en.eq(1),
+                    p.write.addr.eq(p.base + word),
+                    p.write.data.eq(record.as_value().word_select(word, WORD_BITS)),
+                    self.i.ready.eq(then == "OFFER"),
+                ]
+                m.next = then
+        with m.State("OFFER"):
+            m.d.comb += [self.o.valid.eq(1), o.region.eq(p.region), o.status.eq(p.status)]
+            with m.If(p.status == DecisionStatus.OK):
+                for field in (
+                    "state",
+                    "confidence",
+                    "alpha",
+                    "percentage",
+                    "gain",
+                    "cadence",
+                    "dwell",
+                ):
+                    m.d.comb += o[field].eq(record[field])
+                m.d.comb += [
+                    o.changed.eq(Cat(record.state, record.cadence) != p.before),
+                    o.held.eq(p.held),
+                    o.guarded.eq(p.guarded),
+                    o.rate.eq(p.rate),
+                    o.loss_rate.eq(p.loss_rate),
+                ]
+            with m.If(self.o.ready):
+                m.next = "IDLE"
+
+    def _sweep(
+        self,
+        m: Module,
+        p: "_Parts",
+        state: str,
+        first: Word | int,
+        last: Word | int,
+        *,
+        then: str,
+        average: bool = False,
+    ) -> None:
+        sweep = p.words.i
+        with m.State(state):
+            m.d.comb += [
+                sweep.valid.eq(1),
+                sweep.payload.first.eq(first),
+                sweep.payload.last.eq(last),
+                sweep.payload.average.eq(average),
+            ]
+            with m.If(sweep.ready):
+                m.next = then
+
+    def _load(self, m: Module, p: "_Parts", state: str, even: Word, *, then: str) -> None:
+        self._sweep(m, p, state, even, Word(even.value + 1), then=then)
+
+    def _ask(self, m: Module, p: "_Parts", state: str, question: Question, *, then: str) -> None:
+        with m.State(state):
+            m.d.comb += [p.judge.question.eq(question), p.judge.start.eq(1)]
+            m.next = f"{state}_ANSWER"
+        with m.State(f"{state}_ANSWER"), m.If(p.judge.done):
+            m.next = then
+
+
+class _Parts:
+    """What the states of the Region Manager work with."""
+
+    def __init__(self, configuration: Configuration) -> None:
+        words = configuration.regions * RECORD_WORDS
+        brisk = configuration.decision_cycles < _BRISK
+        self.table = Memory(shape=unsigned(WORD_BITS), depth=words, init=[])
+        self.read, self.write = self.table.read_port(), self.table.write_port()
+        self.words, self.judge, self.ratio = Words(), Judge(), Ratio(unroll=2 if brisk else 1)
+        self.speculation, self.cadence = Speculation(), Cadence()
+
+        self.base = Signal(range(words))
+        self.region = Signal(16)
+        self.record = Signal(Head)
+        self.before = Signal(6)  # state and cadence before the update
+        self.status = Signal(DecisionStatus)
+        self.gathered = Signal()  # the sums have been looked at
+        self.stored = Signal(WORD_BITS - SUM_BITS + 2 * LARGEST_RESCALE)  # high bits of all sums
+        self.crowded = Signal()  # A_SUM or N_SUM is near the end of its range
+        self.held, self.guarded = Signal(), Signal()
+        self.distance, self.rises = Signal(32), Signal()  # of the averages that are loaded
+        self.rose = Signal()
+        self.rate, self.loss_rate, self.alarm = Signal(signed(16)), Signal(signed(16)), Signal()
+        self.elapsed = Signal(16)
+
+
+def _judged(update: data.View, confidence: Value) -> Value:
+    """The accept counter: up where 7 of 8 trials were accepted, down by 2 where not 1 of 4."""
+    accepts, trials = update.accepts, update.trials
+    up = (trials != 0) & (accepts << 3 >= (trials << 3) - trials)
+    down = accepts << 2 < trials
+    raised = Mux(confidence == 7, 7, confidence + 1)
+    lowered = Mux(confidence < 2, 0, confidence - 2)
+    return Mux(up, raised, Mux(down, lowered, confidence))
+
+
+def _too_far(rise: Value) -> Value:
+    return (rise > LARGEST_RESCALE) | (rise < -LARGEST_RESCALE)
+
+
+def _overflows(stored: Value, rise: Value) -> Value:
+    """Whether sums with these high bits leave their range when the exponent rises so."""
+    fall = Mux(rise < 0, -rise, 0)[:3]
+    return (stored << (fall << 1))[2 * LARGEST_RESCALE :].any()
+
+
+def _signed(fall: Value, rises: Value) -> Value:
+    """Q0.16 and its sign as Q1.15, truncated towards zero."""
+    return Mux(rises, -fall[1:], fall[1:])
+
+
+def _assign(m: Module, record: data.View, choice: data.View) -> None:
+    for field, _ in choice.shape():
+        m.d.sync += record[field].eq(choice[field])
