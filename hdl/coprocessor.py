@@ -26,6 +26,8 @@ class Coprocessor(wiring.Component):
     ----------
     configuration : Configuration
         What is built.
+    starvation : int
+        Cycles for which the data port may offer nothing while a pass needs data.
 
     Members
     -------
@@ -35,8 +37,9 @@ class Coprocessor(wiring.Component):
         Data port, 128 bits per cycle at most.
     """
 
-    def __init__(self, configuration: Configuration) -> None:
+    def __init__(self, configuration: Configuration, *, starvation: int = 1 << 16) -> None:
         self._configuration = configuration
+        self._starvation = starvation
         super().__init__(
             {
                 "i": In(stream.Signature(8)),
@@ -54,7 +57,9 @@ class Coprocessor(wiring.Component):
         m.submodules.link = link = Link(self._configuration)
         m.submodules.dispatcher = dispatcher = Dispatcher(handlers=3)
         m.submodules.system = system = SystemCommands()
-        m.submodules.statistics = statistics = StatisticsCommands(self._configuration)
+        m.submodules.statistics = statistics = StatisticsCommands(
+            self._configuration, starvation=self._starvation
+        )
         m.submodules.regions = regions = RegionCommands(self._configuration)
 
         connect(m, flipped(self.i), link.i)

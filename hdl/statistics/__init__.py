@@ -1,6 +1,6 @@
 """One pass over a tensor: counts, extremes, exact power sums, histogram of magnitudes."""
 
 from .statistics import Statistics
-from .widen import Widen
+from .widen import TensorBegin, Widen
 
-__all__ = ["Statistics", "Widen"]
+__all__ = ["Statistics", "TensorBegin", "Widen"]

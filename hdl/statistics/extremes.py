@@ -1,5 +1,7 @@
 """Smallest and largest element."""
 
+from collections.abc import Callable
+
 from amaranth.hdl import Module, Mux, Signal, Value, unsigned
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
@@ -63,10 +65,10 @@ class Extremes(wiring.Component):
             word = self.word[lane]
             finite = self.present[lane] & (word[23:31] != 255)
             key = Mux(word[31], ~word, word | 0x8000_0000)[:32]
-            low_keys.append(self._register(m, Mux(finite, key, _ABOVE_ALL)))
-            high_keys.append(self._register(m, Mux(finite, key, _BELOW_ALL)))
-        beat_low = self._register(m, _tree(low_keys, lambda a, b: Mux(a < b, a, b)))
-        beat_high = self._register(m, _tree(high_keys, lambda a, b: Mux(a > b, a, b)))
+            low_keys.append(_register(m, Mux(finite, key, _ABOVE_ALL), init=_ABOVE_ALL))
+            high_keys.append(_register(m, Mux(finite, key, _BELOW_ALL), init=_BELOW_ALL))
+        beat_low = _register(m, _tree(low_keys, _lower), init=_ABOVE_ALL)
+        beat_high = _register(m, _tree(high_keys, _higher), init=_BELOW_ALL)
 
         with m.If(self.clear):
             m.d.sync += [low.eq(_ABOVE_ALL), high.eq(_BELOW_ALL)]
@@ -83,16 +85,25 @@ class Extremes(wiring.Component):
         m.d.comb += self.largest_exponent.eq(Mux(below > above, below, above))
         return m
 
-    def _register(self, m: Module, value: Value) -> Signal:
-        register = Signal(32)
-        m.d.sync += register.eq(value)
-        return register
+
+def _register(m: Module, value: Value, init: int) -> Signal:
+    register = Signal(32, init=init)
+    m.d.sync += register.eq(value)
+    return register
 
 
-def _tree(values: list[Signal], better: object) -> Value:
+def _lower(a: Value, b: Value) -> Value:
+    return Mux(a < b, a, b)
+
+
+def _higher(a: Value, b: Value) -> Value:
+    return Mux(a > b, a, b)
+
+
+def _tree(values: list[Signal], better: Callable[[Value, Value], Value]) -> Value:
     """Combine values pairwise."""
     while len(values) > 1:
-        values = [better(a, b) for a, b in zip(values[::2], values[1::2], strict=True)]  # type: ignore[operator]
+        values = [better(a, b) for a, b in zip(values[::2], values[1::2], strict=True)]
     return values[0]
 
 

@@ -1,0 +1,14 @@
+"""Variants of the whole device that its bench runs on."""
+
+from adagrain.hdl.coprocessor import Coprocessor
+from adagrain.models.configuration import configuration
+
+#: Short enough that a bench can wait for a starved pass, long enough for any random idling.
+STARVATION = 400
+
+VARIANTS = {
+    "tiny": lambda: Coprocessor(configuration("tiny"), starvation=STARVATION),
+    "small": lambda: Coprocessor(configuration("small", regions=16), starvation=STARVATION),
+    "full": lambda: Coprocessor(configuration("full", regions=16), starvation=STARVATION),
+}
+ICARUS_VARIANTS = ("tiny",)

@@ -1,0 +1,214 @@
+"""Random requests for the whole device, sound and unsound ones."""
+
+import random
+from dataclasses import dataclass
+
+import numpy as np
+
+from adagrain.models.commands import GROUP, WORDS_PER_REGION
+from adagrain.models.configuration import Configuration
+from adagrain.models.formats import FORMATS
+from adagrain.models.protocol import REGISTERS, Opcode
+from adagrain.models.records import (
+    BINS,
+    CadencePolicy,
+    Policy,
+    RegionParameters,
+    RegionRecord,
+    RegionStep,
+    RegionUpdate,
+    StatisticsBegin,
+    pack,
+    size,
+)
+from adagrain.models.region_manager import WORD
+from adagrain.models.region_settings import default_parameters, region_record
+
+__all__ = ["Request", "Traffic"]
+
+#: Registers that count clock cycles, which a model does not have.
+_CLOCKED = {"cycles_low", "cycles_high", "decision_cycles"}
+
+
+@dataclass(frozen=True)
+class Request:
+    """One request and what it makes the data port offer."""
+
+    opcode: int
+    payload: bytes = b""
+    port: bytes = b""
+
+    def words(self) -> np.ndarray:
+        """The port's octets as 32-bit words."""
+        return np.frombuffer(self.port, dtype=np.uint32)
+
+
+class Traffic:
+    """Makes request sequences from a seed.
+
+    Parameters
+    ----------
+    configuration : Configuration
+        What the device is built with.
+    generator : random.Random
+        Source of all choices.
+    longest : int
+        Most elements of a tensor.
+    """
+
+    def __init__(
+        self, configuration: Configuration, generator: random.Random, longest: int = 300
+    ) -> None:
+        self._configuration = configuration
+        self._random = generator
+        self._longest = longest
+
+    def prologue(self) -> list[Request]:
+        """Configure every region."""
+        regions = self._configuration.regions
+        step = (self._configuration.payload - 2) // size(RegionRecord)
+        records = [
+            region_record(
+                policy=self._random.choice(list(Policy)),
+                cadence_policy=self._random.choice(list(CadencePolicy)),
+                cadence_max=3,
+                phase_epoch=self._random.randrange(8),
+            )
+            for _ in range(regions)
+        ]
+        writes = [
+            Request(
+                Opcode.REGIONS_WRITE, _u16(at * WORDS_PER_REGION) + b"".join(records[at:][:step])
+            )
+            for at in range(0, regions, step)
+        ]
+        parameters = pack(RegionParameters, **default_parameters(self._random.choice([1, 2, 7])))
+        return [*writes, Request(Opcode.REGIONS_PARAMETERS, parameters)]
+
+    def requests(self, count: int) -> list[Request]:
+        """That many requests, or a few more: passes are several."""
+        made: list[Request] = []
+        while len(made) < count:
+            made += self._random.choice(
+                [
+                    self._port_pass,
+                    self.link_pass,
+                    self._step,
+                    self._step,
+                    self._table,
+                    self._echo,
+                    self._registers,
+                    self._unsound,
+                ]
+            )()
+        return made
+
+    def _port_pass(self) -> list[Request]:
+        begin, memory = self._tensor(from_link=0)
+        given = memory if self._random.random() < 0.9 else memory[: -GROUP or None]
+        return [
+            Request(Opcode.STATISTICS_BEGIN, begin, given),
+            Request(Opcode.STATISTICS_END),
+            self._bins(),
+        ]
+
+    def link_pass(self) -> list[Request]:
+        """A pass whose data come in frames; a fifth of them have too few or too many."""
+        begin, memory = self._tensor(from_link=1)
+        if self._random.random() < 0.2:
+            memory = memory[GROUP:] if self._random.random() < 0.5 else memory + bytes(GROUP)
+        step = self._random.randrange(1, self._configuration.payload // GROUP + 1) * GROUP
+        frames = [
+            Request(Opcode.STATISTICS_DATA, memory[at : at + step])
+            for at in range(0, len(memory), step)
+        ]
+        return [
+            Request(Opcode.STATISTICS_BEGIN, begin),
+            *frames,
+            Request(Opcode.STATISTICS_END),
+            self._bins(),
+        ]
+
+    def _tensor(self, from_link: int) -> tuple[bytes, bytes]:
+        code = self._random.choice(self._configuration.formats)
+        count = self._random.randrange(1, self._longest)
+        octets = self._random.randbytes(-(-count * FORMATS[code].bits // 8))
+        begin = pack(
+            StatisticsBegin,
+            count=count,
+            format=code,
+            exponent=self._random.randrange(1, 255),
+            histogram=self._random.randrange(2),
+            from_link=from_link,
+        )
+        return begin, octets + bytes(-len(octets) % GROUP)
+
+    def _bins(self) -> Request:
+        first = self._random.randrange(BINS)
+        return Request(Opcode.HISTOGRAM_READ, bytes([first, self._random.randrange(12)]))
+
+    def _step(self) -> list[Request]:
+        room = (self._configuration.payload - size(RegionStep)) // size(RegionUpdate)
+        head = pack(
+            RegionStep,
+            loss=self._random.getrandbits(20),
+            loss_valid=self._random.randrange(2),
+            epoch_end=self._random.randrange(2),
+        )
+        updates = [self._update() for _ in range(self._random.randrange(min(room, 6) + 1))]
+        return [Request(Opcode.REGIONS_STEP, head + b"".join(updates))]
+
+    def _update(self) -> bytes:
+        a = self._random.getrandbits(self._random.randrange(1, 58))
+        return pack(
+            RegionUpdate,
+            region=self._random.randrange(self._configuration.regions + 1),
+            exponent=self._random.randrange(118, 123),
+            usable=self._random.random() < 0.9,
+            decide=self._random.random() < 0.5,
+            a=a,
+            n=self._random.randrange(a + 1),
+            stall=self._random.getrandbits(16),
+            redo=self._random.getrandbits(16),
+            accepts=self._random.randrange(5),
+            trials=self._random.randrange(5),
+        )
+
+    def _table(self) -> list[Request]:
+        words = self._configuration.regions * WORDS_PER_REGION
+        first, count = self._random.randrange(words + 1), self._random.randrange(12)
+        return [
+            Request(Opcode.REGIONS_READ, _u16(first) + bytes([count])),
+            Request(Opcode.REGIONS_STATE),
+        ]
+
+    def _echo(self) -> list[Request]:
+        longest = self._configuration.payload
+        return [Request(Opcode.ECHO, self._random.randbytes(self._random.randrange(longest + 1)))]
+
+    def _registers(self) -> list[Request]:
+        names = list(REGISTERS)
+        first = self._random.randrange(len(names) + 1)
+        count = self._random.randrange(6)
+        if _CLOCKED.intersection(names[first : first + count]):
+            count = 0
+        return [Request(Opcode.READ_REGISTERS, bytes([first, count]))]
+
+    def _unsound(self) -> list[Request]:
+        """Any opcode with any payload, but for those that would run for longer than a test."""
+        opcode = self._random.choice([*range(0x01, 0x40), 0xFF])
+        lengths = [0, 1, 2, 3, 7, 8, 9, 16, 40, 48, self._configuration.payload]
+        payload = self._random.randbytes(self._random.choice(lengths))
+        if opcode == Opcode.STATISTICS_BEGIN and len(payload) == size(StatisticsBegin):
+            payload = bytes(size(StatisticsBegin))
+        if opcode == Opcode.READ_REGISTERS and len(payload) == 2:
+            payload = bytes([len(REGISTERS), 1])
+        if opcode == Opcode.REGIONS_PARAMETERS and len(payload) == size(RegionParameters):
+            payload = bytes(len(payload))
+        if opcode == Opcode.REGIONS_WRITE and len(payload) > WORD:
+            payload = b"\xff\xff" + payload[2:]
+        return [Request(opcode, payload)]
+
+
+def _u16(value: int) -> bytes:
+    return value.to_bytes(2, "little")
