@@ -69,7 +69,10 @@ class Coprocessor(wiring.Component):
         for port, unit in zip(dispatcher.handler, (system, statistics, regions), strict=True):
             connect(m, port, unit.handler)
         connect(m, flipped(self.i_data), statistics.i_data)
-        m.d.comb += statistics.hello.eq(system.hello)
+        m.d.comb += [
+            dispatcher.length.eq(link.request_length),
+            statistics.hello.eq(system.hello),
+        ]
 
         cycles = Signal(64)
         m.d.sync += cycles.eq(cycles + 1)

@@ -7,7 +7,7 @@ from amaranth.lib.wiring import In, Out
 from adagrain.models.protocol import Status
 
 from ..packet import Packet
-from .call import Call, HandlerSignature
+from .call import HandlerSignature
 
 __all__ = ["Dispatcher"]
 
@@ -16,9 +16,8 @@ class Dispatcher(wiring.Component):
     """Executes requests one after the other.
 
     The group is the upper half of the opcode. A request of a group without a handler gets
-    ``UNKNOWN_OPCODE``. Whatever of the payload the handler left is dropped. Three cycles pass
-    between a request's first octet and the handler's call; payload and reply pass unchanged, an
-    octet per cycle.
+    ``UNKNOWN_OPCODE``. Whatever of the payload the handler left is dropped. The handler is called
+    in the cycle after the opcode; payload and reply pass unchanged, an octet per cycle.
 
     Parameters
     ----------
@@ -28,7 +27,9 @@ class Dispatcher(wiring.Component):
     Members
     -------
     i : ``In(stream.Signature(Packet))``
-        Requests: opcode, length of the payload (two octets), payload.
+        Requests: opcode, payload.
+    length : ``In(16)``
+        Octets of the payload; stable from the opcode until the reply's last octet.
     o : ``Out(stream.Signature(Packet))``
         Replies: status, payload.
     handler : ``Out(HandlerSignature()).array(handlers)``
@@ -42,6 +43,7 @@ class Dispatcher(wiring.Component):
         super().__init__(
             {
                 "i": In(stream.Signature(Packet)),
+                "length": In(16),
                 "o": Out(stream.Signature(Packet)),
                 "handler": Out(HandlerSignature().flip()).array(handlers),
             }
@@ -49,8 +51,8 @@ class Dispatcher(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        call = Signal(Call)
-        group = call.opcode[4:]
+        opcode = Signal(8)
+        group = opcode[4:]
         payload_over = Signal()
         arrives = self.i.valid & self.i.ready
         replied = self.o.valid & self.o.ready & self.o.payload.last
@@ -61,17 +63,7 @@ class Dispatcher(wiring.Component):
         with m.FSM():
             with m.State("OPCODE"):
                 m.d.comb += self.i.ready.eq(1)
-                m.d.sync += call.opcode.eq(self.i.payload.data)
-                with m.If(arrives):
-                    m.next = "LENGTH_LOW"
-            with m.State("LENGTH_LOW"):
-                m.d.comb += self.i.ready.eq(1)
-                m.d.sync += call.length[:8].eq(self.i.payload.data)
-                with m.If(arrives):
-                    m.next = "LENGTH_HIGH"
-            with m.State("LENGTH_HIGH"):
-                m.d.comb += self.i.ready.eq(1)
-                m.d.sync += call.length[8:].eq(self.i.payload.data)
+                m.d.sync += opcode.eq(self.i.payload.data)
                 with m.If(arrives):
                     m.next = "CALL"
             with m.State("CALL"):
@@ -105,8 +97,11 @@ class Dispatcher(wiring.Component):
                     m.next = "OPCODE"
 
         for handler in self.handler:
-            m.d.comb += handler.i_call.payload.eq(call)
-            m.d.comb += handler.i.payload.eq(self.i.payload.data)
+            m.d.comb += [
+                handler.i_call.payload.opcode.eq(opcode),
+                handler.i_call.payload.length.eq(self.length),
+                handler.i.payload.eq(self.i.payload.data),
+            ]
         return m
 
     def _join(self, m: Module, handler: wiring.PureInterface, payload_over: Signal) -> None:

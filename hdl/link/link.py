@@ -47,6 +47,8 @@ class Link(wiring.Component):
         Octets to the host.
     o_request : ``Out(stream.Signature(Packet))``
         Requests to execute: opcode and payload.
+    request_length : ``Out(16)``
+        Octets of the request's payload; stable from its first octet until it is answered.
     i_reply : ``In(stream.Signature(Packet))``
         What became of them: status and payload.
     counters : ``Out(Counters)``
@@ -56,6 +58,7 @@ class Link(wiring.Component):
     i: In(stream.Signature(8))
     o: Out(stream.Signature(8))
     o_request: Out(stream.Signature(Packet))
+    request_length: Out(16)
     i_reply: In(stream.Signature(Packet))
     counters: Out(Counters)
 
@@ -91,6 +94,9 @@ class Link(wiring.Component):
         connect(m, sender.memory, replies.read_port())
         connect(m, sender.o, encoder.i)
         connect(m, encoder.o, flipped(self.o))
-        m.d.comb += self.counters.eq(session.counters)
+        m.d.comb += [
+            self.request_length.eq(session.request_length),
+            self.counters.eq(session.counters),
+        ]
 
         return m

@@ -53,6 +53,8 @@ class Session(wiring.Component):
         is then left alone.
     o_request : ``Out(stream.Signature(Packet))``
         Opcode and payload of requests to execute.
+    request_length : ``Out(16)``
+        Octets of the payload; stable from the request's first octet until it is answered.
     i_reply : ``In(stream.Signature(Packet))``
         Status and payload of their replies.
     memory : ``In(memory.WritePort.Signature(...))``
@@ -70,6 +72,7 @@ class Session(wiring.Component):
                 "i": In(stream.Signature(8)),
                 "o": Out(stream.Signature(reply_layout(self._window))),
                 "o_request": Out(stream.Signature(Packet)),
+                "request_length": Out(16),
                 "i_reply": In(stream.Signature(Packet)),
                 "memory": In(memory.WritePort.Signature(addr_width=slots, shape=8)),
                 "counters": Out(Counters),
@@ -145,6 +148,7 @@ class Session(wiring.Component):
                         m.next = "judge"
 
             with m.State("judge"):
+                m.d.sync += self.request_length.eq(header.length)
                 with m.If(verdict == Verdict.INTACT):
                     count("frames")
                     m.d.sync += remaining.eq(header.length)
