@@ -46,40 +46,39 @@ class CobsEncoder(wiring.Component):
         def close_block() -> None:
             m.d.comb += [
                 blocks.i.valid.eq(1),
-                blocks.i.p.end.eq(1),  # the queue always takes an end
+                blocks.i.p.end.eq(1),
                 blocks.i.p.data.eq(filled + 1),
                 blocks.i.p.keep.eq(filled),
             ]
-            m.d.sync += filled.eq(0)
+            with m.If(blocks.i.ready):
+                m.d.sync += filled.eq(0)
 
         with m.FSM():
             with m.State("octets"), m.If(self.i.valid):
+                m.d.comb += self.i.ready.eq(blocks.i.ready)
+                m.d.sync += last.eq(self.i.p.last)
                 with m.If(self.i.p.data == 0):
                     close_block()
-                    m.d.comb += self.i.ready.eq(1)
-                    m.d.sync += last.eq(self.i.p.last)
-                    with m.If(self.i.p.last):
+                    with m.If(blocks.i.ready & self.i.p.last):
                         m.next = "block"
                 with m.Else():
-                    m.d.comb += [
-                        blocks.i.valid.eq(1),
-                        blocks.i.p.data.eq(self.i.p.data),
-                        self.i.ready.eq(blocks.i.ready),
-                    ]
+                    m.d.comb += [blocks.i.valid.eq(1), blocks.i.p.data.eq(self.i.p.data)]
                     with m.If(blocks.i.ready):
-                        m.d.sync += [filled.eq(filled + 1), last.eq(self.i.p.last)]
+                        m.d.sync += filled.eq(filled + 1)
                         with m.If(self.i.p.last | (filled == LONGEST_BLOCK - 1)):
                             m.next = "block"
 
             with m.State("block"):
                 close_block()
-                with m.If(last):
-                    m.next = "delimiter"
-                with m.Else():
-                    m.next = "octets"
+                with m.If(blocks.i.ready):
+                    with m.If(last):
+                        m.next = "delimiter"
+                    with m.Else():
+                        m.next = "octets"
 
             with m.State("delimiter"):  # a packet of its own: the head is a zero, no body
                 m.d.comb += [blocks.i.valid.eq(1), blocks.i.p.end.eq(1)]
-                m.next = "octets"
+                with m.If(blocks.i.ready):
+                    m.next = "octets"
 
         return m

@@ -28,16 +28,16 @@ class PacketQueue(wiring.Component):
 
     A packet can be read when its end has come: the head, then the octets kept. Taking and
     giving go on at the same time, each one octet per cycle; a packet's head can leave two
-    cycles after its end came. ``i.ready`` is low while the memory is full; ends are always
-    taken. The reader must know by itself where packets end.
+    cycles after its end came. ``i.ready`` is low while the memory is full, and does not depend
+    on what is offered. The reader must know by itself where packets end.
 
-    A packet's octets, those to be dropped included, must be fewer than ``depth``: a longer
+    A packet's octets, those to be dropped included, must be at most ``depth - 2``: a longer
     one waits for room for ever.
 
     Parameters
     ----------
     depth : int
-        Octets that it holds: a power of two, at least 2.
+        Octets that it holds: a power of two, at least 4.
 
     Members
     -------
@@ -49,12 +49,12 @@ class PacketQueue(wiring.Component):
     Raises
     ------
     ValueError
-        If ``depth`` is not a power of two or below 2.
+        If ``depth`` is not a power of two or below 4.
     """
 
     def __init__(self, depth: int) -> None:
-        if depth < 2 or depth & (depth - 1):
-            raise ValueError(f"depth must be a power of two and at least 2, not {depth!r}")
+        if depth < 4 or depth & (depth - 1):
+            raise ValueError(f"depth must be a power of two and at least 4, not {depth!r}")
         self._depth = depth
         super().__init__(
             {
@@ -80,10 +80,9 @@ class PacketQueue(wiring.Component):
         tail = Signal(width + 1, init=1)  # where its next octet goes
         position = Signal(width + 1)  # what is to be read next
         next_head = head + 1 + self.i.p.keep
-
         full = (tail ^ position) == self._depth
         m.d.comb += [
-            self.i.ready.eq(self.i.p.end | ~full),
+            self.i.ready.eq(~full),
             write_port.en.eq(self.i.valid & self.i.ready),
             write_port.addr.eq(Mux(self.i.p.end, head, tail)),
             write_port.data.eq(self.i.p.data),
