@@ -90,6 +90,11 @@ class RegionManager(wiring.Component):
             }
         )
 
+    @property
+    def configuration(self) -> Configuration:
+        """What it is built with."""
+        return self._configuration
+
     def elaborate(self, platform: object) -> Module:
         m = Module()
         p = _Parts(self._configuration)

@@ -1,0 +1,127 @@
+# amaranth: UnusedElaboratable=no
+"""The compiled Region Manager against its golden model, on long random runs."""
+
+import os
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+from adagrain.hdl.region_manager import RegionManager
+from adagrain.models.configuration import configuration
+from adagrain.models.records import Decision, RegionParameters, RegionUpdate, size, unpack
+from adagrain.models.region_manager import WORD, RegionTable
+from adagrain.sim import verilator
+from adagrain.sim.compiled import CompiledUnit
+from adagrain.sim.payload import encode
+from adagrain.sim.region_manager.traffic import Run, runs
+
+REGIONS = 32
+STEPS = 40
+SEED = int(os.environ.get("SEED", "20"))
+
+
+class CompiledTable:
+    """A compiled Region Manager with the golden table's methods."""
+
+    def __init__(self, unit: CompiledUnit, component: RegionManager) -> None:
+        self.unit = unit
+        self._access = component.i_access.payload.shape()
+        self.promise = component.configuration.decision_cycles
+
+    def write_words(self, first: int, octets: bytes) -> None:
+        starts = range(0, len(octets), WORD)
+        words = [int.from_bytes(octets[start : start + WORD], "little") for start in starts]
+        self._run("i_access", self._accesses(first, words, write=1))
+
+    def read_words(self, first: int, count: int) -> bytes:
+        accesses = self._accesses(first, [0] * count, write=0)
+        return self._run("i_access", accesses, o_access=count).tobytes()
+
+    def set_parameters(self, octets: bytes) -> None:
+        self._run("i_parameters", octets)
+
+    def parameter_octets(self) -> bytes:
+        value = encode(RegionParameters, self.unit.get("parameters"))
+        return value.to_bytes(size(RegionParameters), "little")
+
+    def step(self, head: bytes, updates: bytes) -> bytes:
+        self._run("i_step", head)
+        return self._run("i", updates, o=len(updates) // size(RegionUpdate)).tobytes()
+
+    def _accesses(self, first: int, words: list[int], write: int) -> bytes:
+        octets = -(-self._access.size // 32) * 4
+        return b"".join(
+            encode(self._access, {"address": first + at, "write": write, "data": word}).to_bytes(
+                octets, "little"
+            )
+            for at, word in enumerate(words)
+        )
+
+    def _run(self, name: str, octets: bytes, **outputs: int) -> np.ndarray:
+        run = self.unit.run(
+            {name: octets}, outputs, max_cycles=20_000 + 100 * len(octets), idle=60, stall=60
+        )
+        return next(iter(run.outputs.values()), np.empty(0))
+
+
+@pytest.fixture(scope="module", params=["tiny", "full"])
+def table(request: pytest.FixtureRequest) -> Iterator[CompiledTable]:
+    try:
+        verilator.require()
+    except verilator.ToolMissingError as error:
+        pytest.skip(str(error))
+    component = RegionManager(configuration(request.param, regions=REGIONS))
+    with CompiledUnit(component, "region_manager") as unit:
+        yield CompiledTable(unit, component)
+
+
+def compare(table: CompiledTable, run: Run) -> int:
+    """Run both; the number of updates."""
+    golden = RegionTable(REGIONS)
+    golden.parameters = unpack(RegionParameters, run.parameters)
+    golden.write_words(0, run.table)
+    table.set_parameters(run.parameters)
+    table.write_words(0, run.table)
+    words = len(run.table) // WORD
+    assert table.read_words(0, words) == run.table
+    updates = 0
+    for head, body in run.steps:
+        expected, got = golden.step(head, body), table.step(head, body)
+        _compare_decisions(body, expected, got)
+        assert unpack(RegionParameters, table.parameter_octets()) == golden.parameters
+        updates += len(body) // size(RegionUpdate)
+    assert table.read_words(0, words) == golden.read_words(0, words)
+    return updates
+
+
+def _compare_decisions(updates: bytes, expected: bytes, got: bytes) -> None:
+    width = size(Decision)
+    for at in range(0, len(expected), width):
+        if got[at : at + width] != expected[at : at + width]:
+            source = at // width * size(RegionUpdate)
+            update = unpack(RegionUpdate, updates[source : source + size(RegionUpdate)])
+            fields = unpack(Decision, expected[at : at + width])
+            other = unpack(Decision, got[at : at + width])
+            differing = {name: (fields[name], other[name]) for name in fields}
+            differing = {name: pair for name, pair in differing.items() if pair[0] != pair[1]}
+            pytest.fail(f"golden and gateware differ in {differing} after {update}; seed {SEED}")
+
+
+def test_equals_the_golden_model(table: CompiledTable) -> None:
+    before = table.unit.get("decisions")
+    updates = sum(compare(table, run) for run in runs(SEED, 20, REGIONS, STEPS))
+    assert updates > 10_000
+    assert table.unit.get("decisions") - before == updates
+
+
+def test_decides_within_the_promised_cycles(table: CompiledTable) -> None:
+    compare(table, runs(SEED + 1, 1, REGIONS, STEPS)[0])
+    assert 16 < table.unit.get("decision_cycles") <= table.promise
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("seed", range(1000, 1030))
+def test_equals_the_golden_model_at_length(table: CompiledTable, seed: int) -> None:
+    for run in runs(seed, 20, REGIONS, STEPS):
+        compare(table, run)
