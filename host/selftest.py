@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import torch
 
 from adagrain.models.formats import FORMATS
-from adagrain.models.records import CadencePolicy, Policy
+from adagrain.models.records import CadencePolicy, Policy, RegionRecord, size
 from adagrain.models.region_manager import default_parameters, region_record
 from adagrain.models.statistics import statistics
 
@@ -144,5 +144,8 @@ def _decisions(device: Coprocessor, generator: torch.Generator) -> str:
         device.update_regions(updates, loss=(_STEPS - step) << 12, epoch_end=True)
     wanted = device.state_dict()["table"]
     found = device.read_table(0, regions)
-    device.load_state_dict(state)
+    if state["table"]:
+        device.load_state_dict(state)
+    else:
+        device.configure_regions([bytes(size(RegionRecord))] * regions, default_parameters(1))
     return "" if found == wanted else "the region table differs from the golden model's"
