@@ -24,7 +24,7 @@ def encode(shape: Any, value: Any) -> int:
     shape = _resolve(shape)
     if isinstance(shape, data.StructLayout):
         fields = dict(shape)
-        if unknown := value.keys() - fields.keys():
+        if unknown := ", ".join(map(str, value.keys() - fields.keys())):
             raise ValueError(f"fields must be of {', '.join(map(str, fields))}, not {unknown}")
         pairs = ((fields[name], item) for name, item in value.items())
     elif isinstance(shape, data.ArrayLayout):

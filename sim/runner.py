@@ -92,6 +92,7 @@ def run(
     *,
     waves: bool = False,
     seed: int | None = None,
+    bench: str | None = None,
 ) -> Outcome:
     """Build one variant, if it changed since the last time, and run the unit's bench on it.
 
@@ -99,6 +100,8 @@ def run(
     ----------
     seed : int or None
         Seed of all random numbers; by default a new one.
+    bench : str or None
+        Module of cocotb tests to run instead of the unit's own.
 
     Raises
     ------
@@ -114,7 +117,7 @@ def run(
     surroundings = verilator.patched_environment() if simulator == "verilator" else nullcontext()
     with locked(build.directory), surroundings:
         build.make()
-        return build.test(seed)
+        return build.test(seed, bench or _bench_module(unit))
 
 
 class _Build:
@@ -139,7 +142,9 @@ class _Build:
     def make(self) -> None:
         source = emit(self._component(), TOP, self.directory)
         stamp = self.directory / "stamp"
-        contents = digest(source.read_text(), cocotb.__version__, verilator.version())
+        arguments = self._build_arguments()
+        versions = (cocotb.__version__, verilator.version())
+        contents = digest(source.read_text(), *arguments, *versions)
         if stamp.exists() and stamp.read_text() == contents:
             return
         log = self.directory / "build.log"
@@ -149,7 +154,7 @@ class _Build:
                 hdl_toplevel=TOP,
                 always=True,
                 build_dir=self.directory,
-                build_args=self._build_arguments(),
+                build_args=arguments,
                 waves=self._waves is not None,
                 log_file=log,
             )
@@ -157,12 +162,12 @@ class _Build:
             raise BenchError(f"{self._title} could not be built: {error}; see {log}") from error
         stamp.write_text(contents)
 
-    def test(self, seed: int) -> Outcome:
+    def test(self, seed: int, bench: str) -> Outcome:
         log = self.directory / "test.log"
         results = self.directory / "results.xml"
         with suppress(SystemExit, RuntimeError):  # the results tell
             self._runner.test(
-                test_module=_bench_module(self._unit),
+                test_module=bench,
                 hdl_toplevel=TOP,
                 hdl_toplevel_lang="verilog",
                 build_dir=self.directory,

@@ -1,6 +1,7 @@
 """Verilog of components."""
 
 import hashlib
+import re
 from pathlib import Path
 
 from amaranth.back import rtlil, verilog
@@ -26,16 +27,27 @@ def emit(component: wiring.Component, name: str, directory: Path) -> Path:
     """
     path = directory / f"{name}.v"
     netlist = rtlil.convert(component, name=name, emit_src=False)
-    heading = f"// netlist {digest(netlist)}\n{TIMESCALE}\n"
+    origin = digest(netlist, Path(__file__).read_text())
+    heading = f"// netlist {origin}\n{TIMESCALE}\n"
     if not path.exists() or not path.read_text().startswith(heading):
         directory.mkdir(parents=True, exist_ok=True)
-        path.write_text(heading + to_verilog(netlist))
+        path.write_text(heading + _start_combinational(to_verilog(netlist)))
     return path
 
 
 def to_verilog(netlist: str) -> str:
     """Verilog of an RTLIL netlist, as :func:`amaranth.back.verilog.convert` writes it."""
     return verilog._convert_rtlil_text(netlist, strip_internal_attrs=True)
+
+
+def _start_combinational(text: str) -> str:
+    """Make every ``always @*`` run at time 0.
+
+    Yosys has them all depend on a register that is declared with its initial value. That was an
+    event in Verilog, but is none in SystemVerilog, where Icarus would leave a state machine's
+    outputs undefined until its first transition.
+    """
+    return re.sub(r"reg (\\\$auto\S+:dump_module\S+) +=", r"reg \1 ; initial \1 <=", text)
 
 
 def digest(*texts: str) -> str:
