@@ -1,0 +1,19 @@
+# amaranth: UnusedElaboratable=no
+"""The stream queue; its behaviour is benched in sim/queue."""
+
+import pytest
+
+from adagrain.hdl.packet import Packet
+from adagrain.hdl.queue import Queue
+
+
+def test_streams_keep_the_shape() -> None:
+    queue = Queue(Packet, depth=3)
+    assert queue.signature.members["i"].signature.members["payload"].shape is Packet
+    assert queue.signature.members["o"].signature.members["payload"].shape is Packet
+    assert (queue.shape, queue.depth) == (Packet, 3)
+
+
+def test_depth_must_be_positive() -> None:
+    with pytest.raises(ValueError, match="depth must be at least 1, not 0"):
+        Queue(8, depth=0)
