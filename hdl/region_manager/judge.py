@@ -1,6 +1,6 @@
 """Products of a pair and what they say: one multiplier for all the rules."""
 
-from amaranth.hdl import Module, Mux, Signal, Value, unsigned
+from amaranth.hdl import Module, Mux, Signal, Value, signed, unsigned
 from amaranth.lib import data, enum, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -45,7 +45,7 @@ class Judge(wiring.Component):
     - ``NOISE``, (A, N) below 2**22: how ``W·(A − N·W)·256`` compares with T times
       ``N·W² − A``, and with a quarter of it. Without noise it is quiet, else without signal noisy.
 
-    An answer takes 2 to 5 cycles; ``x`` and ``y`` must not change meanwhile.
+    An answer takes 2 to 6 cycles; ``x`` and ``y`` must not change meanwhile.
 
     Members
     -------
@@ -80,12 +80,21 @@ class Judge(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         x, y, verdict, workers = self.x, self.y, self.verdict, self.parameters.workers
-        a, b = Signal(32), Signal(16)
-        product, previous = Signal(48), Signal(48)
-        m.d.sync += [product.eq(a * b), previous.eq(product)]
+        a, b, product = Signal(32), Signal(16), Signal(48)
+        m.d.sync += product.eq(a * b)
 
-        spread = Signal(32)  # max(0, x − product)
-        excess = Signal(32)  # product less x or y, from 0 to 2**32 − 1
+        held = Signal(36)  # what a later product is compared with
+        scaled = Signal(46)
+        above, below = Signal(), Signal()
+        m.d.comb += [scaled.eq(held), above.eq(scaled > product), below.eq(scaled < product)]
+
+        shortfall, surplus, less = Signal(signed(49)), Signal(signed(49)), Signal(32)
+        excess = Signal(32)
+        m.d.comb += [
+            shortfall.eq(x - product),
+            surplus.eq(product - less),
+            less.eq(x),
+        ]
 
         with m.FSM():
             with m.State("IDLE"):
@@ -98,54 +107,60 @@ class Judge(wiring.Component):
                             m.next = question.name
 
             with m.State("AGREEMENT"):
-                m.d.sync += self.agreement.eq(_saturated(product))
+                m.d.sync += self.agreement.eq(_clamped(product))
                 self._finish(m)
 
             with m.State("GAIN"):
                 m.d.comb += [a.eq(y), b.eq(7 - self.confidence)]
+                m.d.sync += held.eq(product)
                 m.next = "GAIN_COMPARE"
             with m.State("GAIN_COMPARE"):
-                m.d.sync += verdict.gains.eq(previous > product)
+                m.d.sync += verdict.gains.eq(above)
                 self._finish(m)
 
             with m.State("VARIANCE"):
-                m.d.sync += spread.eq(Mux(x > product, x - product, 0))
-                m.d.sync += excess.eq(_saturated(product - y))
+                m.d.comb += less.eq(y)
+                m.d.sync += [held.eq(_clamped(shortfall)), excess.eq(_clamped(surplus))]
                 m.next = "VARIANCE_THRESHOLD"
             with m.State("VARIANCE_THRESHOLD"):
                 m.d.comb += [a.eq(excess), b.eq(self.parameters.variance)]
                 m.next = "VARIANCE_COMPARE"
             with m.State("VARIANCE_COMPARE"):
                 m.d.comb += [a.eq(excess), b.eq(self.parameters.medium_variance)]
-                m.d.sync += verdict.wide.eq(spread << 8 > product)
-                m.d.sync += verdict.narrow.eq(spread << 8 < product)
+                m.d.comb += scaled.eq(held << 8)
+                m.d.sync += [verdict.wide.eq(above), verdict.narrow.eq(below)]
                 m.next = "VARIANCE_COMPARE_MEDIUM"
             with m.State("VARIANCE_COMPARE_MEDIUM"):
-                m.d.sync += verdict.above.eq(spread << 8 > product)
-                m.d.sync += verdict.below.eq(spread << 8 < product)
+                m.d.comb += scaled.eq(held << 8)
+                m.d.sync += [verdict.above.eq(above), verdict.below.eq(below)]
                 self._finish(m)
 
             with m.State("NOISE"):
                 m.d.comb += [a.eq(product), b.eq(workers)]
                 m.d.sync += [
-                    spread.eq(x - product),
+                    held.eq(shortfall),
                     verdict.measured.eq(x != 0),
                     verdict.noisy.eq(0),
                     verdict.quiet.eq(1),
                 ]
                 m.next = "NOISE_SIGNAL"
-                with m.If(product >= x):
+                with m.If(shortfall < 0):
                     self._finish(m)
             with m.State("NOISE_SIGNAL"):
-                m.d.comb += [a.eq(spread), b.eq(workers)]
-                m.d.sync += excess.eq(Mux(product > x, product - x, 0))
+                m.d.comb += [a.eq(held), b.eq(workers)]
+                m.d.sync += excess.eq(_clamped(surplus))
                 m.next = "NOISE_THRESHOLD"
             with m.State("NOISE_THRESHOLD"):
                 m.d.comb += [a.eq(excess), b.eq(self.parameters.noise)]
+                m.d.sync += held.eq(product)
                 m.next = "NOISE_COMPARE"
             with m.State("NOISE_COMPARE"):
-                m.d.sync += verdict.noisy.eq(previous << 8 > product)
-                m.d.sync += verdict.quiet.eq(previous << 10 <= product)
+                m.d.comb += [a.eq(excess), b.eq(self.parameters.noise), scaled.eq(held << 8)]
+                m.d.sync += verdict.noisy.eq(above)
+                m.next = "NOISE_COMPARE_QUARTER"
+            with m.State("NOISE_COMPARE_QUARTER"):
+                m.d.comb += scaled.eq(held << 10)
+                m.d.sync += verdict.quiet.eq(~above)
                 self._finish(m)
         return m
 
@@ -154,5 +169,7 @@ class Judge(wiring.Component):
         m.next = "IDLE"
 
 
-def _saturated(value: Value) -> Value:
-    return Mux(value[32:].any(), 2**32 - 1, value[:32])
+def _clamped(value: Value) -> Value:
+    """The value, from 0 to 2**32 − 1."""
+    large = Mux(value[32:].any(), 2**32 - 1, value[:32])
+    return Mux(value < 0, 0, large) if value.shape().signed else large

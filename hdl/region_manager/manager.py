@@ -107,6 +107,7 @@ class RegionManager(wiring.Component):
         self._connect(m, p)
         self._route_words(m, p)
         self._take_in(m, p)
+        self._compose_decision(m, p)
         with m.FSM():
             self._serve(m, p)
             self._begin_step(m, p)
@@ -146,8 +147,9 @@ class RegionManager(wiring.Component):
             judge.parameters.eq(self.parameters),
             p.ratio.i.payload.x.eq(p.distance),
             p.ratio.i.payload.y.eq(words.y),
-            p.rises.eq(words.x > words.y),
-            p.distance.eq(Mux(p.rises, words.x - words.y, words.y - words.x)),
+            p.difference.eq(words.y - words.x),
+            p.rises.eq(p.difference < 0),
+            p.distance.eq((p.difference ^ p.rises.replicate(33)) + p.rises),
             p.speculation.record.eq(p.record),
             p.speculation.parameters.eq(self.parameters),
             p.speculation.loss_rate.eq(p.loss_rate),
@@ -178,6 +180,21 @@ class RegionManager(wiring.Component):
                 m.d.sync += run.loss_slow.eq(words.write.data)
             with m.Default():
                 m.d.comb += p.write.en.eq(1)
+
+    def _compose_decision(self, m: Module, p: "_Parts") -> None:
+        """The answer, from registers that a refusal clears."""
+        o, record = self.o.payload, p.record
+        for field in ("state", "confidence", "alpha", "percentage", "gain", "cadence", "dwell"):
+            m.d.comb += o[field].eq(record[field])
+        m.d.comb += [
+            o.region.eq(p.region),
+            o.status.eq(p.status),
+            o.changed.eq(Cat(record.state, record.cadence) != p.before),
+            o.held.eq(p.held),
+            o.guarded.eq(p.guarded),
+            o.rate.eq(p.rate),
+            o.loss_rate.eq(Mux(p.status == DecisionStatus.OK, p.loss_rate, 0)),
+        ]
 
     def _take_in(self, m: Module, p: "_Parts") -> None:
         """Keep what the first look at a record brings: its head, and how large its sums are."""
@@ -277,7 +294,13 @@ class RegionManager(wiring.Component):
 
     def _refuse(self, m: Module, p: "_Parts", status: DecisionStatus) -> None:
         m.d.comb += self.i.ready.eq(1)
-        m.d.sync += p.status.eq(status)
+        m.d.sync += [
+            p.status.eq(status),
+            p.record.eq(0),
+            p.before.eq(0),
+            p.held.eq(0),
+            p.rate.eq(0),
+        ]
         m.next = "OFFER"
 
     def _average(self, m: Module, p: "_Parts") -> None:
@@ -357,7 +380,7 @@ class RegionManager(wiring.Component):
 
     def _answer(self, m: Module, p: "_Parts") -> None:
         """Write the head back, take the update, and offer the decision."""
-        record, o = p.record, self.o.payload
+        record = p.record
         for word, then in enumerate(("STORE_1", "OFFER")):
             with m.State(f"STORE_{word}"):
                 m.d.comb += [
@@ -368,25 +391,7 @@ class RegionManager(wiring.Component):
                 ]
                 m.next = then
         with m.State("OFFER"):
-            m.d.comb += [self.o.valid.eq(1), o.region.eq(p.region), o.status.eq(p.status)]
-            with m.If(p.status == DecisionStatus.OK):
-                for field in (
-                    "state",
-                    "confidence",
-                    "alpha",
-                    "percentage",
-                    "gain",
-                    "cadence",
-                    "dwell",
-                ):
-                    m.d.comb += o[field].eq(record[field])
-                m.d.comb += [
-                    o.changed.eq(Cat(record.state, record.cadence) != p.before),
-                    o.held.eq(p.held),
-                    o.guarded.eq(p.guarded),
-                    o.rate.eq(p.rate),
-                    o.loss_rate.eq(p.loss_rate),
-                ]
+            m.d.comb += self.o.valid.eq(1)
             with m.If(self.o.ready):
                 m.next = "IDLE"
 
@@ -443,10 +448,11 @@ class _Parts:
         self.stored = Signal(WORD_BITS - SUM_BITS + 2 * LARGEST_RESCALE)  # high bits of all sums
         self.crowded = Signal()  # A_SUM or N_SUM is near the end of its range
         self.held, self.guarded = Signal(), Signal()
-        self.distance, self.rises = Signal(32), Signal()  # of the averages that are loaded
+        # Of the averages that are loaded: slow less fast, its sign and its magnitude.
+        self.difference, self.rises, self.distance = Signal(signed(33)), Signal(), Signal(32)
         self.rose = Signal()
         self.rate, self.loss_rate, self.alarm = Signal(signed(16)), Signal(signed(16)), Signal()
-        self.elapsed = Signal(16)
+        self.elapsed = Signal(range(4 * configuration.decision_cycles))
 
 
 def _judged(update: data.View, confidence: Value) -> Value:
