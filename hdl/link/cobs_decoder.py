@@ -33,8 +33,8 @@ class CobsDecoder(wiring.Component):
         The frames' octets, and their ends.
     """
 
-    i: In(stream.Signature(8))
-    o: Out(stream.Signature(DecodedOctet))
+    def __init__(self) -> None:
+        super().__init__({"i": In(stream.Signature(8)), "o": Out(stream.Signature(DecodedOctet))})
 
     def elaborate(self, platform: object) -> Module:
         m = Module()

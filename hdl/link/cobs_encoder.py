@@ -32,8 +32,8 @@ class CobsEncoder(wiring.Component):
         Blocks, and a zero octet behind each packet.
     """
 
-    i: In(stream.Signature(Packet))
-    o: Out(stream.Signature(8))
+    def __init__(self) -> None:
+        super().__init__({"i": In(stream.Signature(Packet)), "o": Out(stream.Signature(8))})
 
     def elaborate(self, platform: object) -> Module:
         m = Module()

@@ -55,16 +55,18 @@ class Link(wiring.Component):
         What was counted since reset, by the names of the registers.
     """
 
-    i: In(stream.Signature(8))
-    o: Out(stream.Signature(8))
-    o_request: Out(stream.Signature(Packet))
-    request_length: Out(16)
-    i_reply: In(stream.Signature(Packet))
-    counters: Out(Counters)
-
     def __init__(self, configuration: Configuration) -> None:
         self._configuration = configuration
-        super().__init__()
+        super().__init__(
+            {
+                "i": In(stream.Signature(8)),
+                "o": Out(stream.Signature(8)),
+                "o_request": Out(stream.Signature(Packet)),
+                "request_length": Out(16),
+                "i_reply": In(stream.Signature(Packet)),
+                "counters": Out(Counters),
+            }
+        )
 
     @property
     def configuration(self) -> Configuration:

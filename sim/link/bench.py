@@ -31,11 +31,11 @@ class Executor:
 class Ends:
     """The model with its executor, and an executor at the gateware's ports."""
 
-    def __init__(self, b: Bench) -> None:
+    def __init__(self, b: Bench, *, longest_reply: int | None = None) -> None:
         configuration = b.component.configuration
         self._bench = b
-        self._modelled = Executor(configuration.payload)
-        self._real = Executor(configuration.payload)
+        longest = longest_reply or configuration.payload
+        self._modelled, self._real = Executor(longest), Executor(longest)
         self.model = LinkModel(configuration, self._modelled.execute)
         cocotb.start_soon(self._serve())
 
@@ -65,7 +65,7 @@ class Ends:
             replies.put(*({"data": d, "last": e} for d, e in zip(reply, ends, strict=True)))
 
 
-@bench(cycles=4_000_000)
+@bench(cycles=10_000_000)
 async def answers_as_the_model(b: Bench) -> None:
     """Every mistake of host and pipe; the executor sees each request once, in order."""
     ends = Ends(b)
@@ -73,10 +73,10 @@ async def answers_as_the_model(b: Bench) -> None:
     await ends.exchange(traffic.hello() + b"".join(traffic.frames(b.scaled(150))))
 
 
-@bench(cycles=400_000)
+@bench(cycles=2_000_000)
 async def executes_once_whatever_is_repeated(b: Bench) -> None:
     """Every request of the window comes again and again, also before its answer has left."""
-    ends = Ends(b)
+    ends = Ends(b, longest_reply=20)
     window = b.component.configuration.window
     frames = [encode_frame(1, 0, Opcode.HELLO)]
     frames += [encode_frame(1, n, Opcode.ECHO, bytes([n])) for n in range(1, b.scaled(40))]
@@ -87,7 +87,7 @@ async def executes_once_whatever_is_repeated(b: Bench) -> None:
     assert ends.model.counters["frames"] > len(frames) * window
 
 
-@bench(cycles=400_000)
+@bench(cycles=20_000)
 async def forgets_at_reset(b: Bench) -> None:
     """After a reset there is no session, no half a frame and no count."""
     command = encode_frame(1, 1, Opcode.ECHO, b"abc")

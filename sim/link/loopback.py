@@ -26,12 +26,9 @@ class Loopback(wiring.Component):
         The link's.
     """
 
-    i: In(stream.Signature(8))
-    o: Out(stream.Signature(8))
-
     def __init__(self, configuration: Configuration) -> None:
         self._configuration = configuration
-        super().__init__()
+        super().__init__({"i": In(stream.Signature(8)), "o": Out(stream.Signature(8))})
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
