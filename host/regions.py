@@ -1,0 +1,145 @@
+"""Regions: named slices of a model's parameters, the unit of every granularity."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import overload
+
+import torch
+from torch import nn
+
+__all__ = ["Region", "Regions", "Slice", "regions"]
+
+By = str | Callable[[str, nn.Parameter], str]
+
+
+@dataclass(frozen=True, eq=False)
+class Slice:
+    """A parameter, or a block of its rows.
+
+    Parameters
+    ----------
+    name : str
+        The parameter's name in the model.
+    parameter : nn.Parameter
+        The parameter.
+    rows : tuple of int or None
+        First row and the one after the last; ``None`` for all of it.
+    """
+
+    name: str
+    parameter: nn.Parameter
+    rows: tuple[int, int] | None = None
+
+    def of(self, tensor: torch.Tensor) -> torch.Tensor:
+        """The slice's part of a tensor of the parameter's shape; a view."""
+        return tensor if self.rows is None else tensor[self.rows[0] : self.rows[1]]
+
+    @property
+    def numel(self) -> int:
+        """Elements."""
+        return self.of(self.parameter).numel()
+
+
+@dataclass(frozen=True, eq=False)
+class Region:
+    """Slices that share one record of the region table."""
+
+    name: str
+    slices: tuple[Slice, ...]
+
+    @property
+    def numel(self) -> int:
+        """Elements of all slices."""
+        return sum(part.numel for part in self.slices)
+
+
+class Regions(Sequence[Region]):
+    """The regions of a model, in the order of its parameters; immutable."""
+
+    def __init__(self, members: Sequence[Region]) -> None:
+        self._members = tuple(members)
+
+    @overload
+    def __getitem__(self, index: int) -> Region: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Region]: ...
+    def __getitem__(self, index: int | slice) -> Region | Sequence[Region]:
+        return self._members[index]
+
+    def __len__(self) -> int:
+        return len(self._members)
+
+    def __iter__(self) -> Iterator[Region]:
+        return iter(self._members)
+
+    @property
+    def names(self) -> list[str]:
+        """Names, in order."""
+        return [region.name for region in self]
+
+    def parameters(self) -> Iterator[nn.Parameter]:
+        """Every parameter once, in order."""
+        yield from {id(part.parameter): part.parameter for r in self for part in r.slices}.values()
+
+
+def regions(model: nn.Module, by: By = "module") -> Regions:
+    """Divide a model's trainable parameters into regions.
+
+    Parameters
+    ----------
+    model : nn.Module
+        The model; a wrapper such as ``DistributedDataParallel`` is looked through. Tied
+        parameters count once, under their first name; frozen ones are left out.
+    by : str or callable
+        ``"module"``: the parameters that a module owns itself. ``"tensor"``: each parameter.
+        ``"rows:N"``: each parameter of two or more dimensions in N blocks of rows of (nearly)
+        equal size, the others whole. A callable gets a parameter's name and the parameter, and
+        returns the name of its region.
+
+    Raises
+    ------
+    ValueError
+        If ``by`` is none of these, or no parameter is trainable.
+    """
+    model = getattr(model, "module", model) if _is_wrapper(model) else model
+    members: dict[str, list[Slice]] = {}
+    for name, parameter in model.named_parameters():
+        if parameter.requires_grad:
+            for region, part in _divide(name, parameter, by):
+                members.setdefault(region, []).append(part)
+    if not members:
+        raise ValueError("model must have at least one trainable parameter, not none")
+    return Regions([Region(name, tuple(parts)) for name, parts in members.items()])
+
+
+def _is_wrapper(model: nn.Module) -> bool:
+    return isinstance(model, nn.parallel.DistributedDataParallel)
+
+
+def _divide(name: str, parameter: nn.Parameter, by: By) -> Iterator[tuple[str, Slice]]:
+    whole = Slice(name, parameter)
+    if callable(by):
+        yield by(name, parameter), whole
+    elif by == "module":
+        yield name.rpartition(".")[0] or "(root)", whole
+    elif by == "tensor":
+        yield name, whole
+    else:
+        blocks = _blocks(by)
+        if parameter.dim() < 2 or parameter.shape[0] < blocks:
+            yield name, whole
+            return
+        edges = [parameter.shape[0] * block // blocks for block in range(blocks + 1)]
+        for first, last in pairwise(edges):
+            part = f"{name}[{first}:{last}]"
+            yield part, Slice(part, parameter, (first, last))
+
+
+def _blocks(by: str) -> int:
+    kind, _, count = str(by).partition(":")
+    if kind != "rows" or not count.isdigit() or int(count) < 1:
+        raise ValueError(
+            f"by must be 'module', 'tensor', 'rows:N' with a positive N, or a callable, not {by!r}"
+        )
+    return int(count)
