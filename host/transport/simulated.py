@@ -29,7 +29,9 @@ class SimulatedTransport:
     def __init__(self, configuration: Configuration, *, data_port: bool = True) -> None:
         self.data_port = data_port
         self.backend = f"RTL compiled by Verilator {version()}"
-        self._unit = CompiledUnit(Coprocessor(configuration), "coprocessor")
+        self._unit = CompiledUnit(
+            Coprocessor(configuration), "coprocessor", made_from=repr(configuration)
+        )
         self._to_device = b""
         self._words = np.zeros(0, dtype=np.uint32)
         self._room = 2 * configuration.window * (configuration.payload + 64)

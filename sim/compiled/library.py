@@ -6,11 +6,15 @@ import platform
 import subprocess
 import sys
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 
+import amaranth
 from amaranth.back import rtlil
 from amaranth.lib import wiring
 
+import adagrain.hdl
+import adagrain.models
 from adagrain.sim import verilator
 from adagrain.sim.lock import locked
 from adagrain.sim.verilog import TIMESCALE, digest, to_verilog
@@ -28,7 +32,7 @@ _FLAGS = (
     *("-LDFLAGS", "-shared -fPIC"),
 )
 #: Build time: so many seconds, and one more for so many characters of netlist.
-_SECONDS, _CHARACTERS_PER_SECOND = 8, 100_000
+_SECONDS, _CHARACTERS_PER_SECOND = 8, 50_000
 
 
 class BuildError(RuntimeError):
@@ -42,7 +46,9 @@ def cache_directory() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "adagrain"
 
 
-def library(component: wiring.Component, ports: Ports, name: str, *, waves: bool) -> ctypes.CDLL:
+def library(
+    component: wiring.Component, ports: Ports, name: str, *, waves: bool, made_from: str | None
+) -> ctypes.CDLL:
     """The compiled component; built, with a message, if the cache has none of this design.
 
     Processes that want the same library at the same time wait for the first one to build it.
@@ -53,6 +59,9 @@ def library(component: wiring.Component, ports: Ports, name: str, *, waves: bool
         What people call the unit; it begins the name of the file.
     waves : bool
         Whether it can record waves, which makes it slower.
+    made_from : str or None
+        As in :class:`CompiledUnit`. The cache then has a link from this text, and the gateware's
+        source code, to the library.
 
     Raises
     ------
@@ -61,17 +70,34 @@ def library(component: wiring.Component, ports: Ports, name: str, *, waves: bool
     BuildError
         If the build fails.
     """
-    netlist = rtlil.convert(component, name=_TOP, emit_src=False)
     header = _ports_header(ports)
     flags = [*_FLAGS, f"--trace-{verilator.waves_format()}"] if waves else list(_FLAGS)
-    versions = (verilator.version(), platform.machine())
-    key = digest(netlist, header, _WRAPPER.read_text(), *flags, *versions)
-    path = cache_directory() / f"{name}-{key}.so"
+    recipe = (header, _WRAPPER.read_text(), *flags, verilator.version(), platform.machine())
+    link = made_from and _cached(name, made_from, _source_code(), *recipe)
+    if link and link.exists():
+        component._MustUse__used = True  # or Amaranth warns that it was never elaborated
+        return ctypes.CDLL(str(link))
+    netlist = rtlil.convert(component, name=_TOP, emit_src=False)
+    path = _cached(name, netlist, *recipe)
     if not path.exists():
         with locked(path.parent):
             if not path.exists():
                 _build(netlist, header, flags, name, path)
+    if link:
+        with suppress(FileExistsError):  # of another process
+            link.symlink_to(path.name)
     return ctypes.CDLL(str(path))
+
+
+def _cached(name: str, *contents: str) -> Path:
+    return cache_directory() / f"{name}-{digest(*contents)}.so"
+
+
+def _source_code() -> str:
+    """All that a component of the project is made by."""
+    folders = (Path(package.__path__[0]) for package in (adagrain.models, adagrain.hdl))
+    files = sorted(file for folder in folders for file in folder.rglob("*.py"))
+    return "".join([amaranth.__version__, *(file.read_text() for file in files)])
 
 
 def _build(netlist: str, header: str, flags: list[str], name: str, path: Path) -> None:

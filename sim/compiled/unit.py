@@ -96,6 +96,10 @@ class CompiledUnit:
         File for waves of every signal; its suffix is set to the format, VCD or FST, that this
         machine can write. Where ``WAVES=1`` it is by default ``<name>-<process>`` in the working
         directory.
+    made_from : str or None
+        All that tells this component from others of the same source code, as the ``repr`` of its
+        parameters does. Given that, a component of the project that has not changed is found in
+        the cache without being elaborated, which takes seconds for a large one.
 
     Raises
     ------
@@ -106,7 +110,12 @@ class CompiledUnit:
     """
 
     def __init__(
-        self, component: wiring.Component, name: str, *, waves: Path | str | None = None
+        self,
+        component: wiring.Component,
+        name: str,
+        *,
+        waves: Path | str | None = None,
+        made_from: str | None = None,
     ) -> None:
         if waves is None and os.environ.get("WAVES") == "1":
             waves = f"{name}-{os.getpid()}"
@@ -121,7 +130,9 @@ class CompiledUnit:
         self._in_transfer = dict(zip(self._inputs, self._in_transfers, strict=True))
         self._out_transfer = dict(zip(self._outputs, self._out_transfers, strict=True))
         self._unit: ctypes.c_void_p | None = None
-        self._library = library(component, ports, name, waves=self.waves is not None)
+        self._library = library(
+            component, ports, name, waves=self.waves is not None, made_from=made_from
+        )
         self._declare()
         self._unit = ctypes.c_void_p(self._library.unit_new(str(self.waves or "").encode()))
         if self.waves:

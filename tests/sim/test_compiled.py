@@ -237,6 +237,24 @@ def test_processes_that_start_together_build_once(tmp_path: Path) -> None:
     assert (tmp_path / f"here.{verilator.waves_format()}").stat().st_size > 1000
 
 
+def test_an_unchanged_component_is_not_elaborated_again(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("ADAGRAIN_CACHE", str(tmp_path))
+    elaborated = []
+
+    class Counting(Queue):
+        def elaborate(self, platform: Any) -> Module:
+            elaborated.append(made_from)
+            return super().elaborate(platform)
+
+    for made_from in ("one", "one", "two", "one", "two"):
+        with CompiledUnit(Counting(8, depth=2), "queue", made_from=made_from) as unit:
+            run = unit.run({"i": b"ok"}, {"o": 2}, max_cycles=9)
+        assert run.outputs["o"].tobytes() == b"ok"
+    assert elaborated == ["one", "two"]
+
+
 def test_missing_programs_are_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setenv("ADAGRAIN_CACHE", str(tmp_path))
