@@ -40,12 +40,17 @@ class Cadence(wiring.Component):
         The loss guard decided.
     """
 
-    record: In(Head)
-    parameters: In(RegionParameters)
-    alarm: In(1)
-    verdict: In(Verdict)
-    choice: Out(_Choice)
-    guarded: Out(1)
+    def __init__(self) -> None:
+        super().__init__(
+            {
+                "record": In(Head),
+                "parameters": In(RegionParameters),
+                "alarm": In(1),
+                "verdict": In(Verdict),
+                "choice": Out(_Choice),
+                "guarded": Out(1),
+            }
+        )
 
     def elaborate(self, platform: object) -> Module:
         m = Module()

@@ -1,7 +1,9 @@
 """Products of a pair and what they say: one multiplier for all the rules."""
 
+import enum
+
 from amaranth.hdl import Module, Mux, Signal, Value, signed, unsigned
-from amaranth.lib import data, enum, wiring
+from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from adagrain.models.records import RegionParameters
@@ -9,7 +11,7 @@ from adagrain.models.records import RegionParameters
 __all__ = ["Judge", "Question", "Verdict"]
 
 
-class Question(enum.Enum, shape=unsigned(2)):
+class Question(enum.IntEnum):
     """What is asked about a pair."""
 
     AGREEMENT = 0
@@ -67,15 +69,20 @@ class Judge(wiring.Component):
         The other answers.
     """
 
-    start: In(1)
-    question: In(Question)
-    x: In(32)
-    y: In(32)
-    confidence: In(3)
-    parameters: In(RegionParameters)
-    done: Out(1)
-    agreement: Out(32)
-    verdict: Out(Verdict)
+    def __init__(self) -> None:
+        super().__init__(
+            {
+                "start": In(1),
+                "question": In(Question),
+                "x": In(32),
+                "y": In(32),
+                "confidence": In(3),
+                "parameters": In(RegionParameters),
+                "done": Out(1),
+                "agreement": Out(32),
+                "verdict": Out(Verdict),
+            }
+        )
 
     def elaborate(self, platform: object) -> Module:
         m = Module()

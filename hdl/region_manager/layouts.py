@@ -1,7 +1,9 @@
 """What the parts of the Region Manager pass to each other."""
 
+import enum
+
 from amaranth.hdl import unsigned
-from amaranth.lib import data, enum
+from amaranth.lib import data
 
 from adagrain.models.records import RegionRecord
 
@@ -19,7 +21,7 @@ Head = data.StructLayout(
 )
 
 
-class Word(enum.Enum, shape=unsigned(4)):
+class Word(enum.IntEnum):
     """Wide words: eight of a record, at these places in it, and the run's two loss averages.
 
     Neighbours make a pair, the even one first: two numbers that are compared with each other.

@@ -26,7 +26,7 @@ from .words import Words
 
 __all__ = ["RegionManager"]
 
-#: Below this promise of cycles, the divider makes two bits per cycle.
+#: Where fewer cycles than this are promised, the divider makes two bits per cycle.
 _BRISK = 128
 
 
@@ -35,8 +35,8 @@ class RegionManager(wiring.Component):
 
     Twin of :class:`adagrain.models.region_manager.RegionTable`, bit for bit. A decision is
     offered at most ``configuration.decision_cycles`` cycles after its update is seen; the update
-    is taken in the cycle before. Steps, updates, parameters and accesses are served one at a
-    time, in that rising order where several wait: parameters, accesses, steps, updates.
+    is taken in the cycle before. One thing is served at a time; where several wait, parameters
+    go first, then accesses, steps, updates. All of them wait while a decision is not taken.
     An update that is refused leaves its record as it was, and says why.
 
     It does not check that parameters make sense: ``workers`` must be from 1 to 1024.
@@ -159,11 +159,12 @@ class RegionManager(wiring.Component):
             p.cadence.alarm.eq(p.alarm),
             p.cadence.verdict.eq(judge.verdict),
         ]
+        m.d.comb += self.decision_cycles.eq(p.longest)
         m.d.sync += p.elapsed.eq(p.elapsed + 1)
         with m.If(self.i.ready):
             m.d.sync += self.decisions.eq(self.decisions + 1)
-            with m.If(p.elapsed > self.decision_cycles):
-                m.d.sync += self.decision_cycles.eq(p.elapsed)
+            with m.If(p.elapsed > p.longest):
+                m.d.sync += p.longest.eq(p.elapsed)
 
     def _route_words(self, m: Module, p: "_Parts") -> None:
         """The loss averages live in the parameters; all other words in the table."""
@@ -207,7 +208,7 @@ class RegionManager(wiring.Component):
                         m.d.sync += record.as_value()[place : place + WORD_BITS].eq(p.read.data)
                 with m.Default():
                     m.d.sync += p.stored.eq(p.stored | p.read.data[-len(p.stored) :])
-                    with m.If(words.arrived >= Word.A_SUM.value):
+                    with m.If(words.arrived >= Word.A_SUM):
                         m.d.sync += p.crowded.eq(p.crowded | p.read.data[SUM_BITS - 1 :].any())
 
     def _serve(self, m: Module, p: "_Parts") -> None:
@@ -400,8 +401,8 @@ class RegionManager(wiring.Component):
         m: Module,
         p: "_Parts",
         state: str,
-        first: Word | int,
-        last: Word | int,
+        first: int,
+        last: int,
         *,
         then: str,
         average: bool = False,
@@ -418,7 +419,7 @@ class RegionManager(wiring.Component):
                 m.next = then
 
     def _load(self, m: Module, p: "_Parts", state: str, even: Word, *, then: str) -> None:
-        self._sweep(m, p, state, even, Word(even.value + 1), then=then)
+        self._sweep(m, p, state, even, even + 1, then=then)
 
     def _ask(self, m: Module, p: "_Parts", state: str, question: Question, *, then: str) -> None:
         with m.State(state):
@@ -453,6 +454,7 @@ class _Parts:
         self.rose = Signal()
         self.rate, self.loss_rate, self.alarm = Signal(signed(16)), Signal(signed(16)), Signal()
         self.elapsed = Signal(range(4 * configuration.decision_cycles))
+        self.longest = Signal.like(self.elapsed)
 
 
 def _judged(update: data.View, confidence: Value) -> Value:

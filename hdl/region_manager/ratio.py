@@ -1,6 +1,6 @@
 """Restoring division of fractions."""
 
-from amaranth.hdl import Cat, Module, Mux, Signal, unsigned
+from amaranth.hdl import Cat, Module, Mux, Signal, Value, unsigned
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -60,7 +60,7 @@ class Ratio(wiring.Component):
                 left.eq(Mux(x < y, _QUOTIENT // self._unroll, 0)),
             ]
         with m.Elif(left != 0):
-            rest, bits = remainder, []
+            rest, bits = remainder, list[Value]()
             for _ in range(self._unroll):
                 trial = Signal(34)
                 m.d.comb += trial.eq((rest << 1) - divisor)

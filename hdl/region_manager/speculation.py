@@ -43,11 +43,16 @@ class Speculation(wiring.Component):
         New values of the record's fields.
     """
 
-    record: In(Head)
-    parameters: In(RegionParameters)
-    loss_rate: In(signed(16))
-    verdict: In(Verdict)
-    choice: Out(Choice)
+    def __init__(self) -> None:
+        super().__init__(
+            {
+                "record": In(Head),
+                "parameters": In(RegionParameters),
+                "loss_rate": In(signed(16)),
+                "verdict": In(Verdict),
+                "choice": Out(Choice),
+            }
+        )
 
     def elaborate(self, platform: object) -> Module:
         m = Module()

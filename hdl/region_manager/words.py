@@ -68,24 +68,29 @@ class Words(wiring.Component):
         High for the first cycle in which ``x`` and ``y`` hold a new pair.
     """
 
-    i: In(stream.Signature(Sweep))
-    busy: Out(1)
-    read: Out(4)
-    read_valid: Out(1)
-    word: In(WORD_BITS)
-    arrived: Out(4)
-    arrived_valid: Out(1)
-    values: In(Sums)
-    rescale: In(signed(4))
-    halve: In(1)
-    fresh: In(1)
-    fresh_sums: In(1)
-    hold: In(1)
-    write: Out(_Write)
-    write_valid: Out(1)
-    x: Out(32)
-    y: Out(32)
-    loaded: Out(1)
+    def __init__(self) -> None:
+        super().__init__(
+            {
+                "i": In(stream.Signature(Sweep)),
+                "busy": Out(1),
+                "read": Out(4),
+                "read_valid": Out(1),
+                "word": In(WORD_BITS),
+                "arrived": Out(4),
+                "arrived_valid": Out(1),
+                "values": In(Sums),
+                "rescale": In(signed(4)),
+                "halve": In(1),
+                "fresh": In(1),
+                "fresh_sums": In(1),
+                "hold": In(1),
+                "write": Out(_Write),
+                "write_valid": Out(1),
+                "x": Out(32),
+                "y": Out(32),
+                "loaded": Out(1),
+            }
+        )
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -121,7 +126,7 @@ class Words(wiring.Component):
     def _shift(self, m: Module, asked: data.View, highest: Array) -> tuple[data.View, Value]:
         """Bring a word to the update's exponent, or a pair below 2**32."""
         is_sum = _is_sum(asked.word)
-        is_loss = asked.word[1:] == Word.LOSS_FAST.value >> 1
+        is_loss = asked.word[1:] == Word.LOSS_FAST >> 1
         place, top = highest[asked.word[1:]], Mux(is_sum, _TOP_OF_SUMS, _TOP)
         right = Signal(range(WORD_BITS))
         m.d.sync += right.eq(_HEADROOM)
@@ -192,20 +197,20 @@ class Words(wiring.Component):
 
 
 def _is_time(word: Value) -> Value:
-    return word[1:] == Word.STALL.value >> 1
+    return word[1:] == Word.STALL >> 1
 
 
 def _is_sum(word: Value) -> Value:
-    return word[1:] == Word.A_SUM.value >> 1
+    return word[1:] == Word.A_SUM >> 1
 
 
 def _is_fast(word: Value) -> Value:
-    return (word == Word.N_FAST.value) | (word == Word.LOSS_FAST.value)
+    return (word == Word.N_FAST) | (word == Word.LOSS_FAST)
 
 
 def _highest_one(m: Module, value: Value) -> Value:
     """Place of the highest one; 0 if there is none."""
-    place = []
+    place: list[Value] = []
     while len(value) > 1:
         half = len(value) // 2
         upper = value[half:].any()
