@@ -22,15 +22,15 @@ class FrameChecker(wiring.Component):
     Each frame becomes one packet for a :class:`~adagrain.hdl.link.packet_queue.PacketQueue`:
     a :class:`~adagrain.models.link.Verdict`; then the header, if the checksum is right; then
     the payload, if the frame is intact. Takes one octet per cycle, adds no latency, and waits
-    only for the queue. Frames may be of any length: what exceeds the longest intact frame is
-    not passed on.
+    only for the queue. Frames may be of any length: what exceeds a header and the longest
+    payload is not passed on.
 
     Parameters
     ----------
     payload : int
         Longest payload in octets.
     depth : int
-        Depth of the queue behind; at least the longest frame and two octets more.
+        Depth of the queue behind; at least a header, ``payload`` and two octets more.
 
     Members
     -------
@@ -47,8 +47,9 @@ class FrameChecker(wiring.Component):
 
     def __init__(self, *, payload: int, depth: int) -> None:
         self._longest = HEADER_SIZE + payload + CHECKSUM_SIZE
-        if depth < self._longest + 2:
-            raise ValueError(f"depth must be at least {self._longest + 2}, not {depth!r}")
+        self._longest_body = HEADER_SIZE + payload
+        if depth < self._longest_body + 2:
+            raise ValueError(f"depth must be at least {self._longest_body + 2}, not {depth!r}")
         super().__init__(
             {
                 "i": In(stream.Signature(DecodedOctet)),
@@ -77,7 +78,7 @@ class FrameChecker(wiring.Component):
         with m.Else():
             m.d.comb += [verdict.eq(Verdict.INTACT), keep.eq(HEADER_SIZE + length)]
 
-        fits = octets < self._longest
+        fits = octets < self._longest_body
         m.d.comb += [
             self.o.valid.eq(self.i.valid & (self.i.p.end | fits)),
             self.o.p.data.eq(Mux(self.i.p.end, verdict, self.i.p.data)),

@@ -6,6 +6,7 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 
 from adagrain.hdl.packet import Packet
 from adagrain.models.configuration import Configuration
+from adagrain.models.link import HEADER_SIZE
 
 from .cobs_decoder import CobsDecoder
 from .cobs_encoder import CobsEncoder
@@ -16,9 +17,9 @@ from .session import Counters, Session
 
 __all__ = ["Link"]
 
-#: Octets that a frame needs in the receive queue beside its payload: verdict, header, checksum
-#: and one to spare.
-RECORD_OVERHEAD = 16
+#: Octets that a frame takes in the receive queue beside its payload: verdict, header, and a
+#: free place for the verdict of the next one.
+RECORD_OVERHEAD = HEADER_SIZE + 2
 
 
 class Link(wiring.Component):
