@@ -35,8 +35,8 @@ class Session(wiring.Component):
     Counters change before a request is forwarded, so an executor that reads them sees the
     request at hand counted.
 
-    Takes 13 cycles and a cycle per octet for a request, and what the executor takes beyond
-    that. A reply must have no more octets than the status and ``payload``; the executor must
+    Takes 15 cycles and one per octet of the payload for a request, and what the executor takes
+    beyond that. A reply must have no more octets than the status and ``payload``; the executor must
     take each request to its end, and must not answer before its first octet.
 
     Parameters
