@@ -9,8 +9,17 @@ import pytest
 
 from adagrain.hdl.region_manager import RegionManager
 from adagrain.models.configuration import configuration
-from adagrain.models.records import Decision, RegionParameters, RegionUpdate, size, unpack
-from adagrain.models.region_manager import WORD, RegionTable
+from adagrain.models.records import (
+    CadencePolicy,
+    Decision,
+    RegionParameters,
+    RegionStep,
+    RegionUpdate,
+    pack,
+    size,
+    unpack,
+)
+from adagrain.models.region_manager import WORD, RegionTable, default_parameters, region_record
 from adagrain.sim import verilator
 from adagrain.sim.compiled import CompiledUnit
 from adagrain.sim.payload import encode
@@ -113,6 +122,27 @@ def test_equals_the_golden_model(table: CompiledTable) -> None:
     updates = sum(compare(table, run) for run in runs(SEED, 20, REGIONS, STEPS))
     assert updates > 10_000
     assert table.unit.get("decisions") - before == updates
+
+
+@pytest.mark.parametrize(
+    ("parameters", "updates"),
+    [
+        # W·(A − N·W) · 1024 equals T · (N·W² − A): just quiet, and T/4 of it just not noisy.
+        ({"noise": 1024}, [{"a": 8, "n": 3, "usable": 1}] * 4),
+        ({"noise": 256}, [{"a": 8, "n": 3, "usable": 1}] * 4),
+        # Sums that were judged are not judged again, though no sample is asked for.
+        ({"noise_samples": 0}, [{"a": 8, "n": 2, "usable": 1}, *[{"usable": 0}] * 6]),
+    ],
+)
+def test_edges_of_the_noise_rule(
+    table: CompiledTable, parameters: dict[str, int], updates: list[dict[str, int]]
+) -> None:
+    fields = default_parameters(2) | {"noise_samples": 1} | parameters
+    record = region_record(cadence_policy=CadencePolicy.NOISE, cadence=2, cadence_max=9)
+    octets = [pack(RegionUpdate, exponent=100, decide=1, **update) for update in updates]
+    head = pack(RegionStep)
+    steps = [(head, update) for update in octets]
+    compare(table, Run(pack(RegionParameters, **fields), record, steps))
 
 
 def test_decides_within_the_promised_cycles(table: CompiledTable) -> None:
