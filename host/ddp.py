@@ -11,7 +11,7 @@ from torch.nn.parallel import DistributedDataParallel
 from .cadence import CadenceOptimizer
 from .driver import Coprocessor, open_device
 from .failover import Failover
-from .reducer import RegionReducer
+from .reducer import RegionReducer, StepLog
 from .regions import By, regions
 
 __all__ = ["Handle", "register"]
@@ -28,7 +28,11 @@ class Handle:
         Cadences, counters, state.
     device : Failover
         This worker's device.
+    last_step : StepLog
+        What was agreed on and decided in the last backward pass.
     """
+
+    last_step: StepLog
 
     def __init__(
         self, model: DistributedDataParallel, optimizer: CadenceOptimizer, reducer: RegionReducer
@@ -82,7 +86,7 @@ class Handle:
 
     def _finish(self) -> None:
         waiting, self._waiting = self._waiting, []
-        self.reducer.finish()
+        self.last_step = self.reducer.finish()
         self.optimizer.set_due(self.reducer.due)
         for bucket, future in waiting:
             for parameter, gradient in zip(bucket.parameters(), bucket.gradients(), strict=True):

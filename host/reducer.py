@@ -15,7 +15,7 @@ from torch import nn
 
 from adagrain.models.records import CadencePolicy, Decision, DecisionStatus, Policy, pack
 from adagrain.models.region_manager import ENERGY_BITS, default_parameters, region_record
-from adagrain.models.statistics import EXPONENT_BIAS
+from adagrain.models.statistics import EXPONENT_BIAS, FRACTION_BITS
 
 from .agreement import CHECK_BITS, PER_REGION, Agreed, agree
 from .driver import Coprocessor
@@ -47,6 +47,8 @@ class StepLog:
         The sums over the workers.
     updates, decisions : dict of str to dict
         Fields of ``RegionUpdate`` and ``Decision`` by region, for those that were due.
+    units : dict of str to float
+        Squared gradient that one unit of a region's energies stands for.
     dropped : tuple of str
         Regions whose update was dropped, because a gradient was not finite.
     """
@@ -55,6 +57,7 @@ class StepLog:
     agreed: Agreed
     updates: dict[str, dict[str, int]]
     decisions: dict[str, dict[str, int]]
+    units: dict[str, float]
     dropped: tuple[str, ...]
 
 
@@ -221,6 +224,7 @@ class RegionReducer:
             agreed,
             {self.regions[r].name: u for r, u in zip(numbers, updates, strict=True)},
             {self.regions[r].name: d for r, d in zip(numbers, decisions, strict=True)},
+            {self.regions[u["region"]].name: self._unit(u) for u in updates},
             tuple(self.regions[r].name for r in dropped),
         )
         self._next_step(numbers, decisions)
@@ -296,6 +300,10 @@ class RegionReducer:
         """Bits by which energies are shortened, so that the sum of all workers' fits."""
         most = (self.regions[region].numel * self._workers).bit_length() + _SQUARE_BITS
         return max(0, most - ENERGY_BITS)
+
+    def _unit(self, update: Mapping[str, int]) -> float:
+        exponent = update["exponent"] - EXPONENT_BIAS - FRACTION_BITS
+        return 2.0 ** (2 * exponent + self._shift(update["region"]))
 
     def _energy_in(self, region: int) -> dict[str, int]:
         """What this worker contributes for a region that is due."""

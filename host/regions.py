@@ -104,7 +104,8 @@ def regions(model: nn.Module, by: By = "module") -> Regions:
     """
     model = getattr(model, "module", model) if _is_wrapper(model) else model
     members: dict[str, list[Slice]] = {}
-    for name, parameter in model.named_parameters():
+    for compiled, parameter in model.named_parameters():
+        name = compiled.replace("_orig_mod.", "")  # as torch.compile names a module inside
         if parameter.requires_grad:
             for region, part in _divide(name, parameter, by):
                 members.setdefault(region, []).append(part)

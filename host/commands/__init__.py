@@ -1,0 +1,1 @@
+"""What the subcommands of ``adagrain`` do, one file each."""

@@ -1,0 +1,17 @@
+"""``adagrain sim``: the benches of the gateware."""
+
+import typer
+
+from .errors import told
+
+__all__ = ["sim"]
+
+
+def sim(context: typer.Context) -> None:
+    """Run the cocotb bench of a unit on Verilator or Icarus.
+
+    Example: adagrain sim region_manager --simulator verilator --waves
+    """
+    with told():
+        from adagrain.sim.__main__ import app
+    app(context.args, prog_name="adagrain sim")

@@ -1,0 +1,117 @@
+"""Data sets: scikit-learn's digits, and local MNIST or CIFAR-10 files given by their path.
+
+Nothing is ever downloaded. Inputs come out as float32 images ``(samples, channels, height,
+width)`` with zero mean and unit variance over the training part, labels as int64.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+
+from .cifar import find_cifar, read_cifar
+from .idx import find_mnist, read_mnist
+
+__all__ = ["Dataset", "load"]
+
+#: Part of the digits that is held out, and the seed of that split.
+_TEST_PART, _SPLIT_SEED = 0.25, 0
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """Training and test part of a data set.
+
+    Parameters
+    ----------
+    name : str
+        ``digits``, ``mnist`` or ``cifar10``.
+    inputs, test_inputs : Tensor
+        float32, ``(samples, channels, height, width)``.
+    labels, test_labels : Tensor
+        int64, ``(samples,)``.
+    """
+
+    name: str
+    inputs: torch.Tensor
+    labels: torch.Tensor
+    test_inputs: torch.Tensor
+    test_labels: torch.Tensor
+
+    @property
+    def classes(self) -> int:
+        """Number of classes: the highest label and one."""
+        return int(self.labels.max()) + 1
+
+
+def load(source: str) -> Dataset:
+    """The data set called ``digits``, or the one whose files lie at a path.
+
+    Parameters
+    ----------
+    source : str
+        ``digits``, or a folder with MNIST's four idx files (plain or ``.gz``) or CIFAR-10's
+        python batches (also inside ``cifar-10-batches-py``).
+
+    Raises
+    ------
+    FileNotFoundError
+        If the path does not exist, or holds neither of the two.
+    ValueError
+        If a file's content is not of its format; the message names the file.
+    """
+    if source == "digits":
+        return _digits()
+    folder = Path(source)
+    if not folder.is_dir():
+        raise FileNotFoundError(f"data must be 'digits' or an existing folder, not {source!r}")
+    mnist = find_mnist(folder)
+    if mnist:
+        return _scaled("mnist", *read_mnist(mnist))
+    batches = find_cifar(folder)
+    if batches:
+        return _scaled("cifar10", *read_cifar(batches))
+    raise FileNotFoundError(
+        f"{folder} holds neither MNIST (train-images-idx3-ubyte and three more, plain or .gz) "
+        f"nor CIFAR-10 (data_batch_1 … data_batch_5 and test_batch)"
+    )
+
+
+def _digits() -> Dataset:
+    from sklearn.datasets import load_digits
+    from sklearn.model_selection import train_test_split
+
+    images, labels = load_digits(return_X_y=True)
+    train, test, train_labels, test_labels = train_test_split(
+        images, labels, test_size=_TEST_PART, random_state=_SPLIT_SEED, stratify=labels
+    )
+    parts = (train.reshape(-1, 8, 8), train_labels, test.reshape(-1, 8, 8), test_labels)
+    return _scaled("digits", *(torch.as_tensor(part) for part in parts))
+
+
+def _scaled(
+    name: str,
+    images: torch.Tensor,
+    labels: torch.Tensor,
+    test_images: torch.Tensor,
+    test_labels: torch.Tensor,
+) -> Dataset:
+    """Both parts, scaled by the mean and deviation of the training part."""
+    for part, (x, y) in {"training": (images, labels), "test": (test_images, test_labels)}.items():
+        if len(x) != len(y):
+            raise ValueError(f"{name} must have one label per {part} image: {len(y)} for {len(x)}")
+    inputs = _channels_first(images)
+    mean, deviation = inputs.mean(), inputs.std()
+    return Dataset(
+        name,
+        (inputs - mean) / deviation,
+        labels.long(),
+        (_channels_first(test_images) - mean) / deviation,
+        test_labels.long(),
+    )
+
+
+def _channels_first(images: torch.Tensor) -> torch.Tensor:
+    """float32 ``(samples, channels, height, width)``; grey images get their one channel."""
+    images = images.float()
+    return images[:, None] if images.ndim == 3 else images

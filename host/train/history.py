@@ -1,0 +1,81 @@
+"""What a run has logged, read back from its JSON lines."""
+
+import json
+from collections import defaultdict
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+__all__ = ["History", "RegionHistory"]
+
+
+@dataclass
+class RegionHistory:
+    """One region's updates, oldest first; all lists have the same length.
+
+    Parameters
+    ----------
+    step : list of int
+        Steps in which it was due.
+    local, average : list of float
+        Mean energy of the workers' gradients, A/W, and energy of their average, N.
+    alpha : list of float
+        How far the workers agree, 0 to 1.
+    cadence : list of int
+        Steps per update, as decided at this step.
+    state : list of str
+        Speculation state, likewise.
+    """
+
+    step: list[int] = field(default_factory=list)
+    local: list[float] = field(default_factory=list)
+    average: list[float] = field(default_factory=list)
+    alpha: list[float] = field(default_factory=list)
+    cadence: list[int] = field(default_factory=list)
+    state: list[str] = field(default_factory=list)
+
+    def add(self, step: int, row: dict[str, Any]) -> None:
+        """Append one line's entry of this region."""
+        self.step.append(step)
+        for name in ("local", "average", "alpha", "cadence", "state"):
+            getattr(self, name).append(row[name])
+
+
+@dataclass
+class History:
+    """A whole run.
+
+    Parameters
+    ----------
+    steps, loss : list
+        Every step and its loss, the mean over the workers.
+    evaluations, accuracy : list
+        Steps of the evaluations, and the part of the test samples that was right.
+    regions : dict
+        Each region's updates, by its name.
+    """
+
+    steps: list[int] = field(default_factory=list)
+    loss: list[float] = field(default_factory=list)
+    evaluations: list[int] = field(default_factory=list)
+    accuracy: list[float] = field(default_factory=list)
+    regions: dict[str, RegionHistory] = field(default_factory=lambda: defaultdict(RegionHistory))
+
+    @classmethod
+    def read(cls, path: Path) -> "History":
+        """The history in a file of JSON lines."""
+        history = cls()
+        with path.open() as file:
+            for line in file:
+                history._add(json.loads(line))
+        return history
+
+    def _add(self, line: dict[str, Any]) -> None:
+        if "accuracy" in line:
+            self.evaluations.append(line["step"])
+            self.accuracy.append(line["accuracy"])
+            return
+        self.steps.append(line["step"])
+        self.loss.append(line["loss"])
+        for row in line["regions"]:
+            self.regions[row["name"]].add(line["step"], row)

@@ -1,0 +1,97 @@
+"""What a run writes while it runs: JSON lines, and TensorBoard events beside them."""
+
+import json
+from pathlib import Path
+from typing import Any, Self
+
+from torch.utils.tensorboard import SummaryWriter
+
+from adagrain.host.reducer import StepLog
+from adagrain.models.records import SpeculationState
+
+__all__ = ["METRICS", "Metrics"]
+
+#: Name of the file in a run's folder.
+METRICS = "metrics.jsonl"
+
+
+class Metrics:
+    """A run's log; a context manager.
+
+    Every step is one line with everything that the workers agreed on and decided, which is also
+    what ``--timing replay:FILE`` reads. Evaluations are lines of their own.
+
+    Parameters
+    ----------
+    folder : Path
+        The run's folder.
+    workers : int
+        W.
+    start : int
+        Steps that a resumed run has behind it; lines from there on are dropped.
+    """
+
+    def __init__(self, folder: Path, *, workers: int, start: int = 0) -> None:
+        self._workers = workers
+        path = folder / METRICS
+        kept = [line for line in _lines(path) if json.loads(line)["step"] < start]
+        path.write_text("".join(f"{line}\n" for line in kept))
+        self._file = path.open("a")
+        self._events = SummaryWriter(str(folder / "events"), purge_step=start or None)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+        self._events.close()
+
+    def flush(self) -> None:
+        """Have everything on the disk; before a checkpoint."""
+        self._file.flush()
+        self._events.flush()
+
+    def step(self, log: StepLog) -> None:
+        """Write a step's line, and events for what people look at."""
+        loss = None if log.agreed.loss is None else log.agreed.loss / 65536
+        rows = [self._row(name, log) for name in log.updates]
+        self._write(
+            {
+                "step": log.step,
+                "loss": loss,
+                "stall": log.agreed.stall,
+                "redo": log.agreed.redo,
+                "dropped": list(log.dropped),
+                "regions": rows,
+            }
+        )
+        if loss is not None:
+            self._events.add_scalar("loss", loss, log.step)
+        for row in rows:
+            for field in ("alpha", "cadence", "local", "average"):
+                self._events.add_scalar(f"{field}/{row['name']}", row[field], log.step)
+
+    def evaluation(self, step: int, accuracy: float) -> None:
+        """Write the accuracy on the test part."""
+        self._write({"step": step, "accuracy": accuracy})
+        self._events.add_scalar("accuracy", accuracy, step)
+
+    def _row(self, name: str, log: StepLog) -> dict[str, Any]:
+        update, decision, unit = log.updates[name], log.decisions[name], log.units[name]
+        return {
+            "name": name,
+            "local": update["a"] * unit / self._workers,
+            "average": update["n"] * unit,
+            "alpha": decision["alpha"] / 65536,
+            "cadence": 1 << decision["cadence"],
+            "state": SpeculationState(decision["state"]).name,
+            "update": {key: int(value) for key, value in update.items()},
+            "decision": decision,
+        }
+
+    def _write(self, line: dict[str, Any]) -> None:
+        self._file.write(json.dumps(line) + "\n")
+
+
+def _lines(path: Path) -> list[str]:
+    return path.read_text().splitlines() if path.exists() else []

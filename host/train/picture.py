@@ -1,0 +1,228 @@
+"""The picture of a run: every region's statistics, state and cadence over time."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import matplotlib
+
+matplotlib.use("Agg")
+
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.colors import BoundaryNorm, ListedColormap
+from matplotlib.ticker import PercentFormatter
+
+from .history import History, RegionHistory
+
+__all__ = ["draw"]
+
+#: Updates over which energies are summed before their noise-to-signal ratio is taken: at two
+#: workers the ratio of a single step is singular.
+_WINDOW = 16
+
+#: Regions that still get a legend; more are told apart by colour alone, first to last layer.
+_LEGEND = 12
+
+_STATES = ("GLOBAL", "HYBRID", "FULL")
+_STATE_COLOURS = ("#d9dde3", "#7fb3d5", "#1f5f99")
+_MUTED = "#6b7280"
+
+
+def draw(history: History, path: Path, *, title: str, workers: int, noise: float) -> None:
+    """Draw a run.
+
+    Parameters
+    ----------
+    history : History
+        What was logged.
+    path : Path
+        PNG to write.
+    title : str
+        Heading.
+    workers : int
+        W: pure noise has an agreement of 1/W, which is marked.
+    noise : float
+        Noise-to-signal ratio at which cadences change, which is marked.
+    """
+    names = list(history.regions)
+    colours = plt.get_cmap("viridis")(np.linspace(0.0, 0.88, max(len(names), 2)))
+    strip = float(np.clip(0.28 * len(names), 0.7, 3.0))
+    heights = [1.5, 1.5, 1.7, 1.7, 1.7, strip, strip]
+    with plt.rc_context(_STYLE):
+        figure, axes = plt.subplots(
+            len(heights),
+            figsize=(11, sum(heights) + 3.0),
+            sharex=True,
+            height_ratios=heights,
+            layout="constrained",
+        )
+        loss, accuracy, energy, agreement, ratio, cadence, state = axes
+        _draw_loss(loss, history)
+        _draw_accuracy(accuracy, history)
+        for name, colour in zip(names, colours, strict=False):
+            _draw_region(energy, agreement, ratio, name, colour, history.regions[name], workers)
+        _finish_energy(energy)
+        _finish_agreement(agreement, workers)
+        _finish_ratio(ratio, noise)
+        _draw_cadences(cadence, history)
+        _draw_states(state, history)
+        state.set_xlabel("step")
+        state.set_xlim(0, max(history.steps, default=1))
+        figure.suptitle(title, x=0.01, ha="left", fontweight="bold")
+        if len(names) <= _LEGEND:
+            handles, labels = agreement.get_legend_handles_labels()
+            figure.legend(handles, labels, loc="outside lower center", ncols=6, frameon=False)
+        else:
+            figure.supxlabel(f"{len(names)} regions, from the first (dark) to the last (light)")
+        figure.savefig(path, dpi=130)
+        plt.close(figure)
+
+
+_STYLE: dict[str, Any] = {
+    "font.size": 9,
+    "axes.titlesize": 9.5,
+    "axes.titlelocation": "left",
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "grid.color": "#e5e7eb",
+    "grid.linewidth": 0.6,
+    "lines.linewidth": 1.3,
+}
+
+
+def _draw_loss(axes: Axes, history: History) -> None:
+    axes.plot(history.steps, history.loss, color="#9ca3af", linewidth=0.8)
+    axes.set_yscale("log")
+    axes.set_title("training loss, mean over workers")
+
+
+def _draw_accuracy(axes: Axes, history: History) -> None:
+    axes.plot(history.evaluations, history.accuracy, color="#b45309", marker="o", markersize=2.5)
+    axes.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
+    axes.set_title("test accuracy")
+    if history.accuracy:
+        last = history.accuracy[-1]
+        axes.annotate(
+            f"{last:.2%}",
+            (history.evaluations[-1], last),
+            xytext=(-4, -12),
+            textcoords="offset points",
+            ha="right",
+            color="#b45309",
+        )
+
+
+def _draw_region(
+    energy: Axes,
+    agreement: Axes,
+    ratio: Axes,
+    name: str,
+    colour: Any,
+    region: RegionHistory,
+    workers: int,
+) -> None:
+    line = {"color": colour, "label": name}
+    energy.plot(region.step, _positive(region.local), linewidth=0.7, alpha=0.45, color=colour)
+    energy.plot(region.step, _positive(region.average), **line)
+    agreement.plot(region.step, region.alpha, **line)
+    ratio.plot(region.step, _noise_to_signal(region, workers), **line)
+
+
+def _finish_energy(axes: Axes) -> None:
+    axes.set_yscale("log")
+    axes.set_title("gradient energy: of the workers' average (strong), of one worker (faint)")
+
+
+def _finish_agreement(axes: Axes, workers: int) -> None:
+    axes.set_ylim(0, 1)
+    axes.set_title("agreement α of the workers")
+    _mark(axes, 1 / workers, "noise alone")
+
+
+def _finish_ratio(axes: Axes, noise: float) -> None:
+    axes.set_yscale("log")
+    axes.set_ylim(1e-2, 1e3)
+    axes.set_title(f"noise-to-signal ratio of an update, over {_WINDOW} updates")
+    _mark(axes, noise, "threshold")
+
+
+def _mark(axes: Axes, level: float, text: str) -> None:
+    axes.axhline(level, color=_MUTED, linewidth=0.8, linestyle=(0, (4, 3)))
+    axes.annotate(
+        text,
+        (1.0, level),
+        xycoords=("axes fraction", "data"),
+        xytext=(6, 0),
+        textcoords="offset points",
+        va="center",
+        fontsize=8,
+        color=_MUTED,
+    )
+
+
+def _draw_cadences(axes: Axes, history: History) -> None:
+    longest = max((max(r.cadence, default=1) for r in history.regions.values()), default=1)
+    values = [1 << k for k in range(longest.bit_length())]
+    colours = plt.get_cmap("YlGnBu")(np.linspace(0.12, 0.85, len(values)))
+    levels = {value: index for index, value in enumerate(values)}
+    rows = [[levels[c] for c in r.cadence] for r in history.regions.values()]
+    _draw_strip(axes, history, rows, colours, [str(value) for value in values])
+    axes.set_title("cadence: steps per update")
+
+
+def _draw_states(axes: Axes, history: History) -> None:
+    rows = [[_STATES.index(s) for s in r.state] for r in history.regions.values()]
+    _draw_strip(axes, history, rows, _STATE_COLOURS, [s.capitalize() for s in _STATES])
+    axes.set_title("state: how the region would run while its update is in flight")
+
+
+def _draw_strip(
+    axes: Axes, history: History, rows: list[list[int]], colours: Any, labels: Sequence[str]
+) -> None:
+    """One horizontal band per region, coloured by a decision that holds until the next one."""
+    last = max(history.steps, default=0)
+    cells = np.zeros((max(len(rows), 1), last + 1), dtype=int)
+    for cell, row, region in zip(cells, rows, history.regions.values(), strict=False):
+        for step, level in zip(region.step, row, strict=True):
+            cell[step:] = level
+    norm = BoundaryNorm(np.arange(len(labels) + 1) - 0.5, len(labels))
+    edges = np.arange(last + 2), np.arange(len(cells) + 1)
+    image = axes.pcolormesh(
+        np.arange(last + 2),
+        np.arange(len(cells) + 1),
+        cells,
+        cmap=ListedColormap(colours),
+        norm=norm,
+    )
+    axes.invert_yaxis()
+    axes.grid(visible=False)
+    axes.tick_params(axis="y", length=0)
+    names = list(history.regions) if len(rows) <= _LEGEND else []
+    axes.set_yticks(np.arange(len(names)) + 0.5, names)
+    bar = axes.figure.colorbar(image, ax=axes, aspect=8, pad=0.01, ticks=range(len(labels)))
+    bar.ax.set_yticklabels(labels)
+    bar.ax.tick_params(length=0)
+    bar.outline.set_visible(False)
+
+
+def _noise_to_signal(region: RegionHistory, workers: int) -> np.ndarray:
+    """W·(A − N·W) / (N·W² − A) of the last updates' sums; not drawn where there is no signal."""
+    A, N = (_rolling(x) for x in (np.multiply(region.local, workers), region.average))
+    noise, signal = workers * (A - N * workers), N * workers**2 - A
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where((signal > 0) & (noise > 0), noise / signal, np.nan)
+
+
+def _rolling(values: Sequence[float] | np.ndarray) -> np.ndarray:
+    """Sums over the last ``_WINDOW`` values."""
+    total = np.cumsum(np.asarray(values, dtype=float))
+    total[_WINDOW:] -= total[:-_WINDOW].copy()
+    return total
+
+
+def _positive(values: Sequence[float]) -> np.ndarray:
+    array = np.asarray(values, dtype=float)
+    return np.where(array > 0, array, np.nan)

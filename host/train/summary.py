@@ -1,0 +1,113 @@
+"""What is left of a run at its end: ``summary.json``, a picture, a table."""
+
+import json
+import platform
+from collections import Counter
+from typing import Any
+
+import torch
+import torch.distributed as dist
+from rich.console import Console
+from rich.table import Table
+from torch import nn
+
+from adagrain import __version__
+from adagrain.host.ddp import Handle
+
+from .fingerprint import weights_sha256
+from .history import History
+from .metrics import METRICS
+from .options import TrainingOptions
+from .picture import draw
+
+__all__ = ["summarise"]
+
+
+def summarise(
+    options: TrainingOptions,
+    handle: Handle,
+    network: nn.Module,
+    accuracy: float | None,
+    seconds: float,
+    console: Console,
+) -> None:
+    """Write the summary and the picture, and print the table; every worker calls it.
+
+    Parameters
+    ----------
+    options : TrainingOptions
+        The run's.
+    handle : Handle
+        This worker's, with its device still open.
+    network : nn.Module
+        The trained network.
+    accuracy : float or None
+        Rank 0's, on the test part.
+    seconds : float
+        Time that the training took, resumed parts together.
+    console : Console
+        Where the table goes; quiet on all workers but rank 0.
+    """
+    own = {"backend": handle.device.backend, "counters": handle.device.counters()}
+    workers: list[dict[str, Any]] = [{} for _ in range(dist.get_world_size())]
+    dist.all_gather_object(workers, own)
+    if dist.get_rank() != 0:
+        return
+    reducer = handle.reducer
+    counters = [worker["counters"] for worker in workers]
+    summary = {
+        "accuracy": accuracy,
+        "steps": reducer.step,
+        "seconds": round(seconds, 2),
+        "workers": options.workers,
+        "backend": ", ".join(sorted({worker["backend"] for worker in workers})),
+        "device_cycles": sum(c["cycles"] for c in counters),
+        "device_elements": sum(c["elements"] for c in counters),
+        "decisions": sum(c["decisions"] for c in counters),
+        "decision_cycles": max(c["decision_cycles"] for c in counters),
+        "restored": sum(c["restored"] for c in counters),
+        "fallbacks": sum(c["fallbacks"] for c in counters),
+        "bytes_sent": reducer.bytes_sent,
+        "bytes_dense": reducer.bytes_dense,
+        "dropped": reducer.dropped,
+        "cadences": reducer.cadences,
+        "weights_sha256": weights_sha256(network),
+        "seed": options.seed,
+        "options": options.recorded(),
+        "versions": {
+            "adagrain": __version__,
+            "torch": torch.__version__,
+            "python": platform.python_version(),
+        },
+    }
+    (options.folder / "summary.json").write_text(json.dumps(summary, indent=2) + "\n")
+    history = History.read(options.folder / METRICS)
+    title = f"{options.name}: {options.data}, {options.workers} workers, {summary['backend']}"
+    picture = options.folder / "regions.png"
+    draw(history, picture, title=title, workers=options.workers, noise=options.noise)
+    console.print(_table(summary, options))
+
+
+def _table(summary: dict[str, Any], options: TrainingOptions) -> Table:
+    cadences = Counter(summary["cadences"].values())
+    saved = summary["bytes_sent"] / max(1, summary["bytes_dense"])
+    rows = {
+        "accuracy": f"{summary['accuracy']:.2%}",
+        "time": f"{summary['seconds']:.1f} s for {summary['steps']} steps",
+        "regions by cadence": ", ".join(f"{n} at {c}" for c, n in sorted(cadences.items())),
+        "backend": summary["backend"],
+        "bytes sent per worker": f"{summary['bytes_sent']:,} ({saved:.0%} of dense)",
+        "cycles in the devices": f"{summary['device_cycles']:,}",
+        "elements in the devices": f"{summary['device_elements']:,}",
+        "decisions": f"{summary['decisions']:,}, at most {summary['decision_cycles']} cycles each",
+        "weights": summary["weights_sha256"][:16] + "…",
+        "files": str(options.folder),
+    }
+    if summary["fallbacks"]:
+        rows["DEVICES THAT FAILED"] = f"{summary['fallbacks']}; the golden model took over"
+    if summary["dropped"]:
+        rows["updates dropped"] = f"{summary['dropped']}, of gradients that were not finite"
+    table = Table("", "", title=f"run {options.name}", show_header=False, title_justify="left")
+    for name, value in rows.items():
+        table.add_row(name, value)
+    return table
