@@ -66,8 +66,9 @@ class Coprocessor(wiring.Component):
         connect(m, link.o, flipped(self.o))
         connect(m, link.o_request, dispatcher.i)
         connect(m, dispatcher.o, link.i_reply)
-        for port, unit in zip(dispatcher.handler, (system, statistics, regions), strict=True):
-            connect(m, port, unit.handler)
+        handlers = (system.handler, statistics.handler, regions.handler)
+        for port, handler in zip(dispatcher.handler, handlers, strict=True):
+            connect(m, port, handler)
         connect(m, flipped(self.i_data), statistics.i_data)
         m.d.comb += [
             dispatcher.length.eq(link.request_length),

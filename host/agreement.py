@@ -79,13 +79,17 @@ def agree(
     dist.all_reduce(vector, group=group)
     sums = vector.tolist()
     count = len(regions)
-    by_region = [tuple(sums[i * count : (i + 1) * count]) for i in range(len(PER_REGION))]
+    energy, non_finite, saturated = (
+        tuple(sums[i * count : (i + 1) * count]) for i in range(len(PER_REGION))
+    )
     total = dict(zip(PER_WORKER, sums[len(PER_REGION) * count :], strict=True))
     # Σx² · W = (Σx)² only where all x are the same.
     if total["check_squared"] * dist.get_world_size(group) != total["check"] ** 2:
         raise DisagreementError("the workers' decisions must be equal, but their hashes differ")
     return Agreed(
-        *by_region,
+        energy,
+        non_finite,
+        saturated,
         loss=total["loss"] // total["losses"] if total["losses"] else None,
         stall=total["stall"],
         redo=total["redo"],

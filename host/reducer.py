@@ -169,7 +169,7 @@ class RegionReducer:
         """Say what this step's loss is, on this worker, before :meth:`finish`."""
         self._loss = float(loss)
 
-    def add(self, parameter: nn.Parameter, gradient: torch.Tensor) -> None:
+    def add(self, parameter: torch.Tensor, gradient: torch.Tensor) -> None:
         """Add a parameter's gradient of this step to its regions' accumulators."""
         for piece in self._pieces.get(id(parameter), ()):
             total = piece.of(self._accumulators)
@@ -183,7 +183,7 @@ class RegionReducer:
                 total.mul_(1.0 / cadence)
             self._gathered += 1
 
-    def begin_exchange(self, parameters: Sequence[nn.Parameter]) -> None:
+    def begin_exchange(self, parameters: Sequence[torch.Tensor]) -> None:
         """Start to average the due parts of parameters whose gradients were added, at once."""
         pieces = [piece for p in parameters for piece in self._pieces.get(id(p), ())]
         self.bytes_dense += sum(4 * piece.part.numel for piece in pieces)
@@ -232,7 +232,7 @@ class RegionReducer:
             self._log(log)
         return log
 
-    def write_back(self, parameter: nn.Parameter, gradient: torch.Tensor) -> None:
+    def write_back(self, parameter: torch.Tensor, gradient: torch.Tensor) -> None:
         """Write the averages of the parameter's due parts into its gradient."""
         for piece in self._pieces.get(id(parameter), ()):
             if piece.region in self.due:
@@ -431,7 +431,7 @@ class RegionReducer:
             )
             for first, most in zip(self._cadences, longest, strict=True)
         ]
-        self.device.configure_regions(records, default_parameters(self._workers) | parameters)
+        self.device.configure_regions(records, default_parameters(self._workers) | dict(parameters))
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 import torch
 
-from adagrain.models.formats import FORMATS
+from adagrain.models.formats import FORMATS, FormatCode
 from adagrain.models.records import CadencePolicy, Policy, RegionRecord, size
 from adagrain.models.region_manager import default_parameters, region_record
 from adagrain.models.statistics import statistics
@@ -82,7 +83,7 @@ def _checks(
     for code in device.configuration.formats:
         yield (
             f"statistics of {code.name}",
-            lambda code=code: _statistics(device, _tensor(code, generator)),
+            partial(_statistics, device, _tensor(code, generator)),
         )
     yield "decisions", lambda: _decisions(device, generator)
 
@@ -96,7 +97,7 @@ def _echo(device: Coprocessor, generator: torch.Generator) -> str:
     return ""
 
 
-def _tensor(code: int, generator: torch.Generator) -> torch.Tensor:
+def _tensor(code: FormatCode, generator: torch.Generator) -> torch.Tensor:
     """Random bit patterns (all special values among them) behind a normal tensor's elements."""
     row = FORMATS[code]
     octets = torch.randint(256, (2011 * row.bits // 8,), generator=generator, dtype=torch.uint8)

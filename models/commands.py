@@ -179,7 +179,8 @@ class CommandModel:
         fits = count > 0 and first + count <= BINS and count * width <= self.configuration.payload
         require(fits, Status.BAD_VALUE)
         require(self._pass is None, Status.BUSY)
-        require(self._histogram is not None, Status.NOT_STARTED)
+        if self._histogram is None:
+            raise Refusal(Status.NOT_STARTED)
         return self._histogram[first * width : (first + count) * width]
 
     def _words(self, first: int, count: int) -> None:

@@ -13,7 +13,7 @@ from .formats import format_of
 from .records import BINS, HistogramBin, StatisticsRecord, pack, size, unpack
 from .statistics_reference import Sums, reference_sums
 
-__all__ = ["EXPONENT_BIAS", "Statistics", "statistics", "unbiased"]
+__all__ = ["EXPONENT_BIAS", "FRACTION_BITS", "Statistics", "statistics", "unbiased"]
 
 EXPONENT_BIAS = 127
 
@@ -209,7 +209,7 @@ def _rebased(raw: np.ndarray, largest_exponent: int) -> tuple[tuple[int, int], .
             energy >>= 2
         energy += int(raw[number, 1])
     bins[-1] = raw[:lowest, 0].sum(), energy
-    return tuple(map(tuple, bins.tolist()))
+    return tuple((count, energy) for count, energy in bins.tolist())
 
 
 def _unpack_bins(octets: bytes | None) -> tuple[tuple[int, int], ...] | None:

@@ -199,7 +199,7 @@ def _merged(parts: list[tuple[np.ndarray, list[int], np.ndarray]]) -> Sums:
         s2=s2,
         s3=s3,
         s4=s4_low + (s4_high << 15),
-        raw_bins=_raw_bins(sum(part[2] for part in parts), zero),
+        raw_bins=_raw_bins(np.sum([part[2] for part in parts], axis=0), zero),
     )
 
 

@@ -41,13 +41,15 @@ class RegionCommands(wiring.Component):
         As in :class:`~adagrain.hdl.region_manager.RegionManager`.
     """
 
-    handler: Out(HandlerSignature())
-    decisions: Out(32)
-    decision_cycles: Out(32)
-
     def __init__(self, configuration: Configuration) -> None:
         self._configuration = configuration
-        super().__init__()
+        super().__init__(
+            {
+                "handler": Out(HandlerSignature()),
+                "decisions": Out(32),
+                "decision_cycles": Out(32),
+            }
+        )
 
     def elaborate(self, platform: object) -> Module:
         m = Module()

@@ -35,9 +35,14 @@ class SystemCommands(wiring.Component):
         High for one cycle when a session is opened.
     """
 
-    handler: Out(HandlerSignature())
-    registers: In(data.ArrayLayout(unsigned(32), len(REGISTERS)))
-    hello: Out(1)
+    def __init__(self) -> None:
+        super().__init__(
+            {
+                "handler": Out(HandlerSignature()),
+                "registers": In(data.ArrayLayout(unsigned(32), len(REGISTERS))),
+                "hello": Out(1),
+            }
+        )
 
     def elaborate(self, platform: object) -> Module:
         m = Module()

@@ -46,10 +46,8 @@ class Quantise(wiring.Component):
 
     LATENCY = 3
 
-    word: In(32)
-    present: In(1)
-    exponent: In(8)
-    o: Out(Quantised)
+    def __init__(self) -> None:
+        super().__init__({"word": In(32), "present": In(1), "exponent": In(8), "o": Out(Quantised)})
 
     def elaborate(self, platform: object) -> Module:
         m = Module()

@@ -1,6 +1,7 @@
 """``adagrain devices``, ``info`` and ``selftest``: what can be opened, what it is, does it work."""
 
 import shutil
+from collections.abc import Mapping
 from typing import Annotated
 
 import typer
@@ -79,7 +80,7 @@ def _simulation() -> str:
     return "[green]ready[/] (the first use compiles it)"
 
 
-def _pairs(title: str, values: dict[str, object]) -> Table:
+def _pairs(title: str, values: Mapping[str, object]) -> Table:
     table = Table(title=title, show_header=False, title_justify="left")
     for name, value in values.items():
         shown = ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)

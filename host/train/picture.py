@@ -80,7 +80,7 @@ def draw(history: History, path: Path, *, title: str, workers: int, noise: float
         plt.close(figure)
 
 
-_STYLE: dict[str, Any] = {
+_STYLE: Any = {
     "font.size": 9,
     "axes.titlesize": 9.5,
     "axes.titlelocation": "left",
@@ -189,7 +189,6 @@ def _draw_strip(
         for step, level in zip(region.step, row, strict=True):
             cell[step:] = level
     norm = BoundaryNorm(np.arange(len(labels) + 1) - 0.5, len(labels))
-    edges = np.arange(last + 2), np.arange(len(cells) + 1)
     image = axes.pcolormesh(
         np.arange(last + 2),
         np.arange(len(cells) + 1),

@@ -47,7 +47,7 @@ class SimulatedTransport:
         return arrived
 
     def _run(self, stop: Stop) -> bytes:
-        inputs = {"i": self._to_device, "i_data": self._words}
+        inputs: dict[str, bytes | np.ndarray] = {"i": self._to_device, "i_data": self._words}
         try:
             run = self._unit.run(inputs, {"o": self._room}, stop=stop, max_cycles=_SLICE)
         except DeadlockError as unfinished:
