@@ -11,7 +11,6 @@ from typing import Any
 import torch
 import torch.distributed as dist
 from amaranth.utils import exact_log2
-from torch import nn
 
 from adagrain.models.records import CadencePolicy, Decision, DecisionStatus, Policy, pack
 from adagrain.models.region_manager import ENERGY_BITS, default_parameters, region_record
