@@ -1,0 +1,151 @@
+"""The DDP front-end, with real workers on gloo."""
+
+import json
+import os
+import random
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+from torch import nn
+
+import adagrain
+
+WORKER = Path(__file__).parent / "ddp_worker.py"
+CADENCES = ("--cadence", "noise", "--cadences", '{"first": 4, "second": 2}')
+
+
+def workers(*arguments: str, count: int = 2) -> list[subprocess.CompletedProcess[str]]:
+    """Run that many workers to their ends."""
+    environment = {
+        **os.environ,
+        "MASTER_ADDR": "127.0.0.1",
+        "MASTER_PORT": str(random.SystemRandom().randrange(20000, 60000)),
+        "WORLD_SIZE": str(count),
+        "OMP_NUM_THREADS": "1",
+    }
+    started = [
+        subprocess.Popen(
+            [sys.executable, str(WORKER), *arguments],
+            env={**environment, "RANK": str(rank)},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for rank in range(count)
+    ]
+    try:
+        outputs = [process.communicate(timeout=180) for process in started]
+    finally:
+        for process in started:
+            process.kill()
+    return [
+        subprocess.CompletedProcess(process.args, process.returncode, *output)
+        for process, output in zip(started, outputs, strict=True)
+    ]
+
+
+def train(*arguments: str, count: int = 2) -> dict[str, object]:
+    """What all workers ended with, which must be the same."""
+    ended = workers(*arguments, count=count)
+    for process in ended:
+        assert process.returncode == 0, process.stderr[-3000:]
+    results = [json.loads(process.stdout.splitlines()[-1]) for process in ended]
+    for result in results:
+        del result["rank"]
+    assert all(result == results[0] for result in results), results
+    return results[0]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("--optimizer", "sgd"),
+        ("--optimizer", "adamw"),
+        ("--optimizer", "sgd_foreach"),
+        ("--optimizer", "sgd_fused"),
+        ("--no-sync", "2"),
+        ("--clip", "0.05", "--optimizer", "adamw"),
+        ("--odd", "--ddp", '{"find_unused_parameters": true}'),
+    ],
+    ids=" ".join,
+)
+def test_cadence_1_equals_plain_ddp(arguments: tuple[str, ...]) -> None:
+    assert train(*arguments)["sha256"] == train("--plain", *arguments)["sha256"]
+
+
+def test_clipping_does_something() -> None:
+    assert train("--clip", "0.05")["sha256"] != train()["sha256"]
+
+
+def test_at_three_workers_decided_cadence_1_equals_cadence_off() -> None:
+    decided = train("--cadence", "fixed", "--steps", "8", count=3)
+    assert decided["sha256"] == train("--steps", "8", count=3)["sha256"]
+
+
+@pytest.fixture(scope="module")
+def accumulated() -> dict[str, object]:
+    """A run with cadences 4, 2 and 1, some of which the policy changes."""
+    return train(*CADENCES)
+
+
+def test_cadences_save_bytes(accumulated: dict[str, int]) -> None:
+    assert accumulated["sent"] < 0.6 * accumulated["dense"]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("--device", "sim:"),
+        ("--resume-at", "11"),
+        ("--keep-zeros",),
+        ("--compile",),
+        ("--ddp", '{"static_graph": true}'),
+        ("--ddp", '{"gradient_as_bucket_view": true}'),
+        ("--ddp", '{"bucket_cap_mb": 0.0005}'),
+    ],
+    ids=" ".join,
+)
+def test_same_weights_and_decisions(
+    arguments: tuple[str, ...], accumulated: dict[str, object]
+) -> None:
+    assert train(*CADENCES, *arguments) == accumulated
+
+
+def test_rows_are_updated_at_their_own_cadence() -> None:
+    cadences = ("--cadence", "fixed", "--cadences", '{"first.weight[0:4]": 4}')
+    whole = train("--by", "rows:3", "--optimizer", "adamw")
+    assert whole["sha256"] == train("--plain", "--optimizer", "adamw")["sha256"]
+    assert train("--by", "rows:3", "--optimizer", "adamw", *cadences)["sha256"] != whole["sha256"]
+
+
+def test_gradients_that_are_not_finite_are_dropped_on_all_workers() -> None:
+    assert train("--poison", "5")["dropped"] == 3
+
+
+def test_a_lost_worker_ends_the_others() -> None:
+    survivor, lost = workers("--die", "5")
+    assert lost.returncode == 3
+    assert survivor.returncode == 1
+    assert "WorkerLostError: a worker was lost in the" in survivor.stderr
+
+
+def test_join_is_refused() -> None:
+    for process in workers("--join"):
+        assert process.returncode == 1
+        assert "DistributedDataParallel.join does not work with adagrain" in process.stderr
+
+
+def test_other_wrappers_are_refused_by_name() -> None:
+    class FSDPModule(nn.Module):
+        pass
+
+    optimizer = torch.optim.SGD(nn.Linear(1, 1).parameters(), lr=0.1)
+    with pytest.raises(TypeError, match=r"FSDP2 \(fully_shard\) does not work with adagrain"):
+        adagrain.register(FSDPModule(), optimizer)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"torch\.compile must be inside"):
+        adagrain.register(torch.compile(nn.Linear(1, 1)), optimizer)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="must be a DistributedDataParallel, not Linear"):
+        adagrain.register(nn.Linear(1, 1), optimizer)  # type: ignore[arg-type]

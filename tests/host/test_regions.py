@@ -1,0 +1,61 @@
+"""Regions: how a model is divided."""
+
+import pytest
+import torch
+from torch import nn
+
+from adagrain.host.regions import regions
+
+
+def model() -> nn.Sequential:
+    return nn.Sequential(nn.Linear(6, 10), nn.ReLU(), nn.Linear(10, 3, bias=False))
+
+
+def test_by_module() -> None:
+    divided = regions(model())
+    assert divided.names == ["0", "2"]
+    assert [region.numel for region in divided] == [70, 30]
+
+
+def test_by_tensor() -> None:
+    assert regions(model(), "tensor").names == ["0.weight", "0.bias", "2.weight"]
+
+
+def test_by_rows_leaves_small_tensors_whole() -> None:
+    divided = regions(model(), "rows:4")
+    assert divided.names == [
+        "0.weight[0:2]",
+        "0.weight[2:5]",
+        "0.weight[5:7]",
+        "0.weight[7:10]",
+        "0.bias",
+        "2.weight",
+    ]
+    assert sum(region.numel for region in divided) == 100
+
+
+def test_by_callable() -> None:
+    divided = regions(model(), lambda name, p: "matrices" if p.dim() > 1 else "vectors")
+    assert divided.names == ["matrices", "vectors"]
+
+
+def test_tied_parameters_count_once_and_frozen_ones_not() -> None:
+    network = nn.Sequential(nn.Linear(4, 4), nn.Linear(4, 4), nn.Linear(4, 4))
+    network[1].weight = network[0].weight
+    network[2].requires_grad_(False)
+    assert regions(network, "tensor").names == ["0.weight", "0.bias", "1.bias"]
+
+
+def test_compiled_models_keep_their_names() -> None:
+    assert regions(torch.compile(model())).names == ["0", "2"]
+
+
+@pytest.mark.parametrize("by", ["layer", "rows", "rows:0", "rows:x", ""])
+def test_unknown_division(by: str) -> None:
+    with pytest.raises(ValueError, match=f"by must be 'module', .* not {by!r}"):
+        regions(model(), by)
+
+
+def test_nothing_to_train() -> None:
+    with pytest.raises(ValueError, match="at least one trainable parameter"):
+        regions(model().requires_grad_(False))

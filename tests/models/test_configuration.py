@@ -1,0 +1,38 @@
+"""Presets, and what a configuration refuses."""
+
+from dataclasses import replace
+
+import pytest
+
+from adagrain.models.configuration import PRESETS, configuration
+from adagrain.models.formats import FormatCode
+
+
+def test_build_ids_tell_configurations_apart() -> None:
+    ids = {preset.build_id() for preset in PRESETS.values()}
+    assert len(ids) == len(PRESETS)
+    assert configuration("full").build_id() == PRESETS["full"].build_id()
+    assert configuration("full", regions=16).build_id() not in ids
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"lanes": 3}, "lanes must be 1, 2 or 4, not 3"),
+        ({"powers": 5}, "powers must be 2 or 4, not 5"),
+        ({"regions": 12}, "regions must be a power of two from 1 to 65536, not 12"),
+        ({"payload": 128}, "payload must be a power of two from 256 to 4096, not 128"),
+        ({"window": 0}, "window must be a power of two from 1 to 16, not 0"),
+        ({"formats": (FormatCode.FP16,)}, "formats must be distinct and contain FP32"),
+        ({"preset": "far too long"}, "preset must be 1 to 8 ASCII characters"),
+        ({"decision_cycles": 0}, "decision_cycles must be positive, not 0"),
+    ],
+)
+def test_refusals(changes: dict, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        replace(PRESETS["full"], **changes)
+
+
+def test_unknown_preset() -> None:
+    with pytest.raises(ValueError, match="preset must be one of tiny, small, full, not 'huge'"):
+        configuration("huge")

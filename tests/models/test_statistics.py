@@ -1,0 +1,132 @@
+"""Golden statistics: the reference against plain Python, the fused kernel against the reference."""
+
+import math
+import random
+import struct
+from fractions import Fraction
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from adagrain.models.formats import FORMATS, FormatCode
+from adagrain.models.statistics import Statistics, statistics
+
+SPECIAL = [0.0, -0.0, math.inf, -math.inf, math.nan, 1e-45, -1e-45, 1.1754944e-38, 3.4028235e38]
+floats = st.floats(width=32) | st.sampled_from(SPECIAL)
+exponents = st.integers(-126, 127)
+
+
+def rounded(x: float, exponent: int) -> tuple[int, bool]:
+    """q of one element by exact fractions; Python rounds to nearest even."""
+    q = round(Fraction(x) * Fraction(2) ** (14 - exponent))
+    return max(-32767, min(32767, q)), abs(q) > 32767
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(floats, min_size=1, max_size=40), exponents)
+def test_reference_equals_fractions(elements: list[float], exponent: int) -> None:
+    found = statistics(torch.tensor(elements), exponent, histogram=True, kernel="reference")
+    finite = [x for x in elements if math.isfinite(x)]
+    qs = [rounded(x, exponent) for x in finite]
+    assert found.count == len(elements)
+    assert found.finite == len(finite)
+    assert found.nan == sum(map(math.isnan, elements))
+    assert found.positive_infinity == elements.count(math.inf)
+    assert found.zero == finite.count(0.0)
+    assert found.saturated == sum(clamped for _, clamped in qs)
+    for power in (1, 2, 3, 4):
+        assert getattr(found, f"s{power}") == sum(q**power for q, _ in qs)
+    assert found.none_finite == (not finite)
+    if finite:
+        order = sorted(finite, key=lambda x: (x, math.copysign(1, x)))
+        assert found.minimum == word(order[0])
+        assert found.maximum == word(order[-1])
+    assert found.histogram is not None
+    assert sum(count for count, _ in found.histogram) == len(finite) - finite.count(0.0)
+
+
+def word(x: float) -> int:
+    return struct.unpack("<I", struct.pack("<f", x))[0]
+
+
+@pytest.mark.parametrize("code", FormatCode)
+@pytest.mark.parametrize("seed", range(8))
+def test_fused_equals_reference(code: FormatCode, seed: int) -> None:
+    generator = random.Random(f"{code} {seed}")
+    row = FORMATS[code]
+    for _ in range(20):
+        octets = bytearray(generator.randbytes(generator.randrange(1, 5000) * row.bits // 8))
+        tensor = torch.frombuffer(octets, dtype=row.dtype)
+        if generator.random() < 0.5:
+            tensor = (torch.randn(len(tensor)) * 2.0 ** generator.randrange(-8, 8)).to(row.dtype)
+        exponent = generator.choice([None, -126, -114, 127, generator.randrange(-20, 20)])
+        powers = generator.choice([2, 4])
+        both = [
+            statistics(tensor, exponent, powers=powers, histogram=True, kernel=kernel)
+            for kernel in ("fused", "reference")
+        ]
+        assert both[0] == both[1], f"seed {seed}, exponent {exponent}"
+
+
+def test_fused_equals_reference_over_threads_and_chunks() -> None:
+    tensor = torch.randn(400_003, generator=torch.Generator().manual_seed(1))
+    fused = statistics(tensor, None, histogram=True)
+    assert fused == statistics(tensor, None, histogram=True, kernel="reference")
+
+
+@pytest.mark.parametrize("code", [FormatCode.FP16, FormatCode.BF16])
+def test_every_16_bit_element_widens_exactly(code: FormatCode) -> None:
+    words = torch.arange(1 << 16, dtype=torch.int32).to(torch.int16)
+    narrow = words.view(FORMATS[code].dtype)
+    for part in narrow.split(1 << 12):
+        wide = statistics(part.to(torch.float32), 0, histogram=True, kernel="reference")
+        assert statistics(part, 0, histogram=True, kernel="reference") == wide
+
+
+def test_moments_are_those_of_torch() -> None:
+    x = torch.randn(10_000, generator=torch.Generator().manual_seed(3)) * 5 + 2
+    found = statistics(x, None)
+    centred = x.double() - x.double().mean()
+    deviation = centred.square().mean().sqrt()
+    assert found.mean == pytest.approx(float(x.double().mean()), abs=1e-3)
+    assert found.variance == pytest.approx(float(deviation**2), rel=1e-3)
+    assert found.skewness == pytest.approx(float((centred**3).mean() / deviation**3), abs=1e-3)
+    assert found.kurtosis == pytest.approx(float((centred**4).mean() / deviation**4), rel=1e-3)
+    assert found.l2_norm == pytest.approx(float(x.double().norm()), rel=1e-4)
+    assert found.rms == pytest.approx(float(x.double().square().mean().sqrt()), rel=1e-4)
+
+
+def test_moments_that_do_not_exist_are_nan() -> None:
+    assert math.isnan(statistics(torch.tensor([math.inf]), 0).mean)
+    assert math.isnan(statistics(torch.ones(3), 0).skewness)
+    assert math.isnan(statistics(torch.randn(9), 0, powers=2).kurtosis)
+
+
+def test_records_survive_the_wire() -> None:
+    found = statistics(torch.randn(100), None, histogram=True)
+    assert Statistics.from_record(found.record(), found.histogram_octets()) == found
+    bare = statistics(torch.randn(100), None)
+    assert Statistics.from_record(bare.record(), bare.histogram_octets()) == bare
+
+
+def test_valid_means_that_sums_may_be_used() -> None:
+    assert statistics(torch.ones(4), 0).valid
+    assert not statistics(torch.tensor([1.0, 4.0]), 0).valid
+    assert not statistics(torch.tensor([1.0, math.nan]), 0).valid
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        ({"x": torch.ones(2, dtype=torch.float64)}, TypeError, "dtype must be one of .* not torch"),
+        ({"x": torch.ones(0)}, ValueError, "at least one element, not 0"),
+        ({"exponent": 128}, ValueError, "exponent must be from -126 to 127, not 128"),
+        ({"powers": 3}, ValueError, "powers must be 2 or 4, not 3"),
+        ({"kernel": "fast"}, ValueError, "kernel must be one of fused, reference, not 'fast'"),
+    ],
+)
+def test_bad_arguments(arguments: dict, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        statistics(**{"x": torch.ones(2), "exponent": 0, **arguments})
