@@ -111,6 +111,7 @@ class _Worker:
                     self._save()
         summarise(self.options, self.handle, self.network, accuracy, self.seconds, console)
         self.handle.close()
+        dist.barrier()  # nobody leaves while another still talks to it
 
     def _one_step(self) -> StepLog:
         batch = self.shards.next()

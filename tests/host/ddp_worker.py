@@ -146,6 +146,7 @@ def main() -> None:
     }
     sys.stdout.write(json.dumps(result) + "\n")
     sys.stdout.flush()
+    dist.barrier()
     dist.destroy_process_group()
 
 
