@@ -17,10 +17,12 @@ from adagrain.models.region_manager import ENERGY_BITS, default_parameters, regi
 from adagrain.models.statistics import EXPONENT_BIAS, FRACTION_BITS
 
 from .agreement import CHECK_BITS, PER_REGION, Agreed, agree
+from .cadence_plan import first_cadences, longest_cadences
 from .driver import Coprocessor
 from .exchange import Exchange, waited_for
 from .failover import Failover
-from .regions import Region, Regions, Slice
+from .pieces import flat, pieces_of
+from .regions import Regions
 from .timing import Timing
 
 __all__ = ["RegionReducer", "StepLog"]
@@ -142,16 +144,18 @@ class RegionReducer:
         self._log = log
         self._margin = (self._workers - 1).bit_length() + 1
         self._exponents: list[int | None] = [None] * len(regions)
-        self._accumulators = [_flat(region) for region in regions]
-        self._averages = [_flat(region) for region in regions]
-        self._pieces = _pieces(regions)
+        self._accumulators = [flat(region) for region in regions]
+        self._averages = [flat(region) for region in regions]
+        self._pieces = pieces_of(regions)
         self._gathered = 0
         self._exchange = Exchange(group)
         self._loss: float | None = None
         self._check = 0
         self._step_ended = time.perf_counter()
-        longest = self._longest(cadence_max)
-        self._cadences = self._first(cadences or {}, longest)
+        longest = longest_cadences(regions.names, cadence_max)
+        self._cadences = first_cadences(
+            regions.names, cadences or {}, longest=longest, epoch_steps=epoch_steps
+        )
         self._configure(cadence, policy, longest, parameters or {})
 
     @property
@@ -383,30 +387,6 @@ class RegionReducer:
         self._loss = None
         self._step_ended = time.perf_counter()
 
-    def _longest(self, cadence_max: int | Mapping[str, int]) -> list[int]:
-        if isinstance(cadence_max, int):
-            return [_power_of_two("cadence_max", cadence_max)] * len(self.regions)
-        return [
-            _power_of_two(f"cadence_max of {name!r}", cadence_max.get(name, 1))
-            for name in self.regions.names
-        ]
-
-    def _first(self, cadences: Mapping[str, int], longest: Sequence[int]) -> list[int]:
-        for name in cadences:
-            if name not in self.regions.names:
-                raise ValueError(f"region must be one of {self.regions.names}, not {name!r}")
-        first = [
-            _power_of_two(f"cadence of {name!r}", cadences.get(name, 1))
-            for name in self.regions.names
-        ]
-        for name, cadence in zip(self.regions.names, map(max, first, longest), strict=True):
-            if self._epoch_steps % cadence:
-                raise ValueError(
-                    f"epoch_steps must be a multiple of the longest cadence ({cadence} for "
-                    f"{name!r}), not {self._epoch_steps}"
-                )
-        return first
-
     def _configure(
         self,
         cadence: CadencePolicy | None,
@@ -431,37 +411,3 @@ class RegionReducer:
             for first, most in zip(self._cadences, longest, strict=True)
         ]
         self.device.configure_regions(records, default_parameters(self._workers) | dict(parameters))
-
-
-@dataclass(frozen=True, eq=False)
-class _Piece:
-    """Where a slice's elements lie in its region's flat tensors."""
-
-    region: int
-    start: int
-    part: Slice
-
-    def of(self, flats: Sequence[torch.Tensor]) -> torch.Tensor:
-        return flats[self.region][self.start : self.start + self.part.numel]
-
-
-def _pieces(regions: Regions) -> dict[int, list[_Piece]]:
-    """Pieces by their parameter's identity."""
-    pieces: dict[int, list[_Piece]] = {}
-    for number, region in enumerate(regions):
-        start = 0
-        for part in region.slices:
-            pieces.setdefault(id(part.parameter), []).append(_Piece(number, start, part))
-            start += part.numel
-    return pieces
-
-
-def _flat(region: Region) -> torch.Tensor:
-    parameter = region.slices[0].parameter
-    return torch.zeros(region.numel, dtype=parameter.dtype, device=parameter.device)
-
-
-def _power_of_two(name: str, value: int) -> int:
-    if value < 1 or value & (value - 1):
-        raise ValueError(f"{name} must be a power of two, not {value!r}")
-    return value

@@ -1,0 +1,51 @@
+"""First and longest cadences of all regions, checked."""
+
+from collections.abc import Mapping, Sequence
+
+__all__ = ["first_cadences", "longest_cadences"]
+
+
+def longest_cadences(names: Sequence[str], cadence_max: int | Mapping[str, int]) -> list[int]:
+    """Longest cadence of each region; 1 for those that a mapping does not name.
+
+    Raises
+    ------
+    ValueError
+        If one is no power of two.
+    """
+    if isinstance(cadence_max, int):
+        return [_power_of_two("cadence_max", cadence_max)] * len(names)
+    return [_power_of_two(f"cadence_max of {name!r}", cadence_max.get(name, 1)) for name in names]
+
+
+def first_cadences(
+    names: Sequence[str],
+    cadences: Mapping[str, int],
+    *,
+    longest: Sequence[int],
+    epoch_steps: int,
+) -> list[int]:
+    """Cadence of each region at the beginning; 1 for those that are not named.
+
+    Raises
+    ------
+    ValueError
+        If one is no power of two, a name is unknown, or an epoch is no multiple of the longest.
+    """
+    for name in cadences:
+        if name not in names:
+            raise ValueError(f"region must be one of {', '.join(names)}, not {name!r}")
+    first = [_power_of_two(f"cadence of {name!r}", cadences.get(name, 1)) for name in names]
+    for name, cadence in zip(names, map(max, first, longest), strict=True):
+        if epoch_steps % cadence:
+            raise ValueError(
+                f"epoch_steps must be a multiple of the longest cadence ({cadence} for {name!r}), "
+                f"not {epoch_steps}"
+            )
+    return first
+
+
+def _power_of_two(name: str, value: int) -> int:
+    if value < 1 or value & (value - 1):
+        raise ValueError(f"{name} must be a power of two, not {value!r}")
+    return value

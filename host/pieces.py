@@ -1,0 +1,50 @@
+"""Where a region's slices lie in its flat tensors."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+
+from .regions import Region, Regions, Slice
+
+__all__ = ["Piece", "flat", "pieces_of"]
+
+
+@dataclass(frozen=True, eq=False)
+class Piece:
+    """A slice's elements in the flat tensor of its region.
+
+    Parameters
+    ----------
+    region : int
+        Number of the region.
+    start : int
+        First element.
+    part : Slice
+        The slice.
+    """
+
+    region: int
+    start: int
+    part: Slice
+
+    def of(self, flats: Sequence[torch.Tensor]) -> torch.Tensor:
+        """The elements, given the flat tensors of all regions; a view."""
+        return flats[self.region][self.start : self.start + self.part.numel]
+
+
+def pieces_of(regions: Regions) -> dict[int, list[Piece]]:
+    """All pieces, by the identity of their parameter."""
+    pieces: dict[int, list[Piece]] = {}
+    for number, region in enumerate(regions):
+        start = 0
+        for part in region.slices:
+            pieces.setdefault(id(part.parameter), []).append(Piece(number, start, part))
+            start += part.numel
+    return pieces
+
+
+def flat(region: Region) -> torch.Tensor:
+    """Zeros for all elements of a region, of its parameters' type, where they are."""
+    parameter = region.slices[0].parameter
+    return torch.zeros(region.numel, dtype=parameter.dtype, device=parameter.device)
