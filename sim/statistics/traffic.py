@@ -39,15 +39,19 @@ class Pass:
 
 
 def random_pass(generator: random.Random, formats: tuple[FormatCode, ...], longest: int) -> Pass:
-    """Any bit patterns, or normal numbers around some power of two, or mostly zeros."""
+    """Any bit patterns, or tiny numbers, or normal ones around some power of two, or zeros."""
     code = generator.choice(formats)
     row = FORMATS[code]
     count = generator.randrange(1, longest + 1)
     octets = bytearray(generator.randbytes(count * row.bits // 8))
-    tensor = torch.frombuffer(octets, dtype=row.dtype).clone()
-    kind = generator.randrange(3)
     exponent = generator.choice([-126, 127, generator.randrange(-20, 20)])
-    if kind:
+    kind = generator.randrange(-1, 3)
+    if kind < 0:  # so small that subnormals still count in the histogram's last bin
+        upper = slice(row.bits // 8 - 1, None, row.bits // 8)
+        most = generator.randrange(16, 20)
+        octets[upper] = bytes(octet & 0x80 | (octet & 0x7F) % most for octet in octets[upper])
+    tensor = torch.frombuffer(octets, dtype=row.dtype).clone()
+    if kind > 0:
         scale = 2.0 ** generator.randrange(-20, 20)
         seeded = torch.Generator().manual_seed(generator.getrandbits(32))
         normal = torch.randn(count, generator=seeded) * scale
