@@ -176,7 +176,7 @@ def statistics(
     flat = x.detach().to("cpu").contiguous().view(-1)
     run = _KERNELS[kernel]
     if exponent is None:
-        exponent = unbiased(run(flat, row, 1, 2, False).largest_exponent)
+        exponent = unbiased(run(flat, row, 254, 2, False).largest_exponent)
     biased = exponent + EXPONENT_BIAS
     sums = run(flat, row, biased, powers, histogram)
     bins = _rebased(sums.raw_bins, sums.largest_exponent) if histogram else None

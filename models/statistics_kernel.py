@@ -2,11 +2,13 @@
 
 Blocks of elements are quantised with two exact multiplications by powers of two and one rounding
 in FP32, whose default mode is to nearest even; a product that falls among FP32's subnormals is
-far below ½ and rounds to 0 all the same. Sums of a block fit int64, those of the tensor are
-Python integers: q⁴ is summed in two halves of 15 and 45 bits.
+far below ½ and rounds to 0 all the same, also where the processor is set to flush it. Sums of a
+block fit int64, those of the tensor are Python integers: q⁴ is summed in two halves of 15 and 45
+bits.
 """
 
 import math
+import os
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache, partial
 
@@ -27,18 +29,21 @@ _CHUNK = 1 << 17
 _THREADED = 1 << 16
 
 #: What a kernel finds besides the sums, by position.
-_NAN, _POSITIVE, _NEGATIVE, _ZERO, _CLAMPED, _LOW, _HIGH, _MAGNITUDE = range(8)
+_NAN, _POSITIVE, _NEGATIVE, _ZERO, _CLAMPED, _LOW, _HIGH = range(7)
 
 #: Mantissa from which an element at the shared exponent is clamped: 32767.5 of 16384.
 _CLAMPED_MANTISSA = 0x7FFF00
+#: Shared exponent, biased, from which all subnormals are below ½.
+_NO_SUBNORMALS = 16
 
 _FIELD = np.int32(0x7F800000)
+_SMALLEST_NORMAL = np.int32(1 << 23)
 _WORD = np.int32(0x7FFFFFFF)
 
 
 @njit(cache=True, nogil=True)
 def _scan(words, found):  # pragma: no cover - compiled
-    """Merge sort keys and largest magnitude of a block, all of them finite, and count zeros."""
+    """Count zeros; lowest and highest sort key, whatever the elements."""
     zero = np.int32(0)
     low = np.int32(0x7FFFFFFF)
     high = np.int32(-0x80000000)
@@ -48,44 +53,52 @@ def _scan(words, found):  # pragma: no cover - compiled
         low = min(low, key)
         high = max(high, key)
     found[_ZERO] += zero
-    found[_LOW] = min(found[_LOW], low)
-    found[_HIGH] = max(found[_HIGH], high)
+    return low, high
 
 
 @njit(cache=True, nogil=True)
-def _largest(words):  # pragma: no cover - compiled
-    largest = np.int32(0)
+def _scan_special(words, limit, found):  # pragma: no cover - compiled
+    """Count what is not finite, or clamped; lowest and highest sort key of the finite elements."""
+    nan, infinite, negative, large = np.int32(0), np.int32(0), np.int32(0), np.int32(0)
+    low = np.int32(0x7FFFFFFF)
+    high = np.int32(-0x80000000)
     for i in range(words.size):
-        largest = max(largest, words[i] & _WORD)
-    return largest
+        magnitude = words[i] & _WORD
+        key = words[i] ^ ((words[i] >> np.int32(31)) & _WORD)
+        nan += np.int32(magnitude > _FIELD)
+        infinite += np.int32(magnitude == _FIELD)
+        negative += np.int32((magnitude == _FIELD) & (words[i] < 0))
+        large += np.int32(magnitude >= limit)
+        low = min(low, key if magnitude < _FIELD else np.int32(0x7FFFFFFF))
+        high = max(high, key if magnitude < _FIELD else np.int32(-0x80000000))
+    found[_NAN] += nan
+    found[_POSITIVE] += infinite - negative
+    found[_NEGATIVE] += negative
+    found[_CLAMPED] += large - nan - infinite
+    return low, high
 
 
 @njit(cache=True, nogil=True)
 def _quantise(values, scales, q):  # pragma: no cover - compiled
-    """Elements that are finite and far enough below the limit."""
+    """Elements that are normal or 0, and below the limit."""
     first, second = scales[0], scales[1]
     for i in range(values.size):
         q[i] = np.int32(np.rint(values[i] * first * second))
 
 
 @njit(cache=True, nogil=True)
-def _scan_and_quantise(words, values, scales, q, found):  # pragma: no cover - compiled
-    """Both, element by element, for a block with special or clamped elements."""
-    first, second, limit = scales[0], scales[1], np.float32(LARGEST_Q + 0.5)
+def _quantise_special(words, values, scales, q):  # pragma: no cover - compiled
+    """Any elements. Subnormals are scaled as integers: the processor may be set to flush them."""
+    first, second, of_subnormals = scales[0], scales[1], scales[2]
+    bound = np.float32(LARGEST_Q)
     for i in range(words.size):
-        if (words[i] & _WORD) >= _FIELD:
-            q[i] = 0
-            if (words[i] & _WORD) > _FIELD:
-                found[_NAN] += 1
-            else:
-                found[_POSITIVE if words[i] > 0 else _NEGATIVE] += 1
-        else:
-            _scan(words[i : i + 1], found)
-            found[_MAGNITUDE] = max(found[_MAGNITUDE], words[i] & _WORD)
-            scaled = values[i] * first * second
-            found[_CLAMPED] += abs(scaled) >= limit
-            bound = np.float32(LARGEST_Q)
-            q[i] = np.int32(np.rint(min(max(scaled, -bound), bound)))
+        magnitude = words[i] & _WORD
+        scaled = values[i] * first * second
+        if magnitude < _SMALLEST_NORMAL:
+            scaled = np.float32(magnitude if words[i] >= 0 else -magnitude) * of_subnormals
+        if magnitude >= _FIELD:
+            scaled = np.float32(0)
+        q[i] = np.int32(np.rint(min(max(scaled, -bound), bound)))
 
 
 @njit(cache=True, nogil=True)
@@ -122,19 +135,21 @@ def _add_bins(words, bins):  # pragma: no cover - compiled
 
 
 @njit(cache=True, nogil=True)
-def _run(words, values, scales, limit, powers, found, sums, bins):  # pragma: no cover - compiled
+def _run(words, values, exponent, scales, powers, found, sums, bins):  # pragma: no cover - compiled
     """All of a chunk, block by block."""
     q = np.empty(_BLOCK, dtype=np.int32)
+    limit = np.int32(exponent << 23 | _CLAMPED_MANTISSA)
     for start in range(0, words.size, _BLOCK):
         end = min(start + _BLOCK, words.size)
         block = q[: end - start]
-        largest = _largest(words[start:end])
-        if largest < limit:
-            found[_MAGNITUDE] = max(found[_MAGNITUDE], largest)
-            _scan(words[start:end], found)
+        low, high = _scan(words[start:end], found)
+        if max(high, ~low) < limit and exponent >= _NO_SUBNORMALS:
             _quantise(values[start:end], scales, block)
         else:
-            _scan_and_quantise(words[start:end], values[start:end], scales, block, found)
+            low, high = _scan_special(words[start:end], limit, found)
+            _quantise_special(words[start:end], values[start:end], scales, block)
+        found[_LOW] = min(found[_LOW], low)
+        found[_HIGH] = max(found[_HIGH], high)
         _add_powers(block, sums)
         if powers == 4:
             _add_high_powers(block, sums)
@@ -163,16 +178,16 @@ def _partial_sums(
     values: np.ndarray, *, exponent: int, powers: int, histogram: bool
 ) -> tuple[np.ndarray, list[int], np.ndarray]:
     """What one thread finds: ``found``, the sums, and counts by the upper bits."""
-    found = np.zeros(8, dtype=np.int64)
+    found = np.zeros(7, dtype=np.int64)
     found[_LOW], found[_HIGH] = 0x7FFFFFFF, -0x80000000
     totals = [0] * 5
     bins = np.zeros(1 << 15 if histogram else 0, dtype=np.int64)
     words = values.view(np.int32)
-    scales, limit = _scales(exponent), np.int32(exponent << 23 | _CLAMPED_MANTISSA)
+    scales = _scales(exponent)
     for start in range(0, len(words), _CHUNK):
         chunk = slice(start, start + _CHUNK)
         sums = np.zeros(5, dtype=np.int64)
-        _run(words[chunk], values[chunk], scales, limit, powers, found, sums, bins)
+        _run(words[chunk], values[chunk], exponent, scales, powers, found, sums, bins)
         totals = [total + value for total, value in zip(totals, sums.tolist(), strict=True)]
     return found, totals, bins
 
@@ -193,7 +208,7 @@ def _merged(parts: list[tuple[np.ndarray, list[int], np.ndarray]]) -> Sums:
         saturated=clamped,
         minimum=0 if none_finite else _word(low),
         maximum=0 if none_finite else _word(high),
-        largest_exponent=int(found[:, _MAGNITUDE].max()) >> 23,
+        largest_exponent=0 if none_finite else max(high, ~low) >> 23,
         none_finite=int(none_finite),
         s1=s1,
         s2=s2,
@@ -220,11 +235,16 @@ def _pool(threads: int) -> ThreadPoolExecutor:
     return ThreadPoolExecutor(threads, thread_name_prefix="statistics")
 
 
+if hasattr(os, "register_at_fork"):  # a child has none of its parent's threads
+    os.register_at_fork(after_in_child=_pool.cache_clear)
+
+
 def _scales(exponent: int) -> np.ndarray:
-    """Two powers of two whose product is 2^(14−E), both within FP32."""
+    """Two powers of two whose product is 2^(14−E), both within FP32; that of a subnormal's unit."""
     shift = 14 - (exponent - 127)
     first = min(shift, 127)
-    return np.array([math.ldexp(1, first), math.ldexp(1, shift - first)], dtype=np.float32)
+    powers = (math.ldexp(1, n) for n in (first, shift - first, shift - 149))
+    return np.fromiter(powers, dtype=np.float32)
 
 
 def _word(key: int) -> int:

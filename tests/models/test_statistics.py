@@ -1,7 +1,9 @@
 """Golden statistics: the reference against plain Python, the fused kernel against the reference."""
 
 import math
+import os
 import random
+import signal
 import struct
 from fractions import Fraction
 
@@ -70,10 +72,63 @@ def test_fused_equals_reference(code: FormatCode, seed: int) -> None:
         assert both[0] == both[1], f"seed {seed}, exponent {exponent}"
 
 
+@pytest.mark.parametrize("code", FormatCode)
+@pytest.mark.parametrize("exponent", [-126, -120, -112, -111, -110, 127])
+def test_fused_equals_reference_where_denormals_are_flushed(
+    code: FormatCode, exponent: int
+) -> None:
+    row = FORMATS[code]
+    octets = bytearray(random.Random(f"{code} {exponent}").randbytes(3000 * row.bits // 8))
+    high = slice(row.bits // 8 - 1, None, row.bits // 8)
+    octets[high] = bytes(octet & 0x83 for octet in octets[high])  # small and subnormal
+    tensor = torch.frombuffer(octets, dtype=row.dtype)
+    wanted = statistics(tensor, exponent, histogram=True, kernel="reference")
+    assert torch.set_flush_denormal(True)
+    try:
+        found = statistics(tensor, exponent, histogram=True)
+    finally:
+        torch.set_flush_denormal(False)
+    assert found == wanted
+
+
+@pytest.mark.parametrize("offset", [-1, 0, 1])
+@pytest.mark.parametrize("exponent", [-126, -60, 0, 126, 127])
+def test_clamping_begins_at_the_same_element(exponent: int, offset: int) -> None:
+    word = (exponent + 127) << 23 | 0x7FFF00 + offset
+    tensor = torch.tensor([word, word - (1 << 31)], dtype=torch.int32).view(torch.float32)
+    fused = statistics(tensor, exponent)
+    assert fused == statistics(tensor, exponent, kernel="reference")
+    assert fused.saturated == (2 if offset >= 0 else 0)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs os.fork")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_forked_child_starts_its_own_threads() -> None:
+    tensor = torch.randn(100_000)
+    threads = torch.get_num_threads()
+    torch.set_num_threads(2)
+    try:
+        statistics(tensor, 2)
+        child = os.fork()
+        if child == 0:
+            signal.alarm(20)  # kills the child where it waits for threads that it has not got
+            status = 1
+            try:
+                statistics(tensor, 2)
+                status = 0
+            finally:
+                os._exit(status)
+        assert os.waitpid(child, 0)[1] == 0
+    finally:
+        torch.set_num_threads(threads)
+
+
 def test_fused_equals_reference_over_threads_and_chunks() -> None:
     tensor = torch.randn(400_003, generator=torch.Generator().manual_seed(1))
-    fused = statistics(tensor, None, histogram=True)
-    assert fused == statistics(tensor, None, histogram=True, kernel="reference")
+    for _ in range(2):
+        fused = statistics(tensor, None, histogram=True)
+        assert fused == statistics(tensor, None, histogram=True, kernel="reference")
+        tensor[[0, 2048, 200_001, -1]] = torch.tensor([math.nan, math.inf, -math.inf, -math.nan])
 
 
 @pytest.mark.parametrize("code", [FormatCode.FP16, FormatCode.BF16])
