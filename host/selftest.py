@@ -143,8 +143,8 @@ def _decisions(device: Coprocessor, generator: torch.Generator) -> str:
             for r in range(regions)
         ]
         device.update_regions(updates, loss=(_STEPS - step) << 12, epoch_end=True)
-    wanted = device.state_dict()["table"]
     found = device.read_table(0, regions)
+    wanted = device.state_dict()["table"][: len(found)]
     if state["table"]:
         device.load_state_dict(state)
     else:

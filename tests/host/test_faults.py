@@ -1,0 +1,163 @@
+"""The driver on devices and links that fail: nothing is lost, and nothing hangs."""
+
+import logging
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import torch
+
+import adagrain
+from adagrain.host.driver import Coprocessor
+from adagrain.host.errors import DeviceTimeoutError, ProtocolMismatchError
+from adagrain.host.failover import Failover
+from adagrain.host.transport.golden import GoldenTransport
+from adagrain.models import commands
+from adagrain.models.configuration import configuration
+from adagrain.models.records import CadencePolicy
+from adagrain.models.region_manager import default_parameters, region_record
+
+sys.path.insert(0, str(Path(__file__).parent))
+from transports import DyingTransport, ForgetfulTransport, LossyTransport
+
+TINY = configuration("tiny")
+
+
+def opened(transport: GoldenTransport, **options: float) -> Coprocessor:
+    limits = {"timeout": 0.05, "retries": 40} | options
+    return Coprocessor(transport, TINY, url="test:", **limits)
+
+
+def work(device: Coprocessor | Failover, steps: int = 12) -> list[object]:
+    """Statistics, decisions and the table that they end with."""
+    record = region_record(cadence_policy=CadencePolicy.NOISE, cadence_max=3)
+    device.configure_regions([record] * 9, default_parameters(2))
+    results: list[object] = []
+    for step in range(steps):
+        x = torch.randn(50, generator=torch.Generator().manual_seed(step))
+        found = device.statistics(x, 3, histogram=True)
+        update = {"exponent": 130, "usable": 1, "decide": 1, "a": found.s2, "n": found.s2 // 3}
+        updates = [{"region": region, **update} for region in range(9)]
+        results.append((found, device.update_regions(updates, loss=1000 - step, epoch_end=True)))
+    return [*results, device.state_dict()]
+
+
+@pytest.fixture(scope="module")
+def expected() -> list[object]:
+    with opened(GoldenTransport(TINY)) as device:
+        return work(device)
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("chance", [0.02, 0.2])
+def test_damaged_frames_cost_time_only(seed: int, chance: float, expected: list[object]) -> None:
+    with opened(LossyTransport(TINY, chance=chance, seed=seed)) as device:
+        assert work(device) == expected
+        assert device.counters()["resent"] > 0
+
+
+@pytest.mark.parametrize("every", [17, 37, 64])
+def test_a_device_that_was_reset_gets_its_table_back(every: int, expected: list[object]) -> None:
+    transport = ForgetfulTransport(TINY, every=every)
+    with opened(transport) as device:
+        assert work(device) == expected
+        transport.every = sys.maxsize
+        assert device.counters()["restored"] > 0
+        assert device.read_table(0, 9) == device.state_dict()["table"]
+
+
+def test_a_device_that_stops_answering() -> None:
+    device = opened(DyingTransport(TINY, answers=6), timeout=0.02, retries=3)
+    began = time.monotonic()
+    with pytest.raises(
+        DeviceTimeoutError, match=r"no answer from golden model.* 3 repeats of 0.02"
+    ):
+        work(device)
+    assert time.monotonic() - began < 5
+
+
+@pytest.mark.parametrize("answers", [3, 8, 20, 33])
+def test_the_golden_model_takes_over(
+    answers: int, expected: list[object], caplog: pytest.LogCaptureFixture
+) -> None:
+    with Failover(opened(DyingTransport(TINY, answers=answers), timeout=0.01, retries=2)) as device:
+        with caplog.at_level(logging.ERROR):
+            assert work(device) == expected
+        assert device.counters()["fallbacks"] == 1
+        assert "DEVICE FAILED" in caplog.text
+
+
+def test_a_device_of_another_build() -> None:
+    transport = GoldenTransport(configuration("tiny", regions=32))
+    with pytest.raises(
+        ProtocolMismatchError, match=r"test: was built with preset 'tiny', build 0x.* was asked for"
+    ):
+        opened(transport)
+
+
+@pytest.mark.parametrize(
+    ("register", "message"),
+    [("magic", "is no coprocessor: magic must be"), ("protocol", "speaks protocol version 1234")],
+)
+def test_something_else_answers(
+    register: str, message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    honest = commands.identity
+    monkeypatch.setattr(commands, "identity", lambda built: honest(built) | {register: 1234})
+    with pytest.raises(ProtocolMismatchError, match=message):
+        opened(GoldenTransport(TINY))
+
+
+def test_the_selftest_finds_a_fault(monkeypatch: pytest.MonkeyPatch) -> None:
+    with opened(GoldenTransport(TINY)) as device:
+        assert device.selftest().passed
+        honest = commands.CommandModel._statistics_end
+
+        def faulty(self: commands.CommandModel, payload: bytes) -> bytes:
+            record = bytearray(honest(self, payload))
+            record[40] ^= 1
+            return bytes(record)
+
+        operations = device._transport._model.commands._operations
+        operations[commands.Opcode.STATISTICS_END] = faulty.__get__(
+            device._transport._model.commands
+        )
+        report = device.selftest()
+        assert [check.name for check in report.checks if not check.passed] == [
+            "statistics of FP32",
+            "statistics of BF16",
+        ]
+
+
+def test_bad_arguments() -> None:
+    with adagrain.open_device("golden:", "tiny") as device:
+        with pytest.raises(TypeError, match="one of FP32, BF16 on preset 'tiny', not FP16"):
+            device.statistics(torch.ones(3, dtype=torch.float16))
+        with pytest.raises(TypeError, match=r"dtype must be one of .*, not torch\.int64"):
+            device.statistics(torch.ones(3, dtype=torch.int64))
+        with pytest.raises(ValueError, match=r"tensor must have 1 to 2\*\*32-1 elements, not 0"):
+            device.statistics(torch.ones(0))
+        with pytest.raises(ValueError, match="exponent must be from -126 to 127, not 200"):
+            device.statistics(torch.ones(3), 200)
+        with pytest.raises(ValueError, match="region must be from 0 to 63, not 64"):
+            device.update_regions([{"region": 64}])
+        with pytest.raises(ValueError, match=r"regions must be from 0 to 63 .*, not 0 to 64"):
+            device.configure_regions([region_record()] * 65, default_parameters(1))
+        with pytest.raises(ValueError, match="record must be 80 bytes, not 3"):
+            device.configure_regions([b"abc"], default_parameters(1))
+    with pytest.raises(ValueError, match="device url must begin with one of 'golden:', 'sim:'"):
+        adagrain.open_device("usb:")
+    with pytest.raises(ValueError, match="preset must be one of tiny, small, full, not 'huge'"):
+        adagrain.open_device("golden:", "huge")
+
+
+@pytest.mark.parametrize("options", [{}, {"data_port": False}], ids=["port", "link"])
+def test_simulation_equals_golden(options: dict[str, bool]) -> None:
+    with adagrain.open_device("golden:", "tiny") as golden:
+        wanted = work(golden)
+    with adagrain.open_device("sim:", "tiny", **options) as device:
+        assert "RTL" in device.info().backend
+        assert work(device) == wanted
+        assert device.selftest().passed
+        assert device.counters()["decision_cycles"] <= TINY.decision_cycles
