@@ -1,15 +1,17 @@
 """The folder of a run; nothing of an earlier run is overwritten unasked."""
 
+import json
 import shutil
-from pathlib import Path
 
-__all__ = ["prepare"]
+from .options import TrainingOptions
 
-#: A file that every run writes first: a folder without it is not ours to delete.
+__all__ = ["MARK", "prepare"]
+
+#: The file that every run writes first: a folder without it is not ours to delete.
 MARK = "options.json"
 
 
-def prepare(folder: Path, *, resume: bool = False, overwrite: bool = False) -> None:
+def prepare(options: TrainingOptions, *, resume: bool = False, overwrite: bool = False) -> None:
     """Make the folder of a run, or see to it that the run in it may go on.
 
     Raises
@@ -20,6 +22,7 @@ def prepare(folder: Path, *, resume: bool = False, overwrite: bool = False) -> N
     FileNotFoundError
         If a run is to be resumed that does not exist.
     """
+    folder = options.folder
     if resume:
         if not (folder / MARK).is_file():
             raise FileNotFoundError(f"there is no run at {folder} to resume")
@@ -34,3 +37,4 @@ def prepare(folder: Path, *, resume: bool = False, overwrite: bool = False) -> N
             raise FileExistsError(f"{folder} is not the folder of a run; it is left alone")
         shutil.rmtree(folder)
     folder.mkdir(parents=True)
+    (folder / MARK).write_text(json.dumps(options.recorded(), indent=2) + "\n")

@@ -9,7 +9,7 @@ from torch.utils.tensorboard import SummaryWriter
 from adagrain.host.reducer import StepLog
 from adagrain.models.records import SpeculationState
 
-__all__ = ["METRICS", "Metrics"]
+__all__ = ["METRICS", "Metrics", "loss_of"]
 
 #: Name of the file in a run's folder.
 METRICS = "metrics.jsonl"
@@ -53,7 +53,7 @@ class Metrics:
 
     def step(self, log: StepLog) -> None:
         """Write a step's line, and events for what people look at."""
-        loss = None if log.agreed.loss is None else log.agreed.loss / 65536
+        loss = loss_of(log)
         rows = [self._row(name, log) for name in log.updates]
         self._write(
             {
@@ -91,6 +91,11 @@ class Metrics:
 
     def _write(self, line: dict[str, Any]) -> None:
         self._file.write(json.dumps(line) + "\n")
+
+
+def loss_of(log: StepLog) -> float | None:
+    """Mean loss over the workers; none where one's was not finite."""
+    return None if log.agreed.loss is None else log.agreed.loss / (1 << 16)
 
 
 def _lines(path: Path) -> list[str]:

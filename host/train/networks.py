@@ -1,5 +1,7 @@
 """The networks that the data sets are trained with."""
 
+from collections import OrderedDict
+
 import torch
 from torch import nn
 
@@ -29,21 +31,24 @@ def build(data: Dataset, seed: int) -> nn.Module:
 
 
 def _perceptron(inputs: int, hidden: tuple[int, ...], classes: int) -> nn.Sequential:
-    layers: list[nn.Module] = [nn.Flatten()]
-    for width in hidden:
-        layers += [nn.Linear(inputs, width), nn.ReLU()]
+    layers: dict[str, nn.Module] = {"flatten": nn.Flatten()}
+    for number, width in enumerate(hidden, 1):
+        layers[f"hidden{number}"] = nn.Linear(inputs, width)
+        layers[f"relu{number}"] = nn.ReLU()
         inputs = width
-    return nn.Sequential(*layers, nn.Linear(inputs, classes))
+    layers["output"] = nn.Linear(inputs, classes)
+    return nn.Sequential(OrderedDict(layers))
 
 
 def _convolutional(channels: int, height: int, width: int, classes: int) -> nn.Sequential:
-    stages: list[nn.Module] = []
-    for filters in _CHANNELS:
-        stages += [
-            nn.Conv2d(channels, filters, 3, padding=1),
-            nn.GroupNorm(8, filters),  # no running averages, which workers would have to agree on
-            nn.ReLU(),
-            nn.MaxPool2d(2),
-        ]
+    stages: dict[str, nn.Module] = {}
+    for number, filters in enumerate(_CHANNELS, 1):
+        stages[f"convolution{number}"] = nn.Conv2d(channels, filters, 3, padding=1)
+        # Unlike batch normalisation, no running averages that workers would have to agree on.
+        stages[f"norm{number}"] = nn.GroupNorm(8, filters)
+        stages[f"relu{number}"] = nn.ReLU()
+        stages[f"pool{number}"] = nn.MaxPool2d(2)
         channels, height, width = filters, height // 2, width // 2
-    return nn.Sequential(*stages, nn.Flatten(), nn.Linear(channels * height * width, classes))
+    stages["flatten"] = nn.Flatten()
+    stages["output"] = nn.Linear(channels * height * width, classes)
+    return nn.Sequential(OrderedDict(stages))

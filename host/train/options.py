@@ -56,7 +56,8 @@ class TrainingOptions:
     epoch_steps : int
         Steps between decisions; a multiple of ``cadence_max``.
     noise : float
-        Noise-to-signal ratio of an update below which a region's cadence grows.
+        Noise-to-signal ratio of an update above which a region's cadence grows; it shrinks below
+        a quarter of that. At most 255.
     seed : int
         Of the weights' initial values and the order of the samples.
     timing : str
@@ -80,7 +81,7 @@ class TrainingOptions:
     device: str = "sim:"
     device_preset: str = "full"
     by: str = "module"
-    steps: int = 640
+    steps: int = 1050
     batch: int = 32
     learning_rate: float = 0.1
     warmup: int = 32
@@ -89,7 +90,7 @@ class TrainingOptions:
     cap: float = 0.2
     cadence_max: int = 4
     epoch_steps: int = 16
-    noise: float = 4.0
+    noise: float = 0.25
     seed: int = 0
     timing: str = "measured"
     checkpoint_every: int = 0
@@ -105,6 +106,8 @@ class TrainingOptions:
         for field in ("warmup", "checkpoint_every", "seed"):
             if getattr(self, field) < 0:
                 raise ValueError(f"{field} must not be negative, not {getattr(self, field)}")
+        if not 0 <= self.noise <= 255:
+            raise ValueError(f"noise must be from 0 to 255, not {self.noise}")
         if self.cadence_max & (self.cadence_max - 1):
             raise ValueError(f"cadence_max must be a power of two, not {self.cadence_max}")
         if self.epoch_steps % self.cadence_max:
@@ -117,6 +120,20 @@ class TrainingOptions:
                 f"learning_rate must be above 0 and at most cap ({self.cap}), "
                 f"not {self.learning_rate}"
             )
+
+    @property
+    def noise_threshold(self) -> int:
+        """``noise`` as the device takes it, Q8.8."""
+        return round(self.noise * 256)
+
+    @property
+    def longest_cadence(self) -> int:
+        """Most steps that a region may accumulate with this preset."""
+        return self.cadence_max if self.preset == "cadence" else 1
+
+    def device_of(self, rank: int) -> str:
+        """Url of a worker's device."""
+        return self.device.replace("{rank}", str(rank))
 
     @property
     def folder(self) -> Path:

@@ -51,9 +51,11 @@ class RunProgress:
     ) -> None:
         self._bar.stop()
 
-    def advance(self, step: int, loss: float, accuracy: float | None) -> None:
+    def advance(self, step: int, loss: float | None, accuracy: float | None) -> None:
         """Show that ``step`` steps are done."""
-        text = f"loss {loss:.4f}" + ("" if accuracy is None else f"  accuracy {accuracy:.2%}")
+        text = "loss not finite" if loss is None else f"loss {loss:.4f}"
+        if accuracy is not None:
+            text += f"  accuracy {accuracy:.2%}"
         self._bar.update(self._task, completed=step, description=text)
         if not self._console.is_terminal and step % max(1, self._steps // _LINES) == 0:
             self._console.print(f"step {step}/{self._steps}  {text}")

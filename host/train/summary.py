@@ -9,24 +9,22 @@ import torch
 import torch.distributed as dist
 from rich.console import Console
 from rich.table import Table
-from torch import nn
 
 from adagrain import __version__
-from adagrain.host.ddp import Handle
 
 from .fingerprint import weights_sha256
 from .history import History
 from .metrics import METRICS
 from .options import TrainingOptions
 from .picture import draw
+from .training import Training
 
 __all__ = ["summarise"]
 
 
 def summarise(
     options: TrainingOptions,
-    handle: Handle,
-    network: nn.Module,
+    training: Training,
     accuracy: float | None,
     seconds: float,
     console: Console,
@@ -37,10 +35,8 @@ def summarise(
     ----------
     options : TrainingOptions
         The run's.
-    handle : Handle
-        This worker's, with its device still open.
-    network : nn.Module
-        The trained network.
+    training : Training
+        This worker's, at its end, with its device still open.
     accuracy : float or None
         Rank 0's, on the test part.
     seconds : float
@@ -48,6 +44,7 @@ def summarise(
     console : Console
         Where the table goes; quiet on all workers but rank 0.
     """
+    handle = training.handle
     own = {"backend": handle.device.backend, "counters": handle.device.counters()}
     workers: list[dict[str, Any]] = [{} for _ in range(dist.get_world_size())]
     dist.all_gather_object(workers, own)
@@ -71,7 +68,7 @@ def summarise(
         "bytes_dense": reducer.bytes_dense,
         "dropped": reducer.dropped,
         "cadences": reducer.cadences,
-        "weights_sha256": weights_sha256(network),
+        "weights_sha256": weights_sha256(training.network),
         "seed": options.seed,
         "options": options.recorded(),
         "versions": {

@@ -1,0 +1,137 @@
+"""A network in training on one worker: everything but files, terminal and process group."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+import torch.distributed as dist
+from torch import nn
+from torch.nn.parallel import DistributedDataParallel
+
+from adagrain.host.ddp import register
+from adagrain.host.reducer import StepLog
+from adagrain.host.timing import Timing
+from adagrain.models.records import CadencePolicy
+
+from .data import Dataset
+from .networks import build
+from .options import TrainingOptions
+from .schedule import schedule
+from .shards import Shards
+
+__all__ = ["Training"]
+
+#: Test samples that are classified at once.
+_TEST_BATCH = 1024
+
+
+class Training:
+    """One worker's part of a training; the process group must be there.
+
+    Parameters
+    ----------
+    options : TrainingOptions
+        What to do; the same on all workers.
+    data : Dataset
+        What to train on, likewise.
+    place : str
+        torch's name of where to train.
+    policy
+        Options of :class:`RegionReducer` in place of those that the preset stands for.
+    """
+
+    def __init__(
+        self, options: TrainingOptions, data: Dataset, place: str = "cpu", **policy: Any
+    ) -> None:
+        self.data = data
+        self.network = build(data, options.seed).to(place)
+        self._place = place
+        sgd = torch.optim.SGD(
+            self.network.parameters(),
+            lr=options.learning_rate,
+            momentum=options.momentum,
+            weight_decay=options.weight_decay,
+        )
+        self._scheduler = schedule(sgd, steps=options.steps, warmup=options.warmup)
+        self._model = DistributedDataParallel(self.network)
+        self.handle = register(
+            self._model,
+            sgd,
+            device=options.device_of(dist.get_rank()),
+            preset=options.device_preset,
+            by=options.by,
+            cap=options.cap,
+            epoch_steps=options.epoch_steps,
+            parameters={"noise": options.noise_threshold},
+            timing=Timing.parse(options.timing),
+            **(_POLICIES[options.preset] | {"cadence_max": options.longest_cadence} | policy),
+        )
+        self._shards = Shards(
+            len(data.inputs),
+            batch=options.batch,
+            workers=dist.get_world_size(),
+            rank=dist.get_rank(),
+            seed=options.seed,
+        )
+
+    @property
+    def step(self) -> int:
+        """Steps taken so far."""
+        return self.handle.reducer.step
+
+    @property
+    def ends_epoch(self) -> bool:
+        """Whether the step before was the last with this permutation of the samples."""
+        return self.step % self._shards.steps_per_epoch == 0
+
+    def advance(self) -> StepLog:
+        """Take one step; what the workers agreed on in it."""
+        batch = self._shards.next()
+        inputs = self.data.inputs[batch].to(self._place)
+        labels = self.data.labels[batch].to(self._place)
+        self.handle.optimizer.zero_grad()
+        loss = nn.functional.cross_entropy(self._model(inputs), labels)
+        self.handle.loss(loss).backward()
+        self.handle.optimizer.step()
+        self._scheduler.step()
+        return self.handle.last_step
+
+    @torch.no_grad()
+    def accuracy(self) -> float:
+        """Part of the test samples that is classified right."""
+        right = 0
+        for inputs, labels in zip(
+            self.data.test_inputs.split(_TEST_BATCH),
+            self.data.test_labels.split(_TEST_BATCH),
+            strict=True,
+        ):
+            guesses = self.network(inputs.to(self._place)).argmax(dim=1)
+            right += int((guesses.cpu() == labels).sum())
+        return right / len(self.data.test_labels)
+
+    def state_dict(self) -> dict[str, Any]:
+        """All that this worker needs to go on: weights, momenta, reducer, device, data cursor."""
+        return {
+            "network": self.network.state_dict(),
+            "handle": self.handle.state_dict(),
+            "scheduler": self._scheduler.state_dict(),
+            "shards": self._shards.state_dict(),
+        }
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Restore what :meth:`state_dict` gave."""
+        self.network.load_state_dict(state["network"])
+        self.handle.load_state_dict(state["handle"])
+        self._scheduler.load_state_dict(state["scheduler"])
+        self._shards.load_state_dict(state["shards"])
+
+    def close(self) -> None:
+        """Let go of the device."""
+        self.handle.close()
+
+
+#: Who decides cadences, by preset.
+_POLICIES: dict[str, dict[str, Any]] = {
+    "sync": {"cadence": None},
+    "cadence": {"cadence": CadencePolicy.NOISE},
+}
