@@ -56,8 +56,8 @@ class TrainingOptions:
     epoch_steps : int
         Steps between decisions; a multiple of ``cadence_max``.
     noise : float
-        Noise-to-signal ratio of an update above which a region's cadence grows; it shrinks below
-        a quarter of that. At most 255.
+        Noise-to-signal ratio of a worker's accumulated gradient above which a region's cadence
+        grows; it shrinks below a quarter of that. At most 255.
     seed : int
         Of the weights' initial values and the order of the samples.
     timing : str

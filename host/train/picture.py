@@ -145,7 +145,7 @@ def _finish_agreement(axes: Axes, workers: int) -> None:
 def _finish_ratio(axes: Axes, noise: float) -> None:
     axes.set_yscale("log")
     axes.set_ylim(1e-2, 1e3)
-    axes.set_title(f"noise-to-signal ratio of an update, over {_WINDOW} updates")
+    axes.set_title(f"noise-to-signal ratio of a worker's gradient, over {_WINDOW} updates")
     _mark(axes, noise, "threshold")
 
 
