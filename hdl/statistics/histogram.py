@@ -19,7 +19,8 @@ class Histogram(wiring.Component):
     :func:`adagrain.models.statistics.statistics` describes them.
 
     One beat per cycle, whatever the bins: a read sees the write before it. No back-pressure. An
-    element is in its memory after :attr:`LATENCY` cycles; the sweep takes 512 cycles and 4 more.
+    element is in its memory after :attr:`LATENCY` cycles; the sweep takes 512 cycles and 2 more.
+    Memories outlive a reset, so one sweep follows it; the 64 bins are then undefined.
 
     Parameters
     ----------
@@ -35,7 +36,7 @@ class Histogram(wiring.Component):
     present : ``In(lanes)``
         Lanes that hold one.
     sweep : ``In(1)``
-        Start the sweep; nothing may be present until ``done``.
+        Start the sweep; nothing may be present until ``done``, nor before it after a reset.
     largest_exponent : ``In(8)``
         Of the pass; stable during the sweep.
     done : ``Out(1)``
@@ -67,7 +68,7 @@ class Histogram(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        sweeping = Signal()
+        sweeping = Signal(init=1)
         address = Signal(range(RAW_BINS))
         sums = [self._lane(m, lane, sweeping, address) for lane in range(self._lanes)]
 

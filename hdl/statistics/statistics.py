@@ -23,8 +23,9 @@ class Statistics(wiring.Component):
     """Counts, extremes, power sums and histogram of a tensor, in one pass.
 
     Takes a beat per cycle from the pass's start to its last beat: ``i`` is never stalled. The
-    record is offered 10 cycles after the last beat, and, where there is a histogram, 518 after
-    it. The next pass begins when the record has been taken.
+    record is offered 11 cycles after the last beat, and, where there is a histogram, 525 after
+    it. The next pass begins when the record has been taken; the first one can 514 cycles after a
+    reset.
 
     Finishing (mean, variance and so on) is the host's; formats narrower than FP32 are widened by
     :class:`~adagrain.hdl.statistics.Widen`.
@@ -86,6 +87,9 @@ class Statistics(wiring.Component):
         waited = Signal(range(_DRAIN + 1))
 
         with m.FSM():
+            with m.State("CLEAR"):  # a reset may have cut off a pass with a histogram
+                with m.If(histogram.done):
+                    m.next = "IDLE"
             with m.State("IDLE"):
                 m.d.comb += self.i_begin.ready.eq(1)
                 m.d.sync += exponent.eq(self.i_begin.payload.exponent)

@@ -82,3 +82,24 @@ async def takes_a_group_per_cycle(b: Bench, count: int) -> None:
     groups = -(-count // unit.lanes)
     assert b.cycle - began <= groups, f"{groups} groups took {b.cycle - began} cycles: {b}"
     await b.sink("o").take()
+
+
+@bench(cycles=50_000)
+async def forgets_a_pass_that_a_reset_cut_off(b: Bench) -> None:
+    """A reset in the middle of a pass or of its sweep leaves nothing in the next histogram."""
+    lanes = b.component.unit.lanes
+    code = b.component.formats[0]
+    given = Pass(torch.randn(100), code, 2, True)
+    wanted = statistics(
+        given.tensor, 2, powers=b.component.unit.powers, histogram=True, kernel="reference"
+    )
+    words = given.words(lanes).reshape(-1, lanes).tolist()
+    for announced in (2 * len(given.tensor), len(given.tensor)):  # cut off in the pass, the sweep
+        b.source("i", idle=0).put(*words)
+        b.source("i_tensor", idle=0).put({"count": announced, "format": code})
+        b.source("i_begin", idle=0).put({**given.begin(), "count": announced})
+        await b.source("i").drain()
+        await b.wait(60)
+        await b.reset()
+        found = await _run(b, given)
+        assert found == wanted, f"after a reset {found} must be {wanted}: {b}"

@@ -1,7 +1,9 @@
 # amaranth: UnusedElaboratable=no
-"""Statistics: what the constructors refuse."""
+"""Statistics: what the constructors refuse, and the cycles that its page states."""
 
 import pytest
+from amaranth.hdl import Signal
+from amaranth.sim import Simulator, SimulatorContext
 
 from adagrain.hdl.narrow import Narrow
 from adagrain.hdl.statistics import Statistics, Widen
@@ -23,3 +25,42 @@ def test_refusals() -> None:
         Narrow(4, 3)
     with pytest.raises(ValueError, match="starvation must be positive, not 0"):
         StatisticsPass(configuration("tiny"), starvation=0)
+
+
+@pytest.mark.parametrize("lanes", [1, 4])
+def test_a_pass_takes_the_cycles_that_are_documented(lanes: int) -> None:
+    unit = Statistics(lanes)
+
+    async def passes(ctx: SimulatorContext) -> None:
+        await ctx.tick()
+        assert await cycles_until(ctx, unit.i_begin.ready) == 514
+        for histogram, wanted in ((0, 11), (1, 525), (0, 11)):
+            begin = {"exponent": 127, "histogram": histogram}
+            ctx.set(unit.i_begin.payload, begin)
+            ctx.set(unit.i_begin.valid, 1)
+            await ctx.tick()
+            ctx.set(unit.i_begin.valid, 0)
+            ctx.set(unit.i.payload, {"data": [0x3F800000] * lanes, "keep": 1, "last": 1})
+            ctx.set(unit.i.valid, 1)
+            assert ctx.get(unit.i.ready)
+            await ctx.tick()
+            ctx.set(unit.i.valid, 0)
+            assert await cycles_until(ctx, unit.o.valid) == wanted
+            ctx.set(unit.o.ready, 1)
+            assert ctx.get(unit.o.payload.count) == 1
+            await ctx.tick()
+            ctx.set(unit.o.ready, 0)
+
+    simulator = Simulator(unit)
+    simulator.add_clock(1e-6)
+    simulator.add_testbench(passes)
+    simulator.run()
+
+
+async def cycles_until(ctx: SimulatorContext, signal: Signal) -> int:
+    """Number of the first cycle in which it is high; the one now is number 1."""
+    for number in range(1, 1000):
+        if ctx.get(signal):
+            return number
+        await ctx.tick()
+    raise AssertionError(f"{signal} is not high within 1000 cycles")
