@@ -1,0 +1,60 @@
+"""Digits on two workers, every step through compiled RTL; and the same run on the golden models."""
+
+import contextlib
+import io
+import json
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from _report import report
+from rich.progress import track
+
+from adagrain.host.train.folder import prepare
+from adagrain.host.train.launch import launch
+from adagrain.host.train.options import TrainingOptions
+
+SEEDS = range(5)
+
+
+def run(folder: Path, device: str, seed: int) -> dict[str, Any]:
+    """Summary of one run, with its decisions."""
+    options = TrainingOptions(
+        name=f"{device.strip(':')}-{seed}",
+        runs=folder,
+        preset="sync",
+        device=device,
+        seed=seed,
+        timing="fixed",
+    )
+    prepare(options)
+    with contextlib.redirect_stdout(io.StringIO()):
+        launch(options, resume=False)
+    summary = json.loads((options.folder / "summary.json").read_text())
+    return summary | {"metrics": (options.folder / "metrics.jsonl").read_text()}
+
+
+def main() -> None:
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        runs = [run(folder, "sim:", seed) for seed in track(SEEDS, "digits, sim:")]
+        golden = run(folder, "golden:", SEEDS[0])
+    accuracies = [run["accuracy"] for run in runs]
+    report(
+        "digits",
+        {
+            "steps": runs[0]["steps"],
+            "workers": runs[0]["workers"],
+            "backend": runs[0]["backend"],
+            "accuracy_mean": sum(accuracies) / len(accuracies),
+            "accuracy_minimum": min(accuracies),
+            "accuracies": accuracies,
+            "seconds_maximum": max(run["seconds"] for run in runs),
+            "golden_same_decisions": golden["metrics"] == runs[0]["metrics"],
+            "golden_same_weights": golden["weights_sha256"] == runs[0]["weights_sha256"],
+        },
+    )
+
+
+if __name__ == "__main__":
+    main()
