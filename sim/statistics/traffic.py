@@ -6,7 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from adagrain.models.formats import FORMATS, FormatCode
+from adagrain.models.formats import FORMATS, ElementFormat, FormatCode
+from adagrain.models.statistics import FRACTION_BITS
 
 __all__ = ["Pass", "random_pass"]
 
@@ -39,21 +40,50 @@ class Pass:
 
 
 def random_pass(generator: random.Random, formats: tuple[FormatCode, ...], longest: int) -> Pass:
-    """Any bit patterns, or tiny numbers, or normal ones around some power of two, or zeros."""
+    """A tensor of one of several kinds, in one of the formats."""
     code = generator.choice(formats)
-    row = FORMATS[code]
     count = generator.randrange(1, longest + 1)
-    octets = bytearray(generator.randbytes(count * row.bits // 8))
     exponent = generator.choice([-126, 127, generator.randrange(-20, 20)])
-    kind = generator.randrange(-1, 3)
-    if kind < 0:  # so small that subnormals still count in the histogram's last bin
-        upper = slice(row.bits // 8 - 1, None, row.bits // 8)
-        most = generator.randrange(16, 20)
-        octets[upper] = bytes(octet & 0x80 | (octet & 0x7F) % most for octet in octets[upper])
-    tensor = torch.frombuffer(octets, dtype=row.dtype).clone()
-    if kind > 0:
-        scale = 2.0 ** generator.randrange(-20, 20)
-        seeded = torch.Generator().manual_seed(generator.getrandbits(32))
-        normal = torch.randn(count, generator=seeded) * scale
-        tensor = (normal * (torch.rand(count, generator=seeded) < 0.5**kind)).to(row.dtype)
+    kind = generator.choice([_any_bits, _tiny, _normal, _near_halves])
+    tensor = kind(generator, FORMATS[code], count, exponent)
     return Pass(tensor, code, exponent, generator.random() < 0.5)
+
+
+def _any_bits(
+    generator: random.Random, row: ElementFormat, count: int, exponent: int
+) -> torch.Tensor:
+    octets = bytearray(generator.randbytes(count * row.bits // 8))
+    return torch.frombuffer(octets, dtype=row.dtype).clone()
+
+
+def _tiny(generator: random.Random, row: ElementFormat, count: int, exponent: int) -> torch.Tensor:
+    """So small that subnormals still count in the histogram's last bin."""
+    octets = bytearray(generator.randbytes(count * row.bits // 8))
+    upper = slice(row.bits // 8 - 1, None, row.bits // 8)
+    most = generator.randrange(16, 20)
+    octets[upper] = bytes(octet & 0x80 | (octet & 0x7F) % most for octet in octets[upper])
+    return torch.frombuffer(octets, dtype=row.dtype).clone()
+
+
+def _normal(
+    generator: random.Random, row: ElementFormat, count: int, exponent: int
+) -> torch.Tensor:
+    """Normal numbers around some power of two, half of them or more replaced by zeros."""
+    seeded = torch.Generator().manual_seed(generator.getrandbits(32))
+    normal = torch.randn(count, generator=seeded) * 2.0 ** generator.randrange(-20, 20)
+    kept = torch.rand(count, generator=seeded) < generator.choice([0.5, 0.25])
+    return (normal * kept).to(row.dtype)
+
+
+def _near_halves(
+    generator: random.Random, row: ElementFormat, count: int, exponent: int
+) -> torch.Tensor:
+    """Halves of the shared exponent's unit, where rounding is decided, and their neighbours."""
+    halves = torch.tensor(
+        [generator.randrange(1 << generator.randrange(17)) + 0.5 for _ in range(count)]
+    )
+    near = (halves.double() * 2.0 ** (exponent - FRACTION_BITS)).to(row.dtype)
+    words = near.view(torch.int32 if row.bits == 32 else torch.int16)
+    words += torch.tensor(generator.choices([-1, 0, 1], k=count), dtype=words.dtype)
+    signs = torch.tensor(generator.choices([1, -1], k=count), dtype=row.dtype)
+    return words.view(row.dtype) * signs

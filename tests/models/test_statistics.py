@@ -101,6 +101,19 @@ def test_clamping_begins_at_the_same_element(exponent: int, offset: int) -> None
     assert fused.saturated == (2 if offset >= 0 else 0)
 
 
+@pytest.mark.parametrize("offset", [-1, 0, 1])
+@pytest.mark.parametrize("exponent", [-126, -112, 0, 127])
+def test_halves_are_rounded_to_even(exponent: int, offset: int) -> None:
+    halves = torch.tensor([n + 0.5 for n in range(0, 32768, 7)], dtype=torch.float64)
+    halves = (halves * 2.0 ** (exponent - 14)).to(torch.float32)
+    near = (halves.view(torch.int32) + offset).view(torch.float32)
+    fused = statistics(near, exponent)
+    qs = [rounded(x, exponent) for x in near.tolist()]
+    assert fused.saturated == sum(clamped for _, clamped in qs)
+    assert (fused.s1, fused.s4) == (sum(q for q, _ in qs), sum(q**4 for q, _ in qs))
+    assert fused == statistics(near, exponent, kernel="reference")
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs os.fork")
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 def test_a_forked_child_starts_its_own_threads() -> None:
