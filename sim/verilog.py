@@ -11,6 +11,9 @@ __all__ = ["emit"]
 
 TIMESCALE = "`timescale 1ns/1ps"
 
+#: Register that starts combinational processes; no identifier of Amaranth's looks like that.
+_START = "_start_of_time_"
+
 
 def emit(component: wiring.Component, name: str, directory: Path) -> Path:
     """Write a component as ``directory/name.v``.
@@ -43,11 +46,26 @@ def to_verilog(netlist: str) -> str:
 def _start_combinational(text: str) -> str:
     """Make every ``always @*`` run at time 0.
 
-    Yosys has them all depend on a register that is declared with its initial value. That was an
-    event in Verilog, but is none in SystemVerilog, where Icarus would leave a state machine's
-    outputs undefined until its first transition.
+    Yosys has the ones with several statements depend on a register that is declared with its
+    initial value. That was an event in Verilog, but is none in SystemVerilog, where Icarus would
+    leave a state machine's outputs undefined until its first transition. The ones with a single
+    statement depend on their inputs alone, whose initial values are no events either.
     """
-    return re.sub(r"reg (\\\$auto\S+:dump_module\S+) +=", r"reg \1 ; initial \1 <=", text)
+    text = re.sub(r"reg (\\\$auto\S+:dump_module\S+) +=", r"reg \1 ; initial \1 <=", text)
+    return re.sub(r"^module .*?^endmodule", _start_single, text, flags=re.DOTALL | re.MULTILINE)
+
+
+def _start_single(module: re.Match[str]) -> str:
+    """A module in which processes of one statement depend on a register that is set at time 0."""
+    text, found = re.subn(
+        r"always @\*\n +(\S.*;)\n",
+        rf"always @* begin\n    if ({_START}) begin end\n    \1\n  end\n",
+        module[0],
+    )
+    if not found:
+        return text
+    heading, _, body = text.partition(";\n")
+    return f"{heading};\n  reg {_START}; initial {_START} <= 0;\n{body}"
 
 
 def digest(*texts: str) -> str:

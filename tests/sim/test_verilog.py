@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from amaranth.hdl import Module
+from amaranth.hdl import Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
@@ -30,6 +30,22 @@ class Toggle(wiring.Component):
         return m
 
 
+class Sliced(wiring.Component):
+    """A part of its output depends on a condition, another one is a register as it is."""
+
+    i: In(4)  # type: ignore[valid-type]
+    o: Out(8)  # type: ignore[valid-type]
+
+    def elaborate(self, platform: Any) -> Module:
+        m = Module()
+        held = Signal(4)
+        m.d.sync += held.eq(self.i)
+        m.d.comb += self.o[:4].eq(held)
+        with m.If(self.i == 3):
+            m.d.comb += self.o[4:].eq(self.i)
+        return m
+
+
 def test_it_has_a_timescale_and_flat_ports_and_no_sources(tmp_path: Path) -> None:
     text = emit(Queue(8, depth=2), "dut", tmp_path).read_text()
     assert "`timescale 1ns/1ps" in text
@@ -50,6 +66,13 @@ def test_combinational_blocks_run_at_the_start(tmp_path: Path) -> None:
     """A register that starts each of them changes after time 0's initialisation."""
     text = emit(Toggle(), "dut", tmp_path).read_text()
     assert text.count(" ; initial \\$auto$") == text.count("reg \\$auto$") > 0
+
+
+def test_combinational_blocks_of_one_statement_run_at_the_start(tmp_path: Path) -> None:
+    text = emit(Sliced(), "dut", tmp_path).read_text()
+    assert text.count("always @* begin\n    if (") == text.count("always @*") > 0
+    assert text.count("begin\n    if (_start_of_time_)") == 1
+    assert text.count("initial _start_of_time_ <= 0") == 1
 
 
 def test_directories_are_made(tmp_path: Path) -> None:
