@@ -13,12 +13,12 @@ import torch.distributed as dist
 from amaranth.utils import exact_log2
 
 from adagrain.models.records import CadencePolicy, Decision, DecisionStatus, Policy, pack
-from adagrain.models.region_manager import ENERGY_BITS, default_parameters, region_record
-from adagrain.models.statistics import EXPONENT_BIAS, FRACTION_BITS
+from adagrain.models.region_settings import default_parameters, region_record
 
 from .agreement import CHECK_BITS, PER_REGION, Agreed, agree
 from .cadence_plan import first_cadences, longest_cadences
 from .driver import Coprocessor
+from .energies import Energies
 from .exchange import Exchange, waited_for
 from .failover import Failover
 from .pieces import flat, pieces_of
@@ -28,9 +28,6 @@ from .timing import Timing
 __all__ = ["RegionReducer", "StepLog"]
 
 _log = logging.getLogger("adagrain")
-
-#: Bits of a quantised element's square.
-_SQUARE_BITS = 30
 
 _LOSS_ONE = 1 << 16
 _LOSS_LARGEST = (1 << 32) - 1
@@ -77,9 +74,7 @@ class RegionReducer:
     :meth:`add` for each gradient, :meth:`begin_exchange` as often as they like, and
     :meth:`finish` once per step.
 
-    Energies are in units of the region's shared exponent E, which is the largest exponent of its
-    last average, and ceil(log2 W) + 1 more. In a region's first update there is none: nothing
-    is learnt from it. Where elements were clamped or not finite, nothing is either.
+    Energies are those of :class:`~adagrain.host.energies.Energies`.
 
     A region in which any worker's gradient is not finite is not updated in that period, on any
     worker; it is counted, logged, and its accumulators start anew.
@@ -142,8 +137,7 @@ class RegionReducer:
         self._epoch_steps = epoch_steps
         self._timing = timing or Timing()
         self._log = log
-        self._margin = (self._workers - 1).bit_length() + 1
-        self._exponents: list[int | None] = [None] * len(regions)
+        self._energies = Energies(device, [region.numel for region in regions], self._workers)
         self._accumulators = [flat(region) for region in regions]
         self._averages = [flat(region) for region in regions]
         self._pieces = pieces_of(regions)
@@ -211,7 +205,7 @@ class RegionReducer:
         redo = time.perf_counter() - self._step_ended
         entries = [dict.fromkeys(PER_REGION, 0) for _ in self.regions]
         for r in numbers:
-            entries[r] = self._energy_in(r)
+            entries[r] = self._energies.entering(r, self._accumulators[r])
         stall = self._exchange.end()
         agreed = self._agree(entries, stall, redo)
         dropped = [r for r in numbers if agreed.non_finite[r]]
@@ -227,7 +221,7 @@ class RegionReducer:
             agreed,
             {self.regions[r].name: u for r, u in zip(numbers, updates, strict=True)},
             {self.regions[r].name: d for r, d in zip(numbers, decisions, strict=True)},
-            {self.regions[u["region"]].name: self._unit(u) for u in updates},
+            {self.regions[u["region"]].name: self._energies.unit(u) for u in updates},
             tuple(self.regions[r].name for r in dropped),
         )
         self._next_step(numbers, decisions)
@@ -249,7 +243,7 @@ class RegionReducer:
             "workers": self._workers,
             "step": self.step,
             "cadences": list(self._cadences),
-            "exponents": list(self._exponents),
+            "exponents": list(self._energies.exponents),
             "accumulators": [total.clone() for total in self._accumulators],
             "check": self._check,
             "dropped": self.dropped,
@@ -272,7 +266,7 @@ class RegionReducer:
             raise ValueError(f"state must be of {self._workers} workers, not {state['workers']}")
         self.step = state["step"]
         self._cadences = list(state["cadences"])
-        self._exponents = list(state["exponents"])
+        self._energies.exponents = list(state["exponents"])
         for total, saved in zip(self._accumulators, state["accumulators"], strict=True):
             total.copy_(saved)
         self._check = state["check"]
@@ -299,24 +293,6 @@ class RegionReducer:
             )
         self._gathered = 0
 
-    def _shift(self, region: int) -> int:
-        """Bits by which energies are shortened, so that the sum of all workers' fits."""
-        most = (self.regions[region].numel * self._workers).bit_length() + _SQUARE_BITS
-        return max(0, most - ENERGY_BITS)
-
-    def _unit(self, update: Mapping[str, int]) -> float:
-        exponent = update["exponent"] - EXPONENT_BIAS - FRACTION_BITS
-        return 2.0 ** (2 * exponent + self._shift(update["region"]))
-
-    def _energy_in(self, region: int) -> dict[str, int]:
-        """What this worker contributes for a region that is due."""
-        found = self.device.statistics(self._accumulators[region], self._exponents[region] or 0)
-        return {
-            "energy": found.s2 >> self._shift(region),
-            "non_finite": found.count - found.finite,
-            "saturated": found.saturated,
-        }
-
     def _agree(self, entries: list[dict[str, int]], stall: float, redo: float) -> Agreed:
         stall_us, redo_us = self._timing.local(stall, redo)
         finite = self._loss is not None and math.isfinite(self._loss)
@@ -339,25 +315,23 @@ class RegionReducer:
         return replace(agreed, stall=stall_us, redo=redo_us)
 
     def _update(self, region: int, agreed: Agreed, dropped: Sequence[int]) -> dict[str, int]:
-        """Fields of ``RegionUpdate``, and the exponent of the region's next update."""
-        exponent = self._exponents[region]
-        update = {
+        """Fields of ``RegionUpdate``."""
+        if region in dropped:
+            energies = self._energies.nothing(region)
+        else:
+            energies = self._energies.update(
+                region,
+                agreed.energy[region],
+                self._averages[region],
+                clean=not agreed.saturated[region],
+            )
+        return {
             "region": region,
-            "exponent": (exponent or 0) + EXPONENT_BIAS,
             "decide": self._closes_epoch,
-            "a": agreed.energy[region],
             "stall": agreed.stall,
             "redo": agreed.redo,
+            **energies,
         }
-        if region in dropped:
-            return update | {"usable": False, "a": 0, "n": 0}
-        found = self.device.statistics(self._averages[region], exponent or 0)
-        clean = found.valid and not agreed.saturated[region]
-        if found.zero < found.count:
-            next_exponent = found.largest_exponent - EXPONENT_BIAS + self._margin
-            self._exponents[region] = min(max(next_exponent, -126), 127)
-        usable = clean and exponent is not None
-        return update | {"usable": usable, "n": found.s2 >> self._shift(region)}
 
     def _take(self, numbers: Sequence[int], decisions: Sequence[Mapping[str, int]]) -> None:
         """Check the decisions' statuses, and bring the hash of all decisions up to date."""

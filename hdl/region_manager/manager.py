@@ -1,8 +1,7 @@
 """The Region Manager: it takes energies, and decides."""
 
-from amaranth.hdl import Cat, Module, Mux, Signal, Value, signed, unsigned
+from amaranth.hdl import Cat, Module, Mux, Value, unsigned
 from amaranth.lib import data, stream, wiring
-from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from adagrain.models.configuration import Configuration
@@ -13,21 +12,14 @@ from adagrain.models.records import (
     RegionParameters,
     RegionStep,
     RegionUpdate,
-    SpeculationState,
 )
-from adagrain.models.region_manager import ENERGY_BITS, LARGEST_RESCALE, SUM_BITS
+from adagrain.models.region_manager import ENERGY_BITS
 
-from .cadence import Cadence
-from .judge import Judge, Question
-from .layouts import HEAD_WORDS, RECORD_WORDS, WORD_BITS, Head, Word
-from .ratio import Ratio
-from .speculation import Speculation
-from .words import Words
+from .judge import Question
+from .layouts import HEAD_WORDS, RECORD_WORDS, WORD_BITS, Word
+from .parts import Parts
 
 __all__ = ["RegionManager"]
-
-#: Where fewer cycles than this are promised, the divider makes two bits per cycle.
-_BRISK = 128
 
 
 class RegionManager(wiring.Component):
@@ -97,17 +89,13 @@ class RegionManager(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        p = _Parts(self._configuration)
-        m.submodules.table = p.table
-        m.submodules.words = p.words
-        m.submodules.judge = p.judge
-        m.submodules.ratio = p.ratio
-        m.submodules.speculation = p.speculation
-        m.submodules.cadence = p.cadence
-        self._connect(m, p)
-        self._route_words(m, p)
-        self._take_in(m, p)
-        self._compose_decision(m, p)
+        p = Parts(self._configuration)
+        p.add_to(m)
+        p.connect(m, self.i.payload, self.i_step.payload, self.parameters)
+        p.route_words(m, self.parameters)
+        p.take_in(m)
+        p.compose(m, self.o.payload)
+        self._count(m, p)
         with m.FSM():
             self._serve(m, p)
             self._begin_step(m, p)
@@ -118,47 +106,8 @@ class RegionManager(wiring.Component):
             self._answer(m, p)
         return m
 
-    def _connect(self, m: Module, p: "_Parts") -> None:
-        update, words, judge = self.i.payload, p.words, p.judge
-        rise = Signal(signed(9))
-        hybrid_or_full = (p.record.state == SpeculationState.HYBRID) | (
-            p.record.state == SpeculationState.FULL
-        )
-        m.d.comb += [
-            p.read.addr.eq(p.base + words.read),
-            p.read.en.eq(words.read_valid),
-            p.write.addr.eq(p.base + words.write.word),
-            p.write.data.eq(words.write.data),
-            words.word.eq(p.read.data),
-            words.values.a.eq(update.a),
-            words.values.n.eq(update.n),
-            words.values.stall.eq(update.stall),
-            words.values.redo.eq(update.redo),
-            words.values.loss.eq(self.i_step.payload.loss),
-            rise.eq(update.exponent - p.record.exponent),
-            words.rescale.eq(rise),
-            words.halve.eq(p.crowded),
-            words.fresh.eq(~p.record.scaled | _too_far(rise) | _overflows(p.stored, rise)),
-            words.fresh_sums.eq(p.record.samples == 0),
-            words.hold.eq(~update.usable),
-            judge.x.eq(words.x),
-            judge.y.eq(words.y),
-            judge.confidence.eq(Mux(hybrid_or_full, p.record.confidence, 4)),
-            judge.parameters.eq(self.parameters),
-            p.ratio.i.payload.x.eq(p.distance),
-            p.ratio.i.payload.y.eq(words.y),
-            p.difference.eq(words.y - words.x),
-            p.rises.eq(p.difference < 0),
-            p.distance.eq((p.difference ^ p.rises.replicate(33)) + p.rises),
-            p.speculation.record.eq(p.record),
-            p.speculation.parameters.eq(self.parameters),
-            p.speculation.loss_rate.eq(p.loss_rate),
-            p.speculation.verdict.eq(judge.verdict),
-            p.cadence.record.eq(p.record),
-            p.cadence.parameters.eq(self.parameters),
-            p.cadence.alarm.eq(p.alarm),
-            p.cadence.verdict.eq(judge.verdict),
-        ]
+    def _count(self, m: Module, p: Parts) -> None:
+        """Count decisions, and the cycles of the longest one."""
         m.d.comb += self.decision_cycles.eq(p.longest)
         m.d.sync += p.elapsed.eq(p.elapsed + 1)
         with m.If(self.i.ready):
@@ -166,52 +115,7 @@ class RegionManager(wiring.Component):
             with m.If(p.elapsed > p.longest):
                 m.d.sync += p.longest.eq(p.elapsed)
 
-    def _route_words(self, m: Module, p: "_Parts") -> None:
-        """The loss averages live in the parameters; all other words in the table."""
-        words, run = p.words, self.parameters
-        with m.Switch(words.arrived):
-            with m.Case(Word.LOSS_FAST):
-                m.d.comb += words.word.eq(run.loss_fast)
-            with m.Case(Word.LOSS_SLOW):
-                m.d.comb += words.word.eq(run.loss_slow)
-        with m.If(words.write_valid), m.Switch(words.write.word):
-            with m.Case(Word.LOSS_FAST):
-                m.d.sync += run.loss_fast.eq(words.write.data)
-            with m.Case(Word.LOSS_SLOW):
-                m.d.sync += run.loss_slow.eq(words.write.data)
-            with m.Default():
-                m.d.comb += p.write.en.eq(1)
-
-    def _compose_decision(self, m: Module, p: "_Parts") -> None:
-        """The answer, from registers that a refusal clears."""
-        o, record = self.o.payload, p.record
-        for field in ("state", "confidence", "alpha", "percentage", "gain", "cadence", "dwell"):
-            m.d.comb += o[field].eq(record[field])
-        m.d.comb += [
-            o.region.eq(p.region),
-            o.status.eq(p.status),
-            o.changed.eq(Cat(record.state, record.cadence) != p.before),
-            o.held.eq(p.held),
-            o.guarded.eq(p.guarded),
-            o.rate.eq(p.rate),
-            o.loss_rate.eq(Mux(p.status == DecisionStatus.OK, p.loss_rate, 0)),
-        ]
-
-    def _take_in(self, m: Module, p: "_Parts") -> None:
-        """Keep what the first look at a record brings: its head, and how large its sums are."""
-        words, record = p.words, p.record
-        with m.If(words.arrived_valid & ~p.gathered):
-            with m.Switch(words.arrived):
-                for word in range(HEAD_WORDS):
-                    with m.Case(word):
-                        place = word * WORD_BITS
-                        m.d.sync += record.as_value()[place : place + WORD_BITS].eq(p.read.data)
-                with m.Default():
-                    m.d.sync += p.stored.eq(p.stored | p.read.data[-len(p.stored) :])
-                    with m.If(words.arrived >= Word.A_SUM):
-                        m.d.sync += p.crowded.eq(p.crowded | p.read.data[SUM_BITS - 1 :].any())
-
-    def _serve(self, m: Module, p: "_Parts") -> None:
+    def _serve(self, m: Module, p: Parts) -> None:
         access = self.i_access.payload
         with m.State("IDLE"):
             m.d.sync += [p.elapsed.eq(1), p.gathered.eq(0), p.stored.eq(0), p.crowded.eq(0)]
@@ -243,7 +147,7 @@ class RegionManager(wiring.Component):
             with m.If(self.o_access.ready):
                 m.next = "IDLE"
 
-    def _begin_step(self, m: Module, p: "_Parts") -> None:
+    def _begin_step(self, m: Module, p: Parts) -> None:
         """Bring the run's averages up to date; find the loss rate, and whether to raise alarm."""
         step, run, words = self.i_step.payload, self.parameters, p.words
         self._sweep(m, p, "LOSS", Word.LOSS_FAST, Word.LOSS_SLOW, average=True, then="LOSS_AVERAGE")
@@ -272,7 +176,7 @@ class RegionManager(wiring.Component):
                     m.d.sync += run.epoch.eq(run.epoch + 1)
                 m.next = "IDLE"
 
-    def _gather(self, m: Module, p: "_Parts") -> None:
+    def _gather(self, m: Module, p: Parts) -> None:
         """Fetch the record's head, and see whether its sums have room."""
         update, record, words = self.i.payload, p.record, p.words
         regions = self._configuration.regions
@@ -293,7 +197,7 @@ class RegionManager(wiring.Component):
             with m.Elif((update.a | update.n)[ENERGY_BITS:].any()):
                 self._refuse(m, p, DecisionStatus.BAD_ENERGY)
 
-    def _refuse(self, m: Module, p: "_Parts", status: DecisionStatus) -> None:
+    def _refuse(self, m: Module, p: Parts, status: DecisionStatus) -> None:
         m.d.comb += self.i.ready.eq(1)
         m.d.sync += [
             p.status.eq(status),
@@ -304,7 +208,7 @@ class RegionManager(wiring.Component):
         ]
         m.next = "OFFER"
 
-    def _average(self, m: Module, p: "_Parts") -> None:
+    def _average(self, m: Module, p: Parts) -> None:
         """Let the wide words take in the update."""
         update, record = self.i.payload, p.record
         self._sweep(m, p, "AVERAGE", Word.STALL, Word.N_SUM, average=True, then="ENERGIES")
@@ -320,7 +224,7 @@ class RegionManager(wiring.Component):
                 with m.If(p.words.fresh):
                     m.d.sync += record.samples.eq(1)
 
-    def _agree(self, m: Module, p: "_Parts") -> None:
+    def _agree(self, m: Module, p: Parts) -> None:
         """Divide for α; meanwhile ask what else the policy wants to know."""
         record, words, ratio = p.record, p.words, p.ratio
         self._ask(m, p, "AGREEMENT", Question.AGREEMENT, then="DIVIDE")
@@ -351,7 +255,7 @@ class RegionManager(wiring.Component):
                 with m.If(self.i.payload.decide):
                     m.next = "SPECULATION"
 
-    def _decide(self, m: Module, p: "_Parts") -> None:
+    def _decide(self, m: Module, p: Parts) -> None:
         """Choose the state; then divide for the rate, and meanwhile choose the cadence."""
         words, ratio = p.words, p.ratio
         with m.State("SPECULATION"):
@@ -379,7 +283,7 @@ class RegionManager(wiring.Component):
                 m.d.sync += p.rate.eq(_signed(ratio.o.payload, p.rose))
                 m.next = "STORE_0"
 
-    def _answer(self, m: Module, p: "_Parts") -> None:
+    def _answer(self, m: Module, p: Parts) -> None:
         """Write the head back, take the update, and offer the decision."""
         record = p.record
         for word, then in enumerate(("STORE_1", "OFFER")):
@@ -399,7 +303,7 @@ class RegionManager(wiring.Component):
     def _sweep(
         self,
         m: Module,
-        p: "_Parts",
+        p: Parts,
         state: str,
         first: int,
         last: int,
@@ -418,43 +322,15 @@ class RegionManager(wiring.Component):
             with m.If(sweep.ready):
                 m.next = then
 
-    def _load(self, m: Module, p: "_Parts", state: str, even: Word, *, then: str) -> None:
+    def _load(self, m: Module, p: Parts, state: str, even: Word, *, then: str) -> None:
         self._sweep(m, p, state, even, even + 1, then=then)
 
-    def _ask(self, m: Module, p: "_Parts", state: str, question: Question, *, then: str) -> None:
+    def _ask(self, m: Module, p: Parts, state: str, question: Question, *, then: str) -> None:
         with m.State(state):
             m.d.comb += [p.judge.question.eq(question), p.judge.start.eq(1)]
             m.next = f"{state}_ANSWER"
         with m.State(f"{state}_ANSWER"), m.If(p.judge.done):
             m.next = then
-
-
-class _Parts:
-    """What the states of the Region Manager work with."""
-
-    def __init__(self, configuration: Configuration) -> None:
-        words = configuration.regions * RECORD_WORDS
-        brisk = configuration.decision_cycles < _BRISK
-        self.table = Memory(shape=unsigned(WORD_BITS), depth=words, init=[])
-        self.read, self.write = self.table.read_port(), self.table.write_port()
-        self.words, self.judge, self.ratio = Words(), Judge(), Ratio(unroll=2 if brisk else 1)
-        self.speculation, self.cadence = Speculation(), Cadence()
-
-        self.base = Signal(range(words))
-        self.region = Signal(16)
-        self.record = Signal(Head)
-        self.before = Signal(6)  # state and cadence before the update
-        self.status = Signal(DecisionStatus)
-        self.gathered = Signal()  # the sums have been looked at
-        self.stored = Signal(WORD_BITS - SUM_BITS + 2 * LARGEST_RESCALE)  # high bits of all sums
-        self.crowded = Signal()  # A_SUM or N_SUM is near the end of its range
-        self.held, self.guarded = Signal(), Signal()
-        # Of the averages that are loaded: slow less fast, its sign and its magnitude.
-        self.difference, self.rises, self.distance = Signal(signed(33)), Signal(), Signal(32)
-        self.rose = Signal()
-        self.rate, self.loss_rate, self.alarm = Signal(signed(16)), Signal(signed(16)), Signal()
-        self.elapsed = Signal(range(4 * configuration.decision_cycles))
-        self.longest = Signal.like(self.elapsed)
 
 
 def _judged(update: data.View, confidence: Value) -> Value:
@@ -465,16 +341,6 @@ def _judged(update: data.View, confidence: Value) -> Value:
     raised = Mux(confidence == 7, 7, confidence + 1)
     lowered = Mux(confidence < 2, 0, confidence - 2)
     return Mux(up, raised, Mux(down, lowered, confidence))
-
-
-def _too_far(rise: Value) -> Value:
-    return (rise > LARGEST_RESCALE) | (rise < -LARGEST_RESCALE)
-
-
-def _overflows(stored: Value, rise: Value) -> Value:
-    """Whether sums with these high bits leave their range when the exponent rises so."""
-    fall = Mux(rise < 0, -rise, 0)[:3]
-    return (stored << (fall << 1))[2 * LARGEST_RESCALE :].any()
 
 
 def _signed(fall: Value, rises: Value) -> Value:

@@ -77,7 +77,7 @@ class _Worker:
                     self._save()
         summarise(self._options, self._training, self._accuracy, self._seconds, console)
         self._training.close()
-        dist.barrier()  # nobody leaves while another still talks to it
+        dist.barrier()  # lets gloo's threads drop the last step's tensors before Python ends
 
     def _metrics(self) -> Metrics:
         folder, workers = self._options.folder, self._options.workers

@@ -1,0 +1,162 @@
+"""What the states of the Region Manager work with, and how it is wired."""
+
+from amaranth.hdl import Cat, Module, Mux, Signal, Value, signed, unsigned
+from amaranth.lib import data
+from amaranth.lib.memory import Memory
+
+from adagrain.models.configuration import Configuration
+from adagrain.models.records import DecisionStatus, SpeculationState
+from adagrain.models.region_manager import LARGEST_RESCALE, SUM_BITS
+
+from .cadence import Cadence
+from .judge import Judge
+from .layouts import HEAD_WORDS, RECORD_WORDS, WORD_BITS, Head, Word
+from .ratio import Ratio
+from .speculation import Speculation
+from .words import Words
+
+__all__ = ["Parts"]
+
+#: Where fewer cycles than this are promised, the divider makes two bits per cycle.
+_BRISK = 128
+
+
+class Parts:
+    """Submodules and registers of the Region Manager.
+
+    Parameters
+    ----------
+    configuration : Configuration
+        Size of the table, and the promised cycles.
+    """
+
+    def __init__(self, configuration: Configuration) -> None:
+        words = configuration.regions * RECORD_WORDS
+        brisk = configuration.decision_cycles < _BRISK
+        self.table = Memory(shape=unsigned(WORD_BITS), depth=words, init=[])
+        self.read, self.write = self.table.read_port(), self.table.write_port()
+        self.words, self.judge, self.ratio = Words(), Judge(), Ratio(unroll=2 if brisk else 1)
+        self.speculation, self.cadence = Speculation(), Cadence()
+
+        self.base = Signal(range(words))
+        self.region = Signal(16)
+        self.record = Signal(Head)
+        self.before = Signal(6)  # state and cadence before the update
+        self.status = Signal(DecisionStatus)
+        self.gathered = Signal()  # the sums have been looked at
+        self.stored = Signal(WORD_BITS - SUM_BITS + 2 * LARGEST_RESCALE)  # high bits of all sums
+        self.crowded = Signal()  # A_SUM or N_SUM is near the end of its range
+        self.held, self.guarded = Signal(), Signal()
+        # Of the averages that are loaded: slow less fast, its sign and its magnitude.
+        self.difference, self.rises, self.distance = Signal(signed(33)), Signal(), Signal(32)
+        self.rose = Signal()
+        self.rate, self.loss_rate, self.alarm = Signal(signed(16)), Signal(signed(16)), Signal()
+        self.elapsed = Signal(range(4 * configuration.decision_cycles))
+        self.longest = Signal.like(self.elapsed)
+
+    def add_to(self, m: Module) -> None:
+        """Add the submodules."""
+        m.submodules.table = self.table
+        m.submodules.words = self.words
+        m.submodules.judge = self.judge
+        m.submodules.ratio = self.ratio
+        m.submodules.speculation = self.speculation
+        m.submodules.cadence = self.cadence
+
+    def connect(self, m: Module, update: data.View, step: data.View, parameters: data.View) -> None:
+        """Wire everything that holds in all states."""
+        words, judge = self.words, self.judge
+        rise = Signal(signed(9))
+        hybrid_or_full = (self.record.state == SpeculationState.HYBRID) | (
+            self.record.state == SpeculationState.FULL
+        )
+        m.d.comb += [
+            self.read.addr.eq(self.base + words.read),
+            self.read.en.eq(words.read_valid),
+            self.write.addr.eq(self.base + words.write.word),
+            self.write.data.eq(words.write.data),
+            words.word.eq(self.read.data),
+            words.values.a.eq(update.a),
+            words.values.n.eq(update.n),
+            words.values.stall.eq(update.stall),
+            words.values.redo.eq(update.redo),
+            words.values.loss.eq(step.loss),
+            rise.eq(update.exponent - self.record.exponent),
+            words.rescale.eq(rise),
+            words.halve.eq(self.crowded),
+            words.fresh.eq(~self.record.scaled | _too_far(rise) | _overflows(self.stored, rise)),
+            words.fresh_sums.eq(self.record.samples == 0),
+            words.hold.eq(~update.usable),
+            judge.x.eq(words.x),
+            judge.y.eq(words.y),
+            judge.confidence.eq(Mux(hybrid_or_full, self.record.confidence, 4)),
+            judge.parameters.eq(parameters),
+            self.ratio.i.payload.x.eq(self.distance),
+            self.ratio.i.payload.y.eq(words.y),
+            self.difference.eq(words.y - words.x),
+            self.rises.eq(self.difference < 0),
+            self.distance.eq((self.difference ^ self.rises.replicate(33)) + self.rises),
+            self.speculation.record.eq(self.record),
+            self.speculation.parameters.eq(parameters),
+            self.speculation.loss_rate.eq(self.loss_rate),
+            self.speculation.verdict.eq(judge.verdict),
+            self.cadence.record.eq(self.record),
+            self.cadence.parameters.eq(parameters),
+            self.cadence.alarm.eq(self.alarm),
+            self.cadence.verdict.eq(judge.verdict),
+        ]
+
+    def route_words(self, m: Module, run: data.View) -> None:
+        """The loss averages live in the parameters; all other words in the table."""
+        words = self.words
+        with m.Switch(words.arrived):
+            with m.Case(Word.LOSS_FAST):
+                m.d.comb += words.word.eq(run.loss_fast)
+            with m.Case(Word.LOSS_SLOW):
+                m.d.comb += words.word.eq(run.loss_slow)
+        with m.If(words.write_valid), m.Switch(words.write.word):
+            with m.Case(Word.LOSS_FAST):
+                m.d.sync += run.loss_fast.eq(words.write.data)
+            with m.Case(Word.LOSS_SLOW):
+                m.d.sync += run.loss_slow.eq(words.write.data)
+            with m.Default():
+                m.d.comb += self.write.en.eq(1)
+
+    def compose(self, m: Module, o: data.View) -> None:
+        """The answer, from registers that a refusal clears."""
+        record = self.record
+        for field in ("state", "confidence", "alpha", "percentage", "gain", "cadence", "dwell"):
+            m.d.comb += o[field].eq(record[field])
+        m.d.comb += [
+            o.region.eq(self.region),
+            o.status.eq(self.status),
+            o.changed.eq(Cat(record.state, record.cadence) != self.before),
+            o.held.eq(self.held),
+            o.guarded.eq(self.guarded),
+            o.rate.eq(self.rate),
+            o.loss_rate.eq(Mux(self.status == DecisionStatus.OK, self.loss_rate, 0)),
+        ]
+
+    def take_in(self, m: Module) -> None:
+        """Keep what the first look at a record brings: its head, and how large its sums are."""
+        words, record, word = self.words, self.record, self.read.data
+        with m.If(words.arrived_valid & ~self.gathered):
+            with m.Switch(words.arrived):
+                for number in range(HEAD_WORDS):
+                    with m.Case(number):
+                        place = number * WORD_BITS
+                        m.d.sync += record.as_value()[place : place + WORD_BITS].eq(word)
+                with m.Default():
+                    m.d.sync += self.stored.eq(self.stored | word[-len(self.stored) :])
+                    with m.If(words.arrived >= Word.A_SUM):
+                        m.d.sync += self.crowded.eq(self.crowded | word[SUM_BITS - 1 :].any())
+
+
+def _too_far(rise: Value) -> Value:
+    return (rise > LARGEST_RESCALE) | (rise < -LARGEST_RESCALE)
+
+
+def _overflows(stored: Value, rise: Value) -> Value:
+    """Whether sums with these high bits leave their range when the exponent rises so."""
+    fall = Mux(rise < 0, -rise, 0)[:3]
+    return (stored << (fall << 1))[2 * LARGEST_RESCALE :].any()
