@@ -1,0 +1,101 @@
+"""Runs many trainings on the same workers, which are started once."""
+
+import os
+import socket
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+import torch.distributed as dist
+import torch.multiprocessing as mp
+
+from adagrain.host.train.data import load
+from adagrain.host.train.fingerprint import weights_sha256
+from adagrain.host.train.options import TrainingOptions
+from adagrain.host.train.training import Training
+
+__all__ = ["Job", "Outcome", "train_all"]
+
+
+@dataclass(frozen=True)
+class Job:
+    """One training.
+
+    Parameters
+    ----------
+    options : TrainingOptions
+        What to do.
+    policy : dict
+        Options of the reducer in place of those that the preset stands for.
+    """
+
+    options: TrainingOptions
+    policy: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of a training: accuracy in percent, gradient bytes against dense ones."""
+
+    accuracy: float
+    bytes_ratio: float
+    cadences: dict[str, int]
+    weights_sha256: str
+
+
+def train_all(
+    jobs: Sequence[Job], *, workers: int = 2, progress: Callable[[int], None] = lambda done: None
+) -> list[Outcome]:
+    """The outcomes of all jobs, in order; really distributed, over gloo.
+
+    Parameters
+    ----------
+    jobs : sequence of Job
+        All on the same number of workers.
+    workers : int
+        That number.
+    progress : callable
+        Called with 1 whenever another job is done.
+    """
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    queue = mp.get_context("spawn").SimpleQueue()
+    running = mp.spawn(_work, (workers, port, jobs, queue), nprocs=workers, join=False)
+    outcomes = []
+    while len(outcomes) < len(jobs):
+        if queue.empty():
+            running.join(0.1)  # raises what a worker raised
+            continue
+        outcomes.append(queue.get())
+        progress(1)
+    while not running.join():
+        pass
+    return outcomes
+
+
+def _work(rank: int, workers: int, port: int, jobs: Sequence[Job], queue: Any) -> None:
+    os.environ |= {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
+    torch.set_num_threads(1)
+    dist.init_process_group("gloo", rank=rank, world_size=workers)
+    for job in jobs:
+        outcome = _train(job)
+        if rank == 0:
+            queue.put(outcome)
+    dist.barrier()  # lets gloo's threads drop the last step's tensors before Python ends
+    dist.destroy_process_group()
+
+
+def _train(job: Job) -> Outcome:
+    training = Training(job.options, load(job.options.data), **job.policy)
+    while training.step < job.options.steps:
+        training.advance()
+    reducer = training.handle.reducer
+    training.close()
+    return Outcome(
+        accuracy=100 * training.accuracy(),
+        bytes_ratio=reducer.bytes_sent / reducer.bytes_dense,
+        cadences=reducer.cadences,
+        weights_sha256=weights_sha256(training.network),
+    )
