@@ -36,6 +36,7 @@ def main() -> None:
         sent = handle.reducer.bytes_sent / handle.reducer.bytes_dense
         print(f"accuracy {right:.1%}, cadences {handle.reducer.cadences}, {sent:.0%} of the bytes")
     handle.close()
+    dist.barrier()
     dist.destroy_process_group()
 
 
