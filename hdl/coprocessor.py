@@ -11,6 +11,7 @@ from adagrain.models.protocol import REGISTERS
 from .commands import Dispatcher, RegionCommands, StatisticsCommands, SystemCommands
 from .link import Link
 from .statistics_pass import Group
+from .uart import LineCounters
 
 __all__ = ["Coprocessor"]
 
@@ -35,6 +36,8 @@ class Coprocessor(wiring.Component):
         The link.
     i_data : ``In(stream.Signature(Group))``
         Data port, 128 bits per cycle at most.
+    line : ``In(LineCounters)``
+        What went wrong on the serial line, where there is one.
     """
 
     def __init__(self, configuration: Configuration, *, starvation: int = 1 << 16) -> None:
@@ -45,6 +48,7 @@ class Coprocessor(wiring.Component):
                 "i": In(stream.Signature(8)),
                 "o": Out(stream.Signature(8)),
                 "i_data": In(stream.Signature(Group)),
+                "line": In(LineCounters),
             }
         )
 
@@ -85,6 +89,7 @@ class Coprocessor(wiring.Component):
             "decisions": regions.decisions,
             "decision_cycles": regions.decision_cycles,
         }
+        values |= {name: self.line[name] for name, _ in LineCounters}
         values |= identity(self._configuration)
         for name, register in REGISTERS.items():
             m.d.comb += system.registers[register.address].eq(values[name])

@@ -113,6 +113,9 @@ REGISTERS: dict[str, Register] = _table(
         "elements_high": "elements that went through `statistics`, high half",
         "decisions": "records decided by `region_manager`",
         "decision_cycles": "most cycles that one decision took since reset",
+        "framing_errors": "octets without a stop bit on the serial line, modulo 2^16",
+        "overruns": "octets of the serial line for which there was no room, modulo 2^16",
+        "breaks": "breaks on the serial line since power-on, modulo 2^16",
     }
 )
 
