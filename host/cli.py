@@ -4,10 +4,12 @@ import typer
 
 from adagrain import __version__
 
+from .commands.bitstream import bitstream, program
 from .commands.devices import devices, info, selftest
 from .commands.sim import sim
 from .commands.synth import synth
 from .commands.train import train
+from .commands.virtual_board import virtual_board
 
 __all__ = ["app"]
 
@@ -44,6 +46,9 @@ app.command(
     context_settings={"allow_extra_args": True, "ignore_unknown_options": True},
 )(sim)
 app.command()(synth)
+app.command()(virtual_board)
+app.command()(bitstream)
+app.command()(program)
 
 if __name__ == "__main__":
     app()

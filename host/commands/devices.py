@@ -6,28 +6,40 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
+from serial.tools import list_ports
+from serial.tools.list_ports_common import ListPortInfo
 
 from .errors import told
 
 __all__ = ["devices", "info", "selftest"]
 
-Url = Annotated[str, typer.Argument(help="Url of the device: golden: or sim:", metavar="URL")]
+Url = Annotated[
+    str,
+    typer.Argument(help="Url of the device: golden:, sim:, virtual:, serial:PORT.", metavar="URL"),
+]
 Preset = Annotated[str, typer.Option(help="What it was built with: tiny, small or full.")]
+
+#: Seconds to wait for an answer from a port that may be anything.
+_PROBE = 0.3
 
 #: What a simulated device is compiled with.
 _TOOLS = ("g++", "make", "perl")
 
 
 def devices() -> None:
-    """List the devices that can be opened here, and why the others cannot.
+    """List the devices that can be opened here, serial ports among them, and why others cannot.
 
     Example: adagrain devices
     """
     table = Table("url", "what it is", "here")
     table.add_row("golden:", "the golden models, bit-exact and fast", "[green]ready")
     table.add_row("sim:", "the RTL, compiled and run in this process", _simulation())
-    table.add_row("serial:PORT", "a board on a serial port", "[yellow]comes with a later version")
+    table.add_row("virtual:", "a board, simulated down to its serial pins; slow", _simulation())
+    for port in sorted(list_ports.comports()):
+        table.add_row(f"serial:{port.device}", _adapter(port), _answers(port.device))
+    table.add_row("serial:PORT?baud=N", "a board on a serial port", "")
     Console().print(table)
 
 
@@ -67,6 +79,28 @@ def selftest(
         table.add_row(check.name, mark, check.detail)
     console.print(table)
     raise typer.Exit(0 if report.passed else 1)
+
+
+def _adapter(port: ListPortInfo) -> str:
+    numbers = f"{port.vid:04x}:{port.pid:04x}" if port.vid is not None else "no USB adapter"
+    return f"{numbers} {port.description}"
+
+
+def _answers(port: str) -> str:
+    """Whether a coprocessor is behind a port, at one of the boards' bit rates."""
+    from adagrain.hdl.boards import BOARDS
+    from adagrain.host.driver import open_device
+    from adagrain.host.errors import DeviceError
+
+    said = ""
+    for board in BOARDS.values():
+        url = f"serial:{port}?baud={board.baud:.0f}"
+        try:
+            with open_device(url, board.preset, timeout=_PROBE, retries=0):
+                return f"[green]answers[/] as preset {board.preset} at {board.baud:.0f} baud"
+        except DeviceError as error:
+            said = escape(str(error).partition(";")[0])
+    return f"[yellow]{said}"
 
 
 def _simulation() -> str:

@@ -22,7 +22,8 @@ def synth(
 
     Example: adagrain synth region_manager --board icebreaker
     """
-    from adagrain.hdl.synthesis import BOARDS, synthesise
+    from adagrain.hdl.boards import BOARDS
+    from adagrain.hdl.toolchain import synthesise
 
     console = Console()
     with told():

@@ -20,8 +20,20 @@ def _simulated(address: str, wanted: Configuration, **options: Any) -> Transport
     return SimulatedTransport(wanted, **options)
 
 
+def _serial(address: str, wanted: Configuration, **options: Any) -> Transport:
+    from .serial_port import SerialTransport
+
+    return SerialTransport(address, wanted, **options)
+
+
+def _virtual(address: str, wanted: Configuration, **options: Any) -> Transport:
+    from .virtual import VirtualTransport  # needs the extra `sim`
+
+    return VirtualTransport(wanted, **options)
+
+
 #: Openers by the scheme of a url; each takes what follows the colon.
-SCHEMES = {"golden": _golden, "sim": _simulated}
+SCHEMES = {"golden": _golden, "sim": _simulated, "serial": _serial, "virtual": _virtual}
 
 
 def connect(url: str, wanted: Configuration, **options: Any) -> Transport:

@@ -9,7 +9,10 @@ from typer.testing import CliRunner
 from adagrain import __version__
 from adagrain.host.cli import app
 
-COMMANDS = ("train", "devices", "info", "selftest", "sim", "synth")
+COMMANDS = (
+    *("train", "devices", "info", "selftest", "sim"),
+    *("synth", "virtual-board", "bitstream", "program"),
+)
 
 
 def call(*arguments: str) -> tuple[int, str]:
@@ -74,10 +77,16 @@ def test_selftest_of_a_wrong_device_fails(monkeypatch: pytest.MonkeyPatch) -> No
 @pytest.mark.parametrize(
     "arguments, message",
     [
-        (("info", "carrier:pigeon"), "must begin with one of 'golden:', 'sim:', not 'carrier:"),
+        (
+            ("info", "carrier:pigeon"),
+            "must begin with one of 'golden:', .*, 'virtual:', not 'carrier:",
+        ),
         (("info", "golden:", "--preset", "huge"), "one of tiny, small, full, not 'huge'"),
         (("synth", "fpu"), "unit must be one of .*, not 'fpu'"),
         (("synth", "link", "--board", "abacus"), "board must be one of .*, not 'abacus'"),
+        (("bitstream", "--board", "abacus"), "board must be one of .*, not 'abacus'"),
+        (("program", "--folder", "/no"), "must be a bitstream in /no/ulx3s, but there is none"),
+        (("virtual-board", "--preset", "huge"), "one of tiny, small, full, not 'huge'"),
         (("train", "--preset", "all"), "'all' comes with a later version"),
         (("train", "--preset", "fast"), "preset must be one of sync, cadence, not 'fast'"),
         (("train", "--data", "/no/data"), "data must be .* not '/no/data'"),

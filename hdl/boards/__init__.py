@@ -1,0 +1,9 @@
+"""The boards that the coprocessor is built for, by name."""
+
+from .board import Board
+from .icebreaker import ICEBREAKER
+from .ulx3s import ULX3S_25F, ULX3S_85F
+
+__all__ = ["BOARDS", "Board"]
+
+BOARDS: dict[str, Board] = {board.name: board for board in (ULX3S_85F, ULX3S_25F, ICEBREAKER)}

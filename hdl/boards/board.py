@@ -1,0 +1,53 @@
+"""What the flow must know of a board."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from amaranth.build import Platform
+from amaranth.hdl import Module, Signal
+
+__all__ = ["Board"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Board:
+    """A board: its FPGA, its clock, its pins, and what it is loaded with.
+
+    Parameters
+    ----------
+    name : str
+        As people type it.
+    title : str
+        As people read it.
+    family : str
+        ``"ecp5"`` or ``"ice40"``: which tools build for it.
+    preset : str
+        Configuration that it is built with.
+    clock : float
+        Clock cycles per second of the gateware; place and route must reach it.
+    baud : float
+        Bits per second of its serial line.
+    capacity : dict of str to int
+        Resources of its FPGA, by the names of the reports.
+    platform : callable
+        Makes the Amaranth platform.
+    clocking : callable or None
+        Makes the component that drives the domain ``sync``; ``None``: the board's own clock does.
+    pins : callable
+        Adds the board's pins to a module, given the platform: signals ``rx``, ``tx``, and a list of
+        lights for life, link, error.
+    programmer : str
+        Board's name for openFPGALoader.
+    """
+
+    name: str
+    title: str
+    family: str
+    preset: str
+    clock: float
+    baud: float
+    capacity: Mapping[str, int]
+    platform: Callable[[], Platform]
+    clocking: Callable[[], object] | None
+    pins: Callable[[Module, Platform], tuple[Signal, Signal, list[Signal]]]
+    programmer: str

@@ -1,0 +1,71 @@
+"""A faster clock on an ECP5."""
+
+from amaranth.build import Platform
+from amaranth.hdl import ClockDomain, Const, Elaboratable, Instance, Module, Signal
+from amaranth.lib.cdc import ResetSynchronizer
+
+__all__ = ["Ecp5Clock"]
+
+#: Range of the oscillator in the PLL, in Hz.
+_OSCILLATOR = (400e6, 800e6)
+
+
+class Ecp5Clock(Elaboratable):
+    """Drives the domain ``sync`` from the board's clock by an EHXPLLL.
+
+    The domain is in reset until the PLL has locked. Source: Lattice, *ECP5 and ECP5-5G sysClock
+    PLL/DLL Design and Usage Guide* (FPGA-TN-02200).
+
+    Parameters
+    ----------
+    source : str
+        Name of the board's clock.
+    multiple : int
+        ``sync`` cycles per cycle of it.
+
+    Raises
+    ------
+    ValueError
+        If no divider brings the oscillator into its range.
+    """
+
+    def __init__(self, source: str, multiple: int) -> None:
+        self._source = source
+        self._multiple = multiple
+
+    def elaborate(self, platform: Platform) -> Module:
+        m = Module()
+        clock = platform.lookup(self._source).clock.frequency * self._multiple
+        divider = _divider(clock)
+        source = platform.request(self._source).i
+        m.domains.sync = domain = ClockDomain()
+        locked = Signal()
+        m.submodules.pll = Instance(
+            "EHXPLLL",
+            p_CLKI_DIV=1,
+            p_CLKFB_DIV=self._multiple,
+            p_CLKOP_DIV=divider,
+            p_CLKOP_ENABLE="ENABLED",
+            p_CLKOP_CPHASE=divider // 2,
+            p_CLKOP_FPHASE=0,
+            p_FEEDBK_PATH="CLKOP",
+            i_CLKI=source,
+            i_CLKFB=domain.clk,
+            o_CLKOP=domain.clk,
+            o_LOCK=locked,
+            i_RST=Const(0),
+            i_STDBY=Const(0),
+            i_ENCLKOP=Const(0),
+        )
+        platform.add_clock_constraint(domain.clk, clock)
+        m.submodules.reset = ResetSynchronizer(~locked)
+        return m
+
+
+def _divider(clock: float) -> int:
+    """The one that brings the oscillator next to the middle of its range."""
+    low, high = _OSCILLATOR
+    divider = round((low + high) / 2 / clock)
+    if not (divider >= 1 and low <= clock * divider <= high):
+        raise ValueError(f"clock must be within the reach of the PLL, not {clock:.0f} Hz")
+    return divider

@@ -1,0 +1,8 @@
+"""From gateware to cells and bitstreams, with the open tools from the package index."""
+
+from .bitstream import Bitstream, build
+from .report import Report
+from .synthesis import synthesise
+from .tools import ToolError
+
+__all__ = ["Bitstream", "Report", "ToolError", "build", "synthesise"]

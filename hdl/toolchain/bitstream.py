@@ -1,0 +1,113 @@
+"""Bitstreams: Amaranth's build plan, run step by step, with several seeds of place and route."""
+
+import shlex
+import shutil
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from adagrain.hdl.boards.board import Board
+from adagrain.hdl.boards.top import Top
+
+from .families import FAMILIES
+from .report import Report, read_report
+from .tools import run
+
+__all__ = ["SEEDS", "Bitstream", "build"]
+
+#: Seeds that are tried before timing is given up.
+SEEDS = (1, 2, 3)
+
+Step = tuple[str, list[str]]
+
+
+@dataclass(frozen=True)
+class Bitstream:
+    """A file for a board, and what place and route say of it."""
+
+    path: Path
+    report: Report
+
+
+def build(
+    board: Board,
+    folder: Path,
+    *,
+    seeds: Sequence[int] = SEEDS,
+    progress: Callable[[str], None] = lambda text: None,
+) -> Bitstream:
+    """Build the device for a board; the first seed that meets timing, or the best one.
+
+    Parameters
+    ----------
+    board : Board
+        What for.
+    folder : Path
+        Where all files go.
+    seeds : sequence of int
+        Seeds of place and route, in the order in which they are tried.
+    progress : callable
+        Called with what is being done.
+
+    Raises
+    ------
+    ToolError
+        If a program is missing or fails, as nextpnr does where the design does not fit.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    progress("elaborating")
+    options = FAMILIES[board.family].options
+    plan = board.platform().build(Top(board), do_build=False, synth_opts=options)
+    plan.extract(folder)
+    synthesis, place, *finish = _steps((folder / "build_top.sh").read_text())
+
+    progress("synthesising (some minutes)")
+    run(*synthesis, folder)
+    best: Report | None = None
+    for seed in seeds:
+        progress(f"placing and routing, seed {seed} (some minutes)")
+        report = _place(place, board.family, folder, seed)
+        if best is None or report.slack > best.slack:
+            best = report
+            _keep(place, folder)
+        if report.meets_timing:
+            break
+    assert best is not None
+    _restore(place, folder)
+    progress("packing")
+    for step in finish:
+        run(*step, folder)
+    return Bitstream(next(folder.glob("top.bi[tn]")), best)
+
+
+def _steps(script: str) -> list[Step]:
+    """Programs, by the variables that name them, and their arguments."""
+    lines = [shlex.split(line) for line in script.splitlines() if line.startswith('"$')]
+    return [(line[0].removeprefix("$"), line[1:]) for line in lines]
+
+
+def _place(place: Step, family: str, folder: Path, seed: int) -> Report:
+    variable, arguments = place
+    run(
+        variable,
+        [*arguments, "--report", "report.json", "--seed", str(seed), "--timing-allow-fail"],
+        folder,
+    )
+    return read_report(folder / "report.json", family, seed)
+
+
+def _routed(place: Step, folder: Path) -> Path:
+    """The file that holds the routed design."""
+    arguments = place[1]
+    option = next(o for o in ("--textcfg", "--asc", "--write") if o in arguments)
+    return folder / arguments[arguments.index(option) + 1]
+
+
+def _keep(place: Step, folder: Path) -> None:
+    routed = _routed(place, folder)
+    shutil.copyfile(routed, routed.with_suffix(".best"))
+
+
+def _restore(place: Step, folder: Path) -> None:
+    routed = _routed(place, folder)
+    shutil.copyfile(routed.with_suffix(".best"), routed)

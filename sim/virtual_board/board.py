@@ -1,0 +1,101 @@
+"""A simulated board that a serial driver cannot tell from a real one."""
+
+import os
+import select
+import threading
+import tty
+from typing import Self
+
+from adagrain.models.configuration import Configuration
+from adagrain.sim.compiled import CompiledUnit, DeadlockError
+
+from .wired import Wired
+
+__all__ = ["BAUD", "CLOCK", "VirtualBoard"]
+
+#: Clock and bit rate of the simulated line: four cycles per bit, the fastest that the UART takes.
+CLOCK, BAUD = 48e6, 12e6
+
+#: Clock cycles between two looks at the pseudo-terminal: those of a hundred octets.
+_SLICE = 4000
+
+#: Octets that are taken from the pseudo-terminal at once.
+_CHUNK = 4096
+
+#: Slices without a new octet after which the clock stops until one comes. The longest command
+#: without a word takes far fewer cycles.
+_QUIET_SLICES = 200
+
+
+class VirtualBoard:
+    """The top level down to its pins, simulated behind a pseudo-terminal.
+
+    The simulation runs in a thread of its own. Its clock stands while nothing is to be done; a
+    frame that a driver waits for has always come by then.
+
+    Parameters
+    ----------
+    configuration : Configuration
+        What the device is built with.
+
+    Members
+    -------
+    port : str
+        Path of the pseudo-terminal, for :class:`serial.Serial`; any bit rate does.
+    """
+
+    def __init__(self, configuration: Configuration) -> None:
+        board = Wired(configuration, clock=CLOCK, baud=BAUD)
+        self._unit = CompiledUnit(board, "virtual-board", made_from=repr((configuration, CLOCK)))
+        self._master, self._slave = os.openpty()
+        tty.setraw(self._slave)
+        self.port = os.ttyname(self._slave)
+        self._stop_read, self._stop_write = os.pipe()
+        self._thread = threading.Thread(target=self._simulate, name="virtual-board", daemon=True)
+        self._thread.start()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def join(self) -> None:
+        """Wait until another thread closes the board."""
+        self._thread.join()
+
+    def close(self) -> None:
+        """End the simulation and the pseudo-terminal; may be called twice."""
+        if self._thread.is_alive():
+            os.write(self._stop_write, b"x")
+            self._thread.join()
+            self._unit.close()
+            for handle in (self._master, self._slave, self._stop_read, self._stop_write):
+                os.close(handle)
+
+    def _simulate(self) -> None:
+        to_device = b""
+        quiet = 0
+        while True:
+            patience = 0 if to_device or quiet < _QUIET_SLICES else None
+            wanted = (
+                [self._stop_read] if len(to_device) > _CHUNK else [self._stop_read, self._master]
+            )
+            readable, _, _ = select.select(wanted, [], [], patience)
+            if self._stop_read in readable:
+                return
+            if self._master in readable:
+                to_device += os.read(self._master, _CHUNK)
+            taken, answer = self._run(to_device)
+            to_device = to_device[taken:]
+            quiet = 0 if taken or answer or to_device else quiet + 1
+            while answer:
+                answer = answer[os.write(self._master, answer) :]
+
+    def _run(self, to_device: bytes) -> tuple[int, bytes]:
+        """Simulate a slice: octets that the adapter took, and those that it received."""
+        try:
+            run = self._unit.run({"i": to_device}, {"o": _SLICE}, max_cycles=_SLICE)
+        except DeadlockError as unfinished:
+            run = unfinished.run
+        return run.consumed["i"], run.outputs["o"].tobytes()

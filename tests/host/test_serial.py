@@ -1,0 +1,109 @@
+"""Serial ports: the virtual board behind one, and everything else that may be there."""
+
+import os
+import threading
+import tty
+from collections.abc import Iterator
+
+import pytest
+import torch
+
+import adagrain
+from adagrain.host.errors import DeviceError, DeviceTimeoutError
+from adagrain.models.configuration import configuration
+from adagrain.sim import runner
+from adagrain.sim.virtual_board import VirtualBoard
+
+needs_verilator = pytest.mark.skipif(
+    runner.missing("verilator") is not None, reason=str(runner.missing("verilator"))
+)
+
+
+@pytest.fixture(scope="module")
+def board() -> Iterator[VirtualBoard]:
+    with VirtualBoard(configuration("tiny")) as board:
+        yield board
+
+
+@pytest.fixture
+def garbage() -> Iterator[str]:
+    """A port behind which something else answers whatever it gets."""
+    master, slave = os.openpty()
+    tty.setraw(slave)
+
+    def answer() -> None:
+        generator = torch.Generator().manual_seed(0)
+        while os.read(master, 64) != b"end":
+            noise = torch.randint(256, (200,), generator=generator)
+            os.write(master, bytes(noise.tolist()))
+
+    thread = threading.Thread(target=answer)
+    thread.start()
+    yield os.ttyname(slave)
+    tty.tcflush(slave, tty.TCIOFLUSH)
+    os.write(slave, b"end")
+    thread.join()
+    os.close(master)
+    os.close(slave)
+
+
+@needs_verilator
+def test_the_virtual_board_equals_the_golden_model(board: VirtualBoard) -> None:
+    x = torch.randn(300, generator=torch.Generator().manual_seed(1))
+    with adagrain.open_device(f"serial:{board.port}", "tiny") as device:
+        assert device.info().backend == f"board on {board.port}"
+        with adagrain.open_device("golden:", "tiny") as golden:
+            assert device.statistics(x, histogram=True) == golden.statistics(x, histogram=True)
+        assert device.selftest().passed
+        counted = device.counters()
+    faults = ("bad_crc", "bad_frame", "out_of_order", "framing_errors", "overruns", "resent")
+    assert {name: counted[name] for name in faults} == dict.fromkeys(faults, 0)
+
+
+@needs_verilator
+def test_a_port_can_be_opened_again_but_not_twice(board: VirtualBoard) -> None:
+    url = f"serial:{board.port}"
+    with adagrain.open_device(url, "tiny") as device:
+        before = device.counters()["sessions"]
+        with pytest.raises(DeviceError, match=f"{board.port} must be free, but another program"):
+            adagrain.open_device(url, "tiny")
+    with adagrain.open_device(url, "tiny") as device:
+        assert device.counters()["sessions"] == before + 1
+
+
+@needs_verilator
+def test_a_board_of_another_preset(board: VirtualBoard) -> None:
+    with pytest.raises(DeviceError, match=r"was built with preset 'tiny'.*'full'.* was asked for"):
+        adagrain.open_device(f"serial:{board.port}", "full")
+
+
+@needs_verilator
+def test_a_board_that_is_unplugged() -> None:
+    board = VirtualBoard(configuration("tiny"))
+    with adagrain.open_device(f"serial:{board.port}", "tiny", timeout=0.2, retries=1) as device:
+        board.close()
+        with pytest.raises(DeviceError, match=r"is it unplugged\?|no answer from board"):
+            device.statistics(torch.ones(5))
+
+
+def test_something_else_answers(garbage: str) -> None:
+    with pytest.raises(DeviceTimeoutError, match=f"no answer from board on {garbage}"):
+        adagrain.open_device(f"serial:{garbage}", timeout=0.2, retries=2)
+
+
+def test_a_port_that_is_not_there() -> None:
+    with pytest.raises(DeviceError, match="serial port must exist, not '/dev/nothing'; ports here"):
+        adagrain.open_device("serial:/dev/nothing")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ("baud=fast", "baud must be a positive number, not 'fast'"),
+        ("baud=0", "baud must be a positive number, not '0'"),
+        ("parity=odd", "option of a serial url must be baud, not 'parity'"),
+    ],
+)
+def test_wrong_options(options: str, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        adagrain.open_device(f"serial:/dev/nothing?{options}")
