@@ -16,7 +16,7 @@ BOARD ?= ulx3s
 BENCH ?= $(sort $(patsubst benchmarks/%.py,%,$(wildcard benchmarks/[a-z]*.py)))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup train test test-full sim lint bench synth docs clean
+.PHONY: help setup train test test-full sim lint bench synth bitstream docs clean
 unexport WAVES SEED SIM UNIT VARIANT
 
 help:  ## list the targets
@@ -58,6 +58,9 @@ bench: setup  ## run the benchmarks, results go to benchmarks/results/ [BENCH=]
 
 synth: setup  ## synthesise a unit for a board's FPGA [UNIT=coprocessor BOARD=ulx3s]
 	@$(BIN)/adagrain synth $(or $(UNIT),coprocessor) --board $(BOARD)
+
+bitstream: setup  ## build a board's bitstream, some minutes [BOARD=ulx3s]
+	@$(BIN)/adagrain bitstream --board $(BOARD)
 
 docs: setup  ## write the generated tables in docs/
 	@$(BIN)/python docs/tables.py

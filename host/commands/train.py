@@ -14,6 +14,12 @@ from .errors import told
 
 __all__ = ["train"]
 
+#: What people must know before they wait.
+_SLOW = (
+    "[yellow]slow:[/] every octet crosses a simulated serial line, so a step takes some seconds; "
+    "--steps 20 makes a short run"
+)
+
 
 def train(
     preset: Annotated[
@@ -104,6 +110,8 @@ def train(
             f"run {options.name}: {data}, {workers} workers, {steps} steps, "
             f"a device {device} beside each"
         )
+        if device.startswith("virtual:"):
+            Console().print(_SLOW)
         launch(options, resume=resume)
 
 
