@@ -39,6 +39,9 @@ CHANCES = (0.0, 0.1, 0.5, 0.9)
 #: Cycles after a bench in which nothing unexpected may come out.
 AFTERMATH = 20
 
+#: How much longer the slow sweeps are.
+_SWEEP = 10
+
 # The component is built here for its properties and shapes alone.
 warnings.simplefilter("ignore", UnusedElaboratable)
 
@@ -46,9 +49,12 @@ warnings.simplefilter("ignore", UnusedElaboratable)
 def bench(*, cycles: int) -> Callable[[BenchCoroutine], Any]:
     """Make a cocotb test of a coroutine that takes a :class:`Bench`.
 
-    The test fails when the coroutine has not ended after ``cycles`` clock cycles, and when an
-    output delivers more than the coroutine took. ``@cocotb.parametrize(…)`` goes above it.
+    The test fails when the coroutine has not ended after ``cycles`` clock cycles (ten times as many
+    where ``ADAGRAIN_FULL=1``), and when an output delivers more than the coroutine took.
+    ``@cocotb.parametrize(…)`` goes above it.
     """
+
+    limit = cycles * (_SWEEP if _full() else 1)
 
     def decorate(test: BenchCoroutine) -> Any:
         @cocotb.test()
@@ -58,15 +64,19 @@ def bench(*, cycles: int) -> Callable[[BenchCoroutine], Any]:
             await b.reset()
             task = cocotb.start_soon(test(b, **parameters))
             try:
-                await with_timeout(task, cycles * PERIOD, "ns")
+                await with_timeout(task, limit * PERIOD, "ns")
             except SimTimeoutError:
-                raise AssertionError(f"no end after {cycles} cycles: {b}") from None
+                raise AssertionError(f"no end after {limit} cycles: {b}") from None
             await b.wait(AFTERMATH)
             b.check_finished()
 
         return limited
 
     return decorate
+
+
+def _full() -> bool:
+    return os.environ.get("ADAGRAIN_FULL") == "1"
 
 
 class Bench:
@@ -152,7 +162,7 @@ class Bench:
         """A number of cases, fewer on Icarus, more where ``ADAGRAIN_FULL=1``."""
         if os.environ["ADAGRAIN_SIMULATOR"] == "icarus":
             count = max(1, count // 10)
-        return count * 10 if os.environ.get("ADAGRAIN_FULL") == "1" else count
+        return count * _SWEEP if _full() else count
 
     def check_finished(self) -> None:
         """Fail if an output delivered what nobody took."""

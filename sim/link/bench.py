@@ -79,7 +79,9 @@ async def executes_once_whatever_is_repeated(b: Bench) -> None:
     ends = Ends(b, longest_reply=20)
     window = b.component.configuration.window
     frames = [encode_frame(1, 0, Opcode.HELLO)]
-    frames += [encode_frame(1, n, Opcode.ECHO, bytes([n])) for n in range(1, b.scaled(40))]
+    frames += [
+        encode_frame(1, n, Opcode.ECHO, n.to_bytes(2, "little")) for n in range(1, b.scaled(40))
+    ]
     octets = b""
     for n in range(len(frames)):
         octets += b"".join(frames[max(0, n - window + 1) : n + 1]) * 2

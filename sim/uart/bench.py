@@ -26,7 +26,7 @@ async def _pull(b: Bench, cycles: int) -> None:
     await b.wait(_bits(b, FRAME_BITS))
 
 
-@bench(cycles=8_000_000)
+@bench(cycles=800_000)
 async def carries_octets(b: Bench) -> None:
     """At any idling, and at any delay shorter than an octet takes."""
     octets = b.elements("i", b.scaled(400))
