@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from amaranth.build import Platform
-from amaranth.hdl import Module, Signal
+from amaranth.hdl import ClockDomain, Elaboratable, Module, Signal
 
 __all__ = ["Board"]
 
@@ -32,7 +32,8 @@ class Board:
     platform : callable
         Makes the Amaranth platform.
     clocking : callable or None
-        Makes the component that drives the domain ``sync``; ``None``: the board's own clock does.
+        Makes what drives the domain ``sync``, given the domain; ``None``: the board's own clock
+        does.
     pins : callable
         Adds the board's pins to a module, given the platform: signals ``rx``, ``tx``, and a list of
         lights for life, link, error.
@@ -48,6 +49,6 @@ class Board:
     baud: float
     capacity: Mapping[str, int]
     platform: Callable[[], Platform]
-    clocking: Callable[[], object] | None
+    clocking: Callable[[ClockDomain], Elaboratable] | None
     pins: Callable[[Module, Platform], tuple[Signal, Signal, list[Signal]]]
     programmer: str

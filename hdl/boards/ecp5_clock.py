@@ -4,6 +4,8 @@ from amaranth.build import Platform
 from amaranth.hdl import ClockDomain, Const, Elaboratable, Instance, Module, Signal
 from amaranth.lib.cdc import ResetSynchronizer
 
+from .pins import sensed
+
 __all__ = ["Ecp5Clock"]
 
 #: Range of the oscillator in the PLL, in Hz.
@@ -11,17 +13,19 @@ _OSCILLATOR = (400e6, 800e6)
 
 
 class Ecp5Clock(Elaboratable):
-    """Drives the domain ``sync`` from the board's clock by an EHXPLLL.
+    """Drives a clock domain from the board's clock by an EHXPLLL.
 
     The domain is in reset until the PLL has locked. Source: Lattice, *ECP5 and ECP5-5G sysClock
     PLL/DLL Design and Usage Guide* (FPGA-TN-02200).
 
     Parameters
     ----------
+    domain : ClockDomain
+        Domain of the module that this is a part of.
     source : str
         Name of the board's clock.
     multiple : int
-        ``sync`` cycles per cycle of it.
+        The domain's cycles per cycle of it.
 
     Raises
     ------
@@ -29,7 +33,8 @@ class Ecp5Clock(Elaboratable):
         If no divider brings the oscillator into its range.
     """
 
-    def __init__(self, source: str, multiple: int) -> None:
+    def __init__(self, domain: ClockDomain, source: str, multiple: int) -> None:
+        self._domain = domain
         self._source = source
         self._multiple = multiple
 
@@ -37,8 +42,7 @@ class Ecp5Clock(Elaboratable):
         m = Module()
         clock = platform.lookup(self._source).clock.frequency * self._multiple
         divider = _divider(clock)
-        source = platform.request(self._source).i
-        m.domains.sync = domain = ClockDomain()
+        source = sensed(m, platform.request(self._source, dir="-"))
         locked = Signal()
         m.submodules.pll = Instance(
             "EHXPLLL",
@@ -50,15 +54,14 @@ class Ecp5Clock(Elaboratable):
             p_CLKOP_FPHASE=0,
             p_FEEDBK_PATH="CLKOP",
             i_CLKI=source,
-            i_CLKFB=domain.clk,
-            o_CLKOP=domain.clk,
+            i_CLKFB=self._domain.clk,
+            o_CLKOP=self._domain.clk,
             o_LOCK=locked,
             i_RST=Const(0),
             i_STDBY=Const(0),
             i_ENCLKOP=Const(0),
         )
-        platform.add_clock_constraint(domain.clk, clock)
-        m.submodules.reset = ResetSynchronizer(~locked)
+        m.submodules.reset = ResetSynchronizer(~locked, domain=self._domain.name)
         return m
 
 

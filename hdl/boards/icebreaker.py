@@ -5,15 +5,20 @@ from amaranth.hdl import Module, Signal
 from amaranth_boards.icebreaker import ICEBreakerPlatform
 
 from .board import Board
+from .pins import driven, sensed
 
 __all__ = ["ICEBREAKER"]
 
 
 def _pins(m: Module, platform: Platform) -> tuple[Signal, Signal, list[Signal]]:
     platform.add_resources(platform.break_off_pmod)
-    uart = platform.request("uart")
-    life, link = (platform.request("led_g", number).o for number in range(2))
-    return uart.rx.i, uart.tx.o, [life, link, platform.request("led_r").o]
+    uart = platform.request("uart", dir="-")
+    lights = [("led_g", 0), ("led_g", 1), ("led_r", 0)]
+    return (
+        sensed(m, uart.rx),
+        driven(m, uart.tx),
+        [driven(m, platform.request(name, number, dir="-")) for name, number in lights],
+    )
 
 
 ICEBREAKER = Board(

@@ -1,7 +1,7 @@
 """What is built for a board."""
 
 from amaranth.build import Platform
-from amaranth.hdl import Elaboratable, Module
+from amaranth.hdl import ClockDomain, Elaboratable, Module
 
 from adagrain.hdl.serial_coprocessor import SerialCoprocessor
 from adagrain.models.configuration import configuration
@@ -27,7 +27,8 @@ class Top(Elaboratable):
         m = Module()
         board = self._board
         if board.clocking is not None:
-            m.submodules.clocking = board.clocking()
+            m.domains.sync = domain = ClockDomain()
+            m.submodules.clocking = board.clocking(domain)
         m.submodules.device = device = SerialCoprocessor(
             configuration(board.preset), clock=board.clock, baud=board.baud
         )

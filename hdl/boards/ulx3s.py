@@ -8,14 +8,16 @@ from amaranth_boards.ulx3s import ULX3S_25F_Platform, ULX3S_85F_Platform
 
 from .board import Board
 from .ecp5_clock import Ecp5Clock
+from .pins import driven, sensed
 
 __all__ = ["ULX3S_25F", "ULX3S_85F"]
 
 
 def _pins(m: Module, platform: Platform) -> tuple[Signal, Signal, list[Signal]]:
-    uart = platform.request("uart")
-    m.d.comb += platform.request("uart_tx_enable").o.eq(1)
-    return uart.rx.i, uart.tx.o, [platform.request("led", number).o for number in range(3)]
+    uart = platform.request("uart", dir="-")
+    m.d.comb += driven(m, platform.request("uart_tx_enable", dir="-")).eq(1)
+    lights = [driven(m, platform.request("led", number, dir="-")) for number in range(3)]
+    return sensed(m, uart.rx), driven(m, uart.tx), lights
 
 
 ULX3S_85F = Board(
@@ -27,7 +29,7 @@ ULX3S_85F = Board(
     baud=3e6,
     capacity={"LUT": 83640, "FF": 83640, "DSP": 156, "block RAM": 208},
     platform=ULX3S_85F_Platform,
-    clocking=lambda: Ecp5Clock("clk25", multiple=2),
+    clocking=lambda domain: Ecp5Clock(domain, "clk25", multiple=2),
     pins=_pins,
     programmer="ulx3s",
 )

