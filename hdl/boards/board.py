@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from amaranth.build import Platform
-from amaranth.hdl import ClockDomain, Elaboratable, Module, Signal
+from amaranth.hdl import ClockDomain, Elaboratable
 
 __all__ = ["Board"]
 
@@ -34,9 +34,10 @@ class Board:
     clocking : callable or None
         Makes what drives the domain ``sync``, given the domain; ``None``: the board's own clock
         does.
-    pins : callable
-        Adds the board's pins to a module, given the platform: signals ``rx``, ``tx``, and a list of
-        lights for life, link, error.
+    lights : tuple of (str, int)
+        Resources for life, link and error.
+    high : tuple of str
+        Resources to be held high.
     programmer : str
         Board's name for openFPGALoader.
     """
@@ -50,5 +51,6 @@ class Board:
     capacity: Mapping[str, int]
     platform: Callable[[], Platform]
     clocking: Callable[[ClockDomain], Elaboratable] | None
-    pins: Callable[[Module, Platform], tuple[Signal, Signal, list[Signal]]]
+    lights: tuple[tuple[str, int], tuple[str, int], tuple[str, int]]
+    high: tuple[str, ...] = ()
     programmer: str

@@ -7,6 +7,7 @@ from adagrain.hdl.serial_coprocessor import SerialCoprocessor
 from adagrain.models.configuration import configuration
 
 from .board import Board
+from .pins import driven, sensed
 
 __all__ = ["Top"]
 
@@ -32,8 +33,14 @@ class Top(Elaboratable):
         m.submodules.device = device = SerialCoprocessor(
             configuration(board.preset), clock=board.clock, baud=board.baud
         )
-        rx, tx, lights = board.pins(m, platform)
-        m.d.comb += [device.rx.eq(rx), tx.eq(device.tx)]
-        for light, (name, _) in zip(lights, device.lights.shape(), strict=True):
-            m.d.comb += light.eq(device.lights[name])
+        uart = platform.request("uart", dir="-")
+        m.d.comb += [
+            device.rx.eq(sensed(m, uart.rx)),
+            driven(m, uart.tx).eq(device.tx),
+        ]
+        for (name, number), (light, _) in zip(board.lights, device.lights.shape(), strict=True):
+            pin = platform.request(name, number, dir="-")
+            m.d.comb += driven(m, pin).eq(device.lights[light])
+        for name in board.high:
+            m.d.comb += driven(m, platform.request(name, dir="-")).eq(1)
         return m
