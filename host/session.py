@@ -79,13 +79,14 @@ class Session:
         waiting = deque(self._number(request) for request in requests)
         flight: deque[tuple[int, bytes]] = deque()
         replies: list[Frame] = []
-        stalls = 0
+        last_progress = time.monotonic()
         while waiting or flight:
             self._fill(waiting, flight)
             arrived, repeat = self._arrivals(flight)
-            stalls = 0 if arrived else stalls + 1
             replies += arrived
-            if stalls > self._retries:
+            if arrived:
+                last_progress = time.monotonic()
+            elif time.monotonic() - last_progress > self._timeout * (self._retries + 1):
                 self.counters["deadline_misses"] += 1
                 raise DeviceTimeoutError(
                     f"no answer from {self._transport.backend} to command {flight[0][0]} "

@@ -17,6 +17,7 @@ from adagrain.models import commands
 from adagrain.models.configuration import configuration
 from adagrain.models.records import CadencePolicy
 from adagrain.models.region_manager import default_parameters, region_record
+from adagrain.sim.faulty_line import Fault
 
 sys.path.insert(0, str(Path(__file__).parent))
 from transports import DyingTransport, ForgetfulTransport, LossyTransport
@@ -49,12 +50,44 @@ def expected() -> list[object]:
         return work(device)
 
 
-@pytest.mark.parametrize("seed", range(5))
-@pytest.mark.parametrize("chance", [0.02, 0.2])
-def test_damaged_frames_cost_time_only(seed: int, chance: float, expected: list[object]) -> None:
-    with opened(LossyTransport(TINY, chance=chance, seed=seed)) as device:
+#: Chance of each fault, alone and all together: at each octet, or at each frame.
+CHANCES = {
+    **{fault.name: {fault: 0.002} for fault in (Fault.DROP, Fault.FLIP, Fault.DOUBLE)},
+    Fault.GARBAGE.name: {Fault.GARBAGE: 0.001},
+    **{fault.name: {fault: 0.1} for fault in (Fault.LOSE, Fault.REPEAT, Fault.TRUNCATE)},
+    Fault.SWAP.name: {Fault.SWAP: 0.1},
+    "all": {
+        fault: 0.0005 if fault.name in ("DROP", "FLIP", "DOUBLE", "GARBAGE") else 0.02
+        for fault in Fault
+    },
+}
+
+
+@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("kind", CHANCES)
+def test_faults_of_the_line_cost_time_only(kind: str, seed: int, expected: list[object]) -> None:
+    transport = LossyTransport(TINY, chances=CHANCES[kind], seed=seed)
+    with opened(transport, timeout=0.005) as device:
         assert work(device) == expected
-        assert device.counters()["resent"] > 0
+    assert any(transport.happened(fault) for fault in CHANCES[kind])
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("kind", CHANCES)
+def test_ten_thousand_commands_are_executed_once_each(kind: str, seed: int) -> None:
+    """Each command changes a word of the table by what it finds there, so a repeat would show."""
+    commands_sent = 10_000
+    transport = LossyTransport(TINY, chances=CHANCES[kind], seed=seed)
+    with opened(transport, timeout=0.005) as device:
+        device.configure_regions([region_record()], default_parameters(1))
+        update = {"region": 0, "exponent": 130, "usable": 1, "a": 1, "n": 1}
+        before = device.counters()["decisions"]
+        for _ in range(commands_sent):
+            device.update_regions([update])
+        assert device.counters()["decisions"] - before == commands_sent
+        assert device.counters()["restored"] == 0
+    assert any(transport.happened(fault) for fault in CHANCES[kind])
 
 
 @pytest.mark.parametrize("every", [17, 37, 64])

@@ -1,33 +1,31 @@
 """Transports that misbehave, around the golden model."""
 
-import random
+from collections.abc import Mapping
 
 from adagrain.host.transport.golden import GoldenTransport
 from adagrain.models.configuration import Configuration
+from adagrain.sim.faulty_line import Fault, FaultyLine
 
 
 class LossyTransport(GoldenTransport):
-    """Drops, damages and repeats frames, both ways, with the given chance each."""
+    """A faulty line each way."""
 
-    def __init__(self, configuration: Configuration, *, chance: float, seed: int) -> None:
+    def __init__(
+        self, configuration: Configuration, *, chances: Mapping[Fault, float], seed: int
+    ) -> None:
         super().__init__(configuration)
-        self.chance = chance
-        self._random = random.Random(seed)
+        self.there = FaultyLine(chances, seed)
+        self.back = FaultyLine(chances, ~seed)
 
     def send(self, octets: bytes) -> None:
-        for frame in octets.split(b"\0")[:-1]:
-            super().send(self._spoilt(frame + b"\0"))
+        super().send(self.there.carry(octets))
 
     def receive(self, frames: int, timeout: float) -> bytes:
-        arrived = super().receive(frames, timeout)
-        return b"".join(self._spoilt(frame + b"\0") for frame in arrived.split(b"\0")[:-1])
+        return self.back.carry(super().receive(frames, timeout))
 
-    def _spoilt(self, frame: bytes) -> bytes:
-        if self._random.random() >= self.chance:
-            return frame
-        at = self._random.randrange(len(frame))
-        changed = frame[:at] + bytes([self._random.randrange(256)]) + frame[at + 1 :]
-        return self._random.choice([b"", changed, frame + frame, frame[:at]])
+    def happened(self, fault: Fault) -> int:
+        """How often a fault did happen, both ways."""
+        return self.there.happened[fault] + self.back.happened[fault]
 
 
 class ForgetfulTransport(GoldenTransport):
