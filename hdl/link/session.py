@@ -35,7 +35,7 @@ class Session(wiring.Component):
     Counters change before a request is forwarded, so an executor that reads them sees the
     request at hand counted.
 
-    Takes 15 cycles and one per octet of the payload for a request, and what the executor takes
+    Takes 16 cycles and one per octet of the payload for a request, and what the executor takes
     beyond that. A reply must have no more octets than the status and ``payload``; the executor must
     take each request to its end, and must not answer before its first octet.
 
@@ -94,6 +94,11 @@ class Session(wiring.Component):
         forwarded = Signal()  # the request's opcode; its payload follows
         answered = Signal()  # the reply is complete
 
+        # What the header says against what is known; registered, since all rules hang on it.
+        opens = Signal()  # it could open a session
+        belongs = Signal()  # it is of this session
+        age = Signal.like(expected)  # how long ago its sequence number was due
+
         m.submodules.summaries = summaries = memory.Memory(
             shape=Summary, depth=self._window, init=[]
         )
@@ -113,8 +118,6 @@ class Session(wiring.Component):
             m.next = "execute"
 
         def recall() -> None:
-            age = Signal.like(expected)
-            m.d.comb += age.eq(expected - header.sequence)
             with m.If((age != 0) & (age <= kept)):
                 count("repeats")
                 m.next = "recall"
@@ -145,7 +148,15 @@ class Session(wiring.Component):
                     m.d.sync += header.eq(Cat(header.as_value()[8:], self.i.payload))
                     m.d.sync += position.eq(position + 1)
                     with m.If(position == HEADER_SIZE - 1):
-                        m.next = "judge"
+                        m.next = "compare"
+
+            with m.State("compare"):
+                m.d.sync += [
+                    opens.eq((header.sequence == 0) & (header.session != NO_SESSION)),
+                    belongs.eq(header.session == session),
+                    age.eq(expected - header.sequence),
+                ]
+                m.next = "judge"
 
             with m.State("judge"):
                 m.d.sync += self.request_length.eq(header.length)
@@ -162,18 +173,18 @@ class Session(wiring.Component):
                 with m.Elif(header.opcode == Opcode.HELLO):
                     with m.If(header.length != 0):
                         refuse(Status.BAD_LENGTH)
-                    with m.Elif((header.sequence != 0) | (header.session == NO_SESSION)):
+                    with m.Elif(~opens):
                         refuse(Status.BAD_VALUE)
-                    with m.Elif(header.session == session):
+                    with m.Elif(belongs):
                         recall()
                     with m.Else():
                         count("sessions")
                         m.d.sync += [session.eq(header.session), expected.eq(0), kept.eq(0)]
                         execute()
-                with m.Elif((session == NO_SESSION) | (header.session != session)):
+                with m.Elif((session == NO_SESSION) | ~belongs):
                     count("no_session")
                     refuse(Status.NO_SESSION)
-                with m.Elif(header.sequence == expected):
+                with m.Elif(age == 0):
                     execute()
                 with m.Else():
                     recall()
