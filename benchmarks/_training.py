@@ -10,6 +10,7 @@ import torch
 import torch.distributed as dist
 import torch.multiprocessing as mp
 
+from adagrain.host.process_group import leave_group
 from adagrain.host.train.data import load
 from adagrain.host.train.fingerprint import weights_sha256
 from adagrain.host.train.options import TrainingOptions
@@ -83,8 +84,7 @@ def _work(rank: int, workers: int, port: int, jobs: Sequence[Job], queue: Any) -
         outcome = _train(job)
         if rank == 0:
             queue.put(outcome)
-    dist.barrier()  # lets gloo's threads drop the last step's tensors before Python ends
-    dist.destroy_process_group()
+    leave_group()
 
 
 def _train(job: Job) -> Outcome:

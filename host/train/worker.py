@@ -8,6 +8,8 @@ import torch
 import torch.distributed as dist
 from rich.console import Console
 
+from adagrain.host.process_group import leave_group
+
 from . import checkpoint
 from .data import load
 from .metrics import Metrics, loss_of
@@ -40,8 +42,10 @@ def run(options: TrainingOptions, resume: bool) -> None:
     dist.init_process_group("nccl" if accelerated else "gloo")
     try:
         _Worker(options, resume, "cuda" if accelerated else "cpu").train()
-    finally:
+    except BaseException:
         dist.destroy_process_group()
+        raise
+    leave_group()
 
 
 class _Worker:
@@ -77,7 +81,6 @@ class _Worker:
                     self._save()
         summarise(self._options, self._training, self._accuracy, self._seconds, console)
         self._training.close()
-        dist.barrier()  # lets gloo's threads drop the last step's tensors before Python ends
 
     def _metrics(self) -> Metrics:
         folder, workers = self._options.folder, self._options.workers

@@ -11,6 +11,7 @@ from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 
 import adagrain
+from adagrain.host.process_group import leave_group
 from adagrain.host.timing import Timing
 from adagrain.models.records import CadencePolicy
 
@@ -146,8 +147,7 @@ def main() -> None:
     }
     sys.stdout.write(json.dumps(result) + "\n")
     sys.stdout.flush()
-    dist.barrier()  # lets gloo's threads drop the last step's tensors before Python ends
-    dist.destroy_process_group()
+    leave_group()
 
 
 if __name__ == "__main__":

@@ -1,0 +1,24 @@
+"""The end of a process group."""
+
+import time
+
+import torch.distributed as dist
+
+__all__ = ["leave_group"]
+
+#: Seconds that gloo's threads get to let go of the last tensors: they need Python's lock, and a
+#: loaded machine may not run them at once.
+_GRACE = 0.2
+
+
+def leave_group() -> None:
+    """Wait for all workers, then destroy the process group.
+
+    gloo's threads drop a collective's tensors some time after its result is there; one that has not
+    yet done so when Python ends aborts the process ("terminate called without an active
+    exception"). ``destroy_process_group`` does not wait for them where DDP has used the group
+    (PyTorch 2.13; issue 190489 and pull request 179291 of pytorch/pytorch tell of it).
+    """
+    dist.barrier()
+    time.sleep(_GRACE)
+    dist.destroy_process_group()
