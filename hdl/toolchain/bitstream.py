@@ -1,5 +1,6 @@
 """Bitstreams: Amaranth's build plan, run step by step, with several seeds of place and route."""
 
+import re
 import shlex
 import shutil
 from collections.abc import Callable, Sequence
@@ -11,7 +12,7 @@ from adagrain.hdl.boards.top import Top
 
 from .families import FAMILIES
 from .report import Report, read_report
-from .tools import run
+from .tools import ToolError, run
 
 __all__ = ["SEEDS", "Bitstream", "build"]
 
@@ -70,7 +71,7 @@ def build(
     best: Report | None = None
     for seed in seeds:
         progress(f"placing and routing, seed {seed} (some minutes)")
-        report = _place(place, board.family, folder, seed)
+        report = _place(place, board, folder, seed)
         if best is None or report.slack > best.slack:
             best = report
             _keep(place, folder)
@@ -90,14 +91,19 @@ def _steps(script: str) -> list[Step]:
     return [(line[0].removeprefix("$"), line[1:]) for line in lines]
 
 
-def _place(place: Step, family: str, folder: Path, seed: int) -> Report:
+def _place(place: Step, board: Board, folder: Path, seed: int) -> Report:
     variable, arguments = place
-    run(
-        variable,
-        [*arguments, "--report", "report.json", "--seed", str(seed), "--timing-allow-fail"],
-        folder,
-    )
-    return read_report(folder / "report.json", family, seed)
+    more = ["--report", "report.json", "--seed", str(seed), "--timing-allow-fail"]
+    try:
+        run(variable, [*arguments, *more], folder)
+    except ToolError as error:
+        if full := re.search(r"no BELs remaining to implement cell type '(\w+)'", str(error)):
+            raise ToolError(
+                f"preset {board.preset!r} must fit the {board.title}, but there is no room for "
+                f"all its {full[1]} cells; adagrain synth --board {board.name} shows what it takes"
+            ) from None
+        raise
+    return read_report(folder / "report.json", board.family, seed)
 
 
 def _routed(place: Step, folder: Path) -> Path:

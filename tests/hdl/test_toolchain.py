@@ -71,6 +71,15 @@ def test_a_program_that_fails_is_quoted(programs: Path) -> None:
         build(BOARDS["ulx3s-25f"], programs / "build")
 
 
+def test_a_design_that_does_not_fit(programs: Path) -> None:
+    said = "Unable to place cell 'a', no BELs remaining to implement cell type 'TRELLIS_COMB'"
+    (programs / "NEXTPNR_ECP5").write_text(f'#!/bin/sh\necho "{said}"\nexit 1\n')
+    with pytest.raises(
+        ToolError, match="'small' must fit the ULX3S-25F, but there is no room for all its TRELLIS"
+    ):
+        build(BOARDS["ulx3s-25f"], programs / "build")
+
+
 def test_a_missing_program(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("YOSYS", "no-yosys")
     with pytest.raises(ToolError, match="no-yosys is missing; install the extra: pip install"):
