@@ -47,12 +47,13 @@ def open_device(url: str, preset: str | Configuration = "full", **options: Any) 
     Parameters
     ----------
     url : str
-        ``golden:`` for the golden models, ``sim:`` for the compiled RTL, in process.
+        ``golden:`` for the golden models, ``sim:`` for the compiled RTL, both in process;
+        ``serial:PORT?baud=N`` for a board, ``virtual:`` for a simulated one behind a serial port.
     preset : str or Configuration
         What the device must have been built with; simulated devices are built so.
     options
-        ``timeout`` (seconds to wait for an answer, 10), ``retries`` (repeats without progress
-        before giving up, 3), and those of the url's transport.
+        ``timeout`` (seconds to wait for an answer, 10), ``retries`` (how many such
+        waits more without progress before giving up, 3), and those of the url's transport.
 
     Raises
     ------
@@ -93,7 +94,7 @@ class Coprocessor:
     timeout : float
         Seconds to wait for an answer before sending again.
     retries : int
-        Repeats without progress before :class:`DeviceTimeoutError`.
+        After ``(retries + 1) × timeout`` seconds without progress, :class:`DeviceTimeoutError`.
     """
 
     def __init__(

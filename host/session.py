@@ -42,7 +42,7 @@ class Session:
     timeout : float
         Seconds to wait for an answer before sending again.
     retries : int
-        How often to send again without any progress before giving up.
+        After ``(retries + 1) × timeout`` seconds without any progress it gives up.
     """
 
     def __init__(self, transport: Transport, *, window: int, timeout: float, retries: int) -> None:
