@@ -4,9 +4,9 @@ from amaranth.hdl import Module, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
-from adagrain.models.commands import identity
+from adagrain.models.commands import absent_groups, identity
 from adagrain.models.configuration import Configuration
-from adagrain.models.protocol import REGISTERS
+from adagrain.models.protocol import REGISTERS, Unit
 
 from .commands import Dispatcher, RegionCommands, StatisticsCommands, SystemCommands
 from .link import Link
@@ -59,18 +59,27 @@ class Coprocessor(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         m.submodules.link = link = Link(self._configuration)
-        m.submodules.dispatcher = dispatcher = Dispatcher(handlers=3)
         m.submodules.system = system = SystemCommands()
         m.submodules.statistics = statistics = StatisticsCommands(
             self._configuration, starvation=self._starvation
         )
-        m.submodules.regions = regions = RegionCommands(self._configuration)
+        handlers = [system.handler, statistics.handler]
+        decided = {}
+        if Unit.REGION_MANAGER in self._configuration.units:
+            m.submodules.regions = regions = RegionCommands(self._configuration)
+            handlers.append(regions.handler)
+            decided = {
+                "decisions": regions.decisions,
+                "decision_cycles": regions.decision_cycles,
+            }
+        m.submodules.dispatcher = dispatcher = Dispatcher(
+            len(handlers), absent=absent_groups(self._configuration)
+        )
 
         connect(m, flipped(self.i), link.i)
         connect(m, link.o, flipped(self.o))
         connect(m, link.o_request, dispatcher.i)
         connect(m, dispatcher.o, link.i_reply)
-        handlers = (system.handler, statistics.handler, regions.handler)
         for port, handler in zip(dispatcher.handler, handlers, strict=True):
             connect(m, port, handler)
         connect(m, flipped(self.i_data), statistics.i_data)
@@ -86,11 +95,9 @@ class Coprocessor(wiring.Component):
             "cycles_high": cycles[32:],
             "elements_low": statistics.elements[:32],
             "elements_high": statistics.elements[32:],
-            "decisions": regions.decisions,
-            "decision_cycles": regions.decision_cycles,
         }
         values |= {name: self.line[name] for name, _ in LineCounters}
-        values |= identity(self._configuration)
+        values |= identity(self._configuration) | decided
         for name, register in REGISTERS.items():
-            m.d.comb += system.registers[register.address].eq(values[name])
+            m.d.comb += system.registers[register.address].eq(values.get(name, 0))
         return m

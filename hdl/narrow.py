@@ -1,6 +1,6 @@
 """Between a wide port and fewer lanes."""
 
-from amaranth.hdl import Module, Signal, unsigned
+from amaranth.hdl import Module, Mux, Signal, unsigned
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -10,8 +10,9 @@ __all__ = ["Narrow"]
 class Narrow(wiring.Component):
     """Splits groups of 32-bit words into smaller groups, the first words first.
 
-    A group is stored when it is taken; its parts follow without bubbles, and the next group is
-    taken together with the last part. Latency 1. Reset drops the parts that are left.
+    Nothing is stored: a group is taken together with its last part, and must be stable until
+    then, as every stream's payload is. No bubbles, latency 0. Reset starts with a group's first
+    part.
 
     Parameters
     ----------
@@ -43,15 +44,14 @@ class Narrow(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         parts = self._words // self._lanes
-        group = Signal(32 * self._words)
-        left = Signal(range(parts + 1))
+        part = Signal(range(parts))
+        last = part == parts - 1
+        group = self.i.payload.as_value()
         m.d.comb += [
-            self.o.payload.eq(group[: 32 * self._lanes]),
-            self.o.valid.eq(left != 0),
-            self.i.ready.eq((left == 0) | ((left == 1) & self.o.ready)),
+            self.o.payload.eq(group.word_select(part, 32 * self._lanes)),
+            self.o.valid.eq(self.i.valid),
+            self.i.ready.eq(self.o.ready & last),
         ]
         with m.If(self.o.valid & self.o.ready):
-            m.d.sync += [group.eq(group >> (32 * self._lanes)), left.eq(left - 1)]
-        with m.If(self.i.valid & self.i.ready):
-            m.d.sync += [group.eq(self.i.payload), left.eq(parts)]
+            m.d.sync += part.eq(Mux(last, 0, part + 1))
         return m

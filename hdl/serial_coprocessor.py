@@ -21,8 +21,8 @@ Lights = data.StructLayout(
     }
 )
 
-#: How long an event stays visible, in seconds.
-_VISIBLE = 1 / 8
+#: How long an event stays visible at most, in eighths of a second.
+_VISIBLE = 2
 
 
 class SerialCoprocessor(wiring.Component):
@@ -30,7 +30,7 @@ class SerialCoprocessor(wiring.Component):
 
     A break resets everything but the receiver that notices it, and this holds as long as the
     break lasts; that is how a host gets out of whatever state it finds. The data port
-    is left idle: tensors come in frames.
+    is left idle: tensors come in frames, and a pass that asks for the port is ``INCOMPLETE``.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ class SerialCoprocessor(wiring.Component):
         m.submodules.receiver = receiver = Receiver(self._clock, self._baud)
         m.submodules.synchronizer = FFSynchronizer(self.rx, receiver.rx, init=1)
         restart = ResetInserter(receiver.is_break)
-        coprocessor = Coprocessor(self._configuration)
+        coprocessor = Coprocessor(self._configuration, starvation=1)
         transmitter = Transmitter(self._clock, self._baud)
         m.submodules.coprocessor = restart(coprocessor)
         m.submodules.transmitter = restart(transmitter)
@@ -80,13 +80,16 @@ class SerialCoprocessor(wiring.Component):
 
     def _light(self, m: Module, *, moves: Signal, errs: Signal) -> None:
         """Stretch events until people can see them."""
-        second = Signal(range(round(self._clock)))
-        m.d.sync += second.eq(Mux(second == round(self._clock) - 1, 0, second + 1))
-        m.d.comb += self.lights.life.eq(second < round(self._clock / 2))
+        eighth = round(self._clock / 8)
+        cycle = Signal(range(eighth))
+        passes = cycle == eighth - 1
+        eighths = Signal(3)
+        m.d.sync += [cycle.eq(Mux(passes, 0, cycle + 1)), eighths.eq(eighths + passes)]
+        m.d.comb += self.lights.life.eq(eighths < 4)
         for light, event in ((self.lights.link, moves), (self.lights.error, errs)):
-            left = Signal(range(round(self._clock * _VISIBLE) + 1))
+            left = Signal(range(_VISIBLE + 1))
             m.d.comb += light.eq(left != 0)
             with m.If(event):
-                m.d.sync += left.eq(round(self._clock * _VISIBLE))
-            with m.Elif(left != 0):
+                m.d.sync += left.eq(_VISIBLE)
+            with m.Elif(passes & light):
                 m.d.sync += left.eq(left - 1)

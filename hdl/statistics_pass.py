@@ -7,6 +7,7 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 from adagrain.models.commands import GROUP
 from adagrain.models.configuration import Configuration
 from adagrain.models.formats import FORMATS
+from adagrain.models.protocol import Unit
 from adagrain.models.records import BINS, HistogramBin, StatisticsBegin, StatisticsRecord
 
 from .narrow import Narrow
@@ -22,8 +23,8 @@ class StatisticsPass(wiring.Component):
     """Feeds ``statistics`` from the link or from the data port, and can give a pass up.
 
     Takes just the groups that hold the announced elements; what the last group holds beyond them
-    is dropped. Takes L words per cycle without bubbles, but for the cycle in which a pass from a
-    wider port begins.
+    is dropped. Takes L words per cycle without bubbles. A start is taken when ``statistics`` is
+    ready for it.
 
     Parameters
     ----------
@@ -82,46 +83,43 @@ class StatisticsPass(wiring.Component):
         restart = Signal()
         narrow = ResetInserter(restart)(Narrow(GROUP // 4, lanes))
         widen = ResetInserter(restart)(Widen(lanes, self._configuration.formats))
-        unit = Statistics(lanes, powers=self._configuration.powers)
+        unit = Statistics(
+            lanes,
+            powers=self._configuration.powers,
+            histogram=Unit.HISTOGRAM in self._configuration.units,
+        )
         m.submodules += [narrow, widen, unit]
-        connect(m, narrow.o, widen.i)
         connect(m, flipped(self.i_bin), unit.i_bin)
         connect(m, unit.o_bin, flipped(self.o_bin))
 
-        begin = Signal(StatisticsBegin)
+        begin = self.i_begin.payload
         complete = Signal()
         m.d.comb += [
             unit.i_begin.payload.eq(begin),
             widen.i_begin.payload.count.eq(begin.count),
             widen.i_begin.payload.format.eq(begin.format),
             self.o.payload.eq(unit.o.payload),
-            self.from_link.eq(begin.from_link),
         ]
         with m.If(unit.i.valid & unit.i.ready & unit.i.payload.last):
             m.d.sync += complete.eq(1)
 
         with m.FSM():
             with m.State("IDLE"):
-                m.d.comb += [self.i_begin.ready.eq(1), restart.eq(1)]
+                m.d.comb += [restart.eq(1), unit.i_begin.valid.eq(self.i_begin.valid)]
+                with m.If(unit.i_begin.valid & unit.i_begin.ready):
+                    m.next = "BEGIN"
+            with m.State("BEGIN"):
+                m.d.comb += [widen.i_begin.valid.eq(1), self.i_begin.ready.eq(1)]
                 m.d.sync += [
-                    begin.eq(self.i_begin.payload),
-                    self.missing.eq(self._groups(self.i_begin.payload)),
+                    self.from_link.eq(begin.from_link),
+                    self.missing.eq(self._groups(begin)),
+                    self.active.eq(1),
                     complete.eq(0),
                 ]
-                with m.If(self.i_begin.valid):
-                    m.d.sync += self.active.eq(1)
-                    m.next = "START_STATISTICS"
-            with m.State("START_STATISTICS"):
-                m.d.comb += unit.i_begin.valid.eq(1)
-                with m.If(unit.i_begin.ready):
-                    m.next = "START_WIDEN"
-            with m.State("START_WIDEN"):
-                m.d.comb += widen.i_begin.valid.eq(1)
-                with m.If(widen.i_begin.ready):
-                    m.next = "RUN"
+                m.next = "RUN"
             with m.State("RUN"):
-                self._take_groups(m, narrow, begin)
-                self._feed(m, widen, unit)
+                self._take_groups(m, narrow)
+                self._feed(m, narrow, widen, unit, complete)
                 m.d.comb += [self.o.valid.eq(unit.o.valid), unit.o.ready.eq(self.o.ready)]
                 with m.If(self.o.valid & self.o.ready):
                     m.d.sync += self.active.eq(0)
@@ -139,7 +137,7 @@ class StatisticsPass(wiring.Component):
                     m.d.sync += self.active.eq(0)
                     m.next = "IDLE"
 
-        self._watch_port(m, begin)
+        self._watch_port(m)
         return m
 
     def _groups(self, begin: data.View) -> Signal:
@@ -151,9 +149,9 @@ class StatisticsPass(wiring.Component):
             total = Mux(begin.format == code, groups, total)
         return total
 
-    def _take_groups(self, m: Module, narrow: Narrow, begin: data.View) -> None:
+    def _take_groups(self, m: Module, narrow: Narrow) -> None:
         wanted = self.missing != 0
-        for source, chosen in ((self.i_link, begin.from_link), (self.i_data, ~begin.from_link)):
+        for source, chosen in ((self.i_link, self.from_link), (self.i_data, ~self.from_link)):
             with m.If(chosen):
                 m.d.comb += [
                     narrow.i.payload.eq(source.payload),
@@ -163,16 +161,22 @@ class StatisticsPass(wiring.Component):
         with m.If(narrow.i.valid & narrow.i.ready):
             m.d.sync += self.missing.eq(self.missing - 1)
 
-    def _feed(self, m: Module, widen: Widen, unit: Statistics) -> None:
+    def _feed(
+        self, m: Module, narrow: Narrow, widen: Widen, unit: Statistics, complete: Signal
+    ) -> None:
+        """Join the stages; what the last group holds beyond the tensor goes nowhere."""
         m.d.comb += [
+            widen.i.payload.eq(narrow.o.payload),
+            widen.i.valid.eq(narrow.o.valid),
+            narrow.o.ready.eq(widen.i.ready | complete),
             unit.i.payload.eq(widen.o.payload),
             unit.i.valid.eq(widen.o.valid),
             widen.o.ready.eq(unit.i.ready),
         ]
 
-    def _watch_port(self, m: Module, begin: data.View) -> None:
+    def _watch_port(self, m: Module) -> None:
         idle = Signal(range(self._starvation + 1))
-        waits = self.active & ~begin.from_link & (self.missing != 0)
+        waits = self.active & ~self.from_link & (self.missing != 0)
         m.d.comb += self.starved.eq(idle == self._starvation)
         with m.If(~waits | self.i_data.valid):
             m.d.sync += idle.eq(0)

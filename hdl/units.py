@@ -5,6 +5,7 @@ from collections.abc import Callable
 from amaranth.lib.wiring import Component
 
 from adagrain.models.configuration import Configuration
+from adagrain.models.protocol import Unit
 
 from .coprocessor import Coprocessor
 from .link import Link
@@ -15,7 +16,9 @@ __all__ = ["UNITS"]
 
 #: How each unit is built for a configuration.
 UNITS: dict[str, Callable[[Configuration], Component]] = {
-    "statistics": lambda c: Statistics(c.lanes, powers=c.powers),
+    "statistics": lambda c: Statistics(
+        c.lanes, powers=c.powers, histogram=Unit.HISTOGRAM in c.units
+    ),
     "region_manager": RegionManager,
     "link": Link,
     "coprocessor": Coprocessor,

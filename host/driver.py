@@ -1,7 +1,7 @@
 """The driver: one :class:`Coprocessor`, whatever is behind its url."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Self, TypeVar
 
 import numpy as np
@@ -10,7 +10,7 @@ import torch
 from adagrain.models.commands import GROUP, WORDS_PER_REGION, identity
 from adagrain.models.configuration import Configuration, configuration
 from adagrain.models.formats import FormatCode, format_of
-from adagrain.models.protocol import REGISTERS, Opcode
+from adagrain.models.protocol import REGISTERS, Opcode, Unit
 from adagrain.models.records import (
     BINS,
     Decision,
@@ -83,6 +83,9 @@ class Coprocessor:
     call repeated, so that the table ends as if nothing had happened. ``counters()["restored"]``
     counts that.
 
+    Where the build has no ``region_manager``, the golden model on the host decides, and
+    :attr:`backend` says so.
+
     Parameters
     ----------
     transport : Transport
@@ -103,8 +106,15 @@ class Coprocessor:
         self.configuration = wanted
         self.url = url
         self._transport = transport
-        self._session = Session(transport, window=wanted.window, timeout=timeout, retries=retries)
+        self._session = Session(
+            transport,
+            window=wanted.window,
+            payload=wanted.payload,
+            timeout=timeout,
+            retries=retries,
+        )
         self._copy = RegionCopy(wanted)
+        self._manages_regions = Unit.REGION_MANAGER in wanted.units
         self._counters: Counter[str] = Counter(restored=0)
         self._session.open()
         check_identity(self._registers(), wanted, url)
@@ -122,7 +132,9 @@ class Coprocessor:
     @property
     def backend(self) -> str:
         """What really computes, for people."""
-        return self._transport.backend
+        if self._manages_regions:
+            return self._transport.backend
+        return f"{self._transport.backend}; region_manager is not built: golden model decides"
 
     def info(self) -> Info:
         """What answered, read from the device."""
@@ -154,7 +166,8 @@ class Coprocessor:
         Raises
         ------
         TypeError, ValueError
-            If the tensor's type, its size or the exponent is out of range.
+            If the tensor's type, its size or the exponent is out of range, or the build has no
+            histogram.
         DeviceError
             If the device fails.
         """
@@ -167,6 +180,11 @@ class Coprocessor:
             )
         if x.numel() == 0 or x.numel() >= 1 << 32:
             raise ValueError(f"tensor must have 1 to 2**32-1 elements, not {x.numel()}")
+        if histogram and Unit.HISTOGRAM not in self.configuration.units:
+            raise ValueError(
+                f"histogram must be False on preset {self.configuration.preset!r}: "
+                "its build has no histogram"
+            )
         if exponent is not None and not -126 <= exponent <= 127:
             raise ValueError(f"exponent must be from -126 to 127, not {exponent}")
         words = _words(x)
@@ -231,10 +249,7 @@ class Coprocessor:
                 )
         head = {"loss": loss or 0, "loss_valid": loss is not None, "epoch_end": epoch_end}
         batches = self._batches([pack(RegionUpdate, **update) for update in updates], head)
-        requests = [Request(Opcode.REGIONS_STEP, batch) for batch in batches]
-        decided = b"".join(self._reliably(lambda: self._session.call(requests)))
-        if not self._copy.step(batches, decided):
-            raise DeviceError(f"{self.backend} decided differently from the golden model")
+        decided = self._decide(batches)
         width = size(Decision)
         return [unpack(Decision, decided[i : i + width]) for i in range(0, len(decided), width)]
 
@@ -254,16 +269,11 @@ class Coprocessor:
 
     def read_table(self, first: int, count: int) -> bytes:
         """The same records as octets."""
-        per_frame = self.configuration.payload // size(RegionRecord)
-        requests = [
-            Request(
-                Opcode.REGIONS_READ,
-                (at * WORDS_PER_REGION).to_bytes(2, "little")
-                + bytes([min(per_frame, first + count - at) * WORDS_PER_REGION]),
-            )
-            for at in range(first, first + count, per_frame)
-        ]
-        return b"".join(self._reliably(lambda: self._session.call(requests)))
+        if not self._manages_regions:
+            return self._copy.read(first, count)
+        return b"".join(
+            self._reliably(lambda: self._session.call(self._table_requests(first, count)))
+        )
 
     def state_dict(self) -> dict[str, Any]:
         """The region table and its parameters, for checkpoints; read from the driver's copy."""
@@ -282,6 +292,16 @@ class Coprocessor:
         records = [table[i : i + width] for i in range(0, len(table), width)]
         self.configure_regions(records, state["parameters"])
 
+    def _decide(self, batches: Sequence[bytes]) -> bytes:
+        """Decisions of the device, which must be the copy's, or of the copy alone."""
+        if not self._manages_regions:
+            return self._copy.decide(batches)
+        requests = [Request(Opcode.REGIONS_STEP, batch) for batch in batches]
+        decided = b"".join(self._reliably(lambda: self._session.call(requests)))
+        if not self._copy.step(batches, decided):
+            raise DeviceError(f"{self.backend} decided differently from the golden model")
+        return decided
+
     def _registers(self) -> dict[str, int]:
         request = Request(Opcode.READ_REGISTERS, bytes([0, len(REGISTERS)]))
         (octets,) = self._reliably(lambda: self._session.call([request]))
@@ -299,41 +319,48 @@ class Coprocessor:
             histogram=histogram,
             from_link=not self._transport.data_port,
         )
-        requests = [Request(Opcode.STATISTICS_BEGIN, begin)]
-        if not self._transport.data_port:
-            requests += self._data_frames(words)
-        requests.append(Request(Opcode.STATISTICS_END))
-        end = len(requests) - 1
-        if histogram:
-            requests += self._histogram_requests()
 
-        def run() -> list[bytes]:
+        def run() -> tuple[bytes, bytes | None]:
             if self._transport.data_port:
                 self._transport.load(words)
-            return self._session.call(requests)
+            *_, record = self._session.call(self._pass_requests(begin, words))
+            bins = b"".join(self._session.call(self._histogram_requests())) if histogram else None
+            return record, bins
 
-        replies = self._reliably(run)
-        bins = b"".join(replies[end + 1 :]) if histogram else None
-        return Statistics.from_record(replies[end], bins)
+        return Statistics.from_record(*self._reliably(run))
 
-    def _data_frames(self, words: np.ndarray) -> list[Request]:
-        step = self.configuration.payload // GROUP * GROUP
-        octets = words.tobytes()
-        return [
-            Request(Opcode.STATISTICS_DATA, octets[at : at + step])
-            for at in range(0, len(octets), step)
-        ]
+    def _pass_requests(self, begin: bytes, words: np.ndarray) -> Iterator[Request]:
+        yield Request(Opcode.STATISTICS_BEGIN, begin)
+        if not self._transport.data_port:
+            octets = words.view(np.uint8)
+            at = 0
+            while at < len(octets):
+                step = self._session.frame_size.payload
+                yield Request(Opcode.STATISTICS_DATA, octets[at : at + step].tobytes())
+                at += step
+        yield Request(Opcode.STATISTICS_END)
 
-    def _histogram_requests(self) -> list[Request]:
-        per_frame = min(BINS, self.configuration.payload // size(HistogramBin))
-        return [
-            Request(Opcode.HISTOGRAM_READ, bytes([at, min(per_frame, BINS - at)]))
-            for at in range(0, BINS, per_frame)
-        ]
+    def _table_requests(self, first: int, count: int) -> Iterator[Request]:
+        for at, records in self._parts(first, count, size(RegionRecord)):
+            start = (at * WORDS_PER_REGION).to_bytes(2, "little")
+            yield Request(Opcode.REGIONS_READ, start + bytes([records * WORDS_PER_REGION]))
+
+    def _histogram_requests(self) -> Iterator[Request]:
+        for at, count in self._parts(0, BINS, size(HistogramBin)):
+            yield Request(Opcode.HISTOGRAM_READ, bytes([at, count]))
+
+    def _parts(self, first: int, count: int, width: int) -> Iterator[tuple[int, int]]:
+        """Start and number of records of that many octets, as few reads as the line suits."""
+        end = first + count
+        while first < end:
+            step = min(end - first, max(1, self._session.frame_size.payload // width))
+            yield first, step
+            first += step
 
     def _batches(self, records: Sequence[bytes], head: Mapping[str, int]) -> list[bytes]:
-        """Payloads of as few frames as hold the records; the loss is counted once."""
-        room = (self.configuration.payload - size(RegionStep)) // size(RegionUpdate)
+        """Payloads of as few frames as suit the line; the loss is counted once."""
+        octets = self._session.frame_size.payload - size(RegionStep)
+        room = max(1, octets // size(RegionUpdate))
         heads = [pack(RegionStep, **head), pack(RegionStep)]
         return [
             heads[at > 0] + b"".join(records[at : at + room])
@@ -341,7 +368,8 @@ class Coprocessor:
         ]
 
     def _write_copy(self) -> None:
-        self._session.call(self._copy.requests())
+        if self._manages_regions:
+            self._session.call(self._copy.requests(self._session.frame_size))
 
     def _reliably(self, operation: Callable[[], _T]) -> _T:
         """Run an operation; where the device lost the session, restore it and run it again."""

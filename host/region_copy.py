@@ -1,6 +1,6 @@
 """The driver's copy of the region table, from which a device that lost its own is restored."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from adagrain.models.commands import WORDS_PER_REGION
@@ -9,6 +9,7 @@ from adagrain.models.protocol import Opcode
 from adagrain.models.records import RegionParameters, RegionRecord, RegionStep, pack, size, unpack
 from adagrain.models.region_manager import WORD, RegionTable
 
+from .frame_size import FrameSize
 from .session import Request
 
 __all__ = ["RegionCopy"]
@@ -55,19 +56,27 @@ class RegionCopy:
         self._table.write_words(first * WORDS_PER_REGION, b"".join(records))
         self._configured = max(self._configured, last)
 
-    def requests(self) -> list[Request]:
-        """Commands that make a device's table equal to this one."""
-        if not self._configured:
-            return []
-        step = (self._configuration.payload - 2) // WORD
-        writes = [
-            Request(
-                Opcode.REGIONS_WRITE,
-                at.to_bytes(2, "little") + self._table.read_words(at, min(step, self._words - at)),
-            )
-            for at in range(0, self._words, step)
-        ]
-        return [*writes, Request(Opcode.REGIONS_PARAMETERS, self._table.parameter_octets())]
+    def requests(self, frame_size: FrameSize) -> Iterator[Request]:
+        """Commands that make a device's table equal to this one, as long as the line suits."""
+        at = 0
+        while at < self._words:
+            step = min(self._words - at, max(1, (frame_size.payload - 2) // WORD))
+            words = self._table.read_words(at, step)
+            yield Request(Opcode.REGIONS_WRITE, at.to_bytes(2, "little") + words)
+            at += step
+        if self._configured:
+            yield Request(Opcode.REGIONS_PARAMETERS, self._table.parameter_octets())
+
+    def decide(self, batches: Sequence[bytes]) -> bytes:
+        """Take a step without a device.
+
+        Parameters
+        ----------
+        batches : sequence of bytes
+            Payloads of REGIONS_STEP commands.
+        """
+        split = size(RegionStep)
+        return b"".join(self._table.step(batch[:split], batch[split:]) for batch in batches)
 
     def step(self, batches: Sequence[bytes], decided: bytes) -> bool:
         """Take a step that the device has taken; whether it decided alike.
@@ -82,13 +91,15 @@ class RegionCopy:
             The device's decisions.
         """
         before = self._table.read_words(0, self._words), self._table.parameters
-        split = size(RegionStep)
-        expected = b"".join(self._table.step(batch[:split], batch[split:]) for batch in batches)
-        if decided == expected:
+        if decided == self.decide(batches):
             return True
         self._table.write_words(0, before[0])
         self._table.parameters = before[1]
         return False
+
+    def read(self, first: int, count: int) -> bytes:
+        """Octets of records."""
+        return self._table.read_words(first * WORDS_PER_REGION, count * WORDS_PER_REGION)
 
     def state(self) -> dict[str, Any]:
         """Octets of the configured records, and the parameters."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import torch
 
 from adagrain.models.formats import FORMATS, FormatCode
+from adagrain.models.protocol import Unit
 from adagrain.models.records import CadencePolicy, Policy, RegionRecord, size
 from adagrain.models.region_manager import default_parameters, region_record
 from adagrain.models.statistics import statistics
@@ -85,7 +86,8 @@ def _checks(
             f"statistics of {code.name}",
             partial(_statistics, device, _tensor(code, generator)),
         )
-    yield "decisions", lambda: _decisions(device, generator)
+    if Unit.REGION_MANAGER in device.configuration.units:
+        yield "decisions", lambda: _decisions(device, generator)
 
 
 def _echo(device: Coprocessor, generator: torch.Generator) -> str:
@@ -107,9 +109,10 @@ def _tensor(code: FormatCode, generator: torch.Generator) -> torch.Tensor:
 
 def _statistics(device: Coprocessor, tensor: torch.Tensor) -> str:
     for part, exponent in ((tensor, 0), (tensor[:4096], None), (tensor[:1], None)):
-        found = device.statistics(part, exponent, histogram=True)
+        histogram = Unit.HISTOGRAM in device.configuration.units
+        found = device.statistics(part, exponent, histogram=histogram)
         powers = device.configuration.powers
-        wanted = statistics(part, exponent, powers=powers, histogram=True, kernel="reference")
+        wanted = statistics(part, exponent, powers=powers, histogram=histogram, kernel="reference")
         if found != wanted:
             return f"{len(part)} elements gave {found}, not {wanted}"
     return ""

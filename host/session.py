@@ -1,18 +1,25 @@
 """The host's end of the link: one session, a window of commands, repeats until answered."""
 
 import random
-import time
-from collections import Counter, deque
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from adagrain.models.link import Frame, FrameError, decode_frame, encode_frame
 from adagrain.models.protocol import Opcode, Status
 
 from .errors import CommandError, DeviceTimeoutError
+from .flight import Flight
+from .frame_size import FrameSize
 from .transport.base import Transport
 
 __all__ = ["Request", "Session", "SessionLostError"]
+
+#: An answer is overdue after so many times the usual wait, and never before so many seconds.
+_PATIENCE, _LEAST_PATIENCE = 4.0, 0.05
+
+#: What is left of a long wait's influence after each answer.
+_FORGETTING = 0.95
 
 
 class SessionLostError(Exception):
@@ -39,20 +46,32 @@ class Session:
         Way to the device.
     window : int
         Commands in flight.
+    payload : int
+        Octets of the longest payload.
     timeout : float
-        Seconds to wait for an answer before sending again.
+        Most seconds to wait for an answer before sending again; fewer, once answers have shown
+        how long they take.
     retries : int
         After ``(retries + 1) × timeout`` seconds without any progress it gives up.
+
+    Members
+    -------
+    frame_size : FrameSize
+        Which payloads suit the line.
     """
 
-    def __init__(self, transport: Transport, *, window: int, timeout: float, retries: int) -> None:
+    def __init__(
+        self, transport: Transport, *, window: int, payload: int, timeout: float, retries: int
+    ) -> None:
         self._transport = transport
         self._window = window
         self._timeout = timeout
         self._retries = retries
+        self._patience = timeout
         self._id = 0
         self._next = 0
         self._partial = b""
+        self.frame_size = FrameSize(payload)
         self.counters: Counter[str] = Counter(
             commands=0, resent=0, deadline_misses=0, damaged_replies=0
         )
@@ -64,8 +83,13 @@ class Session:
         self._partial = b""
         self.call([Request(Opcode.HELLO)])
 
-    def call(self, requests: Sequence[Request]) -> list[bytes]:
+    def call(self, requests: Iterable[Request]) -> list[bytes]:
         """Execute commands in order; their replies' payloads.
+
+        Parameters
+        ----------
+        requests : iterable of Request
+            Each is asked for when there is room for it in the window.
 
         Raises
         ------
@@ -76,80 +100,90 @@ class Session:
         CommandError
             If the device refuses one of the commands; those behind it were executed all the same.
         """
-        waiting = deque(self._number(request) for request in requests)
-        flight: deque[tuple[int, bytes]] = deque()
+        waiting = iter(requests)
+        sent: list[Request] = []
         replies: list[Frame] = []
-        last_progress = time.monotonic()
-        while waiting or flight:
-            self._fill(waiting, flight)
-            arrived, repeat = self._arrivals(flight)
-            replies += arrived
-            if arrived:
-                last_progress = time.monotonic()
-            elif time.monotonic() - last_progress > self._timeout * (self._retries + 1):
-                self.counters["deadline_misses"] += 1
-                raise DeviceTimeoutError(
-                    f"no answer from {self._transport.backend} to command {flight[0][0]} "
-                    f"after {self._retries} repeats of {self._timeout:g} s"
-                )
-            if repeat or not arrived:
-                self._resend(flight)
-        return [
-            self._payload(request, reply) for request, reply in zip(requests, replies, strict=True)
-        ]
+        flight = Flight()
+        clock = _Patience(self._transport.now(), self._patience)
+        while self._fill(waiting, sent, flight) or flight:
+            octets = self._transport.receive(1, clock.left(self._transport.now()))
+            due = self._take(octets, flight)
+            replies += due
+            now = self._transport.now()
+            if due:
+                self._patience = self._learned(clock.progress(now, self._patience))
+            elif now - clock.last_progress > self._timeout * (self._retries + 1):
+                raise self._gave_up(flight)
+            elif clock.is_over(now):
+                flight.overdue()
+                clock.extend(now, self._timeout)
+            self._send_again(flight.missing())
+        return [self._payload(request, reply) for request, reply in zip(sent, replies, strict=True)]
 
-    def _number(self, request: Request) -> tuple[int, bytes]:
-        sequence = self._next
-        self._next = (self._next + 1) & 0xFFFF
-        self.counters["commands"] += 1
-        frame = encode_frame(self._id, sequence, request.opcode, request.payload)
-        return sequence, frame
+    def _fill(self, waiting: Iterator[Request], sent: list[Request], flight: Flight) -> bool:
+        """Send commands while there is room; whether one was."""
+        before = len(sent)
+        while len(flight) < self._window and (request := next(waiting, None)) is not None:
+            frame = encode_frame(self._id, self._next, request.opcode, request.payload)
+            flight.add(self._next, frame)
+            sent.append(request)
+            self._send(frame)
+            self._next = (self._next + 1) & 0xFFFF
+            self.counters["commands"] += 1
+        return len(sent) > before
 
-    def _fill(self, waiting: deque[tuple[int, bytes]], flight: deque[tuple[int, bytes]]) -> None:
-        while waiting and len(flight) < self._window:
-            flight.append(waiting.popleft())
-            self._transport.send(flight[-1][1])
+    def _send(self, frame: bytes) -> None:
+        self._transport.send(frame)
+        self.frame_size.sent(len(frame))
 
-    def _resend(self, flight: deque[tuple[int, bytes]]) -> None:
-        for _, frame in flight:
-            self._transport.send(frame)
+    def _send_again(self, frames: Sequence[bytes]) -> None:
+        for frame in frames:
+            self._send(frame)
             self.counters["resent"] += 1
 
-    def _arrivals(self, flight: deque[tuple[int, bytes]]) -> tuple[list[Frame], bool]:
-        """Replies to the oldest commands in flight, which leave it; none after the deadline.
-
-        Also whether the device, or a damaged reply, asks for a repeat of the others.
-        """
-        deadline = time.monotonic() + self._timeout
-        while flight:
-            left = deadline - time.monotonic()
-            octets = self._transport.receive(len(flight), max(left, 0.0))
-            *frames, self._partial = (self._partial + octets).split(b"\0")
-            accepted, repeat = self._accept([f for f in frames if f], flight)
-            if accepted or repeat or left <= 0:
-                return accepted, repeat
-        return [], False
-
-    def _accept(
-        self, frames: Sequence[bytes], flight: deque[tuple[int, bytes]]
-    ) -> tuple[list[Frame], bool]:
-        accepted = []
-        repeat = False
-        for octets in frames:
+    def _take(self, octets: bytes, flight: Flight) -> list[Frame]:
+        """Answers that are due after octets from the device."""
+        *frames, self._partial = (self._partial + octets).split(b"\0")
+        due: list[Frame] = []
+        for frame in filter(None, frames):
             try:
-                frame = decode_frame(octets)
+                due += self._judge(decode_frame(frame), flight)
             except FrameError:
                 self.counters["damaged_replies"] += 1
-                repeat = True
-                continue
-            if frame.status == Status.NO_SESSION and frame.session == self._id:
-                raise SessionLostError
-            if frame.status in (Status.BAD_CRC, Status.OUT_OF_ORDER):
-                repeat = True
-            elif flight and (frame.session, frame.sequence) == (self._id, flight[0][0]):
-                flight.popleft()
-                accepted.append(frame)
-        return accepted, repeat
+                self.frame_size.lost()
+                flight.unreadable()
+        return due
+
+    def _judge(self, reply: Frame, flight: Flight) -> list[Frame]:
+        if reply.status in (Status.BAD_CRC, Status.OUT_OF_ORDER):
+            self._go_back(reply, flight)
+            return []
+        if reply.session != self._id:
+            return []
+        if reply.status == Status.NO_SESSION:
+            raise SessionLostError
+        return flight.answered(reply)
+
+    def _go_back(self, refusal: Frame, flight: Flight) -> None:
+        """Send all from a command on that the device lacks; it would refuse what is on its way."""
+        if not flight.refused(refusal.sequence):
+            return
+        self.frame_size.lost()
+        if self._transport.abandon():
+            flight.cut()
+        self._send_again(flight.back_to(refusal.sequence))
+
+    def _learned(self, wait: float) -> float:
+        """How long to wait from now on, after an answer that took so long."""
+        usual = max(wait * _PATIENCE, self._patience * _FORGETTING)
+        return min(self._timeout, max(_LEAST_PATIENCE, usual))
+
+    def _gave_up(self, flight: Flight) -> DeviceTimeoutError:
+        self.counters["deadline_misses"] += 1
+        return DeviceTimeoutError(
+            f"no answer from {self._transport.backend} to command {flight.oldest} "
+            f"after {self._retries} repeats of {self._timeout:g} s"
+        )
 
     def _payload(self, request: Request, reply: Frame) -> bytes:
         if reply.status != Status.OK:
@@ -158,3 +192,34 @@ class Session:
                 f"{Status(reply.status).name}"
             )
         return reply.payload
+
+
+class _Patience:
+    """When answers are overdue, in the transport's seconds."""
+
+    def __init__(self, now: float, patience: float) -> None:
+        self.last_progress = now
+        self._patience = patience
+        self._deadline = now + patience
+        self._extended = False
+
+    def left(self, now: float) -> float:
+        return max(0.0, self._deadline - now)
+
+    def is_over(self, now: float) -> bool:
+        return now >= self._deadline
+
+    def progress(self, now: float, patience: float) -> float:
+        """An answer came; how long it took, or 0 where that is not known after repeats."""
+        took = 0.0 if self._extended else now - self.last_progress
+        self._extended = False
+        self.last_progress = now
+        self._patience = patience
+        self._deadline = now + patience
+        return took
+
+    def extend(self, now: float, longest: float) -> None:
+        """Wait anew, and for twice as long."""
+        self._extended = True
+        self._patience = min(2 * self._patience, longest)
+        self._deadline = now + self._patience

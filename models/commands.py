@@ -23,7 +23,7 @@ from .region_manager import WORD, RegionTable
 from .region_settings import MAX_WORKERS
 from .statistics import Statistics, statistics
 
-__all__ = ["GROUP", "WORDS_PER_REGION", "CommandModel", "Refusal", "identity"]
+__all__ = ["GROUP", "WORDS_PER_REGION", "CommandModel", "Refusal", "absent_groups", "identity"]
 
 #: Octets that enter by the data port at once; tensors are zero-padded to whole groups.
 GROUP = 16
@@ -54,12 +54,18 @@ def identity(configuration: Configuration) -> dict[str, int]:
         "build": configuration.build_id(),
         "preset_low": int.from_bytes(name[:4], "little"),
         "preset_high": int.from_bytes(name[4:], "little"),
-        "units": sum(1 << unit for unit in Unit),
+        "units": sum(1 << unit for unit in configuration.units),
         "formats": sum(1 << code for code in configuration.formats),
         "lanes": configuration.lanes | configuration.powers << 8 | configuration.window << 16,
         "regions": configuration.regions,
         "payload": configuration.payload,
     }
+
+
+def absent_groups(configuration: Configuration) -> tuple[int, ...]:
+    """Groups of opcodes, their upper four bits, whose unit was not built."""
+    groups = {Unit.REGION_MANAGER: Opcode.REGIONS_WRITE >> 4}
+    return tuple(group for unit, group in groups.items() if unit not in configuration.units)
 
 
 class CommandModel:
@@ -86,6 +92,7 @@ class CommandModel:
         self.table = RegionTable(configuration.regions)
         self.elements = 0
         self.decisions = 0
+        self._has_histogram = Unit.HISTOGRAM in configuration.units
         self._kernel = kernel
         self._link_counters = link_counters
         self._port = torch.empty(0, dtype=torch.uint8)
@@ -114,6 +121,7 @@ class CommandModel:
         """Octets ``opcode ‖ payload`` → octets ``status ‖ payload``."""
         operation = self._operations.get(request[0])
         try:
+            require(request[0] >> 4 not in absent_groups(self.configuration), Status.UNSUPPORTED)
             require(operation is not None, Status.UNKNOWN_OPCODE)
             return bytes([Status.OK]) + operation(request[1:])  # type: ignore[misc]
         except Refusal as refusal:
@@ -144,6 +152,7 @@ class CommandModel:
         begin = unpack(StatisticsBegin, payload)
         require(self._pass is None, Status.BUSY)
         require(begin["format"] in self.configuration.formats, Status.UNSUPPORTED)
+        require(self._has_histogram or not begin["histogram"], Status.UNSUPPORTED)
         require(begin["count"] > 0 and 1 <= begin["exponent"] <= 254, Status.BAD_VALUE)
         self._pass = _Pass(begin)
         if begin["histogram"]:
@@ -173,6 +182,7 @@ class CommandModel:
         return result.record()
 
     def _histogram_read(self, payload: bytes) -> bytes:
+        require(self._has_histogram, Status.UNSUPPORTED)
         require(len(payload) == 2, Status.BAD_LENGTH)
         first, count = payload
         width = size(HistogramBin)

@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from .formats import FormatCode
+from .protocol import Unit
 
 __all__ = ["PRESETS", "Configuration", "configuration"]
 
@@ -35,6 +36,8 @@ class Configuration:
         Commands in flight, and replies kept for repeats: a power of two, at most 16.
     decision_cycles : int
         Most cycles that ``region_manager`` may take per region; a promise that tests check.
+    units : tuple of Unit
+        What is built of the units; ``STATISTICS`` always is.
 
     Raises
     ------
@@ -50,6 +53,7 @@ class Configuration:
     payload: int
     window: int
     decision_cycles: int = 64
+    units: tuple[Unit, ...] = tuple(Unit)
 
     def __post_init__(self) -> None:
         if not (self.preset.isascii() and 1 <= len(self.preset) <= 8):
@@ -65,6 +69,8 @@ class Configuration:
         self._check_power("window", 1, 16)
         if self.decision_cycles < 1:
             raise ValueError(f"decision_cycles must be positive, not {self.decision_cycles!r}")
+        if Unit.STATISTICS not in self.units or len(set(self.units)) != len(self.units):
+            raise ValueError(f"units must be distinct and contain STATISTICS, not {self.units!r}")
 
     def _check_power(self, name: str, low: int, high: int) -> None:
         value = getattr(self, name)
@@ -89,6 +95,7 @@ PRESETS: dict[str, Configuration] = {
             payload=256,
             window=2,
             decision_cycles=256,
+            units=(Unit.STATISTICS,),
         ),
         Configuration(
             preset="small",

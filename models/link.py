@@ -35,7 +35,7 @@ CHECKSUM_SIZE = 4
 #: The session number that no session has.
 NO_SESSION = 0
 
-#: What a device counts, by the names of its registers.
+#: What a device counts, by the names of its registers; modulo 2**16.
 COUNTERS = (
     "frames",
     "bad_crc",
@@ -157,7 +157,7 @@ class LinkModel:
     Members
     -------
     counters : dict of str to int
-        What was counted since reset, by the names in :data:`COUNTERS`, modulo 2**32.
+        What was counted since reset, by the names in :data:`COUNTERS`, modulo 2**16.
     """
 
     def __init__(self, configuration: Configuration, execute: Callable[[bytes], bytes]) -> None:
@@ -228,7 +228,7 @@ class LinkModel:
         return _refusal(frame, Status.OUT_OF_ORDER)._replace(sequence=self._expected)
 
     def _count(self, name: str) -> None:
-        self.counters[name] = (self.counters[name] + 1) & 0xFFFF_FFFF
+        self.counters[name] = (self.counters[name] + 1) & 0xFFFF
 
 
 def _refusal(frame: Frame, status: Status) -> Frame:

@@ -1,6 +1,6 @@
 """Routes each request to the handler of its group, and the reply back."""
 
-from amaranth.hdl import Module, Signal
+from amaranth.hdl import Const, Module, Mux, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -23,6 +23,8 @@ class Dispatcher(wiring.Component):
     ----------
     handlers : int
         How many groups have a handler: 1 to 16, from group 0 on.
+    absent : tuple of int
+        Groups whose unit was not built: their requests get ``UNSUPPORTED``.
 
     Members
     -------
@@ -36,10 +38,13 @@ class Dispatcher(wiring.Component):
         The handlers.
     """
 
-    def __init__(self, handlers: int) -> None:
+    def __init__(self, handlers: int, absent: tuple[int, ...] = ()) -> None:
         if not 1 <= handlers <= 16:
             raise ValueError(f"handlers must be from 1 to 16, not {handlers!r}")
+        if any(group < handlers for group in absent):
+            raise ValueError(f"absent groups must be from {handlers} on, not {absent!r}")
         self._handlers = handlers
+        self._absent = absent
         super().__init__(
             {
                 "i": In(stream.Signature(Packet)),
@@ -54,6 +59,7 @@ class Dispatcher(wiring.Component):
         opcode = Signal(8)
         group = opcode[4:]
         payload_over = Signal()
+        absent = sum((group == number for number in self._absent), Const(0))
         arrives = self.i.valid & self.i.ready
         replied = self.o.valid & self.o.ready & self.o.payload.last
 
@@ -84,7 +90,7 @@ class Dispatcher(wiring.Component):
                     m.next = "DRAIN"
             with m.State("UNKNOWN"):
                 m.d.comb += [
-                    self.o.payload.data.eq(Status.UNKNOWN_OPCODE),
+                    self.o.payload.data.eq(Mux(absent, Status.UNSUPPORTED, Status.UNKNOWN_OPCODE)),
                     self.o.payload.last.eq(1),
                     self.o.valid.eq(1),
                 ]

@@ -2,13 +2,13 @@
 
 from collections.abc import Callable
 
-from amaranth.hdl import Module, Signal, unsigned
+from amaranth.hdl import Const, Module, Signal, unsigned
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from adagrain.models.commands import GROUP
 from adagrain.models.configuration import Configuration
-from adagrain.models.protocol import Opcode, Status
+from adagrain.models.protocol import Opcode, Status, Unit
 from adagrain.models.records import BINS, HistogramBin, StatisticsBegin, StatisticsRecord, size
 
 from ..statistics_pass import Group, StatisticsPass
@@ -51,6 +51,7 @@ class StatisticsCommands(wiring.Component):
     def __init__(self, configuration: Configuration, *, starvation: int = 1 << 16) -> None:
         self._configuration = configuration
         self._starvation = starvation
+        self._has_histogram = Const(Unit.HISTOGRAM in configuration.units)
         super().__init__(
             {
                 "handler": Out(HandlerSignature()),
@@ -127,10 +128,11 @@ class StatisticsCommands(wiring.Component):
                     self._check_begin(m, reply, begin)
             with m.State("START"):  # the record stands until another octet is gathered
                 m.d.comb += tensor.i_begin.valid.eq(1)
-                m.d.sync += has_histogram.eq(begin.histogram)
-                with m.If(begin.histogram):
-                    m.d.sync += histogram_valid.eq(0)
-                reply(Status.OK)
+                with m.If(tensor.i_begin.ready):
+                    m.d.sync += has_histogram.eq(begin.histogram)
+                    with m.If(begin.histogram):
+                        m.d.sync += histogram_valid.eq(0)
+                    reply(Status.OK)
             with m.State("DATA"):
                 take(GROUP)
                 m.d.comb += [
@@ -223,7 +225,9 @@ class StatisticsCommands(wiring.Component):
                     reply(Status.NOT_STARTED)
             with m.Case(Opcode.HISTOGRAM_READ):
                 m.next = "RANGE"
-                with m.If(length != size(_Range)):
+                with m.If(~self._has_histogram):
+                    reply(Status.UNSUPPORTED)
+                with m.Elif(length != size(_Range)):
                     reply(Status.BAD_LENGTH)
             with m.Default():
                 reply(Status.UNKNOWN_OPCODE)
@@ -231,7 +235,7 @@ class StatisticsCommands(wiring.Component):
     def _check_begin(self, m: Module, reply: Reply, begin: data.View) -> None:
         built = sum(begin.format == code for code in self._configuration.formats)
         m.next = "START"
-        with m.If(built == 0):
+        with m.If((built == 0) | (begin.histogram & ~self._has_histogram)):
             reply(Status.UNSUPPORTED)
         with m.Elif((begin.count == 0) | (begin.exponent == 0) | (begin.exponent == 255)):
             reply(Status.BAD_VALUE)

@@ -14,8 +14,8 @@ from .frame_sender import reply_layout
 
 __all__ = ["Counters", "Session"]
 
-#: What the link counts since reset, modulo 2**32.
-Counters = data.StructLayout(dict.fromkeys(COUNTERS, 32))
+#: What the link counts since reset, modulo 2**16.
+Counters = data.StructLayout(dict.fromkeys(COUNTERS, 16))
 
 #: What is kept of a reply beside its payload; with the repeated request it makes the header.
 Summary = data.StructLayout({name: Header[name].shape for name in ("opcode", "status", "length")})
@@ -159,7 +159,7 @@ class Session(wiring.Component):
                 m.next = "judge"
 
             with m.State("judge"):
-                m.d.sync += self.request_length.eq(header.length)
+                m.d.sync += self.request_length.eq(header.length[: len(remaining)])
                 with m.If(verdict == Verdict.INTACT):
                     count("frames")
                     m.d.sync += remaining.eq(header.length)

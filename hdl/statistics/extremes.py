@@ -63,10 +63,13 @@ class Extremes(wiring.Component):
         low_keys, high_keys = [], []
         for lane in range(self._lanes):
             word = self.word[lane]
-            finite = self.present[lane] & (word[23:31] != 255)
-            key = Mux(word[31], ~word, word | 0x8000_0000)[:32]
-            low_keys.append(_register(m, Mux(finite, key, _ABOVE_ALL), init=_ABOVE_ALL))
-            high_keys.append(_register(m, Mux(finite, key, _BELOW_ALL), init=_BELOW_ALL))
+            finite, key = Signal(), Signal(32)
+            m.d.sync += [
+                finite.eq(self.present[lane] & (word[23:31] != 255)),
+                key.eq(Mux(word[31], ~word, word | 0x8000_0000)),
+            ]
+            low_keys.append(Mux(finite, key, _ABOVE_ALL))
+            high_keys.append(Mux(finite, key, _BELOW_ALL))
         beat_low = _register(m, _tree(low_keys, _lower), init=_ABOVE_ALL)
         beat_high = _register(m, _tree(high_keys, _higher), init=_BELOW_ALL)
 
@@ -100,7 +103,7 @@ def _higher(a: Value, b: Value) -> Value:
     return Mux(a > b, a, b)
 
 
-def _tree(values: list[Signal], better: Callable[[Value, Value], Value]) -> Value:
+def _tree(values: list[Value], better: Callable[[Value, Value], Value]) -> Value:
     """Combine values pairwise."""
     while len(values) > 1:
         values = [better(a, b) for a, b in zip(values[::2], values[1::2], strict=True)]

@@ -36,6 +36,8 @@ class Statistics(wiring.Component):
         Elements per cycle: 1, 2 or 4.
     powers : int
         Highest power sum: 2 or 4; higher ones read 0.
+    histogram : bool
+        Whether there is one; without, no pass may ask for it, and ``i_bin`` is never taken.
     count_bits : int
         Width of the counters, at most 32; a pass of more elements sets ``overflow``.
 
@@ -51,7 +53,9 @@ class Statistics(wiring.Component):
         Number of a bin, and the bin, of the last pass with a histogram.
     """
 
-    def __init__(self, lanes: int, powers: int = 4, count_bits: int = 32) -> None:
+    def __init__(
+        self, lanes: int, powers: int = 4, *, histogram: bool = True, count_bits: int = 32
+    ) -> None:
         if lanes not in (1, 2, 4):
             raise ValueError(f"lanes must be 1, 2 or 4, not {lanes!r}")
         if powers not in (2, 4):
@@ -61,6 +65,7 @@ class Statistics(wiring.Component):
         self.lanes = lanes
         self.powers = powers
         self.count_bits = count_bits
+        self._has_histogram = histogram
         super().__init__(
             {
                 "i_begin": In(stream.Signature(StatisticsBegin)),
@@ -76,19 +81,17 @@ class Statistics(wiring.Component):
         m.submodules.counts = counts = Counts(self.lanes, self.count_bits)
         m.submodules.sums = sums = PowerSums(self.lanes, self.powers, self.count_bits)
         m.submodules.extremes = extremes = Extremes(self.lanes)
-        m.submodules.histogram = histogram = Histogram(self.lanes, self.count_bits)
-        connect(m, flipped(self.i_bin), histogram.i_bin)
-        connect(m, histogram.o_bin, flipped(self.o_bin))
 
         exponent = Signal(8)
         wants_histogram = Signal()
         start = self.i_begin.valid & self.i_begin.ready
         arrives = self.i.valid & self.i.ready
         waited = Signal(range(_DRAIN + 1))
+        sweep, swept = Signal(), Signal()
 
         with m.FSM():
             with m.State("CLEAR"):  # a reset may have cut off a pass with a histogram
-                with m.If(histogram.done):
+                with m.If(swept):
                     m.next = "IDLE"
             with m.State("IDLE"):
                 m.d.comb += self.i_begin.ready.eq(1)
@@ -106,10 +109,10 @@ class Statistics(wiring.Component):
                 with m.If(waited == _DRAIN):
                     m.next = "RECORD"
                     with m.If(wants_histogram):
-                        m.d.comb += histogram.sweep.eq(1)
+                        m.d.comb += sweep.eq(1)
                         m.next = "SWEEP"
             with m.State("SWEEP"):
-                with m.If(histogram.done):
+                with m.If(swept):
                     m.next = "RECORD"
             with m.State("RECORD"):
                 m.d.comb += self.o.valid.eq(1)
@@ -125,11 +128,20 @@ class Statistics(wiring.Component):
             extremes.clear.eq(start),
             extremes.word.eq(self.i.payload.data),
             extremes.present.eq(present),
-            histogram.word.eq(self.i.payload.data),
-            histogram.largest_exponent.eq(extremes.largest_exponent),
         ]
-        with m.If(wants_histogram):
-            m.d.comb += histogram.present.eq(present)
+        if self._has_histogram:
+            m.submodules.histogram = histogram = Histogram(self.lanes, self.count_bits)
+            connect(m, flipped(self.i_bin), histogram.i_bin)
+            connect(m, histogram.o_bin, flipped(self.o_bin))
+            m.d.comb += [
+                histogram.word.eq(self.i.payload.data),
+                histogram.present.eq(present & wants_histogram.replicate(self.lanes)),
+                histogram.largest_exponent.eq(extremes.largest_exponent),
+                histogram.sweep.eq(sweep),
+                swept.eq(histogram.done),
+            ]
+        else:
+            m.d.comb += swept.eq(1)
         for lane in range(self.lanes):
             m.submodules[f"quantise_{lane}"] = quantise = Quantise()
             m.d.comb += [

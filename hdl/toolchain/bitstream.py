@@ -19,6 +19,9 @@ __all__ = ["SEEDS", "Bitstream", "build"]
 #: Seeds that are tried before timing is given up.
 SEEDS = (1, 2, 3)
 
+#: What nextpnr says where there is no room, with the kind of cell.
+_DOES_NOT_FIT = r"(?:no BELs remaining to implement cell type '|Failed to expand region .* )(\w+)"
+
 Step = tuple[str, list[str]]
 
 
@@ -82,7 +85,7 @@ def build(
     progress("packing")
     for step in finish:
         run(*step, folder)
-    return Bitstream(next(folder.glob("top.bi[tn]")), best)
+    return Bitstream(folder / FAMILIES[board.family].product, best)
 
 
 def _steps(script: str) -> list[Step]:
@@ -97,10 +100,11 @@ def _place(place: Step, board: Board, folder: Path, seed: int) -> Report:
     try:
         run(variable, [*arguments, *more], folder)
     except ToolError as error:
-        if full := re.search(r"no BELs remaining to implement cell type '(\w+)'", str(error)):
+        if full := re.search(_DOES_NOT_FIT, str(error)):
             raise ToolError(
                 f"preset {board.preset!r} must fit the {board.title}, but there is no room for "
-                f"all its {full[1]} cells; adagrain synth --board {board.name} shows what it takes"
+                f"all its {full[1].removesuffix('s')} cells; adagrain synth --board {board.name} "
+                "shows what it takes"
             ) from None
         raise
     return read_report(folder / "report.json", board.family, seed)

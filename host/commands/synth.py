@@ -7,6 +7,7 @@ from rich.console import Console
 from rich.table import Table
 
 from .errors import told
+from .recorded import RECORDED, Record, Recorded, change, read_recorded, write_recorded
 
 __all__ = ["synth"]
 
@@ -16,9 +17,13 @@ def synth(
         str,
         typer.Argument(help="statistics, region_manager, link or coprocessor.", metavar="UNIT"),
     ] = "coprocessor",
-    board: Annotated[str, typer.Option(help="ulx3s, ulx3s-25f or icebreaker.")] = "ulx3s",
+    board: Annotated[
+        str, typer.Option(help="ulx3s, ulx3s-25f, icebreaker or tang-nano-9k.")
+    ] = "ulx3s",
+    recorded: Recorded = RECORDED,
+    record: Record = False,
 ) -> None:
-    """Synthesise a unit for a board and show what it takes of the FPGA.
+    """Synthesise a unit for a board; show what it takes of the FPGA, and what has changed.
 
     Example: adagrain synth region_manager --board icebreaker
     """
@@ -29,8 +34,13 @@ def synth(
     with told():
         with console.status(f"synthesising {unit} for {board} …"):
             usage = synthesise(unit, board)
-        table = Table("resource", "used", "of", "", title=f"{unit} on {board}")
+        before = read_recorded(recorded, board, unit)
+        table = Table("resource", "used", "of", "", "change", title=f"{unit} on {board}")
         for resource, used in usage.items():
             capacity = BOARDS[board].capacity[resource]
-            table.add_row(resource, f"{used:,}", f"{capacity:,}", f"{used / capacity:.1%}")
+            share = f"{used / capacity:.1%}"
+            changed = change(used, before.get(resource))
+            table.add_row(resource, f"{used:,}", f"{capacity:,}", share, changed)
         console.print(table)
+        if record:
+            console.print(f"recorded in {write_recorded(recorded, board, unit, usage)}")

@@ -28,8 +28,20 @@ class Transport(Protocol):
         """Octets that came from the device.
 
         Returns as soon as ``frames`` frame delimiters have come, or with what there is when
-        ``timeout`` seconds are over.
+        ``timeout`` seconds are over, or nothing more can come.
         """
+
+    def abandon(self) -> bool:
+        """Drop what was sent but has not left yet, and end the frame that is thereby cut.
+
+        Returns
+        -------
+        bool
+            Whether the pipe can; otherwise nothing was done.
+        """
+
+    def now(self) -> float:
+        """Seconds of the clock that ``timeout`` is measured with."""
 
     def load(self, words: np.ndarray) -> None:
         """Offer 32-bit words to the data port, whole groups of four; replaces what was left."""

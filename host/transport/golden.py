@@ -1,5 +1,7 @@
 """``golden:`` - the golden models, in process."""
 
+import time
+
 import numpy as np
 
 from adagrain.models.configuration import Configuration
@@ -32,6 +34,12 @@ class GoldenTransport:
     def receive(self, frames: int, timeout: float) -> bytes:
         replies, self._replies = self._replies, b""
         return replies
+
+    def abandon(self) -> bool:
+        return False
+
+    def now(self) -> float:
+        return time.monotonic()
 
     def load(self, words: np.ndarray) -> None:
         self._model.load(words)

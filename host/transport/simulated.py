@@ -56,6 +56,12 @@ class SimulatedTransport:
         self._words = self._words[run.consumed["i_data"] * 4 :]
         return run.outputs["o"].tobytes()
 
+    def abandon(self) -> bool:
+        return False
+
+    def now(self) -> float:
+        return time.monotonic()
+
     def load(self, words: np.ndarray) -> None:
         self._words = words
 

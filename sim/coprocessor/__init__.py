@@ -2,12 +2,16 @@
 
 from adagrain.hdl.coprocessor import Coprocessor
 from adagrain.models.configuration import configuration
+from adagrain.models.protocol import Unit
 
 #: Short enough that a bench can wait for a starved pass, long enough for any random idling.
 STARVATION = 400
 
 VARIANTS = {
     "tiny": lambda: Coprocessor(configuration("tiny"), starvation=STARVATION),
+    "tiny_whole": lambda: Coprocessor(
+        configuration("tiny", units=tuple(Unit)), starvation=STARVATION
+    ),
     "small": lambda: Coprocessor(configuration("small", regions=16), starvation=STARVATION),
     "full": lambda: Coprocessor(configuration("full", regions=16), starvation=STARVATION),
 }

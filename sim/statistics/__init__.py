@@ -1,5 +1,7 @@
 """Variants of the statistics unit that its bench runs on, each behind its ``Widen``."""
 
+from typing import Any
+
 from amaranth.hdl import Module
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
@@ -15,7 +17,7 @@ __all__ = ["ICARUS_VARIANTS", "VARIANTS", "WidenedStatistics"]
 class WidenedStatistics(wiring.Component):
     """``Widen`` and ``Statistics`` with all their streams at the top, for benches."""
 
-    def __init__(self, lanes: int, formats: tuple[FormatCode, ...], **options: int) -> None:
+    def __init__(self, lanes: int, formats: tuple[FormatCode, ...], **options: Any) -> None:
         self.formats = formats
         self.unit = Statistics(lanes, **options)
         super().__init__(
@@ -43,7 +45,7 @@ class WidenedStatistics(wiring.Component):
         return m
 
 
-def _preset(name: str, **options: int) -> WidenedStatistics:
+def _preset(name: str, **options: Any) -> WidenedStatistics:
     preset = configuration(name)
     return WidenedStatistics(preset.lanes, preset.formats, powers=preset.powers, **options)
 

@@ -22,6 +22,12 @@ _SLICE = 4000
 #: Octets that are taken from the pseudo-terminal at once.
 _CHUNK = 4096
 
+#: What another thread may ask for.
+_STOP, _BREAK = b"s", b"b"
+
+#: Bit times for which a break holds the line low; half as many would do.
+_BREAK_BITS = 40
+
 #: Slices without a new octet after which the clock stops until one comes. The longest command
 #: without a word takes far fewer cycles.
 _QUIET_SLICES = 200
@@ -50,7 +56,7 @@ class VirtualBoard:
         self._master, self._slave = os.openpty()
         tty.setraw(self._slave)
         self.port = os.ttyname(self._slave)
-        self._stop_read, self._stop_write = os.pipe()
+        self._orders, self._give_order = os.pipe()
         self._thread = threading.Thread(target=self._simulate, name="virtual-board", daemon=True)
         self._thread.start()
 
@@ -60,6 +66,10 @@ class VirtualBoard:
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    def send_break(self) -> None:
+        """Reset the device, in whatever it is doing, by a break on its line."""
+        os.write(self._give_order, _BREAK)
+
     def join(self) -> None:
         """Wait until another thread closes the board."""
         self._thread.join()
@@ -67,10 +77,10 @@ class VirtualBoard:
     def close(self) -> None:
         """End the simulation and the pseudo-terminal; may be called twice."""
         if self._thread.is_alive():
-            os.write(self._stop_write, b"x")
+            os.write(self._give_order, _STOP)
             self._thread.join()
             self._unit.close()
-            for handle in (self._master, self._slave, self._stop_read, self._stop_write):
+            for handle in (self._master, self._slave, self._orders, self._give_order):
                 os.close(handle)
 
     def _simulate(self) -> None:
@@ -78,12 +88,13 @@ class VirtualBoard:
         quiet = 0
         while True:
             patience = 0 if to_device or quiet < _QUIET_SLICES else None
-            wanted = (
-                [self._stop_read] if len(to_device) > _CHUNK else [self._stop_read, self._master]
-            )
+            wanted = [self._orders] if len(to_device) > _CHUNK else [self._orders, self._master]
             readable, _, _ = select.select(wanted, [], [], patience)
-            if self._stop_read in readable:
-                return
+            if self._orders in readable:
+                if os.read(self._orders, 1) == _STOP:
+                    return
+                self._break()
+                to_device = b""
             if self._master in readable:
                 to_device += os.read(self._master, _CHUNK)
             taken, answer = self._run(to_device)
@@ -91,6 +102,11 @@ class VirtualBoard:
             quiet = 0 if taken or answer or to_device else quiet + 1
             while answer:
                 answer = answer[os.write(self._master, answer) :]
+
+    def _break(self) -> None:
+        self._unit.set("low", 1)
+        self._unit.step(round(_BREAK_BITS * CLOCK / BAUD))
+        self._unit.set("low", 0)
 
     def _run(self, to_device: bytes) -> tuple[int, bytes]:
         """Simulate a slice: octets that the adapter took, and those that it received."""

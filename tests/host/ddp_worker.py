@@ -13,6 +13,8 @@ from torch.nn.parallel import DistributedDataParallel
 import adagrain
 from adagrain.host.process_group import leave_group
 from adagrain.host.timing import Timing
+from adagrain.models.configuration import configuration
+from adagrain.models.protocol import Unit
 from adagrain.models.records import CadencePolicy
 
 OPTIMIZERS = {
@@ -74,7 +76,7 @@ def setup(options: argparse.Namespace):
         model,
         optimizer,
         device=options.device,
-        preset="tiny",
+        preset=configuration("tiny", units=tuple(Unit)),
         by=options.by,
         cadence=cadence,
         cadences=json.loads(options.cadences),

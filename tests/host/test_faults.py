@@ -15,6 +15,7 @@ from adagrain.host.failover import Failover
 from adagrain.host.transport.golden import GoldenTransport
 from adagrain.models import commands
 from adagrain.models.configuration import configuration
+from adagrain.models.protocol import Unit
 from adagrain.models.records import CadencePolicy
 from adagrain.models.region_manager import default_parameters, region_record
 from adagrain.sim.faulty_line import Fault
@@ -22,7 +23,7 @@ from adagrain.sim.faulty_line import Fault
 sys.path.insert(0, str(Path(__file__).parent))
 from transports import DyingTransport, ForgetfulTransport, LossyTransport
 
-TINY = configuration("tiny")
+TINY = configuration("tiny", units=tuple(Unit))
 
 
 def opened(transport: GoldenTransport, **options: float) -> Coprocessor:
@@ -173,6 +174,8 @@ def test_bad_arguments() -> None:
             device.statistics(torch.ones(0))
         with pytest.raises(ValueError, match="exponent must be from -126 to 127, not 200"):
             device.statistics(torch.ones(3), 200)
+        with pytest.raises(ValueError, match="histogram must be False on preset 'tiny': its build"):
+            device.statistics(torch.ones(3), histogram=True)
         with pytest.raises(ValueError, match="region must be from 0 to 63, not 64"):
             device.update_regions([{"region": 64}])
         with pytest.raises(ValueError, match=r"regions must be from 0 to 63 .*, not 0 to 64"):
@@ -187,9 +190,9 @@ def test_bad_arguments() -> None:
 
 @pytest.mark.parametrize("options", [{}, {"data_port": False}], ids=["port", "link"])
 def test_simulation_equals_golden(options: dict[str, bool]) -> None:
-    with adagrain.open_device("golden:", "tiny") as golden:
+    with adagrain.open_device("golden:", TINY) as golden:
         wanted = work(golden)
-    with adagrain.open_device("sim:", "tiny", **options) as device:
+    with adagrain.open_device("sim:", TINY, **options) as device:
         assert "RTL" in device.info().backend
         assert work(device) == wanted
         assert device.selftest().passed

@@ -11,8 +11,12 @@ import torch
 import adagrain
 from adagrain.host.errors import DeviceError, DeviceTimeoutError
 from adagrain.models.configuration import configuration
+from adagrain.models.protocol import Unit
 from adagrain.sim import runner
 from adagrain.sim.virtual_board import VirtualBoard
+
+#: With all units, unlike the preset.
+TINY = configuration("tiny", units=tuple(Unit))
 
 needs_verilator = pytest.mark.skipif(
     runner.missing("verilator") is not None, reason=str(runner.missing("verilator"))
@@ -21,7 +25,7 @@ needs_verilator = pytest.mark.skipif(
 
 @pytest.fixture(scope="module")
 def board() -> Iterator[VirtualBoard]:
-    with VirtualBoard(configuration("tiny")) as board:
+    with VirtualBoard(TINY) as board:
         yield board
 
 
@@ -50,9 +54,9 @@ def garbage() -> Iterator[str]:
 @needs_verilator
 def test_the_virtual_board_equals_the_golden_model(board: VirtualBoard) -> None:
     x = torch.randn(300, generator=torch.Generator().manual_seed(1))
-    with adagrain.open_device(f"serial:{board.port}", "tiny") as device:
+    with adagrain.open_device(f"serial:{board.port}", TINY) as device:
         assert device.info().backend == f"board on {board.port}"
-        with adagrain.open_device("golden:", "tiny") as golden:
+        with adagrain.open_device("golden:", TINY) as golden:
             assert device.statistics(x, histogram=True) == golden.statistics(x, histogram=True)
         assert device.selftest().passed
         counted = device.counters()
@@ -63,11 +67,11 @@ def test_the_virtual_board_equals_the_golden_model(board: VirtualBoard) -> None:
 @needs_verilator
 def test_a_port_can_be_opened_again_but_not_twice(board: VirtualBoard) -> None:
     url = f"serial:{board.port}"
-    with adagrain.open_device(url, "tiny") as device:
+    with adagrain.open_device(url, TINY) as device:
         before = device.counters()["sessions"]
         with pytest.raises(DeviceError, match=f"{board.port} must be free, but another program"):
-            adagrain.open_device(url, "tiny")
-    with adagrain.open_device(url, "tiny") as device:
+            adagrain.open_device(url, TINY)
+    with adagrain.open_device(url, TINY) as device:
         assert device.counters()["sessions"] == before + 1
 
 
@@ -79,8 +83,10 @@ def test_a_board_of_another_preset(board: VirtualBoard) -> None:
 
 @needs_verilator
 def test_a_board_that_is_unplugged() -> None:
-    board = VirtualBoard(configuration("tiny"))
-    with adagrain.open_device(f"serial:{board.port}", "tiny", timeout=0.2, retries=1) as device:
+    board = VirtualBoard(TINY)
+    with adagrain.open_device(
+        f"serial:{board.port}?reconnect=0", TINY, timeout=0.2, retries=1
+    ) as device:
         board.close()
         with pytest.raises(DeviceError, match=r"is it unplugged\?|no answer from board"):
             device.statistics(torch.ones(5))
@@ -101,7 +107,7 @@ def test_a_port_that_is_not_there() -> None:
     [
         ("baud=fast", "baud must be a positive number, not 'fast'"),
         ("baud=0", "baud must be a positive number, not '0'"),
-        ("parity=odd", "option of a serial url must be baud, not 'parity'"),
+        ("parity=odd", "option of a serial url must be baud or reconnect, not 'parity'"),
     ],
 )
 def test_wrong_options(options: str, message: str) -> None:

@@ -1,0 +1,36 @@
+"""Figures of a board, kept as JSON in the repository to be compared with."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+__all__ = ["RECORDED", "Record", "Recorded", "change", "read_recorded", "write_recorded"]
+
+RECORDED = Path("benchmarks/results/boards")
+
+Recorded = Annotated[Path, typer.Option(help="Folder of the recorded figures, a file per board.")]
+Record = Annotated[bool, typer.Option("--record", help="Make these the recorded figures.")]
+
+
+def read_recorded(folder: Path, board: str, name: str) -> dict[str, Any]:
+    """Figures of that name; empty where there are none."""
+    path = folder / f"{board}.json"
+    return json.loads(path.read_text()).get(name, {}) if path.exists() else {}
+
+
+def write_recorded(folder: Path, board: str, name: str, figures: Mapping[str, Any]) -> Path:
+    """Replace the figures of that name, and keep the others; the file."""
+    path = folder / f"{board}.json"
+    everything = json.loads(path.read_text()) if path.exists() else {}
+    folder.mkdir(parents=True, exist_ok=True)
+    content = json.dumps(everything | {name: figures}, indent=2, sort_keys=True)
+    path.write_text(content + "\n")
+    return path
+
+
+def change(now: float, before: float | None, digits: int = 0) -> str:
+    """How a figure differs from the recorded one, for a table."""
+    return "" if before is None else f"{now - before:+,.{digits}f}"

@@ -1,0 +1,85 @@
+"""The virtual board in step with its driver: time is counted in clock cycles."""
+
+import numpy as np
+
+from adagrain.models.configuration import Configuration
+from adagrain.sim.compiled import CompiledUnit, DeadlockError, Stop
+from adagrain.sim.faulty_line import FaultyLine
+from adagrain.sim.verilator import version
+from adagrain.sim.virtual_board.board import BAUD, CLOCK
+from adagrain.sim.virtual_board.wired import Wired
+
+__all__ = ["SteppedTransport"]
+
+#: Bit times of an octet on the line.
+_OCTET_BITS = 10
+
+
+class SteppedTransport:
+    """The top level down to its serial pins, clocked only while an answer is awaited.
+
+    The host costs no time at all: what is measured here is what gateware and protocol reach, and it
+    is the same in each run.
+
+    Parameters
+    ----------
+    configuration : Configuration
+        What the device is built with.
+    there, back : FaultyLine or None
+        Lines to the device and from it; ``None``: one without faults.
+
+    Members
+    -------
+    cycles : int
+        Clock cycles so far.
+    """
+
+    data_port = False
+    CYCLES_PER_OCTET = round(_OCTET_BITS * CLOCK / BAUD)
+
+    def __init__(
+        self,
+        configuration: Configuration,
+        *,
+        there: FaultyLine | None = None,
+        back: FaultyLine | None = None,
+    ) -> None:
+        self.backend = f"virtual board in steps, RTL compiled by Verilator {version()}"
+        board = Wired(configuration, clock=CLOCK, baud=BAUD)
+        self._unit = CompiledUnit(board, "virtual-board", made_from=repr((configuration, CLOCK)))
+        self._there = there or FaultyLine({}, 0)
+        self._back = back or FaultyLine({}, 0)
+        self._to_device = b""
+        self.cycles = 0
+
+    def send(self, octets: bytes) -> None:
+        self._to_device += self._there.carry(octets)
+
+    def receive(self, frames: int, timeout: float) -> bytes:
+        stop = Stop("o", 0, frames)
+        room = {"o": 1 << 16}
+        try:
+            run = self._unit.run(
+                {"i": self._to_device},
+                room,
+                stop=stop,
+                max_cycles=max(1, round(timeout * CLOCK)),
+            )
+        except DeadlockError as unfinished:
+            run = unfinished.run
+        self._to_device = self._to_device[run.consumed["i"] :]
+        self.cycles += run.cycles
+        return self._back.carry(run.outputs["o"].tobytes())
+
+    def abandon(self) -> bool:
+        self._to_device = self._there.carry(b"\0")
+        return True
+
+    def now(self) -> float:
+        return self.cycles / CLOCK
+
+    def load(self, words: np.ndarray) -> None:
+        raise NotImplementedError("a board has no data port")
+
+    def close(self) -> None:
+        self._unit.close()
