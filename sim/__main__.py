@@ -26,6 +26,10 @@ def simulate(
         int | None, typer.Option(help="Seed of all random numbers; by default a new one.")
     ] = None,
     waves: Annotated[bool, typer.Option("--waves", help="Record waves of every signal.")] = False,
+    netlist: Annotated[
+        str | None,
+        typer.Option(help="ecp5 or ice40: test what synthesis makes of the unit."),
+    ] = None,
 ) -> None:
     """Run the cocotb bench of a unit on every variant of it.
 
@@ -36,7 +40,9 @@ def simulate(
     try:
         for name in runner.units() if unit == "all" else [unit]:
             chosen = [variant] if variant else runner.variants(name, _checked(simulator))
-            failures += sum(not _passes(name, each, simulator, seed, waves) for each in chosen)
+            failures += sum(
+                not _passes(name, each, simulator, seed, waves, netlist) for each in chosen
+            )
     except (ValueError, ToolMissingError) as error:
         raise typer.BadParameter(str(error)) from None
     raise typer.Exit(1 if failures else 0)
@@ -49,12 +55,16 @@ def _checked(simulator: str) -> runner.Simulator:
     raise ValueError(f"simulator must be {' or '.join(runner.SIMULATORS)}, not {simulator!r}")
 
 
-def _passes(unit: str, variant: str, simulator: str, seed: int | None, waves: bool) -> bool:
+def _passes(
+    unit: str, variant: str, simulator: str, seed: int | None, waves: bool, netlist: str | None
+) -> bool:
     console = Console(stderr=True)
-    title = f"{unit} {variant} on {simulator}"
+    title = f"{unit} {variant} on {simulator}" + (f", netlist for {netlist}" if netlist else "")
     try:
         with console.status(f"{title} …"):
-            outcome = runner.run(unit, variant, _checked(simulator), waves=waves, seed=seed)
+            outcome = runner.run(
+                unit, variant, _checked(simulator), waves=waves, seed=seed, netlist=netlist
+            )
     except runner.BenchError as error:
         print(error, file=sys.stderr)
         print(f"{title}: FAILED")

@@ -32,6 +32,9 @@ BUILD = Path("build/sim")
 #: The Verilog top level. Not the unit's name: a program called `queue` would hide `<queue>`.
 TOP = "dut"
 
+#: cocotb asks for access to every signal, which makes builds slow; benches use the ports.
+_PORTS_ONLY = ("--no-public-flat-rw", "--public-depth", "1")
+
 
 class BenchError(Exception):
     """A bench failed; the message names its log, its waves and the line that runs it again."""
@@ -93,6 +96,7 @@ def run(
     waves: bool = False,
     seed: int | None = None,
     bench: str | None = None,
+    netlist: str | None = None,
 ) -> Outcome:
     """Build one variant, if it changed since the last time, and run the unit's bench on it.
 
@@ -102,6 +106,8 @@ def run(
         Seed of all random numbers; by default a new one.
     bench : str or None
         Module of cocotb tests to run instead of the unit's own.
+    netlist : str or None
+        FPGA family: test what synthesis for it makes of the unit; on Verilator only.
 
     Raises
     ------
@@ -112,7 +118,7 @@ def run(
     verilator.ToolMissingError
         If the simulator is not installed.
     """
-    build = _Build(unit, variant, simulator, waves)
+    build = _Build(unit, variant, simulator, waves, netlist)
     seed = random.getrandbits(31) if seed is None else seed
     surroundings = verilator.patched_environment() if simulator == "verilator" else nullcontext()
     with locked(build.directory), surroundings:
@@ -123,24 +129,29 @@ def run(
 class _Build:
     """One variant for one simulator, with its own directory."""
 
-    def __init__(self, unit: str, variant: str, simulator: Simulator, waves: bool) -> None:
+    def __init__(
+        self, unit: str, variant: str, simulator: Simulator, waves: bool, netlist: str | None
+    ) -> None:
         if simulator not in SIMULATORS:
             raise ValueError(f"simulator must be {' or '.join(SIMULATORS)}, not {simulator!r}")
         package = _package(unit)
         if variant not in package.VARIANTS:
             known = ", ".join(package.VARIANTS)
             raise ValueError(f"variant of {unit} must be one of {known}, not {variant!r}")
+        if netlist and simulator != "verilator":
+            raise ValueError(f"simulator must be verilator for a netlist, not {simulator!r}")
         if reason := missing(simulator):
             raise verilator.ToolMissingError(reason)
         self._unit, self._variant, self._simulator = unit, variant, simulator
         self._component = package.VARIANTS[variant]
         self._waves = _waves_name(simulator) if waves else None
-        kind = f"{simulator}-waves" if waves else simulator
+        self._netlist = netlist
+        kind = "-".join(filter(None, (simulator, netlist, "waves" if waves else None)))
         self.directory = (BUILD / unit / variant / kind).resolve()
         self._runner: Any = get_runner(simulator)
 
     def make(self) -> None:
-        source = emit(self._component(), TOP, self.directory)
+        source = emit(self._component(), TOP, self.directory, self._netlist)
         stamp = self.directory / "stamp"
         arguments = self._build_arguments()
         versions = (cocotb.__version__, verilator.version())
@@ -196,21 +207,23 @@ class _Build:
 
     def _report(self, problem: str, seed: int, log: Path) -> str:
         waves = f"waves: {self.directory / self._waves}\n" if self._waves else ""
+        netlist = f"NETLIST={self._netlist} " if self._netlist else ""
         return (
             f"{self._title}: {problem}\n{log.read_text()}\nlog: {log}\n{waves}"
             f"again, with waves: make sim UNIT={self._unit} VARIANT={self._variant} "
-            f"SIM={self._simulator} SEED={seed} WAVES=1"
+            f"SIM={self._simulator} {netlist}SEED={seed} WAVES=1"
         )
 
     @property
     def _title(self) -> str:
-        return f"{self._unit} ({self._variant}, {self._simulator})"
+        level = f"netlist for {self._netlist}, " if self._netlist else ""
+        return f"{self._unit} ({self._variant}, {level}{self._simulator})"
 
     def _build_arguments(self) -> list[str]:
         if self._simulator == "icarus":
             return []
         fst = ["--trace-fst"] if self._waves == "dump.fst" else []
-        return ["-Wno-fatal", "-Wno-lint", *fst]
+        return ["-Wno-fatal", "-Wno-lint", *_PORTS_ONLY, *fst]
 
 
 def _waves_name(simulator: Simulator) -> str:

@@ -7,6 +7,8 @@ from pathlib import Path
 from amaranth.back import rtlil, verilog
 from amaranth.lib import wiring
 
+from .netlist import gate_level, models_of
+
 __all__ = ["emit"]
 
 TIMESCALE = "`timescale 1ns/1ps"
@@ -15,13 +17,26 @@ TIMESCALE = "`timescale 1ns/1ps"
 _START = "_start_of_time_"
 
 
-def emit(component: wiring.Component, name: str, directory: Path) -> Path:
+def emit(
+    component: wiring.Component, name: str, directory: Path, family: str | None = None
+) -> Path:
     """Write a component as ``directory/name.v``.
 
     The text depends on nothing but the design: no source lines, no paths, no dates. It starts with
     the digest of the netlist, and a file that already has the right one stays untouched, which
     spares the slow step from netlist to Verilog. Members of the signature become ports named by
     their path, ``i__payload``, beside ``clk`` and ``rst``.
+
+    Parameters
+    ----------
+    component : wiring.Component
+        What to write.
+    name : str
+        Of the top module and the file.
+    directory : Path
+        Where the file goes.
+    family : str or None
+        FPGA whose netlist is written instead, as :func:`gate_level` makes it.
 
     Returns
     -------
@@ -30,11 +45,13 @@ def emit(component: wiring.Component, name: str, directory: Path) -> Path:
     """
     path = directory / f"{name}.v"
     netlist = rtlil.convert(component, name=name, emit_src=False)
-    origin = digest(netlist, Path(__file__).read_text())
+    models = [file.read_text() for file in models_of(family)] if family else []
+    origin = digest(netlist, str(family), *models, Path(__file__).read_text())
     heading = f"// netlist {origin}\n{TIMESCALE}\n"
     if not path.exists() or not path.read_text().startswith(heading):
         directory.mkdir(parents=True, exist_ok=True)
-        path.write_text(heading + _start_combinational(to_verilog(netlist)))
+        text = gate_level(netlist, name, family) if family else to_verilog(netlist)
+        path.write_text(heading + _start_combinational(text))
     return path
 
 

@@ -65,7 +65,7 @@ class Statistics(wiring.Component):
         self.lanes = lanes
         self.powers = powers
         self.count_bits = count_bits
-        self._has_histogram = histogram
+        self.has_histogram = histogram
         super().__init__(
             {
                 "i_begin": In(stream.Signature(StatisticsBegin)),
@@ -129,7 +129,7 @@ class Statistics(wiring.Component):
             extremes.word.eq(self.i.payload.data),
             extremes.present.eq(present),
         ]
-        if self._has_histogram:
+        if self.has_histogram:
             m.submodules.histogram = histogram = Histogram(self.lanes, self.count_bits)
             connect(m, flipped(self.i_bin), histogram.i_bin)
             connect(m, histogram.o_bin, flipped(self.o_bin))

@@ -22,6 +22,8 @@ class Family:
         Resource → cells after packing.
     product : str
         Name of the file that the board is loaded with.
+    models : str or None
+        Simulation models of the cells, in Yosys' folder of shared files.
     """
 
     synthesis: str
@@ -29,6 +31,7 @@ class Family:
     mapped: Mapping[str, tuple[tuple[str, int], ...]]
     placed: Mapping[str, tuple[str, ...]]
     product: str
+    models: str | None = None
 
 
 FAMILIES: dict[str, Family] = {
@@ -48,6 +51,7 @@ FAMILIES: dict[str, Family] = {
             "block RAM": ("DP16KD",),
         },
         product="top.bit",
+        models="lattice/cells_sim_ecp5.v",
     ),
     "ice40": Family(
         synthesis="synth_ice40",
@@ -64,6 +68,7 @@ FAMILIES: dict[str, Family] = {
             "block RAM": ("ICESTORM_RAM",),
         },
         product="top.bin",
+        models="ice40/cells_sim.v",
     ),
     "gowin": Family(
         synthesis="synth_gowin",

@@ -61,6 +61,9 @@ def selftest(
     url: Url = "golden:",
     preset: Preset = "full",
     seed: Annotated[int, typer.Option(help="Seed of the random data.")] = 0,
+    netlist: Annotated[
+        str | None, typer.Option(help="ecp5 or ice40: of sim:, what synthesis makes of it.")
+    ] = None,
 ) -> None:
     """Check a device against the golden models: link, statistics and decisions.
 
@@ -70,7 +73,8 @@ def selftest(
     from adagrain.host.selftest import selftest as examine
 
     console = Console()
-    with told(), open_device(url, preset) as device:
+    options = {"netlist": netlist} if netlist else {}
+    with told(), open_device(url, preset, **options) as device:
         with console.status("") as status:
             report = examine(device, seed=seed, progress=status.update)
     table = Table("check", "", "detail", title=f"self-test of {report.backend}, seed {report.seed}")

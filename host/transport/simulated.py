@@ -24,13 +24,21 @@ class SimulatedTransport:
         What is built.
     data_port : bool
         Whether tensors enter by the data port; otherwise they travel in frames, as on a board.
+    netlist : str or None
+        FPGA family: simulate what synthesis for it makes of the top level.
     """
 
-    def __init__(self, configuration: Configuration, *, data_port: bool = True) -> None:
+    def __init__(
+        self, configuration: Configuration, *, data_port: bool = True, netlist: str | None = None
+    ) -> None:
         self.data_port = data_port
-        self.backend = f"RTL compiled by Verilator {version()}"
+        what = f"netlist for {netlist}" if netlist else "RTL"
+        self.backend = f"{what}, compiled by Verilator {version()}"
         self._unit = CompiledUnit(
-            Coprocessor(configuration), "coprocessor", made_from=repr(configuration)
+            Coprocessor(configuration),
+            "coprocessor",
+            made_from=repr(configuration),
+            family=netlist,
         )
         self._to_device = b""
         self._words = np.zeros(0, dtype=np.uint32)

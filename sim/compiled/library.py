@@ -17,6 +17,7 @@ import adagrain.hdl
 import adagrain.models
 from adagrain.sim import verilator
 from adagrain.sim.lock import locked
+from adagrain.sim.netlist import gate_level, models_of
 from adagrain.sim.verilog import TIMESCALE, digest, to_verilog
 
 from .ports import Ports, StreamPort
@@ -31,7 +32,7 @@ _FLAGS = (
     *("-CFLAGS", "-std=c++20 -O2 -fPIC -fvisibility=hidden -fno-gnu-unique"),
     *("-LDFLAGS", "-shared -fPIC"),
 )
-#: Build time: so many seconds, and one more for so many characters of netlist.
+#: Build time: so many seconds, and one more for so many characters of Verilog.
 _SECONDS, _CHARACTERS_PER_SECOND = 8, 50_000
 
 
@@ -47,7 +48,13 @@ def cache_directory() -> Path:
 
 
 def library(
-    component: wiring.Component, ports: Ports, name: str, *, waves: bool, made_from: str | None
+    component: wiring.Component,
+    ports: Ports,
+    name: str,
+    *,
+    waves: bool,
+    made_from: str | None,
+    family: str | None = None,
 ) -> ctypes.CDLL:
     """The compiled component; built, with a message, if the cache has none of this design.
 
@@ -59,6 +66,8 @@ def library(
         What people call the unit; it begins the name of the file.
     waves : bool
         Whether it can record waves, which makes it slower.
+    family : str or None
+        FPGA whose netlist is compiled instead.
     made_from : str or None
         As in :class:`CompiledUnit`. The cache then has a link from this text, and the gateware's
         source code, to the library.
@@ -72,7 +81,9 @@ def library(
     """
     header = _ports_header(ports)
     flags = [*_FLAGS, f"--trace-{verilator.waves_format()}"] if waves else list(_FLAGS)
-    recipe = (header, _WRAPPER.read_text(), *flags, verilator.version(), platform.machine())
+    models = [file.read_text() for file in models_of(family)] if family else []
+    tools = (verilator.version(), platform.machine(), str(family), *models)
+    recipe = (header, _WRAPPER.read_text(), *flags, *tools)
     link = made_from and _cached(name, made_from, _source_code(), *recipe)
     if link and link.exists():
         component._MustUse__used = True  # or Amaranth warns that it was never elaborated
@@ -82,7 +93,8 @@ def library(
     if not path.exists():
         with locked(path.parent):
             if not path.exists():
-                _build(netlist, header, flags, name, path)
+                text = gate_level(netlist, _TOP, family) if family else to_verilog(netlist)
+                _build(text, header, flags, name, path)
     if link:
         with suppress(FileExistsError):  # of another process
             link.symlink_to(path.name)
@@ -100,13 +112,13 @@ def _source_code() -> str:
     return "".join([amaranth.__version__, *(file.read_text() for file in files)])
 
 
-def _build(netlist: str, header: str, flags: list[str], name: str, path: Path) -> None:
+def _build(verilog: str, header: str, flags: list[str], name: str, path: Path) -> None:
     environment = verilator.environment()
-    seconds = _SECONDS + len(netlist) // _CHARACTERS_PER_SECOND
+    seconds = _SECONDS + len(verilog) // _CHARACTERS_PER_SECOND
     print(f"building the simulated device {name} (about {seconds} s, once)", file=sys.stderr)
     with tempfile.TemporaryDirectory(dir=path.parent) as scratch:
         directory = Path(scratch)
-        (directory / "dut.v").write_text(f"{TIMESCALE}\n{to_verilog(netlist)}")
+        (directory / "dut.v").write_text(f"{TIMESCALE}\n{verilog}")
         (directory / "ports.h").write_text(header)
         (directory / _WRAPPER.name).write_text(_WRAPPER.read_text())
         placement = ("--top-module", _TOP, "-Mdir", ".", "-o", "dut.so")

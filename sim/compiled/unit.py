@@ -101,6 +101,9 @@ class CompiledUnit:
         parameters does. Given that, a component of the project that has not changed is found in
         the cache without being elaborated, which takes seconds for a large one.
 
+    family : str or None
+        FPGA, a key of :data:`FAMILIES`: compile what synthesis for it makes of the component.
+
     Raises
     ------
     ValueError
@@ -116,6 +119,7 @@ class CompiledUnit:
         *,
         waves: Path | str | None = None,
         made_from: str | None = None,
+        family: str | None = None,
     ) -> None:
         if waves is None and os.environ.get("WAVES") == "1":
             waves = f"{name}-{os.getpid()}"
@@ -131,7 +135,12 @@ class CompiledUnit:
         self._out_transfer = dict(zip(self._outputs, self._out_transfers, strict=True))
         self._unit: ctypes.c_void_p | None = None
         self._library = library(
-            component, ports, name, waves=self.waves is not None, made_from=made_from
+            component,
+            ports,
+            name,
+            waves=self.waves is not None,
+            made_from=made_from,
+            family=family,
         )
         self._declare()
         self._unit = ctypes.c_void_p(self._library.unit_new(str(self.waves or "").encode()))

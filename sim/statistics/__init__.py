@@ -9,6 +9,7 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 from adagrain.hdl.statistics import Statistics, TensorBegin, Widen
 from adagrain.models.configuration import configuration
 from adagrain.models.formats import FormatCode
+from adagrain.models.protocol import Unit
 from adagrain.models.records import BINS, HistogramBin, StatisticsBegin, StatisticsRecord
 
 __all__ = ["ICARUS_VARIANTS", "VARIANTS", "WidenedStatistics"]
@@ -47,7 +48,13 @@ class WidenedStatistics(wiring.Component):
 
 def _preset(name: str, **options: Any) -> WidenedStatistics:
     preset = configuration(name)
-    return WidenedStatistics(preset.lanes, preset.formats, powers=preset.powers, **options)
+    return WidenedStatistics(
+        preset.lanes,
+        preset.formats,
+        powers=preset.powers,
+        histogram=Unit.HISTOGRAM in preset.units,
+        **options,
+    )
 
 
 VARIANTS = {

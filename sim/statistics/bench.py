@@ -35,7 +35,7 @@ async def equals_the_model(b: Bench) -> None:
     unit = b.component.unit
     longest = min(b.scaled(400), 2**unit.count_bits - 1)
     for number in range(b.scaled(30)):
-        given = random_pass(b.random, b.component.formats, longest)
+        given = random_pass(b.random, b.component.formats, longest, unit.has_histogram)
         wanted = statistics(
             given.tensor,
             given.exponent,
@@ -87,11 +87,11 @@ async def takes_a_group_per_cycle(b: Bench, count: int) -> None:
 @bench(cycles=50_000)
 async def forgets_a_pass_that_a_reset_cut_off(b: Bench) -> None:
     """A reset in the middle of a pass or of its sweep leaves nothing in the next histogram."""
-    lanes = b.component.unit.lanes
-    code = b.component.formats[0]
-    given = Pass(torch.randn(100), code, 2, True)
+    unit = b.component.unit
+    lanes, code = unit.lanes, b.component.formats[0]
+    given = Pass(torch.randn(100), code, 2, unit.has_histogram)
     wanted = statistics(
-        given.tensor, 2, powers=b.component.unit.powers, histogram=True, kernel="reference"
+        given.tensor, 2, powers=unit.powers, histogram=unit.has_histogram, kernel="reference"
     )
     words = given.words(lanes).reshape(-1, lanes).tolist()
     for announced in (2 * len(given.tensor), len(given.tensor)):  # cut off in the pass, the sweep

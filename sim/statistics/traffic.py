@@ -39,14 +39,16 @@ class Pass:
         return torch.cat([octets, padding]).numpy().view(np.uint32)
 
 
-def random_pass(generator: random.Random, formats: tuple[FormatCode, ...], longest: int) -> Pass:
-    """A tensor of one of several kinds, in one of the formats."""
+def random_pass(
+    generator: random.Random, formats: tuple[FormatCode, ...], longest: int, histogram: bool = True
+) -> Pass:
+    """A tensor of one of several kinds, in one of the formats; half with a histogram."""
     code = generator.choice(formats)
     count = generator.randrange(1, longest + 1)
     exponent = generator.choice([-126, 127, generator.randrange(-20, 20)])
     kind = generator.choice([_any_bits, _tiny, _normal, _near_halves])
     tensor = kind(generator, FORMATS[code], count, exponent)
-    return Pass(tensor, code, exponent, generator.random() < 0.5)
+    return Pass(tensor, code, exponent, histogram and generator.random() < 0.5)
 
 
 def _any_bits(

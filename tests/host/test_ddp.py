@@ -134,7 +134,7 @@ def test_a_lost_worker_ends_the_others() -> None:
 
 def test_join_is_refused() -> None:
     for process in workers("--join"):
-        assert process.returncode == 1
+        assert process.returncode != 0
         assert "DistributedDataParallel.join does not work with adagrain" in process.stderr
 
 

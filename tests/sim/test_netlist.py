@@ -1,0 +1,63 @@
+"""Gate level: the benches of units, and the self-test, on what synthesis makes of them."""
+
+from pathlib import Path
+
+import pytest
+
+import adagrain
+from adagrain.hdl.queue import Queue
+from adagrain.sim import runner
+from adagrain.sim.netlist import gate_level
+from adagrain.sim.verilog import emit
+
+pytestmark = pytest.mark.skipif(
+    runner.missing("verilator") is not None, reason=str(runner.missing("verilator"))
+)
+
+#: A variant of each unit for each family; the iCE40 boards are built with `tiny`.
+RUNS = [
+    *((unit, variant, "ecp5") for unit, variant in (
+        ("queue", "packet"), ("uart", "odd"), ("link", "small"), ("statistics", "small"),
+        ("region_manager", "small"), ("coprocessor", "small"),
+    )),
+    *((unit, variant, "ice40") for unit, variant in (
+        ("queue", "packet"), ("uart", "odd"), ("link", "tiny"), ("statistics", "tiny"),
+        ("coprocessor", "tiny"),
+    )),
+]  # fmt: skip
+
+#: Those that CI runs.
+QUICK = {("queue", "packet", "ecp5"), ("uart", "odd", "ice40")}
+
+
+@pytest.mark.parametrize(
+    ("unit", "variant", "family"),
+    [pytest.param(*r, marks=() if r in QUICK else pytest.mark.full) for r in RUNS],
+)
+def test_bench_on_the_netlist(unit: str, variant: str, family: str) -> None:
+    assert runner.run(unit, variant, netlist=family).tests > 0
+
+
+def test_every_unit_is_run() -> None:
+    assert {unit for unit, _, family in RUNS if family == "ecp5"} == set(runner.units())
+
+
+@pytest.mark.full
+@pytest.mark.parametrize(("preset", "family"), [("small", "ecp5"), ("tiny", "ice40")])
+def test_selftest_on_the_netlist(preset: str, family: str) -> None:
+    with adagrain.open_device("sim:", preset, netlist=family) as device:
+        assert device.backend.startswith(f"netlist for {family}, compiled by Verilator")
+        assert device.selftest().passed
+
+
+def test_wrong_arguments() -> None:
+    with pytest.raises(ValueError, match="netlist must be one of ecp5, ice40, not 'gowin'"):
+        gate_level("", "top", "gowin")
+    with pytest.raises(ValueError, match="simulator must be verilator for a netlist, not 'icarus'"):
+        runner.run("queue", "packet", "icarus", netlist="ecp5")
+
+
+def test_a_netlist_consists_of_cells(tmp_path: Path) -> None:
+    text = emit(Queue(8, depth=16), "top", tmp_path, "ecp5").read_text()
+    top = text[text.index("module top") :]
+    assert "TRELLIS_FF" in top[: top.index("endmodule")]
