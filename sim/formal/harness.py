@@ -1,0 +1,133 @@
+"""What proofs are made of: a unit among free ports, and what is demanded of its streams."""
+
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any, ClassVar
+
+from amaranth.hdl import Assert, Assume, Cover, Module, ResetSignal, Signal, Value
+from amaranth.lib import stream, wiring
+from amaranth.lib.wiring import In
+
+__all__ = [
+    "Planted",
+    "Proof",
+    "always_steady",
+    "counted",
+    "demand_order",
+    "demand_patience",
+    "demand_stable",
+    "moves",
+]
+
+#: A bug: a file below the project, a text in it, and the wrong one to put there.
+Planted = tuple[str, str, str]
+
+
+class Proof(wiring.Component):
+    """A unit among free ports: assumptions bind them, assertions must hold, covers be reached.
+
+    Subclasses add the unit and what is demanded of it in :meth:`build`.
+
+    Parameters
+    ----------
+    members : dict
+        Ports, beside ``watch``.
+
+    Members
+    -------
+    watch : ``In(5)``
+        Number of the element that is followed: any one, but always the same.
+
+    Attributes
+    ----------
+    DEPTH : int
+        Clock cycles after reset for which the assertions are proved, and within which each cover
+        must be reached.
+    PLANTED : Planted
+        A bug that the proof must find.
+    """
+
+    DEPTH: ClassVar[int] = 16
+    PLANTED: ClassVar[Planted]
+
+    def __init__(self, members: dict[str, Any]) -> None:
+        super().__init__({"watch": In(5), **members})
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        m.d.comb += Assume(~ResetSignal())
+        always_steady(m, self.watch)
+        self.build(m)
+        return m
+
+    def surroundings(self) -> AbstractContextManager[None]:
+        """What must hold while the proof is elaborated."""
+        return nullcontext()
+
+    def build(self, m: Module) -> None:
+        raise NotImplementedError
+
+
+def moves(port: stream.Interface) -> Value:
+    """An element moves in this cycle."""
+    return port.valid & port.ready
+
+
+def always_steady(m: Module, free: Signal) -> None:
+    """Assume a free value to be always the same."""
+    before, started = Signal.like(free, name="before"), Signal(name="started")
+    m.d.sync += [before.eq(free), started.eq(1)]
+    with m.If(started):
+        m.d.comb += Assume(free == before)
+
+
+def counted(m: Module, happens: Value) -> Signal:
+    """How often something has happened before this cycle."""
+    count = Signal(5, name="count")
+    m.d.sync += count.eq(count + happens)
+    return count
+
+
+def demand_stable(m: Module, port: stream.Interface) -> None:
+    """An element that is offered stays as it is until it is taken."""
+    payload = Value.cast(port.payload)
+    waits, before = Signal(name="waits"), Signal(len(payload), name="before")
+    m.d.sync += [waits.eq(port.valid & ~port.ready), before.eq(payload)]
+    with m.If(waits):
+        m.d.comb += [Assert(port.valid), Assert(payload == before)]
+
+
+def demand_order(
+    m: Module, watch: Signal, came: Value, given: Value, left: Value, taken: Value
+) -> None:
+    """The n-th element that leaves is the n-th one that came, for any n.
+
+    Parameters
+    ----------
+    watch : Signal
+        n.
+    came, left : Value
+        An element enters, one leaves.
+    given, taken : Value
+        Its bits.
+    """
+    entered, gone = counted(m, came), counted(m, left)
+    held, seen = Signal(len(given), name="held"), Signal(name="seen")
+    enters = came & (entered == watch)
+    with m.If(enters):
+        m.d.sync += [held.eq(given), seen.eq(1)]
+    with m.If(left & (gone == watch)):
+        with m.If(seen):
+            m.d.comb += Assert(taken == held)
+        with m.Else():
+            m.d.comb += [Assert(enters), Assert(taken == given)]
+    m.d.comb += Cover(left & (gone == 2) & (watch == 2))
+
+
+def demand_patience(m: Module, owed: Value, given: Value, cycles: int) -> None:
+    """What is owed comes within so many cycles in which it is owed."""
+    waited = Signal(range(cycles + 2), name="waited")
+    with m.If(owed & ~given):
+        m.d.sync += waited.eq(waited + 1)
+    with m.Else():
+        m.d.sync += waited.eq(0)
+    m.d.comb += Assert(waited <= cycles)

@@ -1,0 +1,136 @@
+"""Packers: narrower groups and octets, and back, without loss."""
+
+from amaranth.hdl import Assert, Assume, Cover, Module, Mux, Signal, Value, unsigned
+from amaranth.lib import data, stream
+from amaranth.lib.wiring import In, Out, connect, flipped
+
+from adagrain.hdl.commands.serial import Deserializer, Serializer
+from adagrain.hdl.narrow import Narrow
+from adagrain.hdl.statistics import Widen
+from adagrain.models.formats import FormatCode
+
+from .harness import (
+    Proof,
+    always_steady,
+    counted,
+    demand_order,
+    demand_patience,
+    demand_stable,
+    moves,
+)
+
+__all__ = ["NarrowProof", "SerialProof", "WidenProof", "assume_stable"]
+
+
+class NarrowProof(Proof):
+    """Each word of a group leaves once, the first one first; the group is held until its end."""
+
+    DEPTH = 12
+    PLANTED = ("hdl/narrow.py", "self.o.ready & last", "self.o.ready & (part != 0)")
+
+    def __init__(self) -> None:
+        super().__init__(
+            {
+                "i": In(stream.Signature(data.ArrayLayout(unsigned(32), 4))),
+                "o": Out(stream.Signature(data.ArrayLayout(unsigned(32), 1))),
+            }
+        )
+
+    def build(self, m: Module) -> None:
+        m.submodules.narrow = narrow = Narrow(4, 1)
+        connect(m, flipped(self.i), narrow.i)
+        connect(m, narrow.o, flipped(self.o))
+        assume_stable(m, self.i)
+        demand_stable(m, self.o)
+        demand_patience(m, self.i.valid, self.o.valid, cycles=0)
+        number, group = counted(m, moves(self.o)), counted(m, moves(self.i))
+        words = self.i.payload.as_value()
+        with m.If(moves(self.o)):
+            m.d.comb += [
+                Assert(group == number >> 2),
+                Assert(self.o.payload.as_value() == words.word_select(number[:2], 32)),
+            ]
+        m.d.comb += Cover(group == 2)
+
+
+class SerialProof(Proof):
+    """Octets that were gathered to records and sent again are the same octets."""
+
+    DEPTH = 12
+    PLANTED = ("hdl/commands/serial.py", "self.o.ready & self.o.payload.last", "self.o.ready")
+
+    def __init__(self) -> None:
+        super().__init__({"i": In(stream.Signature(8)), "o": Out(stream.Signature(8))})
+
+    def build(self, m: Module) -> None:
+        m.submodules.gather = gather = Deserializer(3)
+        m.submodules.send = send = Serializer(3)
+        connect(m, flipped(self.i), gather.i)
+        connect(m, gather.o, send.i)
+        m.d.comb += [
+            gather.size.eq(3),
+            self.o.payload.eq(send.o.payload.data),
+            self.o.valid.eq(send.o.valid),
+            send.o.ready.eq(self.o.ready),
+        ]
+        demand_order(m, self.watch, moves(self.i), self.i.payload, moves(self.o), self.o.payload)
+        demand_stable(m, self.o)
+        held = (counted(m, moves(self.i)) - counted(m, moves(self.o)))[:5]
+        demand_patience(m, held == 3, self.o.valid, cycles=0)
+        demand_patience(m, held == 0, self.i.ready, cycles=0)
+
+
+class WidenProof(Proof):
+    """Of a BF16 tensor each element leaves once, in order, widened; the rest of a word nowhere."""
+
+    DEPTH = 12
+    PLANTED = ("hdl/statistics/widen.py", "second.eq(halves & ~second)", "second.eq(~second)")
+
+    def __init__(self) -> None:
+        super().__init__(
+            {
+                "count": In(3),
+                "halves": In(1),
+                "i": In(stream.Signature(data.ArrayLayout(unsigned(32), 1))),
+                "o": Out(stream.Signature(32)),
+            }
+        )
+
+    def build(self, m: Module) -> None:
+        m.submodules.widen = widen = Widen(1, (FormatCode.FP32, FormatCode.BF16))
+        always_steady(m, self.count)
+        always_steady(m, self.halves)
+        assume_stable(m, self.i)
+        connect(m, flipped(self.i), widen.i)
+        begun = counted(m, moves(widen.i_begin))
+        m.d.comb += [
+            Assume(self.count != 0),
+            widen.i_begin.valid.eq(begun == 0),
+            widen.i_begin.payload.count.eq(self.count),
+            widen.i_begin.payload.format.eq(Mux(self.halves, FormatCode.BF16, FormatCode.FP32)),
+            self.o.payload.eq(widen.o.payload.data.as_value()),
+            self.o.valid.eq(widen.o.valid),
+            widen.o.ready.eq(self.o.ready),
+        ]
+        demand_stable(m, self.o)
+        number = counted(m, moves(self.o))
+        words = counted(m, moves(self.i))
+        word = self.i.payload.as_value()
+        half = Mux(number[0], word[16:], word[:16]) << 16
+        with m.If(moves(self.o)):
+            m.d.comb += [
+                Assert(number < self.count),
+                Assert(self.o.payload == Mux(self.halves, half, word)),
+                Assert(words == Mux(self.halves, number >> 1, number)),
+                Assert(widen.o.payload.last == (number == self.count - 1)),
+            ]
+        m.d.comb += [Cover(number == 5), Cover(self.halves & (number == 5))]
+
+
+def assume_stable(m: Module, port: stream.Interface) -> None:
+    """Its source holds what it offers, as every stream's does."""
+    payload = Value.cast(port.payload)
+    waits, before = Signal(name="waits"), Signal(len(payload), name="before")
+    m.d.sync += [waits.eq(port.valid & ~port.ready), before.eq(payload)]
+    with m.If(waits):
+        m.d.comb += [Assume(port.valid), Assume(payload == before)]

@@ -1,0 +1,52 @@
+"""``python -m adagrain.sim.mutants``: plant each bug, and see what the tests say."""
+
+import sys
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.progress import Progress
+
+from . import MUTANTS, Verdict, check
+
+__all__ = ["app"]
+
+app = typer.Typer(add_completion=False)
+
+#: Share of the bugs that must be found.
+GOAL = 0.9
+
+
+@app.command()
+def run(
+    only: Annotated[str, typer.Option(help="Only those whose name contains this.")] = "",
+) -> None:
+    """Plant each bug in a copy of the project, and run what must find it.
+
+    Prints the score and lists the survivors; the exit status is 1 below nine tenths.
+
+    Example: python -m adagrain.sim.mutants --only checksum
+    """
+    chosen = [mutant for mutant in MUTANTS if only in mutant.name]
+    if not chosen:
+        raise typer.BadParameter(f"a name must contain {only!r}, but none does")
+    survivors = []
+    console = Console(stderr=True)
+    with Progress(console=console) as progress:
+        task = progress.add_task("", total=len(chosen))
+        for mutant in chosen:
+            progress.update(task, description=f"{mutant.file}: {mutant.name}")
+            verdict = check(mutant)
+            print(f"{verdict.value:9}{mutant.file}: {mutant.name}", flush=True)
+            if verdict is Verdict.SURVIVED:
+                survivors.append(mutant)
+            progress.advance(task)
+    found = len(chosen) - len(survivors)
+    print(f"{found} of {len(chosen)} planted bugs were found ({found / len(chosen):.0%})")
+    for mutant in survivors:
+        print(f"survived: {mutant.file}: {mutant.name}")
+    sys.exit(0 if found >= GOAL * len(chosen) else 1)
+
+
+if __name__ == "__main__":
+    app()

@@ -1,0 +1,376 @@
+"""The bugs that are planted: what a tired engineer might write."""
+
+from dataclasses import dataclass
+
+__all__ = ["MUTANTS", "Mutant"]
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """A bug, and what must find it.
+
+    Parameters
+    ----------
+    name : str
+        What is wrong.
+    file : str
+        Where, below the project.
+    text, wrong : str
+        What stands there, once, and what is put in its place.
+    command : tuple of str
+        Python module and arguments that must fail.
+    """
+
+    name: str
+    file: str
+    text: str
+    wrong: str
+    command: tuple[str, ...]
+
+
+def _bench(unit: str, variant: str) -> tuple[str, ...]:
+    return ("adagrain.sim", unit, "--variant", variant)
+
+
+def _compiled(unit: str, variant: str) -> tuple[str, ...]:
+    test = f"tests/sim/test_{unit}.py"
+    return ("pytest", "-q", "-x", "-p", "no:cacheprovider", "-n", "0", test, "-k", variant)
+
+
+_LINK = _bench("link", "tiny")
+_UART = _bench("uart", "odd")
+_STATISTICS = _bench("statistics", "small")
+_REGIONS = _bench("region_manager", "tiny")
+_DEVICE = _bench("coprocessor", "tiny_whole")
+_DEVICE_COMPILED = _compiled("coprocessor", "tiny_whole")
+_NARROW = _bench("coprocessor", "small")
+
+MUTANTS: tuple[Mutant, ...] = (
+    # uart
+    Mutant(
+        "receiver samples a bit at its edge",
+        "hdl/uart/receiver.py",
+        "half = 1 << (ACCUMULATOR_BITS - 1)",
+        "half = (1 << ACCUMULATOR_BITS) - 1",
+        _UART,
+    ),
+    Mutant(
+        "receiver takes a glitch for a start bit",
+        "hdl/uart/receiver.py",
+        "with m.If((count == 0) & self.rx):",
+        "with m.If((count == 1) & self.rx & (bits == 1)):",
+        _UART,
+    ),
+    Mutant(
+        "receiver ignores a missing stop bit",
+        "hdl/uart/receiver.py",
+        'self._count(m, "framing_errors")\n',
+        "pass\n",
+        _UART,
+    ),
+    Mutant(
+        "receiver overwrites an octet that waits",
+        "hdl/uart/receiver.py",
+        "with m.Elif(self.o.valid & ~self.o.ready):",
+        "with m.Elif(self.o.valid & ~self.o.ready & self.is_break):",
+        _UART,
+    ),
+    Mutant(
+        "break is noticed too early",
+        "hdl/uart/receiver.py",
+        "BREAK_BITS = 2 * FRAME_BITS",
+        "BREAK_BITS = FRAME_BITS - 1",
+        _UART,
+    ),
+    # link
+    Mutant(
+        "decoder loses the zero between blocks",
+        "hdl/link/cobs_decoder.py",
+        "self.o.valid.eq(zero_owed),",
+        "self.o.valid.eq(zero_owed & started & (octet != 1)),",
+        _LINK,
+    ),
+    Mutant(
+        "decoder owes a zero after a full block",
+        "hdl/link/cobs_decoder.py",
+        "zero_owed.eq(octet != FULL_BLOCK),",
+        "zero_owed.eq(1),",
+        _LINK,
+    ),
+    Mutant(
+        "decoder keeps a block over a delimiter",
+        "hdl/link/cobs_decoder.py",
+        "                        remaining.eq(0),\n                        zero_owed.eq(0),",
+        "                        zero_owed.eq(0),",
+        _LINK,
+    ),
+    Mutant(
+        "encoder writes an empty block after a full one",
+        "hdl/link/cobs_encoder.py",
+        "(filled == LONGEST_BLOCK - 1)",
+        "(filled == LONGEST_BLOCK)",
+        _LINK,
+    ),
+    Mutant(
+        "checksum is not looked at",
+        "hdl/link/frame_checker.py",
+        "with m.Elif(~crc.match_detected):",
+        "with m.Elif(~crc.match_detected & too_long):",
+        _LINK,
+    ),
+    Mutant(
+        "checksum is not started anew",
+        "hdl/link/frame_checker.py",
+        "crc.start.eq(self.i.valid & self.i.ready & self.i.p.end)",
+        "crc.start.eq(self.i.valid & self.i.ready & self.i.p.end & ~self.i.p.damaged)",
+        _LINK,
+    ),
+    Mutant(
+        "a frame one octet too long passes",
+        "hdl/link/frame_checker.py",
+        "self._longest = HEADER_SIZE + payload + CHECKSUM_SIZE\n",
+        "self._longest = HEADER_SIZE + payload + CHECKSUM_SIZE + 1\n",
+        _LINK,
+    ),
+    Mutant(
+        "dropped octets stay in the packet queue",
+        "hdl/link/packet_queue.py",
+        "tail.eq(next_head + 1)",
+        "tail.eq(tail + 1)",
+        _LINK,
+    ),
+    Mutant(
+        "a repeat is executed again",
+        "hdl/link/session.py",
+        "with m.If((age != 0) & (age <= kept)):",
+        "with m.If((age != 0) & (age < kept)):",
+        _LINK,
+    ),
+    Mutant(
+        "a new session remembers the old one's replies",
+        "hdl/link/session.py",
+        "expected.eq(0), kept.eq(0)]",
+        "expected.eq(0)]",
+        _LINK,
+    ),
+    Mutant(
+        "a reply's slot is written while it is sent",
+        "hdl/link/session.py",
+        "slot_free = self.o.ready | (slot != slot_sent)",
+        "slot_free = self.o.ready | (slot != slot_sent) | (kept == 0)",
+        _bench("link", "single"),
+    ),
+    Mutant(
+        "a refusal does not say what is expected",
+        "hdl/link/session.py",
+        "                m.d.sync += header.sequence.eq(expected)\n",
+        "",
+        _LINK,
+    ),
+    # commands
+    Mutant(
+        "dispatcher leaves a refused payload behind",
+        "hdl/commands/dispatcher.py",
+        "m.d.comb += self.i.ready.eq(~payload_over)",
+        "m.d.comb += self.i.ready.eq(0)",
+        _DEVICE,
+    ),
+    Mutant(
+        "the last register cannot be read",
+        "hdl/commands/system.py",
+        "wanted.first + wanted.count > len(REGISTERS)",
+        "wanted.first + wanted.count >= len(REGISTERS)",
+        _DEVICE_COMPILED,
+    ),
+    Mutant(
+        "the table is read one word too far",
+        "hdl/commands/regions.py",
+        "return (count == 0) | (first + count > words)",
+        "return (count == 0) | (first + count > words + 1)",
+        _DEVICE_COMPILED,
+    ),
+    Mutant(
+        "serializer sends the record's octets from the wrong end",
+        "hdl/commands/serial.py",
+        "range(0, 8 * self._octets, 8)",
+        "range(8 * self._octets - 8, -8, -8)",
+        _DEVICE,
+    ),
+    Mutant(
+        "a group's words leave in the wrong order",
+        "hdl/narrow.py",
+        "group.word_select(part, 32 * self._lanes)",
+        "group.word_select(parts - 1 - part, 32 * self._lanes)",
+        _NARROW,
+    ),
+    Mutant(
+        "the rest of a group stays for the next tensor",
+        "hdl/statistics_pass.py",
+        "narrow.o.ready.eq(widen.i.ready | complete)",
+        "narrow.o.ready.eq(widen.i.ready)",
+        _NARROW,
+    ),
+    # statistics
+    Mutant(
+        "rounding goes up from the middle",
+        "hdl/statistics/quantise.py",
+        "(guard & (sticky | kept[0]))",
+        "guard",
+        _STATISTICS,
+    ),
+    Mutant(
+        "what falls out of the shift is forgotten",
+        "hdl/statistics/quantise.py",
+        "lost.eq(wide[:15].any()),",
+        "lost.eq(0),",
+        _STATISTICS,
+    ),
+    Mutant(
+        "a large number of the other sign is clamped wrongly",
+        "hdl/statistics/quantise.py",
+        "Mux(negative_2, -magnitude, magnitude)",
+        "Mux(negative_2 & ~clamped, -magnitude, magnitude)",
+        _STATISTICS,
+    ),
+    Mutant(
+        "minimum of negative numbers is turned round",
+        "hdl/statistics/extremes.py",
+        "Mux(word[31], ~word, word | 0x8000_0000)",
+        "Mux(word[31], word ^ 0x8000_0000, word | 0x8000_0000)",
+        _STATISTICS,
+    ),
+    Mutant(
+        "infinities count as finite",
+        "hdl/statistics/extremes.py",
+        "self.present[lane] & (word[23:31] != 255)",
+        "self.present[lane]",
+        _STATISTICS,
+    ),
+    Mutant(
+        "histogram forgets that a bin was just written",
+        "hdl/statistics/histogram.py",
+        "bins.read_port(transparent_for=(write,))",
+        "bins.read_port()",
+        _STATISTICS,
+    ),
+    Mutant(
+        "histogram's rest grows a binade late",
+        "hdl/statistics/histogram.py",
+        "grows = ~number[0] & (number > 2)",
+        "grows = number[0] & (number > 2)",
+        _STATISTICS,
+    ),
+    Mutant(
+        "histogram is not cleared after a reset",
+        "hdl/statistics/histogram.py",
+        "sweeping = Signal(init=1)",
+        "sweeping = Signal(init=0)",
+        _STATISTICS,
+    ),
+    Mutant(
+        "halves of a word are swapped",
+        "hdl/statistics/widen.py",
+        "half = Mux(second, words",
+        "half = Mux(~second, words",
+        _STATISTICS,
+    ),
+    Mutant(
+        "a subnormal half becomes a normal number",
+        "hdl/statistics/widen.py",
+        "exponent.eq(127 - bias + 1 - shift)",
+        "exponent.eq(127 - bias - shift)",
+        _STATISTICS,
+    ),
+    Mutant(
+        "the last accumulator is read a cycle too early",
+        "hdl/statistics/statistics.py",
+        "max(Counts.LATENCY, PowerSums.LATENCY) + 1",
+        "max(Counts.LATENCY, PowerSums.LATENCY) - 2",
+        _STATISTICS,
+    ),
+    # region_manager
+    Mutant(
+        "the quotient's last bits are missing",
+        "hdl/region_manager/ratio.py",
+        "trial.eq((rest << 1) - divisor)",
+        "trial.eq((rest << 1) - divisor - 1)",
+        _REGIONS,
+    ),
+    Mutant(
+        "a word decays with the wrong shift",
+        "hdl/region_manager/words.py",
+        'Word.N_SLOW: ("n", 6),',
+        'Word.N_SLOW: ("n", 4),',
+        _REGIONS,
+    ),
+    Mutant(
+        "the fast average is not brought to the slow one's bits",
+        "hdl/region_manager/words.py",
+        "right.eq(_HEADROOM + excess - Mux(_is_fast(asked.word), _FAST, 0))",
+        "right.eq(_HEADROOM + excess)",
+        _REGIONS,
+    ),
+    Mutant(
+        "sums are not halved where they are crowded",
+        "hdl/region_manager/words.py",
+        "2 * self.rescale + (self.halve & is_sum)",
+        "2 * self.rescale",
+        _REGIONS,
+    ),
+    Mutant(
+        "gain is weighed the wrong way round",
+        "hdl/region_manager/judge.py",
+        "b.eq(7 - self.confidence)",
+        "b.eq(self.confidence)",
+        _REGIONS,
+    ),
+    Mutant(
+        "noise counts as quiet at any quarter",
+        "hdl/region_manager/judge.py",
+        "m.d.comb += scaled.eq(held << 10)",
+        "m.d.comb += scaled.eq(held << 9)",
+        _REGIONS,
+    ),
+    Mutant(
+        "a dwell is an epoch too short",
+        "hdl/region_manager/speculation.py",
+        "settled = record.dwell == 0",
+        "settled = record.dwell <= 1",
+        _REGIONS,
+    ),
+    Mutant(
+        "confidence goes below zero",
+        "hdl/region_manager/manager.py",
+        "Mux(confidence < 2, 0, confidence - 2)",
+        "Mux(confidence < 1, 0, confidence - 2)",
+        _REGIONS,
+    ),
+    Mutant(
+        "the loss guard does not reset the noise's samples",
+        "hdl/region_manager/cadence.py",
+        "self.choice.samples.eq(0),\n                        self.choice.cadence",
+        "self.choice.cadence",
+        _REGIONS,
+    ),
+    Mutant(
+        "cadence leaves its bounds",
+        "hdl/region_manager/cadence.py",
+        "with m.If(self.record.cadence < self.record.cadence_max):",
+        "with m.If(self.record.cadence <= self.record.cadence_max):",
+        _REGIONS,
+    ),
+    Mutant(
+        "the epoch counter wraps",
+        "hdl/region_manager/manager.py",
+        "with m.If(step.epoch_end & (run.epoch != 65535)):",
+        "with m.If(step.epoch_end):",
+        _REGIONS,
+    ),
+    Mutant(
+        "an update of an unconfigured region is taken",
+        "hdl/region_manager/manager.py",
+        "with m.Elif(~record.valid):",
+        "with m.Elif(~record.valid & record.scaled):",
+        _REGIONS,
+    ),
+)

@@ -1,0 +1,84 @@
+"""Plants a bug in a copy of the project and runs what must find it there."""
+
+import enum
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from .catalogue import Mutant
+
+__all__ = ["Verdict", "check", "patched_copy"]
+
+#: The project: what is copied of it, and what tells it from an installed package.
+ROOT = Path(__file__).resolve().parents[2]
+_COPIED = ("models", "hdl", "sim", "host", "tests")
+
+#: Seconds after which a run that does not end counts as a bug that was found.
+_PATIENCE = 900
+
+
+class Verdict(enum.Enum):
+    """What became of a planted bug."""
+
+    FOUND = "found"
+    SURVIVED = "survived"
+
+
+def check(mutant: Mutant) -> Verdict:
+    """Plant a bug, and run its test.
+
+    Raises
+    ------
+    ValueError
+        If the text that it replaces is not there exactly once.
+    """
+    with patched_copy(mutant.file, mutant.text, mutant.wrong) as copy:
+        return Verdict.SURVIVED if _passes(copy, mutant.command) else Verdict.FOUND
+
+
+def _passes(copy: Path, command: tuple[str, ...]) -> bool:
+    environment = os.environ | {"PYTHONPATH": str(copy), "ADAGRAIN_CACHE": str(copy / "cache")}
+    environment.pop("WAVES", None)
+    try:
+        outcome = subprocess.run(
+            [sys.executable, "-m", *command],
+            cwd=copy,
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            timeout=_PATIENCE,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        return False
+    return outcome.returncode == 0
+
+
+@contextmanager
+def patched_copy(file: str, text: str, wrong: str) -> Iterator[Path]:
+    """A copy of the project in which a text of a file is replaced.
+
+    Raises
+    ------
+    ValueError
+        If the text is not in the file exactly once.
+    """
+    with tempfile.TemporaryDirectory(prefix="adagrain-mutant-") as scratch:
+        copy = Path(scratch)
+        for folder in _COPIED:
+            shutil.copytree(
+                ROOT / folder, copy / folder, ignore=shutil.ignore_patterns("__pycache__")
+            )
+        shutil.copytree(ROOT / "adagrain", copy / "adagrain", symlinks=True)
+        shutil.copy(ROOT / "pyproject.toml", copy)
+        source = copy / file
+        found = source.read_text().count(text)
+        if found != 1:
+            raise ValueError(f"text must be in {file} once, not {found} times: {text!r}")
+        source.write_text(source.read_text().replace(text, wrong))
+        yield copy
