@@ -12,12 +12,14 @@ VARIANT ?=
 SIM ?= verilator
 WAVES ?=
 SEED ?=
+NETLIST ?=
+PROOF ?= all
 BOARD ?= ulx3s
 BENCH ?= $(sort $(patsubst benchmarks/%.py,%,$(wildcard benchmarks/[a-z]*.py)))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup train test test-full sim lint bench synth bitstream docs clean
-unexport WAVES SEED SIM UNIT VARIANT
+.PHONY: help setup train test test-full sim formal mutants lint bench synth bitstream docs clean
+unexport WAVES SEED SIM UNIT VARIANT NETLIST
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
@@ -43,10 +45,16 @@ test: lint  ## lint, and run the tests on two cores (about 10 min)
 test-full: lint  ## the tests with their slow sweeps (about an hour)
 	@ADAGRAIN_FULL=1 $(BIN)/python -m pytest -n 2
 
-sim: setup  ## run cocotb benches [UNIT= VARIANT= SIM=verilator|icarus WAVES=1 SEED=]
+sim: setup  ## run cocotb benches [UNIT= VARIANT= SIM=verilator|icarus NETLIST=ecp5|ice40 WAVES=1 SEED=]
 	@$(BIN)/python -m adagrain.sim $(or $(UNIT),all) --simulator $(SIM) \
 		$(addprefix --variant ,$(VARIANT)) $(addprefix --seed ,$(SEED)) \
-		$(if $(filter 1,$(WAVES)),--waves)
+		$(addprefix --netlist ,$(NETLIST)) $(if $(filter 1,$(WAVES)),--waves)
+
+formal: setup  ## prove the plumbing, for a bounded time; then plant bugs that the proofs must find [PROOF=]
+	@$(BIN)/python -m adagrain.sim.formal $(PROOF)
+
+mutants: setup  ## plant bugs, and see whether the tests find them (about 15 min)
+	@$(BIN)/python -m adagrain.sim.mutants
 
 lint: setup  ## check style, format and types
 	@$(BIN)/ruff check --quiet

@@ -1,0 +1,35 @@
+"""The proofs hold, and each finds the bug that is planted for it."""
+
+import subprocess
+import sys
+
+import pytest
+
+from adagrain.sim.formal import PROOFS, Holds, prove
+
+#: Those that CI runs; the others take up to a minute each.
+QUICK = ("skid", "queue", "narrow")
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=() if n in QUICK else pytest.mark.full) for n in PROOFS]
+)
+def test_proof_holds_and_finds_its_bug(name: str) -> None:
+    outcome = subprocess.run(
+        [sys.executable, "-m", "adagrain.sim.formal", name],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert outcome.returncode == 0, outcome.stdout + outcome.stderr
+    assert f"{name}: holds for" in outcome.stdout
+    assert f"{name}: finds the planted bug" in outcome.stdout
+
+
+def test_an_unknown_proof() -> None:
+    with pytest.raises(ValueError, match=r"proof must be one of queue, .*, not 'pigs'"):
+        prove("pigs")
+
+
+def test_a_bound_is_reported() -> None:
+    assert prove("skid") == Holds(PROOFS["skid"]().DEPTH)
