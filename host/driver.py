@@ -254,7 +254,17 @@ class Coprocessor:
         return [unpack(Decision, decided[i : i + width]) for i in range(0, len(decided), width)]
 
     def echo(self, payload: bytes) -> bytes:
-        """Octets that went to the device and back; at most one frame's payload."""
+        """Octets that went to the device and back.
+
+        Raises
+        ------
+        ValueError
+            If they are more than a frame's payload may have: the device would refuse them.
+        """
+        if len(payload) > self.configuration.payload:
+            raise ValueError(
+                f"payload must have at most {self.configuration.payload} octets, not {len(payload)}"
+            )
         return self._reliably(lambda: self._session.call([Request(Opcode.ECHO, payload)]))[0]
 
     def selftest(self, seed: int = 0) -> Report:

@@ -60,7 +60,7 @@ class SerialTransport:
     def __init__(self, address: str, configuration: Configuration) -> None:
         self._path, _, options = address.partition("?")
         self._options = _options(options)
-        self.backend = f"board on {self._path}"
+        self.backend = f"board on {self._path} at {self._options['baud']} baud"
         try:
             self._port = self._open()
         except (serial.SerialException, OSError) as error:

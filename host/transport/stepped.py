@@ -1,5 +1,7 @@
 """The virtual board in step with its driver: time is counted in clock cycles."""
 
+from typing import Self
+
 import numpy as np
 
 from adagrain.models.configuration import Configuration
@@ -14,6 +16,9 @@ __all__ = ["SteppedTransport"]
 #: Bit times of an octet on the line.
 _OCTET_BITS = 10
 
+#: Octets that a run may bring, more frames than they can hold, and cycles of a run without an end.
+_ROOM, _MANY, _SLICE = 1 << 16, 1 << 16, 1 << 20
+
 
 class SteppedTransport:
     """The top level down to its serial pins, clocked only while an answer is awaited.
@@ -27,6 +32,8 @@ class SteppedTransport:
         What the device is built with.
     there, back : FaultyLine or None
         Lines to the device and from it; ``None``: one without faults.
+    adapter_baud : float
+        Bit rate of the host's end.
 
     Members
     -------
@@ -43,28 +50,40 @@ class SteppedTransport:
         *,
         there: FaultyLine | None = None,
         back: FaultyLine | None = None,
+        adapter_baud: float = BAUD,
     ) -> None:
         self.backend = f"virtual board in steps, RTL compiled by Verilator {version()}"
-        board = Wired(configuration, clock=CLOCK, baud=BAUD)
-        self._unit = CompiledUnit(board, "virtual-board", made_from=repr((configuration, CLOCK)))
+        board = Wired(configuration, clock=CLOCK, baud=BAUD, adapter_baud=adapter_baud)
+        made_from = repr((configuration, CLOCK, adapter_baud))
+        self._unit = CompiledUnit(board, "virtual-board", made_from=made_from)
         self._there = there or FaultyLine({}, 0)
         self._back = back or FaultyLine({}, 0)
         self._to_device = b""
+        self._arrived = b""
         self.cycles = 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     def send(self, octets: bytes) -> None:
         self._to_device += self._there.carry(octets)
 
+    def insert(self, octets: bytes) -> None:
+        """Send octets that the driver knows nothing of, until the last one has left."""
+        self._to_device += octets
+        while self._to_device:
+            self._arrived += self._run(Stop("o", 0, _MANY), _SLICE)
+
     def receive(self, frames: int, timeout: float) -> bytes:
-        stop = Stop("o", 0, frames)
-        room = {"o": 1 << 16}
+        arrived, self._arrived = self._arrived, b""
+        return arrived or self._run(Stop("o", 0, frames), max(1, round(timeout * CLOCK)))
+
+    def _run(self, stop: Stop, cycles: int) -> bytes:
         try:
-            run = self._unit.run(
-                {"i": self._to_device},
-                room,
-                stop=stop,
-                max_cycles=max(1, round(timeout * CLOCK)),
-            )
+            run = self._unit.run({"i": self._to_device}, {"o": _ROOM}, stop=stop, max_cycles=cycles)
         except DeadlockError as unfinished:
             run = unfinished.run
         self._to_device = self._to_device[run.consumed["i"] :]

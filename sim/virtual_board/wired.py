@@ -22,6 +22,8 @@ class Wired(wiring.Component):
         Clock cycles per second, of both.
     baud : float
         Bits per second, of both.
+    adapter_baud : float or None
+        The adapter's, where they differ.
 
     Members
     -------
@@ -31,10 +33,18 @@ class Wired(wiring.Component):
         Holds the line to the device low: a break.
     """
 
-    def __init__(self, configuration: Configuration, *, clock: float, baud: float) -> None:
+    def __init__(
+        self,
+        configuration: Configuration,
+        *,
+        clock: float,
+        baud: float,
+        adapter_baud: float | None = None,
+    ) -> None:
         self._configuration = configuration
         self._clock = clock
         self._baud = baud
+        self._adapter_baud = adapter_baud or baud
         super().__init__(
             {"i": In(stream.Signature(8)), "o": Out(stream.Signature(8)), "low": In(1)}
         )
@@ -44,8 +54,8 @@ class Wired(wiring.Component):
         m.submodules.device = device = SerialCoprocessor(
             self._configuration, clock=self._clock, baud=self._baud
         )
-        m.submodules.transmitter = transmitter = Transmitter(self._clock, self._baud)
-        m.submodules.receiver = receiver = Receiver(self._clock, self._baud)
+        m.submodules.transmitter = transmitter = Transmitter(self._clock, self._adapter_baud)
+        m.submodules.receiver = receiver = Receiver(self._clock, self._adapter_baud)
         connect(m, flipped(self.i), transmitter.i)
         connect(m, receiver.o, flipped(self.o))
         m.d.comb += [device.rx.eq(transmitter.tx & ~self.low), receiver.rx.eq(device.tx)]

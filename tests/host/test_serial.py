@@ -9,7 +9,9 @@ import pytest
 import torch
 
 import adagrain
+from adagrain.host.driver import Coprocessor
 from adagrain.host.errors import DeviceError, DeviceTimeoutError
+from adagrain.host.transport.stepped import SteppedTransport
 from adagrain.models.configuration import configuration
 from adagrain.models.protocol import Unit
 from adagrain.sim import runner
@@ -55,7 +57,7 @@ def garbage() -> Iterator[str]:
 def test_the_virtual_board_equals_the_golden_model(board: VirtualBoard) -> None:
     x = torch.randn(300, generator=torch.Generator().manual_seed(1))
     with adagrain.open_device(f"serial:{board.port}", TINY) as device:
-        assert device.info().backend == f"board on {board.port}"
+        assert device.info().backend == f"board on {board.port} at 3000000 baud"
         with adagrain.open_device("golden:", TINY) as golden:
             assert device.statistics(x, histogram=True) == golden.statistics(x, histogram=True)
         assert device.selftest().passed
@@ -90,6 +92,41 @@ def test_a_board_that_is_unplugged() -> None:
         board.close()
         with pytest.raises(DeviceError, match=r"is it unplugged\?|no answer from board"):
             device.statistics(torch.ones(5))
+
+
+@needs_verilator
+def test_a_wrong_bit_rate_is_named() -> None:
+    with (
+        SteppedTransport(configuration("tiny"), adapter_baud=1e6) as line,
+        pytest.raises(DeviceTimeoutError, match="no answer from virtual board in steps"),
+    ):
+        Coprocessor(line, configuration("tiny"), url="virtual:", timeout=0.02, retries=1)
+
+
+@needs_verilator
+@pytest.mark.parametrize(
+    "octets", [20_000, pytest.param(691_200, marks=pytest.mark.full, id="a minute at 115200")]
+)
+def test_garbage_is_survived(octets: int) -> None:
+    """The device is in step again after it, with its session, and has counted it."""
+    noise = torch.randint(256, (octets,), generator=torch.Generator().manual_seed(7))
+    with SteppedTransport(configuration("tiny")) as line:
+        device = Coprocessor(line, configuration("tiny"), url="virtual:", timeout=1, retries=3)
+        before = device.counters()
+        line.insert(bytes(noise.tolist()))
+        assert device.echo(b"still there") == b"still there"
+        after = device.counters()
+    assert after["sessions"] == before["sessions"] and after["restored"] == 0
+    damaged = sum(after[name] - before[name] for name in ("bad_crc", "bad_frame"))
+    assert damaged & 0xFFFF > octets // 1000
+
+
+@needs_verilator
+def test_a_payload_that_is_too_long(board: VirtualBoard) -> None:
+    with adagrain.open_device(f"serial:{board.port}", TINY) as device:
+        with pytest.raises(ValueError, match="payload must have at most 256 octets, not 257"):
+            device.echo(bytes(257))
+        assert device.echo(bytes(256)) == bytes(256)
 
 
 def test_something_else_answers(garbage: str) -> None:

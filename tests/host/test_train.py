@@ -13,6 +13,10 @@ from typing import Any
 import pytest
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
+from adagrain.models.configuration import configuration
+from adagrain.sim import runner
+from adagrain.sim.virtual_board import VirtualBoard
+
 STEPS = 40
 #: Cadences have grown by then, and it is in mid-period of all but 1.
 EVERY = 35
@@ -156,3 +160,21 @@ def _second_worker(launcher: int, log: Path) -> int:
     children = Path(f"/proc/{launcher}/task/{launcher}/children").read_text().split()
     workers = [c for c in children if "spawn_main" in Path(f"/proc/{c}/cmdline").read_text()]
     return int(workers[1])
+
+
+@pytest.mark.skipif(runner.missing("verilator") is not None, reason="needs Verilator")
+def test_a_board_that_is_unplugged_in_training_is_replaced(runs: Path) -> None:
+    arguments = ("--workers", "1", "--steps", "10", "--batch", "8", "--device-preset", "tiny")
+    wanted = train(runs, "never-plugged", *arguments, "--timing", "fixed")
+    with VirtualBoard(configuration("tiny")) as board:
+        device = f"serial:{board.port}?reconnect=1"
+        process = start(runs, "unplugged", *arguments, "--timing", "fixed", "--device", device)
+        log = runs / "unplugged" / "metrics.jsonl"
+        deadline = time.monotonic() + SECONDS
+        while not (log.exists() and log.read_text()) and time.monotonic() < deadline:
+            time.sleep(0.1)
+    status, _, errors = end(process)
+    assert status == 0, errors
+    assert "DEVICE FAILED" in errors
+    summary = json.loads((runs / "unplugged" / "summary.json").read_text())
+    assert summary["weights_sha256"] == wanted["weights_sha256"]
