@@ -100,7 +100,7 @@ REGISTERS: dict[str, Register] = _table(
         "lanes": "lanes in bits 0-7, highest power sum in bits 8-15, window in bits 16-23",
         "regions": "records in the region table",
         "payload": "longest payload in bytes",
-        "frames": "frames accepted",
+        "frames": "frames accepted, modulo 2^16, as the next six",
         "bad_crc": "frames with a wrong checksum",
         "bad_frame": "frames that COBS or the header's length shows to be damaged",
         "repeats": "repeated requests, answered from memory",

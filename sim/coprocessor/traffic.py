@@ -178,7 +178,8 @@ class Traffic:
 
     def _table(self) -> list[Request]:
         words = self._configuration.regions * WORDS_PER_REGION
-        first, count = self._random.randrange(words + 1), self._random.randrange(12)
+        count = self._random.randrange(12)
+        first = self._random.choice([self._random.randrange(words + 1), words - count // 2])
         return [
             Request(Opcode.REGIONS_READ, _u16(first) + bytes([count])),
             Request(Opcode.REGIONS_STATE),

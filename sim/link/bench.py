@@ -89,6 +89,29 @@ async def executes_once_whatever_is_repeated(b: Bench) -> None:
     assert ends.model.counters["frames"] > len(frames) * window
 
 
+@bench(cycles=50_000)
+async def knows_the_longest_payload(b: Bench) -> None:
+    """It is taken, and one octet more is refused, without using the number up."""
+    longest = b.component.configuration.payload
+    ends = Ends(b, longest_reply=20)
+    frames = [encode_frame(1, 1, Opcode.ECHO, bytes(length)) for length in (longest + 1, longest)]
+    await ends.exchange(encode_frame(1, 0, Opcode.HELLO) + b"".join(frames))
+    assert ends.model.counters["bad_frame"] == 1
+
+
+@bench(cycles=50_000)
+async def forgets_the_answers_of_another_session(b: Bench) -> None:
+    """Numbers before a new session's first are no repeats, though the old one had them."""
+    window = b.component.configuration.window
+    ends = Ends(b, longest_reply=20)
+    old = [encode_frame(1, 0, Opcode.HELLO)]
+    old += [encode_frame(1, n, Opcode.ECHO) for n in range(1, window + 2)]
+    new = [encode_frame(2, 0, Opcode.HELLO)]
+    new += [encode_frame(2, -n & 0xFFFF, Opcode.ECHO) for n in range(1, window + 1)]
+    await ends.exchange(b"".join(old + new))
+    assert ends.model.counters["out_of_order"] == window
+
+
 @bench(cycles=20_000)
 async def forgets_at_reset(b: Bench) -> None:
     """After a reset there is no session, no half a frame and no count."""
