@@ -191,8 +191,9 @@ class Traffic:
 
     def _registers(self) -> list[Request]:
         names = list(REGISTERS)
-        first = self._random.randrange(len(names) + 1)
         count = self._random.randrange(6)
+        at_the_end = len(names) - count + self._random.randrange(2)
+        first = self._random.choice([self._random.randrange(len(names) + 1), at_the_end])
         if _CLOCKED.intersection(names[first : first + count]):
             count = 0
         return [Request(Opcode.READ_REGISTERS, bytes([first, count]))]
