@@ -97,14 +97,15 @@ class Histogram(wiring.Component):
         read = bins.read_port(transparent_for=(write,))
 
         word = self.word[lane]
-        significand = Cat(word[16:23], word[23:31] != 0)
+        significand = Signal(8)
         counted = Signal()
         number = Signal(range(RAW_BINS))
         square = Signal(16)
         m.d.sync += [
             counted.eq(self.present[lane] & (word[23:31] != 255) & (word[:31] != 0)),
             number.eq(word[22:31]),
-            square.eq(significand * significand),
+            significand.eq(Cat(word[16:23], word[23:31] != 0)),
+            square.eq(significand * significand),  # a cycle later, when the bin has been read
         ]
         m.d.comb += read.addr.eq(Mux(sweeping, address, number))
         m.d.sync += write.addr.eq(read.addr)
@@ -112,7 +113,7 @@ class Histogram(wiring.Component):
         cleared = self._delay(m, sweeping, 1)
         with m.If(~cleared):
             m.d.comb += write.data.count.eq(read.data.count + 1)
-            m.d.comb += write.data.energy.eq(read.data.energy + self._delay(m, square, 1))
+            m.d.comb += write.data.energy.eq(read.data.energy + square)
         return read.data
 
     def _rebase(self, m: Module, swept: Signal, number: Signal, raw: data.View) -> None:
