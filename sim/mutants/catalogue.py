@@ -282,10 +282,10 @@ MUTANTS: tuple[Mutant, ...] = (
         _STATISTICS,
     ),
     Mutant(
-        "the last accumulator is read a cycle too early",
+        "the last accumulators are read before they are done",
         "hdl/statistics/statistics.py",
         "max(Counts.LATENCY, PowerSums.LATENCY) + 1",
-        "max(Counts.LATENCY, PowerSums.LATENCY) - 2",
+        "0",
         _STATISTICS,
     ),
     # region_manager
