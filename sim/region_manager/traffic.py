@@ -53,6 +53,7 @@ def _run(rng: random.Random, regions: int, steps: int) -> Run:
 def _parameters(rng: random.Random, workers: int, wild: bool) -> bytes:
     fields = default_parameters(workers) | {"noise_samples": rng.randrange(4)}
     fields |= {"dwell": rng.randrange(4), "guard": rng.choice((0, 100, 32768))}
+    fields |= {"epoch": rng.choice((0, 0, 65534))}
     if wild:
         octets = rng.randbytes(size(RegionParameters))
         loss_valid = rng.randrange(2).to_bytes(8, "little")
@@ -78,7 +79,14 @@ def _record(rng: random.Random, wild: bool) -> bytes:
         cadence_max=high,
         phase_epoch=rng.randrange(20),
         confidence=rng.randrange(8),
+        **(_crowded(rng) if rng.random() < 0.2 else {}),
     )
+
+
+def _crowded(rng: random.Random) -> dict[str, int]:
+    """Sums that have just room for one more update."""
+    sums = {name: rng.getrandbits(61) | 1 << 61 for name in ("a_sum", "n_sum")}
+    return {"scaled": 1, "exponent": 120, "samples": 9, **sums}
 
 
 def _step(rng: random.Random, regions: int, workers: int) -> tuple[bytes, bytes]:
