@@ -48,7 +48,7 @@ def _report(name: str, planted: bool) -> bool:
 
 
 def _finds_its_bug(name: str, console: Console) -> bool:
-    file, text, wrong = PROOFS[name]().PLANTED
+    file, text, wrong = PROOFS[name].PLANTED
     command = ("adagrain.sim.formal", name, "--no-planted")
     with console.status(f"planting a bug for {name} …"):
         found = check(Mutant(name, file, text, wrong, command)) is Verdict.FOUND

@@ -8,8 +8,7 @@ from adagrain.hdl.region_manager import RegionManager
 from adagrain.models.configuration import configuration
 from adagrain.models.records import Decision, RegionParameters, RegionStep, RegionUpdate
 
-from .harness import Proof, counted, demand_patience, demand_stable, moves
-from .packers import assume_stable
+from .harness import Proof, assume_stable, counted, demand_patience, demand_stable, moves
 
 __all__ = ["ArbitrationProof"]
 

@@ -1,5 +1,6 @@
 """What proofs are made of: a unit among free ports, and what is demanded of its streams."""
 
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, ClassVar
 
@@ -11,6 +12,7 @@ __all__ = [
     "Planted",
     "Proof",
     "always_steady",
+    "assume_stable",
     "counted",
     "demand_order",
     "demand_patience",
@@ -49,7 +51,7 @@ class Proof(wiring.Component):
     DEPTH: ClassVar[int] = 16
     PLANTED: ClassVar[Planted]
 
-    def __init__(self, members: dict[str, Any]) -> None:
+    def __init__(self, members: Mapping[str, Any] = {}) -> None:
         super().__init__({"watch": In(5), **members})
 
     def elaborate(self, platform: object) -> Module:
@@ -89,11 +91,20 @@ def counted(m: Module, happens: Value) -> Signal:
 
 def demand_stable(m: Module, port: stream.Interface) -> None:
     """An element that is offered stays as it is until it is taken."""
+    _stable(m, port, Assert)
+
+
+def assume_stable(m: Module, port: stream.Interface) -> None:
+    """A free source holds what it offers, as every stream's does."""
+    _stable(m, port, Assume)
+
+
+def _stable(m: Module, port: stream.Interface, must: Callable[[Value], Any]) -> None:
     payload = Value.cast(port.payload)
     waits, before = Signal(name="waits"), Signal(len(payload), name="before")
     m.d.sync += [waits.eq(port.valid & ~port.ready), before.eq(payload)]
     with m.If(waits):
-        m.d.comb += [Assert(port.valid), Assert(payload == before)]
+        m.d.comb += [must(port.valid), must(payload == before)]
 
 
 def demand_order(

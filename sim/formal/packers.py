@@ -1,6 +1,6 @@
 """Packers: narrower groups and octets, and back, without loss."""
 
-from amaranth.hdl import Assert, Assume, Cover, Module, Mux, Signal, Value, unsigned
+from amaranth.hdl import Assert, Assume, Cover, Module, Mux, unsigned
 from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out, connect, flipped
 
@@ -12,6 +12,7 @@ from adagrain.models.formats import FormatCode
 from .harness import (
     Proof,
     always_steady,
+    assume_stable,
     counted,
     demand_order,
     demand_patience,
@@ -19,7 +20,7 @@ from .harness import (
     moves,
 )
 
-__all__ = ["NarrowProof", "SerialProof", "WidenProof", "assume_stable"]
+__all__ = ["NarrowProof", "SerialProof", "WidenProof"]
 
 
 class NarrowProof(Proof):
@@ -125,12 +126,3 @@ class WidenProof(Proof):
                 Assert(widen.o.payload.last == (number == self.count - 1)),
             ]
         m.d.comb += [Cover(number == 5), Cover(self.halves & (number == 5))]
-
-
-def assume_stable(m: Module, port: stream.Interface) -> None:
-    """Its source holds what it offers, as every stream's does."""
-    payload = Value.cast(port.payload)
-    waits, before = Signal(name="waits"), Signal(len(payload), name="before")
-    m.d.sync += [waits.eq(port.valid & ~port.ready), before.eq(payload)]
-    with m.If(waits):
-        m.d.comb += [Assume(port.valid), Assume(payload == before)]

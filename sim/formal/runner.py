@@ -4,7 +4,7 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,7 +21,7 @@ from .receiver import ReceiverProof
 
 __all__ = ["PROOFS", "Found", "Holds", "prove"]
 
-PROOFS: Mapping[str, Callable[[], Proof]] = {
+PROOFS: Mapping[str, type[Proof]] = {
     "queue": QueueProof,
     "skid": SkidProof,
     "packet_queue": PacketQueueProof,

@@ -7,7 +7,7 @@ import typer
 from rich.console import Console
 from rich.progress import Progress
 
-from . import MUTANTS, Verdict, check
+from . import MUTANTS, Mutant, Verdict, check
 
 __all__ = ["app"]
 
@@ -23,14 +23,15 @@ def run(
 ) -> None:
     """Plant each bug in a copy of the project, and run what must find it.
 
-    Prints the score and lists the survivors; the exit status is 1 below nine tenths.
+    Prints the score, and lists survivors and bugs that broke more than a test; the exit status
+    is 1 below nine tenths.
 
     Example: python -m adagrain.sim.mutants --only checksum
     """
     chosen = [mutant for mutant in MUTANTS if only in mutant.name]
     if not chosen:
         raise typer.BadParameter(f"a name must contain {only!r}, but none does")
-    survivors = []
+    survivors: list[tuple[Verdict, Mutant]] = []
     console = Console(stderr=True)
     with Progress(console=console) as progress:
         task = progress.add_task("", total=len(chosen))
@@ -38,13 +39,13 @@ def run(
             progress.update(task, description=f"{mutant.file}: {mutant.name}")
             verdict = check(mutant)
             print(f"{verdict.value:9}{mutant.file}: {mutant.name}", flush=True)
-            if verdict is Verdict.SURVIVED:
-                survivors.append(mutant)
+            if verdict is not Verdict.FOUND:
+                survivors.append((verdict, mutant))
             progress.advance(task)
     found = len(chosen) - len(survivors)
     print(f"{found} of {len(chosen)} planted bugs were found ({found / len(chosen):.0%})")
-    for mutant in survivors:
-        print(f"survived: {mutant.file}: {mutant.name}")
+    for verdict, mutant in survivors:
+        print(f"{verdict.value}: {mutant.file}: {mutant.name}")
     sys.exit(0 if found >= GOAL * len(chosen) else 1)
 
 

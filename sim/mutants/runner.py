@@ -2,6 +2,7 @@
 
 import enum
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -18,8 +19,11 @@ __all__ = ["Verdict", "check", "patched_copy"]
 ROOT = Path(__file__).resolve().parents[2]
 _COPIED = ("models", "hdl", "sim", "host", "tests")
 
-#: Seconds after which a run that does not end counts as a bug that was found.
+#: Seconds after which a run is given up.
 _PATIENCE = 900
+
+#: What a failed test or proof says, and a syntax error or a missing program does not.
+_RED = re.compile(r"AssertionError|came to no end|FAILED \((?:bmc|cover)\)")
 
 
 class Verdict(enum.Enum):
@@ -27,6 +31,7 @@ class Verdict(enum.Enum):
 
     FOUND = "found"
     SURVIVED = "survived"
+    BROKEN = "broken"  #: no test failed, but something else: the bug is none, and shows nothing
 
 
 def check(mutant: Mutant) -> Verdict:
@@ -38,10 +43,10 @@ def check(mutant: Mutant) -> Verdict:
         If the text that it replaces is not there exactly once.
     """
     with patched_copy(mutant.file, mutant.text, mutant.wrong) as copy:
-        return Verdict.SURVIVED if _passes(copy, mutant.command) else Verdict.FOUND
+        return _verdict(copy, mutant.command)
 
 
-def _passes(copy: Path, command: tuple[str, ...]) -> bool:
+def _verdict(copy: Path, command: tuple[str, ...]) -> Verdict:
     environment = os.environ | {"PYTHONPATH": str(copy), "ADAGRAIN_CACHE": str(copy / "cache")}
     environment.pop("WAVES", None)
     try:
@@ -51,12 +56,15 @@ def _passes(copy: Path, command: tuple[str, ...]) -> bool:
             env=environment,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
+            text=True,
             timeout=_PATIENCE,
             check=False,
         )
     except subprocess.TimeoutExpired:
-        return False
-    return outcome.returncode == 0
+        return Verdict.BROKEN
+    if outcome.returncode == 0:
+        return Verdict.SURVIVED
+    return Verdict.FOUND if _RED.search(outcome.stdout) else Verdict.BROKEN
 
 
 @contextmanager

@@ -32,4 +32,4 @@ def test_an_unknown_proof() -> None:
 
 
 def test_a_bound_is_reported() -> None:
-    assert prove("skid") == Holds(PROOFS["skid"]().DEPTH)
+    assert prove("skid") == Holds(PROOFS["skid"].DEPTH)

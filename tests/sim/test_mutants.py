@@ -34,6 +34,12 @@ def test_a_change_that_changes_nothing_survives() -> None:
     assert check(harmless) is Verdict.SURVIVED
 
 
+def test_a_change_that_breaks_the_program_shows_nothing() -> None:
+    command = ("adagrain.sim", "queue", "--variant", "single")
+    broken = Mutant("broken", "hdl/queue.py", "m = Module()", "m = Modul()", command)
+    assert check(broken) is Verdict.BROKEN
+
+
 def test_a_text_that_is_not_there() -> None:
     with (
         pytest.raises(ValueError, match=r"text must be in hdl/queue.py once, not 0 times: 'pigs'"),
