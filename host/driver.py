@@ -1,22 +1,19 @@
 """The driver: one :class:`Coprocessor`, whatever is behind its url."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Self, TypeVar
 
 import numpy as np
 import torch
 
-from adagrain.models.commands import GROUP, WORDS_PER_REGION, identity
+from adagrain.models.commands import GROUP, identity
 from adagrain.models.configuration import Configuration, configuration
 from adagrain.models.formats import FormatCode, format_of
 from adagrain.models.protocol import REGISTERS, Opcode, Unit
 from adagrain.models.records import (
-    BINS,
     Decision,
-    HistogramBin,
     RegionRecord,
-    RegionStep,
     RegionUpdate,
     StatisticsBegin,
     pack,
@@ -28,6 +25,7 @@ from adagrain.models.statistics import Statistics, unbiased
 from .errors import DeviceError
 from .identity import Info, check_identity, read_identity
 from .region_copy import RegionCopy
+from .requests import histogram_requests, pass_requests, step_payloads, table_requests
 from .selftest import Report, selftest
 from .session import Request, Session, SessionLostError
 from .transport import connect
@@ -248,7 +246,8 @@ class Coprocessor:
                     f"not {update['region']}"
                 )
         head = {"loss": loss or 0, "loss_valid": loss is not None, "epoch_end": epoch_end}
-        batches = self._batches([pack(RegionUpdate, **update) for update in updates], head)
+        records = [pack(RegionUpdate, **update) for update in updates]
+        batches = step_payloads(records, head, self._session.frame_size)
         decided = self._decide(batches)
         width = size(Decision)
         return [unpack(Decision, decided[i : i + width]) for i in range(0, len(decided), width)]
@@ -281,8 +280,9 @@ class Coprocessor:
         """The same records as octets."""
         if not self._manages_regions:
             return self._copy.read(first, count)
+        frame_size = self._session.frame_size
         return b"".join(
-            self._reliably(lambda: self._session.call(self._table_requests(first, count)))
+            self._reliably(lambda: self._session.call(table_requests(first, count, frame_size)))
         )
 
     def state_dict(self) -> dict[str, Any]:
@@ -330,52 +330,18 @@ class Coprocessor:
             from_link=not self._transport.data_port,
         )
 
+        frame_size = self._session.frame_size
+        in_frames = None if self._transport.data_port else words
+
         def run() -> tuple[bytes, bytes | None]:
             if self._transport.data_port:
                 self._transport.load(words)
-            *_, record = self._session.call(self._pass_requests(begin, words))
-            bins = b"".join(self._session.call(self._histogram_requests())) if histogram else None
-            return record, bins
+            *_, record = self._session.call(pass_requests(begin, in_frames, frame_size))
+            if not histogram:
+                return record, None
+            return record, b"".join(self._session.call(histogram_requests(frame_size)))
 
         return Statistics.from_record(*self._reliably(run))
-
-    def _pass_requests(self, begin: bytes, words: np.ndarray) -> Iterator[Request]:
-        yield Request(Opcode.STATISTICS_BEGIN, begin)
-        if not self._transport.data_port:
-            octets = words.view(np.uint8)
-            at = 0
-            while at < len(octets):
-                step = self._session.frame_size.payload
-                yield Request(Opcode.STATISTICS_DATA, octets[at : at + step].tobytes())
-                at += step
-        yield Request(Opcode.STATISTICS_END)
-
-    def _table_requests(self, first: int, count: int) -> Iterator[Request]:
-        for at, records in self._parts(first, count, size(RegionRecord)):
-            start = (at * WORDS_PER_REGION).to_bytes(2, "little")
-            yield Request(Opcode.REGIONS_READ, start + bytes([records * WORDS_PER_REGION]))
-
-    def _histogram_requests(self) -> Iterator[Request]:
-        for at, count in self._parts(0, BINS, size(HistogramBin)):
-            yield Request(Opcode.HISTOGRAM_READ, bytes([at, count]))
-
-    def _parts(self, first: int, count: int, width: int) -> Iterator[tuple[int, int]]:
-        """Start and number of records of that many octets, as few reads as the line suits."""
-        end = first + count
-        while first < end:
-            step = min(end - first, max(1, self._session.frame_size.payload // width))
-            yield first, step
-            first += step
-
-    def _batches(self, records: Sequence[bytes], head: Mapping[str, int]) -> list[bytes]:
-        """Payloads of as few frames as suit the line; the loss is counted once."""
-        octets = self._session.frame_size.payload - size(RegionStep)
-        room = max(1, octets // size(RegionUpdate))
-        heads = [pack(RegionStep, **head), pack(RegionStep)]
-        return [
-            heads[at > 0] + b"".join(records[at : at + room])
-            for at in range(0, max(len(records), 1), room)
-        ]
 
     def _write_copy(self) -> None:
         if self._manages_regions:
