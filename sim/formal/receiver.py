@@ -7,7 +7,7 @@ from amaranth.lib.wiring import In, connect
 from adagrain.hdl.link.session import Session
 from adagrain.models.configuration import configuration
 from adagrain.models.link import HEADER_SIZE, Verdict
-from adagrain.models.protocol import Header, Opcode
+from adagrain.models.protocol import Header, Opcode, Status
 
 from .harness import Proof, counted, moves
 
@@ -20,11 +20,11 @@ _SESSION = 1
 class ReceiverProof(Proof):
     """Records of one session with any sequence numbers, the first one HELLO.
 
-    The k-th execution is that of the request numbered k; each record gets one answer, which bears
-    its own number, or the expected one where it was refused.
+    The k-th execution is that of the request numbered k. Each record gets one answer: where its
+    reply is still kept, that one under its own number; elsewhere a refusal under the expected one.
     """
 
-    DEPTH = 62
+    DEPTH = 76
     PLANTED = (
         "hdl/link/session.py",
         "m.d.sync += expected.eq(expected + 1)",
@@ -85,20 +85,23 @@ class ReceiverProof(Proof):
         with m.If(moves(session.o)):
             answered = session.o.payload.header
             m.d.comb += Assert(answered.session == _SESSION)
-            with m.If(sequence < executed):
+            with m.If((sequence < executed) & (sequence + device.window >= executed)):
                 m.d.comb += Assert(answered.sequence == sequence)
-                with m.If(sequence + 2 >= executed):
-                    for number, kept in enumerate(status):
-                        with m.If(sequence == number):
-                            m.d.comb += Assert(answered.status == kept)
+                for number, kept in enumerate(status):
+                    with m.If(sequence == number):
+                        m.d.comb += Assert(answered.status == kept)
             with m.Else():
-                m.d.comb += Assert(answered.sequence == executed)
+                m.d.comb += [
+                    Assert(answered.sequence == executed),
+                    Assert(answered.status == Status.OUT_OF_ORDER),
+                ]
         waited = Signal(6)
         m.d.sync += waited.eq(waited + 1)
         with m.If(moves(session.o)):
             m.d.sync += waited.eq(0)
         m.d.comb += [
             Assert(waited < 24),
-            Cover((record == 3) & (executed == 3)),
+            Cover((record == 4) & (executed == 4)),
+            Cover((record == 4) & (executed == 3)),
             Cover((record == 3) & (executed == 1)),
         ]
