@@ -30,9 +30,9 @@ def reply_layout(window: int) -> data.StructLayout:
 class FrameSender(wiring.Component):
     """Joins a header and a payload from the reply memory, and appends their checksum.
 
-    One octet per cycle; the first leaves one cycle after the reply was accepted, and the next
-    reply is accepted one cycle after the last octet has left. While ``i.ready`` is low, the
-    payload of the reply accepted last may still be read.
+    One octet per cycle; the first leaves two cycles after the reply was accepted, and the next
+    reply is accepted when the last octet stands in the output register. While ``i.ready`` is
+    low, the payload of the reply accepted last may still be read.
 
     Parameters
     ----------
@@ -70,7 +70,10 @@ class FrameSender(wiring.Component):
         position = Signal(range(self._payload))  # in the part that is being sent
         next_position = Signal.like(position)
         done = Signal()  # this is the part's last octet
-        moved = self.o.valid & self.o.ready
+        octet = Signal(Packet)  # goes to the output register, since the memory answers late
+        offered = Signal()
+        room = ~self.o.valid | self.o.ready
+        moved = offered & room
 
         with m.FSM() as part:
             with m.State("idle"):
@@ -85,7 +88,7 @@ class FrameSender(wiring.Component):
 
             with m.State("header"):
                 m.d.comb += [
-                    self.o.p.data.eq(header.as_value()[:8]),
+                    octet.data.eq(header.as_value()[:8]),
                     done.eq(position == HEADER_SIZE - 1),
                 ]
                 with m.If(moved):
@@ -97,7 +100,7 @@ class FrameSender(wiring.Component):
 
             with m.State("payload"):
                 m.d.comb += [
-                    self.o.p.data.eq(self.memory.data),
+                    octet.data.eq(self.memory.data),
                     done.eq(position == length - 1),
                 ]
                 with m.If(moved & done):
@@ -105,21 +108,23 @@ class FrameSender(wiring.Component):
 
             with m.State("checksum"):
                 m.d.comb += [
-                    self.o.p.data.eq(crc.crc.word_select(position[:2], 8)),
-                    self.o.p.last.eq(done),
+                    octet.data.eq(crc.crc.word_select(position[:2], 8)),
+                    octet.last.eq(done),
                     done.eq(position == CHECKSUM_SIZE - 1),
                 ]
                 with m.If(moved & done):
                     m.next = "idle"
 
         m.d.comb += [
-            self.o.valid.eq(~part.ongoing("idle")),
+            offered.eq(~part.ongoing("idle")),
             next_position.eq(Mux(moved & done, 0, position + moved)),
             self.memory.en.eq(1),
             self.memory.addr.eq(Cat(next_position, slot)),
             crc.valid.eq(moved & ~part.ongoing("checksum")),
-            crc.data.eq(self.o.p.data),
+            crc.data.eq(octet.data),
         ]
         m.d.sync += position.eq(next_position)
+        with m.If(room):
+            m.d.sync += [self.o.valid.eq(offered), self.o.payload.eq(octet)]
 
         return m
