@@ -8,10 +8,10 @@ from pathlib import Path
 from adagrain.hdl.toolchain.families import FAMILIES
 from adagrain.hdl.toolchain.tools import ToolError, run
 
-__all__ = ["gate_level"]
+__all__ = ["CELLS", "gate_level"]
 
 #: Our own models of cells that Yosys knows as black boxes, in a folder per family.
-_MODELS = Path(__file__).parent / "cells"
+CELLS = Path(__file__).parent / "cells"
 
 _INCLUDE = re.compile(r'^`include "(\S+)"$', re.M)
 
@@ -55,7 +55,7 @@ def models_of(family: str) -> list[Path]:
     row = FAMILIES.get(family)
     if row is None or row.models is None:
         return []
-    ours = sorted((_MODELS / family).glob("*.v"))
+    ours = sorted((CELLS / family).glob("*.v"))
     return [*ours, _share() / row.models]
 
 

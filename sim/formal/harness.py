@@ -1,8 +1,8 @@
 """What proofs are made of: a unit among free ports, and what is demanded of its streams."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 from amaranth.hdl import Assert, Assume, Cover, Module, ResetSignal, Signal, Value
 from amaranth.lib import stream, wiring
@@ -46,13 +46,21 @@ class Proof(wiring.Component):
         must be reached.
     PLANTED : Planted
         A bug that the proof must find.
+    CELLS : str or None
+        The FPGA family whose cells it is about; their memories then begin with any content.
     """
 
     DEPTH: ClassVar[int] = 16
     PLANTED: ClassVar[Planted]
+    CELLS: ClassVar[str | None] = None
 
     def __init__(self, members: Mapping[str, Any] = {}) -> None:
         super().__init__({"watch": In(5), **members})
+
+    @classmethod
+    def variants(cls) -> Iterator[Self]:
+        """What is proved one after the other: the proof with all parameters of interest."""
+        yield cls()
 
     def elaborate(self, platform: object) -> Module:
         m = Module()

@@ -11,8 +11,10 @@ from pathlib import Path
 from amaranth.back import rtlil
 
 from adagrain.hdl.toolchain.tools import find
+from adagrain.sim.netlist import CELLS
 
 from .arbitration import ArbitrationProof
+from .cells import BlockRamProof, MultiplierProof
 from .framing import CobsProof, PacketQueueProof
 from .harness import Proof
 from .packers import NarrowProof, SerialProof, WidenProof
@@ -31,7 +33,12 @@ PROOFS: Mapping[str, type[Proof]] = {
     "widen": WidenProof,
     "receiver": ReceiverProof,
     "arbitration": ArbitrationProof,
+    "multiplier": MultiplierProof,
+    "block_ram": BlockRamProof,
 }
+
+#: Bits of the largest memory in a cell.
+_BLOCK_RAM = 1024 * 18
 
 _TASKS = """[options]
 mode {mode}
@@ -39,13 +46,29 @@ depth {depth}
 [engines]
 smtbmc z3
 [script]
-read_rtlil dut.il
-prep -top dut
-memory_map
-opt -full
+{script}
 [files]
 dut.il
+{cells}
 """
+
+_UNIT = """read_rtlil dut.il
+prep -top dut
+memory_map
+opt -full"""
+
+#: Memories stay what they are, and their first content is unknown.
+_CELLS = """read_rtlil dut.il
+read_verilog {names}
+prep -flatten -top dut
+memory_share
+setparam -set INIT {bits}'bx t:$mem_v2
+opt -full"""
+
+
+def _cells(files: list[Path]) -> str:
+    names = " ".join(file.name for file in files)
+    return _CELLS.format(names=names, bits=_BLOCK_RAM)
 
 
 def _programs() -> list[str]:
@@ -81,21 +104,35 @@ def prove(name: str) -> Holds | Found:
     """
     if name not in PROOFS:
         raise ValueError(f"proof must be one of {', '.join(PROOFS)}, not {name!r}")
-    proof = PROOFS[name]()
+    for proof in PROOFS[name].variants():
+        found = _prove(proof)
+        if found is not None:
+            return found
+    return Holds(PROOFS[name].DEPTH)
+
+
+def _prove(proof: Proof) -> Found | None:
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
         with proof.surroundings():
             (folder / "dut.il").write_text(rtlil.convert(proof, name="dut", emit_src=False))
         for mode in ("bmc", "cover"):
-            said = _run(folder, mode, proof.DEPTH)
+            said = _run(folder, mode, proof)
             if said is not None:
                 return Found(mode, said)
-    return Holds(proof.DEPTH)
+    return None
 
 
-def _run(folder: Path, mode: str, depth: int) -> str | None:
+def _run(folder: Path, mode: str, proof: Proof) -> str | None:
     """What the prover said where it did not succeed."""
-    (folder / f"{mode}.sby").write_text(_TASKS.format(mode=mode, depth=depth))
+    cells = sorted((CELLS / proof.CELLS).glob("*.v")) if proof.CELLS else []
+    tasks = _TASKS.format(
+        mode=mode,
+        depth=proof.DEPTH,
+        script=_cells(cells) if cells else _UNIT,
+        cells="\n".join(map(str, cells)),
+    )
+    (folder / f"{mode}.sby").write_text(tasks)
     beside_python = str(Path(sys.executable).parent)
     outcome = subprocess.run(
         [find("SBY"), *_programs(), "-f", f"{mode}.sby"],

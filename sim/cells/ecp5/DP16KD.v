@@ -184,6 +184,9 @@ module DP16KD (
                     dob <= words[{adb[13:5], 1'b1}];
                 end
         end else if (DATA_WIDTH_A <= 18 && DATA_WIDTH_B <= 18) begin
+            // Bit by bit, since both ports may write to one word.
+            integer bit_a;
+            integer bit_b;
             wire [17:0] mask_a = replaced(DATA_WIDTH_A, ada);
             wire [17:0] mask_b = replaced(DATA_WIDTH_B, adb);
             wire [17:0] old_a = words[ada[13:4]];
@@ -192,7 +195,9 @@ module DP16KD (
             wire [17:0] new_b = (old_b & ~mask_b) | ((dib << place(DATA_WIDTH_B, adb)) & mask_b);
             always @(posedge CLKA)
                 if (CEA) begin
-                    if (WEA) words[ada[13:4]] <= new_a;
+                    if (WEA)
+                        for (bit_a = 0; bit_a < 18; bit_a = bit_a + 1)
+                            if (mask_a[bit_a]) words[ada[13:4]][bit_a] <= new_a[bit_a];
                     if (!WEA || WRITEMODE_A == "READBEFOREWRITE")
                         doa <= read(DATA_WIDTH_A, ada, old_a);
                     else if (WRITEMODE_A == "WRITETHROUGH")
@@ -200,7 +205,9 @@ module DP16KD (
                 end
             always @(posedge CLKB)
                 if (CEB) begin
-                    if (WEB) words[adb[13:4]] <= new_b;
+                    if (WEB)
+                        for (bit_b = 0; bit_b < 18; bit_b = bit_b + 1)
+                            if (mask_b[bit_b]) words[adb[13:4]][bit_b] <= new_b[bit_b];
                     if (!WEB || WRITEMODE_B == "READBEFOREWRITE")
                         dob <= read(DATA_WIDTH_B, adb, old_b);
                     else if (WRITEMODE_B == "WRITETHROUGH")
