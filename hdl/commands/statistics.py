@@ -1,7 +1,5 @@
 """Requests for ``statistics``: begin a pass, feed it, read its record and its histogram."""
 
-from collections.abc import Callable
-
 from amaranth.hdl import Const, Module, Signal, unsigned
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
@@ -13,11 +11,10 @@ from adagrain.models.records import BINS, HistogramBin, StatisticsBegin, Statist
 
 from ..statistics_pass import Group, StatisticsPass
 from .call import HandlerSignature
+from .exchange import Exchange
 from .serial import Deserializer, Serializer
 
 __all__ = ["StatisticsCommands"]
-
-Reply = Callable[[Status], None]
 
 _Range = data.StructLayout({"first": unsigned(8), "count": unsigned(8)})
 
@@ -71,47 +68,22 @@ class StatisticsCommands(wiring.Component):
         m.submodules.bin = bin_record = Serializer(size(HistogramBin))
         connect(m, flipped(self.i_data), tensor.i_data)
 
-        call, i, o = self.handler.i_call, self.handler.i, self.handler.o
+        exchange = Exchange(m, self.handler, octets)
+        call = self.handler.i_call
         begin = data.View(StatisticsBegin, octets.o.payload[-StatisticsBegin.size :])
         wanted = data.View(_Range, octets.o.payload[-_Range.size :])
-        status = Signal(Status)
         left = Signal(16)
         asked = Signal(range(BINS))
         has_histogram = Signal()
         histogram_valid = Signal()
 
         m.d.comb += [
-            octets.i.payload.eq(i.payload),
             tensor.i_begin.payload.eq(begin),
             tensor.i_link.payload.eq(octets.o.payload),
             record.i.payload.eq(tensor.o.payload),
             tensor.i_bin.payload.eq(asked),
             bin_record.i.payload.eq(tensor.o_bin.payload),
         ]
-
-        def reply(code: Status) -> None:
-            m.d.sync += status.eq(code)
-            m.next = "REPLY"
-
-        def take(size: int) -> None:
-            m.d.comb += [
-                octets.size.eq(size),
-                octets.i.valid.eq(i.valid),
-                i.ready.eq(octets.i.ready),
-            ]
-
-        def status_then(state: str) -> None:
-            m.d.comb += o.valid.eq(1)
-            with m.If(o.ready):
-                m.next = state
-
-        def send(serializer: Serializer, last: Signal | int) -> None:
-            m.d.comb += [
-                o.payload.data.eq(serializer.o.payload.data),
-                o.payload.last.eq(serializer.o.payload.last & last),
-                o.valid.eq(serializer.o.valid),
-                serializer.o.ready.eq(o.ready),
-            ]
 
         with m.FSM():
             with m.State("IDLE"):
@@ -120,29 +92,22 @@ class StatisticsCommands(wiring.Component):
                 with m.If(self.hello & tensor.active):
                     m.next = "ABANDON"
                 with m.Elif(call.valid):
-                    self._accept(m, reply, tensor)
+                    self._accept(m, exchange, tensor)
             with m.State("BEGIN"):
-                take(size(StatisticsBegin))
-                m.d.comb += octets.o.ready.eq(1)
-                with m.If(octets.o.valid):
-                    self._check_begin(m, reply, begin)
+                with m.If(exchange.take(size(StatisticsBegin))):
+                    self._check_begin(m, exchange, begin)
             with m.State("START"):  # the record stands until another octet is gathered
                 m.d.comb += tensor.i_begin.valid.eq(1)
                 with m.If(tensor.i_begin.ready):
                     m.d.sync += has_histogram.eq(begin.histogram)
                     with m.If(begin.histogram):
                         m.d.sync += histogram_valid.eq(0)
-                    reply(Status.OK)
+                    exchange.reply(Status.OK)
             with m.State("DATA"):
-                take(GROUP)
-                m.d.comb += [
-                    tensor.i_link.valid.eq(octets.o.valid),
-                    octets.o.ready.eq(tensor.i_link.ready),
-                ]
-                with m.If(octets.o.valid & octets.o.ready):
+                with m.If(exchange.feed(GROUP, tensor.i_link)):
                     m.d.sync += left.eq(left - GROUP)
                     with m.If(left == GROUP):
-                        reply(Status.OK)
+                        exchange.reply(Status.OK)
             with m.State("END"):
                 with m.If(tensor.o.valid):
                     m.next = "RECORD_STATUS"
@@ -151,104 +116,94 @@ class StatisticsCommands(wiring.Component):
             with m.State("GIVE_UP"):
                 m.d.comb += tensor.stop.eq(1)
                 with m.If(~tensor.active):
-                    reply(Status.INCOMPLETE)
+                    exchange.reply(Status.INCOMPLETE)
             with m.State("ABANDON"):
                 m.d.comb += tensor.stop.eq(1)
                 with m.If(~tensor.active):
                     m.next = "IDLE"
             with m.State("RECORD_STATUS"):
-                status_then("RECORD")
+                exchange.answer_then("RECORD")
             with m.State("RECORD"):
-                m.d.comb += [
-                    record.i.valid.eq(tensor.o.valid),
-                    tensor.o.ready.eq(record.i.ready),
-                ]
-                send(record, last=1)
-                with m.If(tensor.o.valid & tensor.o.ready):
+                with m.If(exchange.send_from(tensor.o, record, last=1)):
                     m.d.sync += self.elements.eq(self.elements + tensor.o.payload.count)
                     with m.If(has_histogram):
                         m.d.sync += histogram_valid.eq(1)
                     m.next = "IDLE"
             with m.State("RANGE"):
-                take(size(_Range))
-                m.d.comb += octets.o.ready.eq(1)
                 m.d.sync += [asked.eq(wanted.first), left.eq(wanted.count)]
-                with m.If(octets.o.valid):
-                    self._check_range(m, reply, wanted, tensor, histogram_valid)
+                with m.If(exchange.take(size(_Range))):
+                    self._check_range(m, exchange, wanted, tensor, histogram_valid)
             with m.State("BINS_STATUS"):
-                status_then("ASK_BIN")
+                exchange.answer_then("ASK_BIN")
             with m.State("ASK_BIN"):
                 m.d.comb += tensor.i_bin.valid.eq(1)
                 with m.If(tensor.i_bin.ready):
                     m.next = "BIN"
             with m.State("BIN"):
-                m.d.comb += [
-                    bin_record.i.valid.eq(tensor.o_bin.valid),
-                    tensor.o_bin.ready.eq(bin_record.i.ready),
-                ]
-                send(bin_record, last=left == 1)
-                with m.If(tensor.o_bin.valid & tensor.o_bin.ready):
+                with m.If(exchange.send_from(tensor.o_bin, bin_record, last=left == 1)):
                     m.d.sync += [asked.eq(asked + 1), left.eq(left - 1)]
                     m.next = "ASK_BIN"
                     with m.If(left == 1):
                         m.next = "IDLE"
-            with m.State("REPLY"):
-                m.d.comb += [o.payload.data.eq(status), o.payload.last.eq(1), o.valid.eq(1)]
-                with m.If(o.ready):
-                    m.next = "IDLE"
+            exchange.reply_state()
         return m
 
-    def _accept(self, m: Module, reply: Reply, tensor: StatisticsPass) -> None:
+    def _accept(self, m: Module, exchange: Exchange, tensor: StatisticsPass) -> None:
         """What can be told from opcode and length alone."""
         length = self.handler.i_call.payload.length
         with m.Switch(self.handler.i_call.payload.opcode):
             with m.Case(Opcode.STATISTICS_BEGIN):
                 m.next = "BEGIN"
                 with m.If(length != size(StatisticsBegin)):
-                    reply(Status.BAD_LENGTH)
+                    exchange.reply(Status.BAD_LENGTH)
                 with m.Elif(tensor.active):
-                    reply(Status.BUSY)
+                    exchange.reply(Status.BUSY)
             with m.Case(Opcode.STATISTICS_DATA):
                 room = tensor.from_link & (length // GROUP <= tensor.missing)
                 m.next = "DATA"
                 with m.If(~tensor.active):
-                    reply(Status.NOT_STARTED)
+                    exchange.reply(Status.NOT_STARTED)
                 with m.Elif((length == 0) | (length % GROUP != 0)):
-                    reply(Status.BAD_LENGTH)
+                    exchange.reply(Status.BAD_LENGTH)
                 with m.Elif(~room):
-                    reply(Status.OVERFLOW)
+                    exchange.reply(Status.OVERFLOW)
             with m.Case(Opcode.STATISTICS_END):
                 m.next = "END"
                 with m.If(length != 0):
-                    reply(Status.BAD_LENGTH)
+                    exchange.reply(Status.BAD_LENGTH)
                 with m.Elif(~tensor.active):
-                    reply(Status.NOT_STARTED)
+                    exchange.reply(Status.NOT_STARTED)
             with m.Case(Opcode.HISTOGRAM_READ):
                 m.next = "RANGE"
                 with m.If(~self._has_histogram):
-                    reply(Status.UNSUPPORTED)
+                    exchange.reply(Status.UNSUPPORTED)
                 with m.Elif(length != size(_Range)):
-                    reply(Status.BAD_LENGTH)
+                    exchange.reply(Status.BAD_LENGTH)
             with m.Default():
-                reply(Status.UNKNOWN_OPCODE)
+                exchange.reply(Status.UNKNOWN_OPCODE)
 
-    def _check_begin(self, m: Module, reply: Reply, begin: data.View) -> None:
+    def _check_begin(self, m: Module, exchange: Exchange, begin: data.View) -> None:
         built = sum(begin.format == code for code in self._configuration.formats)
         m.next = "START"
         with m.If((built == 0) | (begin.histogram & ~self._has_histogram)):
-            reply(Status.UNSUPPORTED)
+            exchange.reply(Status.UNSUPPORTED)
         with m.Elif((begin.count == 0) | (begin.exponent == 0) | (begin.exponent == 255)):
-            reply(Status.BAD_VALUE)
+            exchange.reply(Status.BAD_VALUE)
 
     def _check_range(
-        self, m: Module, reply: Reply, wanted: data.View, tensor: StatisticsPass, valid: Signal
+        self,
+        m: Module,
+        exchange: Exchange,
+        wanted: data.View,
+        tensor: StatisticsPass,
+        valid: Signal,
     ) -> None:
         most = min(BINS, self._configuration.payload // size(HistogramBin))
         too_many = (wanted.count > most) | (wanted.first + wanted.count > BINS)
         m.next = "BINS_STATUS"
         with m.If((wanted.count == 0) | too_many):
-            reply(Status.BAD_VALUE)
+            exchange.reply(Status.BAD_VALUE)
         with m.Elif(tensor.active):
-            reply(Status.BUSY)
+            exchange.reply(Status.BUSY)
         with m.Elif(~valid):
-            reply(Status.NOT_STARTED)
+            exchange.reply(Status.NOT_STARTED)

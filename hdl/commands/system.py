@@ -5,8 +5,10 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from adagrain.models.protocol import REGISTERS, Opcode, Status
+from adagrain.models.records import size
 
 from .call import HandlerSignature
+from .exchange import Exchange
 from .serial import Deserializer, Serializer
 
 __all__ = ["SystemCommands"]
@@ -46,10 +48,10 @@ class SystemCommands(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        m.submodules.range = arguments = Deserializer(2)
+        m.submodules.range = arguments = Deserializer(size(_Range))
         m.submodules.word = word = Serializer(4)
         call, i, o = self.handler.i_call, self.handler.i, self.handler.o
-        status = Signal(Status)
+        exchange = Exchange(m, self.handler, arguments)
         left = Signal(16)
         value = Signal(32)
         upper = Signal(32)
@@ -58,15 +60,11 @@ class SystemCommands(wiring.Component):
         wanted = data.View(_Range, arguments.o.payload)
         sent = o.valid & o.ready
 
-        m.d.comb += [
-            arguments.size.eq(2),
-            arguments.i.payload.eq(i.payload),
-            word.i.payload.eq(value),
-        ]
+        m.d.comb += word.i.payload.eq(value)
         with m.FSM():
             with m.State("IDLE"):
                 m.d.comb += call.ready.eq(1)
-                m.d.sync += [status.eq(Status.OK), left.eq(call.payload.length)]
+                m.d.sync += left.eq(call.payload.length)
                 with m.If(call.valid):
                     with m.Switch(call.payload.opcode):
                         with m.Case(Opcode.HELLO):
@@ -77,12 +75,10 @@ class SystemCommands(wiring.Component):
                             m.next = "ECHO_STATUS"
                         with m.Case(Opcode.READ_REGISTERS):
                             m.next = "RANGE"
-                            with m.If(call.payload.length != 2):
-                                m.d.sync += status.eq(Status.BAD_LENGTH)
-                                m.next = "REFUSE"
+                            with m.If(call.payload.length != size(_Range)):
+                                exchange.reply(Status.BAD_LENGTH)
                         with m.Default():
-                            m.d.sync += status.eq(Status.UNKNOWN_OPCODE)
-                            m.next = "REFUSE"
+                            exchange.reply(Status.UNKNOWN_OPCODE)
             with m.State("ECHO_STATUS"):
                 m.d.comb += [o.valid.eq(1), o.payload.last.eq(left == 0)]
                 with m.If(o.ready):
@@ -101,22 +97,14 @@ class SystemCommands(wiring.Component):
                     with m.If(o.payload.last):
                         m.next = "IDLE"
             with m.State("RANGE"):
-                m.d.comb += [
-                    arguments.i.valid.eq(i.valid),
-                    i.ready.eq(arguments.i.ready),
-                    arguments.o.ready.eq(1),
-                ]
                 m.d.sync += [address.eq(wanted.first), left.eq(wanted.count)]
-                with m.If(arguments.o.valid):
+                with m.If(exchange.take(size(_Range))):
                     m.next = "REGISTERS_STATUS"
                     with m.If((wanted.count == 0) | (wanted.first + wanted.count > len(REGISTERS))):
-                        m.d.sync += status.eq(Status.BAD_VALUE)
-                        m.next = "REFUSE"
+                        exchange.reply(Status.BAD_VALUE)
             with m.State("REGISTERS_STATUS"):
-                m.d.comb += o.valid.eq(1)
                 m.d.sync += upper_held.eq(0)
-                with m.If(o.ready):
-                    m.next = "SAMPLE"
+                exchange.answer_then("SAMPLE")
             with m.State("SAMPLE"):
                 m.d.sync += value.eq(Mux(upper_held, upper, self.registers[address]))
                 m.d.sync += upper_held.eq(0)
@@ -126,20 +114,11 @@ class SystemCommands(wiring.Component):
                             m.d.sync += [upper.eq(self.registers[high]), upper_held.eq(1)]
                 m.next = "SEND"
             with m.State("SEND"):
-                m.d.comb += [
-                    word.i.valid.eq(1),
-                    o.payload.data.eq(word.o.payload.data),
-                    o.payload.last.eq(word.o.payload.last & (left == 1)),
-                    o.valid.eq(word.o.valid),
-                    word.o.ready.eq(o.ready),
-                ]
-                with m.If(word.i.ready):
+                m.d.comb += word.i.valid.eq(1)
+                with m.If(exchange.send(word, last=left == 1)):
                     m.d.sync += [address.eq(address + 1), left.eq(left - 1)]
                     m.next = "SAMPLE"
                     with m.If(left == 1):
                         m.next = "IDLE"
-            with m.State("REFUSE"):
-                m.d.comb += [o.payload.data.eq(status), o.payload.last.eq(1), o.valid.eq(1)]
-                with m.If(o.ready):
-                    m.next = "IDLE"
+            exchange.reply_state()
         return m
