@@ -247,7 +247,8 @@ class Session(wiring.Component):
         slot_sent = Signal.like(slot)  # the slot that may still be read
         with m.If(self.o.valid & self.o.ready):
             m.d.sync += slot_sent.eq(slot)
-        slot_free = self.o.ready | (slot != slot_sent)
+        slot_free = Signal()  # a cycle late, long after a slot is handed over
+        m.d.sync += slot_free.eq(self.o.ready | (slot != slot_sent))
 
         taken = self.i_reply.valid & self.i_reply.ready
         index = header.length[: exact_log2(self._payload)]

@@ -39,6 +39,11 @@ class Ends:
         self.model = LinkModel(configuration, self._modelled.execute)
         cocotb.start_soon(self._serve())
 
+    @property
+    def executed(self) -> list[bytes]:
+        """Requests that the gateware had executed."""
+        return self._real.requests
+
     async def exchange(self, octets: bytes) -> None:
         """Give octets to both, and demand the same answers, requests and counts."""
         b = self._bench
@@ -87,6 +92,18 @@ async def executes_once_whatever_is_repeated(b: Bench) -> None:
         octets += b"".join(frames[max(0, n - window + 1) : n + 1]) * 2
     await ends.exchange(octets)
     assert ends.model.counters["frames"] > len(frames) * window
+
+
+@bench(cycles=500_000)
+async def keeps_answers_that_nobody_takes(b: Bench) -> None:
+    """While the output stands still, those that follow overwrite none of them."""
+    ends = Ends(b)
+    frames = [encode_frame(1, 0, Opcode.HELLO)]
+    frames += [encode_frame(1, n, Opcode.ECHO, bytes([n])) for n in range(1, 40)]
+    b.source("i").put(*b"".join(frames))
+    await b.wait(20_000)
+    assert len(ends.executed) < len(frames), f"somebody took the answers: {b}"
+    await b.sink("o").expect(list(ends.model.receive(b"".join(frames))))
 
 
 @bench(cycles=50_000)

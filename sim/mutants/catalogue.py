@@ -156,8 +156,8 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "a reply's slot is written while it is sent",
         "hdl/link/session.py",
-        "slot_free = self.o.ready | (slot != slot_sent)",
-        "slot_free = self.o.ready | (slot != slot_sent) | (kept == 0)",
+        "slot_free.eq(self.o.ready | (slot != slot_sent))",
+        "slot_free.eq(1)",
         _bench("link", "single"),
     ),
     Mutant(
@@ -200,7 +200,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "a group's words leave in the wrong order",
         "hdl/narrow.py",
         "group.word_select(part, 32 * self._lanes)",
-        "group.word_select(parts - 1 - part, 32 * self._lanes)",
+        "group.word_select(part ^ (parts - 1), 32 * self._lanes)",
         _NARROW,
     ),
     Mutant(
