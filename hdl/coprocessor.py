@@ -59,7 +59,7 @@ class Coprocessor(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         m.submodules.link = link = Link(self._configuration)
-        m.submodules.system = system = SystemCommands()
+        m.submodules.system = system = SystemCommands(self._configuration)
         m.submodules.statistics = statistics = StatisticsCommands(
             self._configuration, starvation=self._starvation
         )

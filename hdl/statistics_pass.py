@@ -94,6 +94,7 @@ class StatisticsPass(wiring.Component):
 
         begin = self.i_begin.payload
         complete = Signal()
+        wanted = Signal()  # groups are missing
         m.d.comb += [
             unit.i_begin.payload.eq(begin),
             widen.i_begin.payload.count.eq(begin.count),
@@ -115,10 +116,11 @@ class StatisticsPass(wiring.Component):
                     self.missing.eq(self._groups(begin)),
                     self.active.eq(1),
                     complete.eq(0),
+                    wanted.eq(1),
                 ]
                 m.next = "RUN"
             with m.State("RUN"):
-                self._take_groups(m, narrow)
+                self._take_groups(m, narrow, wanted)
                 self._feed(m, narrow, widen, unit, complete)
                 m.d.comb += [self.o.valid.eq(unit.o.valid), unit.o.ready.eq(self.o.ready)]
                 with m.If(self.o.valid & self.o.ready):
@@ -149,8 +151,7 @@ class StatisticsPass(wiring.Component):
             total = Mux(begin.format == code, groups, total)
         return total
 
-    def _take_groups(self, m: Module, narrow: Narrow) -> None:
-        wanted = self.missing != 0
+    def _take_groups(self, m: Module, narrow: Narrow, wanted: Signal) -> None:
         for source, chosen in ((self.i_link, self.from_link), (self.i_data, ~self.from_link)):
             with m.If(chosen):
                 m.d.comb += [
@@ -159,7 +160,7 @@ class StatisticsPass(wiring.Component):
                     source.ready.eq(narrow.i.ready & wanted),
                 ]
         with m.If(narrow.i.valid & narrow.i.ready):
-            m.d.sync += self.missing.eq(self.missing - 1)
+            m.d.sync += [self.missing.eq(self.missing - 1), wanted.eq(self.missing != 1)]
 
     def _feed(
         self, m: Module, narrow: Narrow, widen: Widen, unit: Statistics, complete: Signal

@@ -60,7 +60,7 @@ class RegionCommands(wiring.Component):
         call = self.handler.i_call
         gathered = octets.o.payload
         wanted = data.View(_Range, gathered[-_Range.size :])
-        left = Signal(16)
+        left = Signal(range(self._configuration.payload + 1))
         address = Signal(16)
 
         m.d.comb += [

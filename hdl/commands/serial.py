@@ -1,6 +1,6 @@
 """Between octets and records."""
 
-from amaranth.hdl import Array, Cat, Module, Signal
+from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -38,9 +38,7 @@ class Serializer(wiring.Component):
         m = Module()
         index = Signal(range(self._octets))
         m.d.comb += [
-            self.o.payload.data.eq(
-                Array(self.i.payload[at : at + 8] for at in range(0, 8 * self._octets, 8))[index]
-            ),
+            self.o.payload.data.eq(self.i.payload.word_select(index, 8)),
             self.o.payload.last.eq(index == self._octets - 1),
             self.o.valid.eq(self.i.valid),
             self.i.ready.eq(self.o.ready & self.o.payload.last),

@@ -72,7 +72,7 @@ class StatisticsCommands(wiring.Component):
         call = self.handler.i_call
         begin = data.View(StatisticsBegin, octets.o.payload[-StatisticsBegin.size :])
         wanted = data.View(_Range, octets.o.payload[-_Range.size :])
-        left = Signal(16)
+        left = Signal(range(self._configuration.payload + 1))
         asked = Signal(range(BINS))
         has_histogram = Signal()
         histogram_valid = Signal()

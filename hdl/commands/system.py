@@ -4,6 +4,7 @@ from amaranth.hdl import Module, Mux, Signal, unsigned
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
+from adagrain.models.configuration import Configuration
 from adagrain.models.protocol import REGISTERS, Opcode, Status
 from adagrain.models.records import size
 
@@ -26,6 +27,11 @@ _Range = data.StructLayout({"first": unsigned(8), "count": unsigned(8)})
 class SystemCommands(wiring.Component):
     """Handler of group 0.
 
+    Parameters
+    ----------
+    configuration : Configuration
+        Its ``payload`` matters here.
+
     Members
     -------
     handler : ``Out(HandlerSignature())``
@@ -37,7 +43,8 @@ class SystemCommands(wiring.Component):
         High for one cycle when a session is opened.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, configuration: Configuration) -> None:
+        self._payload = configuration.payload
         super().__init__(
             {
                 "handler": Out(HandlerSignature()),
@@ -52,7 +59,7 @@ class SystemCommands(wiring.Component):
         m.submodules.word = word = Serializer(4)
         call, i, o = self.handler.i_call, self.handler.i, self.handler.o
         exchange = Exchange(m, self.handler, arguments)
-        left = Signal(16)
+        left = Signal(range(max(self._payload, len(REGISTERS)) + 1))
         value = Signal(32)
         upper = Signal(32)
         upper_held = Signal()

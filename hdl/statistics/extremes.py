@@ -81,7 +81,7 @@ class Extremes(wiring.Component):
             with m.If(beat_high > high):
                 m.d.sync += high.eq(beat_high)
 
-        m.d.comb += self.none_finite.eq(low > high)
+        m.d.comb += self.none_finite.eq(high[23:] == 0)  # as in no key of a finite number
         with m.If(~self.none_finite):
             m.d.comb += [self.minimum.eq(_word(low)), self.maximum.eq(_word(high))]
         below, above = self.minimum[23:31], self.maximum[23:31]

@@ -55,7 +55,7 @@ FAMILIES: dict[str, Family] = {
     ),
     "ice40": Family(
         synthesis="synth_ice40",
-        options="-dsp -abc9",
+        options="-dsp -abc9 -device u",
         mapped={
             "LUT": ((r"SB_LUT4", 1),),
             "FF": ((r"SB_DFF\w*", 1),),
