@@ -9,6 +9,7 @@ from adagrain.models.records import (
     RegionRecord,
     RegionStep,
     RegionUpdate,
+    SpeculationState,
     pack,
     size,
 )
@@ -79,6 +80,9 @@ def _record(rng: random.Random, wild: bool) -> bytes:
         cadence_max=high,
         phase_epoch=rng.randrange(20),
         confidence=rng.randrange(8),
+        state=rng.choice((*SpeculationState, SpeculationState.GLOBAL)),
+        dwell=rng.choice((0, 0, 1, 1, 2)),
+        streak=rng.randrange(4),
         **(_crowded(rng) if rng.random() < 0.2 else {}),
     )
 
