@@ -39,11 +39,12 @@ CHANCES = (0.0, 0.1, 0.5, 0.9)
 #: Cycles after a bench in which nothing unexpected may come out.
 AFTERMATH = 20
 
-#: How much longer the slow sweeps are.
-_SWEEP = 10
-
 # The component is built here for its properties and shapes alone.
 warnings.simplefilter("ignore", UnusedElaboratable)
+
+
+def _sweep() -> float:
+    return float(os.environ["ADAGRAIN_SWEEP"])
 
 
 def bench(*, cycles: int) -> Callable[[BenchCoroutine], Any]:
@@ -54,7 +55,7 @@ def bench(*, cycles: int) -> Callable[[BenchCoroutine], Any]:
     ``@cocotb.parametrize(…)`` goes above it.
     """
 
-    limit = cycles * (_SWEEP if _full() else 1)
+    limit = round(cycles * max(1, _sweep()))
 
     def decorate(test: BenchCoroutine) -> Any:
         @cocotb.test()
@@ -73,10 +74,6 @@ def bench(*, cycles: int) -> Callable[[BenchCoroutine], Any]:
         return limited
 
     return decorate
-
-
-def _full() -> bool:
-    return os.environ.get("ADAGRAIN_FULL") == "1"
 
 
 class Bench:
@@ -159,10 +156,11 @@ class Bench:
         await self.wait()
 
     def scaled(self, count: int) -> int:
-        """A number of cases, fewer on Icarus, more where ``ADAGRAIN_FULL=1``."""
-        if os.environ["ADAGRAIN_SIMULATOR"] == "icarus":
-            count = max(1, count // 10)
-        return count * _SWEEP if _full() else count
+        """A number of cases: a tenth on Icarus, ten times as many where ``ADAGRAIN_FULL=1``.
+
+        On a netlist it stays as it is.
+        """
+        return max(1, round(count * _sweep()))
 
     def check_finished(self) -> None:
         """Fail if an output delivered what nobody took."""

@@ -7,6 +7,7 @@ Icarus Verilog, which is some ten times slower.
 """
 
 import importlib
+import os
 import random
 import shutil
 from contextlib import nullcontext, suppress
@@ -186,13 +187,20 @@ class _Build:
                 extra_env={
                     "ADAGRAIN_UNIT": _package(self._unit).__name__,
                     "ADAGRAIN_VARIANT": self._variant,
-                    "ADAGRAIN_SIMULATOR": self._simulator,
+                    "ADAGRAIN_SWEEP": str(self._sweep()),
                 },
                 results_xml=str(results),
                 waves=self._waves is not None,
                 log_file=log,
             )
         return self._judge(seed, results, log)
+
+    def _sweep(self) -> float:
+        """How many cases are run of each that a bench asks for: few where they take long."""
+        if self._netlist:
+            return 1
+        full = 10 if os.environ.get("ADAGRAIN_FULL") == "1" else 1
+        return full / 10 if self._simulator == "icarus" else full
 
     def _judge(self, seed: int, results: Path, log: Path) -> Outcome:
         try:
