@@ -1,0 +1,213 @@
+"""IEEE 754 multiplication, addition and conversion on integers, with their exception flags.
+
+The golden model of ``hdl/float``: any binary format of :data:`~adagrain.models.formats.FORMATS`,
+round to nearest even, subnormal numbers in and out, the canonical quiet NaN, and underflow
+where a result is tiny after rounding, as RISC-V and SoftFloat have it. No float of the host
+takes part.
+"""
+
+import enum
+from typing import NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .formats import ElementFormat
+
+__all__ = ["Flag", "Rounded", "add", "convert", "multiply"]
+
+Words = NDArray[np.int64]
+Truths = NDArray[np.bool_]
+
+
+_Parts = TypeVar("_Parts", "Rounded", "_Number")
+
+
+class Flag(enum.IntFlag):
+    """The exception flags, by their bits in RISC-V's register."""
+
+    INEXACT = 1
+    UNDERFLOW = 2
+    OVERFLOW = 4
+    DIVIDE_BY_ZERO = 8  #: no operation here raises it
+    INVALID = 16
+
+
+class Rounded(NamedTuple):
+    """Results, and of each the flags that it raises."""
+
+    words: Words
+    flags: Words
+
+
+class _Number(NamedTuple):
+    """The operands' parts: a finite one is ``significand * 2**exponent``."""
+
+    negative: Truths
+    significand: Words
+    exponent: Words
+    zero: Truths
+    infinite: Truths
+    nan: Truths
+    signalling: Truths
+
+
+def multiply(a: Words, b: Words, row: ElementFormat) -> Rounded:
+    """Products of numbers of one format.
+
+    Parameters
+    ----------
+    a, b : array of int64
+        The operands' bits; they are broadcast.
+    row : ElementFormat
+        Format of operands and products.
+    """
+    x, y = _unpack(a, row), _unpack(b, row)
+    negative = x.negative ^ y.negative
+    infinite = x.infinite | y.infinite
+    undefined = (x.infinite & y.zero) | (x.zero & y.infinite)
+    product = _round(negative, x.significand * y.significand, x.exponent + y.exponent, row)
+    result = _where(infinite, _infinity(negative, row), product)
+    return _nans(x.nan | y.nan | undefined, result, row, invalid=undefined, of=(x, y))
+
+
+def add(a: Words, b: Words, row: ElementFormat) -> Rounded:
+    """Sums of numbers of one format; parameters as in :func:`multiply`."""
+    x, y = _unpack(a, row), _unpack(b, row)
+    ahead = x.exponent >= y.exponent
+    large, small = _where(ahead, x, y), _where(ahead, y, x)
+
+    # The larger one is shifted up until nothing of the smaller one is lost, or until what is
+    # lost lies so deep below the last place that only its presence matters.
+    distance = large.exponent - small.exponent
+    up = np.minimum(distance, row.mantissa_bits + 4)
+    down = np.minimum(distance - up, 62)
+    lost = (small.significand & ((np.int64(1) << down) - 1)) != 0
+    augend, addend = large.significand << up, small.significand >> down
+    differ = large.negative != small.negative
+    total = np.where(differ, augend - addend - lost, augend + addend)
+    turned = total < 0
+    negative = np.where(total == 0, large.negative & small.negative, large.negative ^ turned)
+    result = _round(negative, np.abs(total), large.exponent - up, row, below=lost)
+
+    infinite = x.infinite | y.infinite
+    result = _where(infinite, _infinity(np.where(x.infinite, x.negative, y.negative), row), result)
+    opposed = x.infinite & y.infinite & (x.negative != y.negative)
+    return _nans(x.nan | y.nan | opposed, result, row, invalid=opposed, of=(x, y))
+
+
+def convert(a: Words, source: ElementFormat, target: ElementFormat) -> Rounded:
+    """Numbers of one format in another.
+
+    Parameters
+    ----------
+    a : array of int64
+        Bits of the numbers.
+    source, target : ElementFormat
+        Their format, and that of the results.
+    """
+    x = _unpack(a, source)
+    finite = _round(x.negative, x.significand, x.exponent, target)
+    result = _where(x.infinite, _infinity(x.negative, target), finite)
+    return _nans(x.nan, result, target, invalid=np.zeros_like(x.nan), of=(x,))
+
+
+def _unpack(words: Words, row: ElementFormat) -> _Number:
+    words = np.asarray(words, dtype=np.int64)
+    fraction = words & ((1 << row.mantissa_bits) - 1)
+    top = (1 << row.exponent_bits) - 1
+    field = words >> row.mantissa_bits & top
+    special = field == top
+    nan = special & (fraction != 0)
+    return _Number(
+        negative=(words >> (row.bits - 1) & 1) != 0,
+        significand=np.where(
+            special, 0, np.where(field != 0, fraction | 1 << row.mantissa_bits, fraction)
+        ),
+        exponent=np.maximum(field, 1) - (row.bias + row.mantissa_bits),
+        zero=(field == 0) & (fraction == 0),
+        infinite=special & ~nan,
+        nan=nan,
+        signalling=nan & (fraction >> (row.mantissa_bits - 1) == 0),
+    )
+
+
+def _round(
+    negative: Truths,
+    significand: Words,
+    exponent: Words,
+    row: ElementFormat,
+    below: Truths | bool = False,
+) -> Rounded:
+    """The nearest number of a format, the even one of two.
+
+    ``below`` tells that the exact value lies a little above ``significand * 2**exponent``; the
+    significand then has at least two bits more than the format.
+    """
+    lowest = 1 - row.bias - row.mantissa_bits
+    normal = exponent + _bit_length(significand) - (row.mantissa_bits + 1)
+    kept, inexact = _shift_right(significand, np.maximum(normal, lowest) - exponent, below)
+    place = np.maximum(normal, lowest)
+    field = np.where(kept >> row.mantissa_bits != 0, place - lowest + 1, 0)
+    # What rounding carries over raises the exponent by itself, since the fraction is then zero.
+    magnitude = np.where(field != 0, (field - 1) << row.mantissa_bits, 0) + kept
+
+    unbounded, _ = _shift_right(significand, normal - exponent, below)
+    tiny = normal + (unbounded >> (row.mantissa_bits + 1)) < lowest
+    top = ((1 << row.exponent_bits) - 1) << row.mantissa_bits
+    overflow = magnitude >= top
+    words = np.minimum(magnitude, top) | _sign(negative, row)
+    flags = sum(
+        np.where(raised, int(flag), 0)
+        for flag, raised in (
+            (Flag.INEXACT, inexact | overflow),
+            (Flag.UNDERFLOW, inexact & tiny),
+            (Flag.OVERFLOW, overflow),
+        )
+    )
+    return Rounded(words, np.asarray(flags))
+
+
+def _shift_right(value: Words, places: Words, below: Truths | bool) -> tuple[Words, Truths]:
+    """Values without their lowest bits, to nearest even; whether anything was lost."""
+    up, down = np.clip(-places, 0, 62), np.clip(places, 0, 62)
+    kept = value << up >> down
+    rest = value - (value >> down << down)
+    half = (np.int64(1) << down) >> 1
+    above = (rest > half) | ((rest == half) & (below | (kept & 1 != 0)))
+    inexact = (rest != 0) | below
+    return kept + np.where(above & (down != 0), 1, 0), inexact
+
+
+def _bit_length(value: Words) -> Words:
+    length = np.zeros_like(value)
+    for step in (32, 16, 8, 4, 2, 1):
+        large = value >> step != 0
+        length = length + np.where(large, step, 0)
+        value = np.where(large, value >> step, value)
+    return length + (value != 0)
+
+
+def _sign(negative: Truths, row: ElementFormat) -> Words:
+    return negative.astype(np.int64) << (row.bits - 1)
+
+
+def _infinity(negative: Truths, row: ElementFormat) -> Rounded:
+    top = ((1 << row.exponent_bits) - 1) << row.mantissa_bits
+    words = _sign(negative, row) | top
+    return Rounded(words, np.zeros_like(words))
+
+
+def _nans(
+    nan: Truths, otherwise: Rounded, row: ElementFormat, *, invalid: Truths, of: tuple[_Number, ...]
+) -> Rounded:
+    """Put the canonical NaN where there is none else, and flag the invalid operations."""
+    for operand in of:
+        invalid = invalid | operand.signalling
+    quiet = ((1 << (row.exponent_bits + 1)) - 1) << (row.mantissa_bits - 1)
+    words = np.where(nan, quiet, otherwise.words)
+    return Rounded(words, np.where(nan, np.where(invalid, Flag.INVALID, 0), otherwise.flags))
+
+
+def _where(chosen: Truths, a: _Parts, b: _Parts) -> _Parts:
+    return type(a)(*(np.where(chosen, p, q) for p, q in zip(a, b, strict=True)))

@@ -1,0 +1,114 @@
+"""Floating-point arithmetic against Berkeley SoftFloat, results and flags."""
+
+import itertools
+import os
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import softfloatpy
+
+from adagrain.models.floating import Flag, Rounded, add, convert, multiply
+from adagrain.models.formats import FORMATS, ElementFormat, FormatCode
+
+FULL = os.environ.get("ADAGRAIN_FULL") == "1"
+FP16, FP32 = FORMATS[FormatCode.FP16], FORMATS[FormatCode.FP32]
+
+#: SoftFloat's type and the prefix of its functions, by format.
+SOFT: dict[ElementFormat, tuple[Any, str]] = {
+    FP16: (softfloatpy.Float16, "f16"),
+    FP32: (softfloatpy.Float32, "f32"),
+}
+#: Random pairs by format.
+PAIRS = {FP16: 50_000_000 if FULL else 100_000, FP32: 5_000_000 if FULL else 100_000}
+CHUNK = 500_000
+
+OPERATIONS = {"mul": multiply, "add": add}
+
+
+def special(row: ElementFormat) -> np.ndarray:
+    """Numbers at all borders: of the format, of rounding, of subnormals; NaNs of both kinds."""
+    top, mantissa = (1 << row.exponent_bits) - 1, 1 << row.mantissa_bits
+    fields = {
+        0,
+        1,
+        2,
+        row.mantissa_bits,
+        row.bias - 1,
+        row.bias,
+        row.bias + 1,
+        top - 2,
+        top - 1,
+        top,
+    }
+    fractions = {0, 1, 2, 3, mantissa // 2 - 1, mantissa // 2, mantissa // 2 + 1, mantissa - 1}
+    signs = (0, 1 << (row.bits - 1))
+    parts = itertools.product(signs, sorted(fields), sorted(fractions))
+    return np.array([sign | field * mantissa | rest for sign, field, rest in parts])
+
+
+def pairs(
+    row: ElementFormat, count: int, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
+    """Random pairs; half of them close to each other, or to each other's negative."""
+    a, b = rng.integers(0, 1 << row.bits, (2, count))
+    step = rng.integers(-3, 4, count) << row.mantissa_bits
+    near = a + step ^ rng.integers(0, 1 << row.mantissa_bits // 2, count) ^ b & 1 << (row.bits - 1)
+    return [a, np.where(rng.integers(0, 2, count), b, near & (1 << row.bits) - 1)]
+
+
+def soft(function: Callable[..., Any], row: ElementFormat, *operands: np.ndarray) -> Rounded:
+    """What SoftFloat makes of it, one by one."""
+    kind, size = SOFT[row][0], row.bits // 8
+    words, flags = [], []
+    softfloatpy.set_tininess_mode(softfloatpy.TininessMode.AFTER_ROUNDING)
+    for values in zip(*(column.tolist() for column in operands), strict=True):
+        softfloatpy.set_exception_flags(softfloatpy.ExceptionFlag(0))
+        result = function(*(kind.from_bytes(value.to_bytes(size, "big")) for value in values))
+        words.append(int.from_bytes(result.to_bytes(), "big"))
+        flags.append(int(softfloatpy.get_exception_flags()))
+    return Rounded(np.array(words), np.array(flags))
+
+
+def demand_equal(ours: Rounded, theirs: Rounded, *operands: np.ndarray) -> None:
+    wrong = np.flatnonzero((ours.words != theirs.words) | (ours.flags != theirs.flags))
+    report = [
+        f"{' '.join(f'{column[n]:x}' for column in operands)}: {theirs.words[n]:x} "
+        f"{theirs.flags[n]:x}, not {ours.words[n]:x} {ours.flags[n]:x}"
+        for n in wrong[:5]
+    ]
+    assert not wrong.size, f"{wrong.size} of {operands[0].size} differ: {'; '.join(report)}"
+
+
+@pytest.mark.parametrize("row", SOFT, ids=lambda row: row.code.name)
+@pytest.mark.parametrize("operation", OPERATIONS)
+class TestArithmetic:
+    def test_all_special_pairs(self, row: ElementFormat, operation: str) -> None:
+        a, b = (side.ravel() for side in np.meshgrid(special(row), special(row)))
+        function = getattr(softfloatpy, f"{SOFT[row][1]}_{operation}")
+        demand_equal(OPERATIONS[operation](a, b, row), soft(function, row, a, b), a, b)
+
+    def test_random_pairs(self, row: ElementFormat, operation: str) -> None:
+        rng = np.random.default_rng(7)
+        function = getattr(softfloatpy, f"{SOFT[row][1]}_{operation}")
+        for _ in range(0, PAIRS[row], CHUNK):
+            a, b = pairs(row, min(CHUNK, PAIRS[row]), rng)
+            demand_equal(OPERATIONS[operation](a, b, row), soft(function, row, a, b), a, b)
+
+
+@pytest.mark.parametrize(("source", "target"), [(FP16, FP32), (FP32, FP16)])
+def test_conversion(source: ElementFormat, target: ElementFormat) -> None:
+    random = np.random.default_rng(7).integers(0, 1 << 32, PAIRS[FP32])
+    around_one = random & 0x807F_FFFF | (random >> 23 & 63) + 95 << 23  # the exponents of FP16
+    a = np.arange(1 << 16) if source is FP16 else np.r_[special(FP32), random, around_one]
+    function = getattr(softfloatpy, f"{SOFT[source][1]}_to_{SOFT[target][1]}")
+    demand_equal(convert(a, source, target), soft(function, source, a), a)
+
+
+def test_flags_have_softfloats_bits() -> None:
+    theirs = {flag.name: int(flag) for flag in softfloatpy.ExceptionFlag}
+    assert {flag.name: int(flag) for flag in Flag} == {
+        **{name: bit for name, bit in theirs.items() if name != "INFINITE"},
+        "DIVIDE_BY_ZERO": theirs["INFINITE"],
+    }
