@@ -21,7 +21,7 @@ SEEDS = range(5)
 #: Goals: shares of the line's rate, the multiple of a round trip, and shares of the clean rate.
 LINE, ROUND_TRIP = 0.9, 2.0
 ERRORS = {1e-4: 0.9, 1e-3: 0.6, 1e-2: 0.0}
-#: A tenth of the elements, where each takes ten times as long.
+#: Fewer elements, where each takes long.
 FEWER = {1e-2: ELEMENTS // 20}
 
 
