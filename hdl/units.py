@@ -1,25 +1,44 @@
-"""The units that can be simulated and synthesised alone, by name."""
+"""The units that can be synthesised alone, by name, each as a board has it."""
 
 from collections.abc import Callable
 
 from amaranth.lib.wiring import Component
 
-from adagrain.models.configuration import Configuration
+from adagrain.models.configuration import Configuration, configuration
 from adagrain.models.protocol import Unit
 
+from .boards import Board
 from .coprocessor import Coprocessor
 from .link import Link
+from .queue import Queue
 from .region_manager import RegionManager
 from .statistics import Statistics
+from .uart import Receiver, Transmitter
 
 __all__ = ["UNITS"]
 
-#: How each unit is built for a configuration.
-UNITS: dict[str, Callable[[Configuration], Component]] = {
-    "statistics": lambda c: Statistics(
-        c.lanes, powers=c.powers, histogram=Unit.HISTOGRAM in c.units
-    ),
+
+def _statistics(c: Configuration) -> Component:
+    return Statistics(c.lanes, powers=c.powers, histogram=Unit.HISTOGRAM in c.units)
+
+
+#: Those that depend on the preset.
+_CONFIGURED: dict[str, Callable[[Configuration], Component]] = {
+    "statistics": _statistics,
     "region_manager": RegionManager,
     "link": Link,
     "coprocessor": Coprocessor,
+    "queue": lambda c: Queue(8, c.payload),
+}
+
+
+def _of_preset(build: Callable[[Configuration], Component]) -> Callable[[Board], Component]:
+    return lambda board: build(configuration(board.preset))
+
+
+#: How each unit is built for a board.
+UNITS: dict[str, Callable[[Board], Component]] = {
+    **{name: _of_preset(build) for name, build in _CONFIGURED.items()},
+    "receiver": lambda board: Receiver(board.clock, board.baud),
+    "transmitter": lambda board: Transmitter(board.clock, board.baud),
 }

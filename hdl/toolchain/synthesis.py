@@ -13,7 +13,6 @@ from amaranth.lib.wiring import Component
 
 from adagrain.hdl.boards import BOARDS
 from adagrain.hdl.units import UNITS
-from adagrain.models.configuration import configuration
 
 from .families import FAMILIES, Family
 from .tools import ToolError, run
@@ -43,7 +42,7 @@ def synthesise(unit: str, board: str) -> dict[str, int]:
     if board not in BOARDS:
         raise ValueError(f"board must be one of {', '.join(BOARDS)}, not {board!r}")
     family = FAMILIES[BOARDS[board].family]
-    component = UNITS[unit](configuration(BOARDS[board].preset))
+    component = UNITS[unit](BOARDS[board])
     counts = _cell_counts(component, family)
     usage = {
         resource: sum(
