@@ -18,7 +18,7 @@ pytestmark = pytest.mark.skipif(
 RUNS = [
     *((unit, variant, "ecp5") for unit, variant in (
         ("queue", "packet"), ("uart", "odd"), ("link", "small"), ("statistics", "small"),
-        ("region_manager", "small"), ("coprocessor", "small"),
+        ("region_manager", "small"), ("coprocessor", "small"), ("float", "multiply_fp32"),
     )),
     *((unit, variant, "ice40") for unit, variant in (
         ("queue", "packet"), ("uart", "odd"), ("link", "tiny"), ("statistics", "tiny"),

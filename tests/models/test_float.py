@@ -1,6 +1,5 @@
 """Floating-point arithmetic against Berkeley SoftFloat, results and flags."""
 
-import itertools
 import os
 from collections.abc import Callable
 from typing import Any
@@ -9,8 +8,9 @@ import numpy as np
 import pytest
 import softfloatpy
 
-from adagrain.models.floating import Flag, Rounded, add, convert, multiply
+from adagrain.models.float import Flag, Rounded, add, convert, multiply
 from adagrain.models.formats import FORMATS, ElementFormat, FormatCode
+from adagrain.sim.float.traffic import pairs, special
 
 FULL = os.environ.get("ADAGRAIN_FULL") == "1"
 FP16, FP32 = FORMATS[FormatCode.FP16], FORMATS[FormatCode.FP32]
@@ -25,37 +25,6 @@ PAIRS = {FP16: 50_000_000 if FULL else 100_000, FP32: 5_000_000 if FULL else 100
 CHUNK = 500_000
 
 OPERATIONS = {"mul": multiply, "add": add}
-
-
-def special(row: ElementFormat) -> np.ndarray:
-    """Numbers at all borders: of the format, of rounding, of subnormals; NaNs of both kinds."""
-    top, mantissa = (1 << row.exponent_bits) - 1, 1 << row.mantissa_bits
-    fields = {
-        0,
-        1,
-        2,
-        row.mantissa_bits,
-        row.bias - 1,
-        row.bias,
-        row.bias + 1,
-        top - 2,
-        top - 1,
-        top,
-    }
-    fractions = {0, 1, 2, 3, mantissa // 2 - 1, mantissa // 2, mantissa // 2 + 1, mantissa - 1}
-    signs = (0, 1 << (row.bits - 1))
-    parts = itertools.product(signs, sorted(fields), sorted(fractions))
-    return np.array([sign | field * mantissa | rest for sign, field, rest in parts])
-
-
-def pairs(
-    row: ElementFormat, count: int, rng: np.random.Generator
-) -> tuple[np.ndarray, np.ndarray]:
-    """Random pairs; half of them close to each other, or to each other's negative."""
-    a, b = rng.integers(0, 1 << row.bits, (2, count))
-    step = rng.integers(-3, 4, count) << row.mantissa_bits
-    near = a + step ^ rng.integers(0, 1 << row.mantissa_bits // 2, count) ^ b & 1 << (row.bits - 1)
-    return [a, np.where(rng.integers(0, 2, count), b, near & (1 << row.bits) - 1)]
 
 
 def soft(function: Callable[..., Any], row: ElementFormat, *operands: np.ndarray) -> Rounded:

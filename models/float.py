@@ -1,9 +1,8 @@
 """IEEE 754 multiplication, addition and conversion on integers, with their exception flags.
 
-The golden model of ``hdl/float``: any binary format of :data:`~adagrain.models.formats.FORMATS`,
-round to nearest even, subnormal numbers in and out, the canonical quiet NaN, and underflow
-where a result is tiny after rounding, as RISC-V and SoftFloat have it. No float of the host
-takes part.
+The golden model of ``hdl/float``, for any binary format of the table in ``models/formats.py``:
+round to nearest even, subnormal numbers in and out, the canonical quiet NaN, and underflow where
+a result is tiny after rounding, as RISC-V and SoftFloat have it. No float of the host takes part.
 """
 
 import enum
