@@ -14,26 +14,31 @@ from adagrain.host.line_rate import clean_rates, upload_rate
 from adagrain.models.configuration import configuration
 
 PRESET = "small"
-ELEMENTS = 100_000
+ELEMENTS = 50_000
 ECHOES = 200
-SEEDS = range(5)
+SEEDS = range(3)
 
 #: Goals: shares of the line's rate, the multiple of a round trip, and shares of the clean rate.
 LINE, ROUND_TRIP = 0.9, 2.0
 ERRORS = {1e-4: 0.9, 1e-3: 0.6, 1e-2: 0.0}
 #: Fewer elements, where each takes long.
-FEWER = {1e-2: ELEMENTS // 20}
+FEWER = {1e-2: ELEMENTS // 10}
 
 
 def main() -> None:
     board = configuration(PRESET)
+    print("a line without errors", flush=True)
     clean = clean_rates(board, elements=ELEMENTS, echoes=ECHOES)
+    print(f"upload {clean.upload:.3f}, echo {clean.echo:.3f} of the line's rate", flush=True)
     runs = [(rate, seed) for rate in ERRORS for seed in SEEDS]
     rates: dict[float, list[float]] = {rate: [] for rate in ERRORS}
     for rate, seed in track(runs, description="lines with errors"):
         elements = FEWER.get(rate, ELEMENTS)
         reached = upload_rate(board, elements=elements, error_rate=rate, seed=seed)
         rates[rate].append(reached / clean.upload)
+        print(
+            f"error rate {rate:g}, seed {seed}: {rates[rate][-1]:.2f} of the clean rate", flush=True
+        )
     report(
         "link",
         {

@@ -5,10 +5,12 @@ from collections.abc import Callable
 from amaranth.lib.wiring import Component
 
 from adagrain.models.configuration import Configuration, configuration
+from adagrain.models.formats import FORMATS, FormatCode
 from adagrain.models.protocol import Unit
 
 from .boards import Board
 from .coprocessor import Coprocessor
+from .float import Adder, Multiplier
 from .link import Link
 from .queue import Queue
 from .region_manager import RegionManager
@@ -39,6 +41,8 @@ def _of_preset(build: Callable[[Configuration], Component]) -> Callable[[Board],
 #: How each unit is built for a board.
 UNITS: dict[str, Callable[[Board], Component]] = {
     **{name: _of_preset(build) for name, build in _CONFIGURED.items()},
+    "multiplier": lambda _: Multiplier(FORMATS[FormatCode.FP32]),
+    "adder": lambda _: Adder(FORMATS[FormatCode.FP32]),
     "receiver": lambda board: Receiver(board.clock, board.baud),
     "transmitter": lambda board: Transmitter(board.clock, board.baud),
 }

@@ -10,7 +10,7 @@ from adagrain.hdl.float import Adder, Converter, Multiplier
 from adagrain.models.float import add, convert, multiply
 from adagrain.models.formats import ElementFormat
 
-__all__ = ["expected", "given", "operands", "pairs", "singles", "special"]
+__all__ = ["expected", "extreme", "given", "operands", "pairs", "singles", "special"]
 
 Words = NDArray[np.int64]
 
@@ -43,16 +43,29 @@ def singles(source: ElementFormat, target: ElementFormat, rng: np.random.Generat
     return np.where(words & 1, words, near | field << source.mantissa_bits)
 
 
+def extreme(row: ElementFormat) -> Words:
+    """Zeros, ones, infinities, NaNs of both kinds, the smallest and the largest numbers."""
+    infinity = ((1 << row.exponent_bits) - 1) << row.mantissa_bits
+    quiet = infinity | 1 << (row.mantissa_bits - 1)
+    one = row.bias << row.mantissa_bits
+    positive = np.array([0, 1, one, infinity - 1, infinity, infinity + 1, quiet])
+    return np.concatenate([positive, positive | 1 << (row.bits - 1)])
+
+
 def operands(unit: Any, count: int, rng: np.random.Generator) -> list[Words]:
-    """Columns of operands for a unit: special ones with each other, and random ones."""
+    """Columns of operands for a unit: random, special and extreme ones, and opposite pairs."""
     if isinstance(unit, Converter):
-        chosen = [special(unit.source), singles(unit.source, unit.target, rng)]
+        chosen = special(unit.source), extreme(unit.source), singles(unit.source, unit.target, rng)
         return [rng.choice(np.concatenate(chosen), count)]
-    rare = rng.choice(special(unit.row), (2, count))
-    return [
-        np.where(rng.integers(0, 3, count), p, q)
-        for p, q in zip(pairs(unit.row, count, rng), rare, strict=True)
+    a, b = pairs(unit.row, count, rng)
+    kinds = [
+        (a, b),
+        (a, a ^ (rng.integers(0, 2, count) << (unit.row.bits - 1))),
+        rng.choice(special(unit.row), (2, count)),
+        rng.choice(extreme(unit.row), (2, count)),
     ]
+    kind = rng.choice(len(kinds), count, p=[0.5, 0.1, 0.2, 0.2])
+    return [np.choose(kind, columns) for columns in zip(*kinds, strict=True)]
 
 
 def expected(unit: Any, columns: list[Words]) -> Words:

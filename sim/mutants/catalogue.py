@@ -210,6 +210,42 @@ MUTANTS: tuple[Mutant, ...] = (
         "narrow.o.ready.eq(widen.i.ready)",
         _NARROW,
     ),
+    # float
+    Mutant(
+        "a tie rounds away from zero",
+        "hdl/float/round.py",
+        "guard & (rest[:-1].any() | kept[0])",
+        "guard",
+        _bench("float", "multiply_fp16"),
+    ),
+    Mutant(
+        "underflow is told before rounding",
+        "hdl/float/round.py",
+        "tiny = ~kept[-1] & ~becomes_normal",
+        "tiny = ~kept[-1]",
+        _compiled("float", "multiply_fp16"),
+    ),
+    Mutant(
+        "what is shifted out of a summand is forgotten",
+        "hdl/float/add.py",
+        "wide[width] | wide[:width].any()",
+        "wide[width]",
+        _bench("float", "add_fp16"),
+    ),
+    Mutant(
+        "a difference of equal numbers keeps its sign",
+        "hdl/float/add.py",
+        "(magnitude == 0))),",
+        "(magnitude != magnitude))),",
+        _bench("float", "add_fp32"),
+    ),
+    Mutant(
+        "infinity times zero is infinity",
+        "hdl/float/multiply.py",
+        "product.nan.eq(x.nan | y.nan | undefined)",
+        "product.nan.eq(x.nan | y.nan)",
+        _bench("float", "multiply_fp32"),
+    ),
     # statistics
     Mutant(
         "rounding goes up from the middle",
