@@ -1,12 +1,10 @@
 """Adds floating-point numbers."""
 
 from amaranth.hdl import Cat, Const, EnableInserter, Module, Mux, Signal, Value, unsigned
-from amaranth.lib import data, stream, wiring
-from amaranth.lib.wiring import In, Out
+from amaranth.lib import data
 
-from adagrain.models.formats import ElementFormat
-
-from .parts import operands_layout, parts_layout, result_layout, take_apart
+from .arithmetic import Arithmetic
+from .parts import parts_layout, take_apart
 from .pipeline import stallable
 from .round import Round, exact_layout
 
@@ -16,39 +14,13 @@ __all__ = ["Adder"]
 _GUARDS = 3
 
 
-class Adder(wiring.Component):
+class Adder(Arithmetic):
     """Sums of two numbers, as :func:`adagrain.models.float.add` has them.
 
-    One sum per cycle, latency :attr:`LATENCY` cycles; all stages wait together for ``o``.
-
-    Parameters
-    ----------
-    row : ElementFormat
-        Format of operands and sums.
-
-    Members
-    -------
-    i : ``In(stream.Signature(operands_layout(row)))``
-        Summands.
-    o : ``Out(stream.Signature(result_layout(row)))``
-        Sums and their flags.
+    Latency :attr:`LATENCY` cycles.
     """
 
     LATENCY = 3 + Round.LATENCY
-
-    def __init__(self, row: ElementFormat) -> None:
-        self._row = row
-        super().__init__(
-            {
-                "i": In(stream.Signature(operands_layout(row))),
-                "o": Out(stream.Signature(result_layout(row))),
-            }
-        )
-
-    @property
-    def row(self) -> ElementFormat:
-        """Format of operands and sums."""
-        return self._row
 
     def elaborate(self, platform: object) -> Module:
         m = Module()

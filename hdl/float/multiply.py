@@ -1,51 +1,22 @@
 """Multiplies floating-point numbers."""
 
 from amaranth.hdl import EnableInserter, Module, Signal
-from amaranth.lib import stream, wiring
-from amaranth.lib.wiring import In, Out
 
-from adagrain.models.formats import ElementFormat
-
-from .parts import operands_layout, result_layout, take_apart
+from .arithmetic import Arithmetic
+from .parts import take_apart
 from .pipeline import stallable
 from .round import Round, exact_layout
 
 __all__ = ["Multiplier"]
 
 
-class Multiplier(wiring.Component):
+class Multiplier(Arithmetic):
     """Products of two numbers, as :func:`adagrain.models.float.multiply` has them.
 
-    One product per cycle, latency :attr:`LATENCY` cycles; all stages wait together for ``o``.
-
-    Parameters
-    ----------
-    row : ElementFormat
-        Format of operands and products.
-
-    Members
-    -------
-    i : ``In(stream.Signature(operands_layout(row)))``
-        Factors.
-    o : ``Out(stream.Signature(result_layout(row)))``
-        Products and their flags.
+    Latency :attr:`LATENCY` cycles.
     """
 
     LATENCY = 2 + Round.LATENCY
-
-    def __init__(self, row: ElementFormat) -> None:
-        self._row = row
-        super().__init__(
-            {
-                "i": In(stream.Signature(operands_layout(row))),
-                "o": Out(stream.Signature(result_layout(row))),
-            }
-        )
-
-    @property
-    def row(self) -> ElementFormat:
-        """Format of operands and products."""
-        return self._row
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
