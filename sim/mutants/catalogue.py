@@ -190,10 +190,10 @@ MUTANTS: tuple[Mutant, ...] = (
         _DEVICE_COMPILED,
     ),
     Mutant(
-        "serializer sends the record's octets from the wrong end",
+        "serializer sends the record's octets in pairs swapped",
         "hdl/commands/serial.py",
-        "range(0, 8 * self._octets, 8)",
-        "range(8 * self._octets - 8, -8, -8)",
+        "word_select(index, 8)",
+        "word_select(index ^ 1, 8)",
         _DEVICE,
     ),
     Mutant(
