@@ -1,8 +1,8 @@
-"""The models of the ECP5's cells in ``sim/cells``, against what these cells are for."""
+"""Cells of FPGAs, as they are modelled, against what they are for."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from amaranth.hdl import (
     Assert,
@@ -11,19 +11,24 @@ from amaranth.hdl import (
     ClockSignal,
     Const,
     Cover,
+    Elaboratable,
+    Fragment,
     Instance,
     Module,
     Signal,
     Value,
+    signed,
     unsigned,
 )
 from amaranth.lib import data
 from amaranth.lib.wiring import In
 from amaranth.utils import exact_log2
 
+from adagrain.hdl.dsp import Products, Target
+
 from .harness import Proof, always_steady
 
-__all__ = ["BlockRamProof", "MultiplierProof"]
+__all__ = ["BlockRamProof", "Ecp5ProductsProof", "Ice40ProductsProof", "MultiplierProof"]
 
 
 def _bus(name: str, value: Value) -> dict[str, Value]:
@@ -36,7 +41,7 @@ class MultiplierProof(Proof):
 
     DEPTH = 2
     CELLS = "ecp5"
-    PLANTED = ("sim/cells/ecp5/MULT18X18D.v", "SIGNEDB & b[17]", "SIGNEDA & b[17]")
+    PLANTED = ("sim/cells/ecp5/MULT18X18D.v", "SIGNEDB & used_b[17]", "SIGNEDA & used_b[17]")
 
     def __init__(self) -> None:
         super().__init__({"a": In(18), "b": In(18)})
@@ -61,6 +66,54 @@ class MultiplierProof(Proof):
                     Assert(sign == (signed_a or signed_b)),
                     Cover(product == 6),
                 ]
+
+
+class _ProductsProof(Proof):
+    """:class:`Products` of a family's multipliers equals the one that synthesis may choose.
+
+    Whatever the operands, and whenever the registers move, once both registers were loaded.
+    """
+
+    DEPTH = 5
+    WIDTH: ClassVar[int]
+
+    def __init__(self) -> None:
+        lanes = data.ArrayLayout(signed(self.WIDTH), 2)
+        super().__init__({"en": In(1), "a": In(lanes), "b": In(lanes)})
+
+    def build(self, m: Module) -> None:
+        units = [Products(self.WIDTH, lanes=2) for _ in range(2)]
+        m.submodules += [units[0], _Elaborated(units[1], Target(str(self.CELLS)))]
+        for unit in units:
+            m.d.comb += [unit.en.eq(self.en), unit.a.eq(self.a), unit.b.eq(self.b)]
+        m.d.comb += Cover((units[0].o[0] == 6) & (units[0].o[1] == -6))
+        loaded = Signal(2)
+        with m.If(self.en):
+            m.d.sync += loaded.eq(Cat(1, loaded[0]))
+        with m.If(loaded.all()):
+            m.d.comb += [Assert(units[0].o[lane] == units[1].o[lane]) for lane in range(2)]
+
+
+class _Elaborated(Elaboratable):
+    """A component as it is for another platform."""
+
+    def __init__(self, component: Elaboratable, platform: object) -> None:
+        self._component, self._platform = component, platform
+
+    def elaborate(self, platform: object) -> Fragment:
+        return Fragment.get(self._component, self._platform)
+
+
+class Ecp5ProductsProof(_ProductsProof):
+    CELLS = "ecp5"
+    WIDTH = 18
+    PLANTED = ("hdl/dsp/ecp5.py", '"INPUTB", "PIPELINE"', '"PIPELINE"')
+
+
+class Ice40ProductsProof(_ProductsProof):
+    CELLS = "ice40"
+    WIDTH = 8
+    PLANTED = ("hdl/dsp/ice40.py", '"A_SIGNED", "B_SIGNED"', '"A_SIGNED"')
 
 
 #: What a port of a block RAM is given.

@@ -11,10 +11,10 @@ from pathlib import Path
 from amaranth.back import rtlil
 
 from adagrain.hdl.toolchain.tools import find
-from adagrain.sim.netlist import CELLS
+from adagrain.sim.netlist import CELLS, models_of
 
 from .arbitration import ArbitrationProof
-from .cells import BlockRamProof, MultiplierProof
+from .cells import BlockRamProof, Ecp5ProductsProof, Ice40ProductsProof, MultiplierProof
 from .framing import CobsProof, PacketQueueProof
 from .harness import Proof
 from .packers import NarrowProof, SerialProof, WidenProof
@@ -34,6 +34,8 @@ PROOFS: Mapping[str, type[Proof]] = {
     "receiver": ReceiverProof,
     "arbitration": ArbitrationProof,
     "multiplier": MultiplierProof,
+    "products_ecp5": Ecp5ProductsProof,
+    "products_ice40": Ice40ProductsProof,
     "block_ram": BlockRamProof,
 }
 
@@ -123,9 +125,14 @@ def _prove(proof: Proof) -> Found | None:
     return None
 
 
+def _models(family: str) -> list[Path]:
+    """Our models of a family's cells, or Yosys' where we have none."""
+    return sorted((CELLS / family).glob("*.v")) or models_of(family)
+
+
 def _run(folder: Path, mode: str, proof: Proof) -> str | None:
     """What the prover said where it did not succeed."""
-    cells = sorted((CELLS / proof.CELLS).glob("*.v")) if proof.CELLS else []
+    cells = _models(proof.CELLS) if proof.CELLS else []
     tasks = _TASKS.format(
         mode=mode,
         depth=proof.DEPTH,

@@ -1,0 +1,58 @@
+"""The iCE40 UltraPlus' multiplier."""
+
+from collections.abc import Sequence
+
+from amaranth.hdl import Cat, ClockSignal, Const, Elaboratable, Instance, Module, Signal, Value
+
+__all__ = ["Ice40Products"]
+
+
+class Ice40Products(Elaboratable):
+    """One or two signed products of 8 bits in a ``SB_MAC16``.
+
+    Inference makes only one of each cell.
+    Source: Lattice, DSP Function Usage Guide for iCE40 Devices (FPGA-TN-02007).
+
+    Parameters
+    ----------
+    en : Value
+        The registers move.
+    operands : sequence of (Value, Value, Value)
+        For each product its two operands, and where it goes.
+    """
+
+    _MODE = {
+        **dict.fromkeys(("MODE_8x8", "A_SIGNED", "B_SIGNED", "A_REG", "B_REG"), 1),
+        **dict.fromkeys(("TOP_8x8_MULT_REG", "BOT_8x8_MULT_REG"), 1),
+        **dict.fromkeys(("TOPOUTPUT_SELECT", "BOTOUTPUT_SELECT"), 2),
+    }
+
+    _UNUSED = (
+        *("AHOLD", "BHOLD", "CHOLD", "DHOLD", "IRSTTOP", "IRSTBOT", "ORSTTOP", "ORSTBOT"),
+        *("OLOADTOP", "OLOADBOT", "ADDSUBTOP", "ADDSUBBOT", "OHOLDTOP", "OHOLDBOT"),
+        *("CI", "ACCUMCI", "SIGNEXTIN", "C", "D"),
+    )
+
+    def __init__(self, en: Value, operands: Sequence[tuple[Value, Value, Value]]) -> None:
+        self._en, self._operands = en, operands
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        a, b, products = Signal(16), Signal(16), Signal(32)
+        m.submodules.cell = Instance(
+            "SB_MAC16",
+            **{f"p_{name}": Const(value, 2 if value > 1 else 1) for name, value in self._MODE.items()},
+            i_CLK=ClockSignal(),
+            i_CE=self._en,
+            i_A=a,
+            i_B=b,
+            **{f"i_{name}": Const(0, 16 if name in "CD" else 1) for name in self._UNUSED},
+            o_O=products,
+        )
+        m.d.comb += [
+            a.eq(Cat(row[0] for row in self._operands)),
+            b.eq(Cat(row[1] for row in self._operands)),
+        ]
+        for number, (_, _, product) in enumerate(self._operands):
+            m.d.comb += product.eq(products.word_select(number, 16))
+        return m
