@@ -8,16 +8,17 @@ from adagrain.models.configuration import Configuration, configuration
 from adagrain.models.formats import FORMATS, FormatCode
 from adagrain.models.protocol import Unit
 
-from .boards import Board
+from .boards import BOARDS, Board
 from .coprocessor import Coprocessor
 from .float import Adder, Multiplier
 from .link import Link
 from .queue import Queue
 from .region_manager import RegionManager
+from .slice import Slice
 from .statistics import Statistics
 from .uart import Receiver, Transmitter
 
-__all__ = ["UNITS"]
+__all__ = ["UNITS", "check_unit"]
 
 
 def _statistics(c: Configuration) -> Component:
@@ -42,7 +43,22 @@ def _of_preset(build: Callable[[Configuration], Component]) -> Callable[[Board],
 UNITS: dict[str, Callable[[Board], Component]] = {
     **{name: _of_preset(build) for name, build in _CONFIGURED.items()},
     "multiplier": lambda _: Multiplier(FORMATS[FormatCode.FP32]),
+    "slice": lambda _: Slice(),
     "adder": lambda _: Adder(FORMATS[FormatCode.FP32]),
     "receiver": lambda board: Receiver(board.clock, board.baud),
     "transmitter": lambda board: Transmitter(board.clock, board.baud),
 }
+
+
+def check_unit(unit: str, board: str) -> None:
+    """Make sure that there are a unit and a board of these names.
+
+    Raises
+    ------
+    ValueError
+        If one is unknown.
+    """
+    if unit not in UNITS:
+        raise ValueError(f"unit must be one of {', '.join(UNITS)}, not {unit!r}")
+    if board not in BOARDS:
+        raise ValueError(f"board must be one of {', '.join(BOARDS)}, not {board!r}")

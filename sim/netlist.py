@@ -5,10 +5,11 @@ import re
 import tempfile
 from pathlib import Path
 
+from adagrain.hdl.dsp import Target
 from adagrain.hdl.toolchain.families import FAMILIES
 from adagrain.hdl.toolchain.tools import ToolError, run
 
-__all__ = ["CELLS", "gate_level"]
+__all__ = ["CELLS", "gate_level", "models_of", "target"]
 
 #: Our own models of cells that Yosys knows as black boxes, in a folder per family.
 CELLS = Path(__file__).parent / "cells"
@@ -48,6 +49,11 @@ def gate_level(netlist: str, name: str, family: str) -> str:
         run("YOSYS", ["-q", "-p", f"{script}; write_verilog -noattr netlist.v"], folder)
         synthesised = (folder / "netlist.v").read_text()
     return f"{synthesised}\n{_joined(models_of(family))}"
+
+
+def target(family: str | None) -> Target | None:
+    """What a component is elaborated for; ``None``: for simulation."""
+    return None if family is None else Target(family)
 
 
 def models_of(family: str) -> list[Path]:

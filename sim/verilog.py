@@ -7,7 +7,7 @@ from pathlib import Path
 from amaranth.back import rtlil, verilog
 from amaranth.lib import wiring
 
-from .netlist import gate_level, models_of
+from .netlist import gate_level, models_of, target
 
 __all__ = ["emit"]
 
@@ -44,7 +44,7 @@ def emit(
         The file.
     """
     path = directory / f"{name}.v"
-    netlist = rtlil.convert(component, name=name, emit_src=False)
+    netlist = rtlil.convert(component, name=name, platform=target(family), emit_src=False)
     models = [file.read_text() for file in models_of(family)] if family else []
     origin = digest(netlist, str(family), *models, Path(__file__).read_text())
     heading = f"// netlist {origin}\n{TIMESCALE}\n"

@@ -27,6 +27,8 @@ class Board:
         Clock cycles per second of the gateware; place and route must reach it.
     baud : float
         Bits per second of its serial line.
+    part : tuple of str
+        Which FPGA of the family it is, in nextpnr's options.
     capacity : dict of str to int
         Resources of its FPGA, by the names of the reports.
     platform : callable
@@ -48,6 +50,7 @@ class Board:
     preset: str
     clock: float
     baud: float
+    part: tuple[str, ...] = ()
     capacity: Mapping[str, int]
     platform: Callable[[], Platform]
     clocking: Callable[[ClockDomain], Elaboratable] | None

@@ -22,6 +22,7 @@ ICEBREAKER = Board(
     preset="tiny",
     clock=12e6,
     baud=1e6,
+    part=("--up5k", "--package", "sg48"),
     capacity={"LUT": 5280, "FF": 5280, "DSP": 8, "block RAM": 30},
     platform=_Platform,
     clocking=None,

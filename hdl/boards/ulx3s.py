@@ -17,6 +17,7 @@ ULX3S_85F = Board(
     preset="full",
     clock=50e6,
     baud=3e6,
+    part=("--85k", "--package", "CABGA381", "--speed", "6"),
     capacity={"LUT": 83640, "FF": 83640, "DSP": 156, "block RAM": 208},
     platform=ULX3S_85F_Platform,
     clocking=lambda domain: Ecp5Clock(domain, "clk25", multiple=2),
@@ -30,6 +31,7 @@ ULX3S_25F = replace(
     name="ulx3s-25f",
     title="ULX3S-25F",
     preset="small",
+    part=("--25k", "--package", "CABGA381", "--speed", "6"),
     capacity={"LUT": 24288, "FF": 24288, "DSP": 28, "block RAM": 56},
     platform=ULX3S_25F_Platform,
 )

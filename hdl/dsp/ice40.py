@@ -21,12 +21,10 @@ class Ice40Products(Elaboratable):
         For each product its two operands, and where it goes.
     """
 
-    _MODE = {
-        **dict.fromkeys(("MODE_8x8", "A_SIGNED", "B_SIGNED", "A_REG", "B_REG"), 1),
-        **dict.fromkeys(("TOP_8x8_MULT_REG", "BOT_8x8_MULT_REG"), 1),
-        **dict.fromkeys(("TOPOUTPUT_SELECT", "BOTOUTPUT_SELECT"), 2),
-    }
-
+    _ON = (
+        *("MODE_8x8", "A_SIGNED", "B_SIGNED", "A_REG", "B_REG"),
+        *("TOP_8x8_MULT_REG", "BOT_8x8_MULT_REG"),
+    )
     _UNUSED = (
         *("AHOLD", "BHOLD", "CHOLD", "DHOLD", "IRSTTOP", "IRSTBOT", "ORSTTOP", "ORSTBOT"),
         *("OLOADTOP", "OLOADBOT", "ADDSUBTOP", "ADDSUBBOT", "OHOLDTOP", "OHOLDBOT"),
@@ -41,7 +39,9 @@ class Ice40Products(Elaboratable):
         a, b, products = Signal(16), Signal(16), Signal(32)
         m.submodules.cell = Instance(
             "SB_MAC16",
-            **{f"p_{name}": Const(value, 2 if value > 1 else 1) for name, value in self._MODE.items()},
+            **{f"p_{name}": Const(1, 1) for name in self._ON},
+            p_TOPOUTPUT_SELECT=Const(2, 2),
+            p_BOTOUTPUT_SELECT=Const(2, 2),
             i_CLK=ClockSignal(),
             i_CE=self._en,
             i_A=a,

@@ -5,6 +5,7 @@ from amaranth.hdl import EnableInserter, Module, Signal
 from .arithmetic import Arithmetic
 from .parts import take_apart
 from .pipeline import stallable
+from .product import product_parts
 from .round import Round, exact_layout
 
 __all__ = ["Multiplier"]
@@ -29,17 +30,12 @@ class Multiplier(Arithmetic):
         a, b = (take_apart(m, word, row) for word in (self.i.p.a, self.i.p.b))
         x, y = Signal.like(a), Signal.like(b)
         product = Signal(exact_layout(2 * precision, exponent_bits))
-        undefined = (x.infinite & y.zero) | (x.zero & y.infinite)
         with m.If(moves):
             m.d.sync += [
                 x.eq(a),
                 y.eq(b),
-                product.sign.eq(x.sign ^ y.sign),
                 product.significand.eq(x.significand * y.significand),
-                product.exponent.eq(x.exponent + y.exponent - (row.bias - 1)),
-                product.infinite.eq(x.infinite | y.infinite),
-                product.nan.eq(x.nan | y.nan | undefined),
-                product.invalid.eq(x.signalling | y.signalling | undefined),
+                *product_parts(product, x, y, row),
             ]
         m.d.comb += [rounding.i.eq(product), self.o.payload.eq(rounding.o)]
         return m

@@ -1,8 +1,9 @@
 """From gateware to cells and bitstreams, with the open tools from the package index."""
 
+from .alone import place_alone
 from .bitstream import Bitstream, build
 from .report import Report
 from .synthesis import synthesise
 from .tools import ToolError
 
-__all__ = ["Bitstream", "Report", "ToolError", "build", "synthesise"]
+__all__ = ["Bitstream", "Report", "ToolError", "build", "place_alone", "synthesise"]

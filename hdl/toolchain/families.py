@@ -22,6 +22,9 @@ class Family:
         Resource → cells after packing.
     product : str
         Name of the file that the board is loaded with.
+    place : tuple of str or None
+        Program that places and routes, and its options where no board says which pins there are;
+        ``None``: it needs a board.
     models : str or None
         Simulation models of the cells, in Yosys' folder of shared files.
     """
@@ -31,6 +34,7 @@ class Family:
     mapped: Mapping[str, tuple[tuple[str, int], ...]]
     placed: Mapping[str, tuple[str, ...]]
     product: str
+    place: tuple[str, ...] | None = None
     models: str | None = None
 
 
@@ -51,6 +55,7 @@ FAMILIES: dict[str, Family] = {
             "block RAM": ("DP16KD",),
         },
         product="top.bit",
+        place=("NEXTPNR_ECP5", "--lpf-allow-unconstrained"),
         models="lattice/cells_sim_ecp5.v",
     ),
     "ice40": Family(
@@ -68,6 +73,7 @@ FAMILIES: dict[str, Family] = {
             "block RAM": ("ICESTORM_RAM",),
         },
         product="top.bin",
+        place=("NEXTPNR_ICE40", "--pcf-allow-unconstrained"),
         models="ice40/cells_sim.v",
     ),
     "gowin": Family(

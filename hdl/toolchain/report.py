@@ -47,6 +47,11 @@ class Report:
         """Reached over wanted, for the clock that is worst."""
         return min(clock.reached / clock.wanted for clock in self.clocks.values())
 
+    @property
+    def megahertz(self) -> float:
+        """The slowest clock."""
+        return min(clock.reached for clock in self.clocks.values())
+
     def recorded(self) -> dict[str, Any]:
         """In types that JSON knows."""
         return asdict(self)

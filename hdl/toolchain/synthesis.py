@@ -12,9 +12,10 @@ from amaranth.back import rtlil
 from amaranth.lib.wiring import Component
 
 from adagrain.hdl.boards import BOARDS
-from adagrain.hdl.units import UNITS
+from adagrain.hdl.dsp import Target
+from adagrain.hdl.units import UNITS, check_unit
 
-from .families import FAMILIES, Family
+from .families import FAMILIES
 from .tools import ToolError, run
 
 __all__ = ["synthesise"]
@@ -37,13 +38,10 @@ def synthesise(unit: str, board: str) -> dict[str, int]:
     ToolError
         If Yosys is missing or fails.
     """
-    if unit not in UNITS:
-        raise ValueError(f"unit must be one of {', '.join(UNITS)}, not {unit!r}")
-    if board not in BOARDS:
-        raise ValueError(f"board must be one of {', '.join(BOARDS)}, not {board!r}")
+    check_unit(unit, board)
     family = FAMILIES[BOARDS[board].family]
     component = UNITS[unit](BOARDS[board])
-    counts = _cell_counts(component, family)
+    counts = _cell_counts(component, Target(BOARDS[board].family))
     usage = {
         resource: sum(
             weight * number
@@ -58,10 +56,11 @@ def synthesise(unit: str, board: str) -> dict[str, int]:
     return usage
 
 
-def _cell_counts(component: Component, family: Family) -> dict[str, int]:
+def _cell_counts(component: Component, target: Target) -> dict[str, int]:
+    family = FAMILIES[target.family]
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
-        (folder / "top.il").write_text(rtlil.convert(component, emit_src=False))
+        (folder / "top.il").write_text(rtlil.convert(component, platform=target, emit_src=False))
         script = (
             f"read_rtlil top.il; {family.synthesis} -top top {family.options}; "
             "tee -q -o stat.json stat -json"

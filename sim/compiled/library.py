@@ -17,7 +17,7 @@ import adagrain.hdl
 import adagrain.models
 from adagrain.sim import verilator
 from adagrain.sim.lock import locked
-from adagrain.sim.netlist import gate_level, models_of
+from adagrain.sim.netlist import gate_level, models_of, target
 from adagrain.sim.verilog import TIMESCALE, digest, to_verilog
 
 from .ports import Ports, StreamPort
@@ -88,7 +88,7 @@ def library(
     if link and link.exists():
         component._MustUse__used = True  # or Amaranth warns that it was never elaborated
         return ctypes.CDLL(str(link))
-    netlist = rtlil.convert(component, name=_TOP, emit_src=False)
+    netlist = rtlil.convert(component, name=_TOP, platform=target(family), emit_src=False)
     path = _cached(name, netlist, *recipe)
     if not path.exists():
         with locked(path.parent):

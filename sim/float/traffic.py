@@ -10,7 +10,16 @@ from adagrain.hdl.float import Adder, Converter, Multiplier
 from adagrain.models.float import add, convert, multiply
 from adagrain.models.formats import ElementFormat
 
-__all__ = ["expected", "extreme", "given", "operands", "pairs", "singles", "special"]
+__all__ = [
+    "arithmetic_operands",
+    "expected",
+    "extreme",
+    "given",
+    "operands",
+    "pairs",
+    "singles",
+    "special",
+]
 
 Words = NDArray[np.int64]
 
@@ -57,12 +66,17 @@ def operands(unit: Any, count: int, rng: np.random.Generator) -> list[Words]:
     if isinstance(unit, Converter):
         chosen = special(unit.source), extreme(unit.source), singles(unit.source, unit.target, rng)
         return [rng.choice(np.concatenate(chosen), count)]
-    a, b = pairs(unit.row, count, rng)
+    return arithmetic_operands(unit.row, count, rng)
+
+
+def arithmetic_operands(row: ElementFormat, count: int, rng: np.random.Generator) -> list[Words]:
+    """Two columns of operands: random, special and extreme ones, and opposite pairs."""
+    a, b = pairs(row, count, rng)
     kinds = [
         (a, b),
-        (a, a ^ (rng.integers(0, 2, count) << (unit.row.bits - 1))),
-        rng.choice(special(unit.row), (2, count)),
-        rng.choice(extreme(unit.row), (2, count)),
+        (a, a ^ (rng.integers(0, 2, count) << (row.bits - 1))),
+        rng.choice(special(row), (2, count)),
+        rng.choice(extreme(row), (2, count)),
     ]
     kind = rng.choice(len(kinds), count, p=[0.5, 0.1, 0.2, 0.2])
     return [np.choose(kind, columns) for columns in zip(*kinds, strict=True)]

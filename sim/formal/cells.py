@@ -74,7 +74,7 @@ class _ProductsProof(Proof):
     Whatever the operands, and whenever the registers move, once both registers were loaded.
     """
 
-    DEPTH = 5
+    DEPTH = 4
     WIDTH: ClassVar[int]
 
     def __init__(self) -> None:

@@ -227,24 +227,53 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "what is shifted out of a summand is forgotten",
-        "hdl/float/add.py",
+        "hdl/float/sum.py",
         "wide[width] | wide[:width].any()",
         "wide[width]",
         _bench("float", "add_fp16"),
     ),
     Mutant(
         "a difference of equal numbers keeps its sign",
-        "hdl/float/add.py",
+        "hdl/float/sum.py",
         "(magnitude == 0))),",
         "(magnitude != magnitude))),",
         _bench("float", "add_fp32"),
     ),
     Mutant(
         "infinity times zero is infinity",
-        "hdl/float/multiply.py",
+        "hdl/float/product.py",
         "product.nan.eq(x.nan | y.nan | undefined)",
         "product.nan.eq(x.nan | y.nan)",
         _bench("float", "multiply_fp32"),
+    ),
+    # slice
+    Mutant(
+        "what an INT4 product borrowed from its upper neighbour is not given back",
+        "hdl/slice/products.py",
+        "field + part[lane][FIELD - 1]",
+        "field",
+        _bench("slice", "all_modes"),
+    ),
+    Mutant(
+        "FP32's halves are multiplied crosswise only once",
+        "hdl/slice/products.py",
+        "part[1][: 2 * _HALF] + part[2][: 2 * _HALF]",
+        "part[1][: 2 * _HALF] + part[1][: 2 * _HALF]",
+        _bench("slice", "all_modes"),
+    ),
+    Mutant(
+        "the mode of the words behind decides what is taken from a multiplier",
+        "hdl/slice/products.py",
+        "delayed(m, self.mode, Products.LATENCY)",
+        "delayed(m, self.mode, Products.LATENCY - 1)",
+        _bench("slice", "all_modes"),
+    ),
+    Mutant(
+        "flags of FP16's second lane are those of the first",
+        "hdl/slice/slice.py",
+        "self.o.p.flags[lane].eq(number.flags)",
+        "self.o.p.flags[lane].eq(numbers[0].flags)",
+        _bench("slice", "all_modes"),
     ),
     # statistics
     Mutant(

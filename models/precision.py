@@ -1,0 +1,99 @@
+"""The precisions between which a slice switches, and how their numbers are packed into words."""
+
+import enum
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .formats import FORMATS, ElementFormat, FormatCode
+
+__all__ = ["WORD", "Operation", "Precision", "packed", "unpacked"]
+
+#: Bits of the words in which numbers are packed, little end first.
+WORD = 32
+
+
+class Precision(enum.IntEnum):
+    """How a word is read: as floating-point numbers, or as integers of two's complement."""
+
+    FP32 = 0
+    FP16 = 1
+    INT8 = 2
+    INT4 = 3
+
+    @property
+    def bits(self) -> int:
+        """Width of a number."""
+        return int(self.name[-2:].lstrip("PT"))
+
+    @property
+    def lanes(self) -> int:
+        """Numbers in a word."""
+        return WORD // self.bits
+
+    @property
+    def integer(self) -> bool:
+        """Its numbers are integers."""
+        return self.name.startswith("INT")
+
+    @property
+    def row(self) -> ElementFormat:
+        """Its floating-point format.
+
+        Raises
+        ------
+        ValueError
+            If its numbers are integers.
+        """
+        if self.integer:
+            raise ValueError(f"precision must be a floating-point one, not {self.name}")
+        return FORMATS[FormatCode[self.name]]
+
+
+class Operation(enum.IntEnum):
+    """What a slice does with two floating-point numbers; integers are always multiplied."""
+
+    MULTIPLY = 0
+    ADD = 1
+
+
+def unpacked(words: NDArray[np.int64], precision: Precision) -> NDArray[np.int64]:
+    """The numbers in words.
+
+    Parameters
+    ----------
+    words : array of int64, shape (...)
+        Words, as unsigned numbers.
+
+    Returns
+    -------
+    array of int64, shape (..., lanes)
+        Bits of floating-point numbers, or values of integers.
+    """
+    places = np.arange(precision.lanes, dtype=np.int64) * precision.bits
+    fields = np.asarray(words, dtype=np.int64)[..., None] >> places & ((1 << precision.bits) - 1)
+    if precision.integer:
+        fields = fields - (fields >> (precision.bits - 1) << precision.bits)
+    return fields
+
+
+def packed(numbers: NDArray[np.int64], precision: Precision) -> NDArray[np.int64]:
+    """Words that hold numbers; the inverse of :func:`unpacked`.
+
+    Parameters
+    ----------
+    numbers : array of int64, shape (..., lanes)
+        Bits of floating-point numbers, or values of integers.
+
+    Raises
+    ------
+    ValueError
+        If the last axis does not fill a word.
+    """
+    if numbers.shape[-1] != precision.lanes:
+        raise ValueError(
+            f"numbers must come by {precision.lanes} to a word of {precision.name}, "
+            f"not {numbers.shape[-1]}"
+        )
+    places = np.arange(precision.lanes, dtype=np.int64) * precision.bits
+    return ((numbers & ((1 << precision.bits) - 1)) << places).sum(axis=-1)

@@ -1,0 +1,78 @@
+"""The slice as compiled RTL, with all its modes built in, against the golden model."""
+
+import os
+import random
+
+import numpy as np
+import pytest
+
+from adagrain.hdl.slice import Slice
+from adagrain.models.precision import Operation, Precision, packed
+from adagrain.sim.compiled import CompiledUnit
+from adagrain.sim.slice.traffic import Pairs
+
+FULL = os.environ.get("ADAGRAIN_FULL") == "1"
+
+#: Pairs of words in modes that change with each, of which each mode gets a fourth.
+MIXED = 4_000_000 if FULL else 100_000
+#: Pairs of numbers for each operation.
+PAIRS = {
+    Precision.FP32: 5_000_000 if FULL else 100_000,
+    Precision.FP16: 50_000_000 if FULL else 100_000,
+}
+CHUNK = 500_000
+
+
+def demand_equal(unit: CompiledUnit, pairs: Pairs, seed: int) -> None:
+    given, wanted = pairs.given(), pairs.expected()
+    limit = 100 * len(given) + 1000
+    run = unit.run({"i": given}, {"o": len(given)}, max_cycles=limit, seed=seed, idle=64, stall=64)
+    wrong = np.flatnonzero((run.outputs["o"].reshape(wanted.shape) != wanted).any(axis=1))
+    report = [
+        f"{given[n]}: {wanted[n]}, not {run.outputs['o'].reshape(wanted.shape)[n]}"
+        for n in wrong[:3]
+    ]
+    assert not wrong.size, f"{wrong.size} of {len(given)} differ: {report}: seed {seed}"
+
+
+def test_modes_that_change_with_each_word() -> None:
+    seed = random.SystemRandom().getrandbits(32)
+    rng = np.random.default_rng(seed)
+    with CompiledUnit(Slice(), "slice") as unit:
+        for _ in range(0, MIXED, CHUNK):
+            demand_equal(unit, Pairs.random(min(CHUNK, MIXED), rng), seed)
+
+
+@pytest.mark.parametrize("operation", Operation, ids=lambda o: o.name)
+@pytest.mark.parametrize("precision", PAIRS, ids=lambda p: p.name)
+def test_many_pairs_of_one_precision(precision: Precision, operation: Operation) -> None:
+    seed = random.SystemRandom().getrandbits(32)
+    rng = np.random.default_rng(seed)
+    words = PAIRS[precision] // precision.lanes
+    with CompiledUnit(Slice(), "slice") as unit:
+        for _ in range(0, words, CHUNK):
+            pairs = Pairs.of(precision, operation, min(CHUNK, words), rng)
+            demand_equal(unit, pairs, seed)
+
+
+def test_every_product_of_int8() -> None:
+    a, b = (side.reshape(-1, 4) for side in np.meshgrid(*[np.arange(-128, 128)] * 2))
+    everything(Precision.INT8, a, b)
+
+
+def test_every_pair_sum_of_int4() -> None:
+    sides = np.meshgrid(*[np.arange(-8, 8)] * 4)
+    a = np.stack([sides[0].ravel(), sides[1].ravel()], axis=-1).reshape(-1, 8)
+    b = np.stack([sides[2].ravel(), sides[3].ravel()], axis=-1).reshape(-1, 8)
+    everything(Precision.INT4, a, b)
+
+
+def everything(precision: Precision, a: np.ndarray, b: np.ndarray) -> None:
+    pairs = Pairs(
+        [(precision, Operation.MULTIPLY)],
+        np.zeros(len(a), dtype=np.int64),
+        packed(a, precision),
+        packed(b, precision),
+    )
+    with CompiledUnit(Slice(), "slice") as unit:
+        demand_equal(unit, pairs, seed=1)
