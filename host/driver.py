@@ -36,7 +36,7 @@ __all__ = ["Coprocessor", "Info", "open_device"]
 _T = TypeVar("_T")
 
 #: The driver gives a device up that loses its session this often in one call.
-_REOPENINGS = 3
+_REOPENINGS = 10
 
 
 def open_device(url: str, preset: str | Configuration = "full", **options: Any) -> "Coprocessor":
@@ -349,17 +349,17 @@ class Coprocessor:
 
     def _reliably(self, operation: Callable[[], _T]) -> _T:
         """Run an operation; where the device lost the session, restore it and run it again."""
+        lost = False
         for _ in range(_REOPENINGS):
             try:
+                if lost:
+                    self._session.open()
+                    self._write_copy()
                 return operation()
-            except SessionLostError:
+            except SessionLostError:  # while it is restored, too
+                lost = True
                 self._counters["restored"] += 1
-                self._reopen()
         raise DeviceError(f"{self.backend} lost its session {_REOPENINGS} times in one call")
-
-    def _reopen(self) -> None:
-        self._session.open()
-        self._write_copy()
 
 
 def _words(x: torch.Tensor) -> np.ndarray:

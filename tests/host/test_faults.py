@@ -10,7 +10,7 @@ import torch
 
 import adagrain
 from adagrain.host.driver import Coprocessor
-from adagrain.host.errors import DeviceTimeoutError, ProtocolMismatchError
+from adagrain.host.errors import DeviceError, DeviceTimeoutError, ProtocolMismatchError
 from adagrain.host.failover import Failover
 from adagrain.host.transport.golden import GoldenTransport
 from adagrain.models import commands
@@ -99,6 +99,22 @@ def test_a_device_that_was_reset_gets_its_table_back(every: int, expected: list[
         transport.every = sys.maxsize
         assert device.counters()["restored"] > 0
         assert device.read_table(0, 9) == device.state_dict()["table"]
+
+
+def test_a_device_that_is_reset_while_its_table_is_restored(expected: list[object]) -> None:
+    transport = ForgetfulTransport(TINY, at=range(30, 37))
+    with opened(transport) as device:
+        assert work(device) == expected
+        assert device.counters()["restored"] > 1
+        assert device.read_table(0, 9) == device.state_dict()["table"]
+
+
+def test_a_device_that_is_reset_again_and_again() -> None:
+    with (
+        opened(ForgetfulTransport(TINY, at=range(3, 1000))) as device,
+        pytest.raises(DeviceError, match="golden model, .* lost its session 10 times in one call"),
+    ):
+        work(device)
 
 
 def test_a_device_that_stops_answering() -> None:

@@ -1,6 +1,7 @@
 """Transports that misbehave, around the golden model."""
 
-from collections.abc import Mapping
+import sys
+from collections.abc import Container, Mapping
 
 from adagrain.host.transport.golden import GoldenTransport
 from adagrain.models.configuration import Configuration
@@ -29,16 +30,19 @@ class LossyTransport(GoldenTransport):
 
 
 class ForgetfulTransport(GoldenTransport):
-    """The device is reset in front of every ``every``-th call of :meth:`send`."""
+    """The device is reset in front of some calls of :meth:`send`: those, and each ``every``-th."""
 
-    def __init__(self, configuration: Configuration, *, every: int) -> None:
+    def __init__(
+        self, configuration: Configuration, *, every: int = sys.maxsize, at: Container[int] = ()
+    ) -> None:
         super().__init__(configuration)
         self.every = every
+        self._at = at
         self._sent = 0
 
     def send(self, octets: bytes) -> None:
         self._sent += 1
-        if self._sent % self.every == 0:
+        if self._sent % self.every == 0 or self._sent in self._at:
             self._model.reset()
         super().send(octets)
 
