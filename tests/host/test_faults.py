@@ -112,7 +112,7 @@ def test_a_device_that_is_reset_while_its_table_is_restored(expected: list[objec
 def test_a_device_that_is_reset_again_and_again() -> None:
     with (
         opened(ForgetfulTransport(TINY, at=range(3, 1000))) as device,
-        pytest.raises(DeviceError, match="golden model, .* lost its session 10 times in one call"),
+        pytest.raises(DeviceError, match=r"golden model, .* lost its session 10 times in one call"),
     ):
         work(device)
 
