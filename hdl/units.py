@@ -10,6 +10,7 @@ from adagrain.models.protocol import Unit
 
 from .boards import BOARDS, Board
 from .coprocessor import Coprocessor
+from .dot_product import DotProduct
 from .float import Adder, Multiplier
 from .link import Link
 from .queue import Queue
@@ -44,6 +45,7 @@ UNITS: dict[str, Callable[[Board], Component]] = {
     **{name: _of_preset(build) for name, build in _CONFIGURED.items()},
     "multiplier": lambda _: Multiplier(FORMATS[FormatCode.FP32]),
     "slice": lambda _: Slice(),
+    "dot_product": lambda _: DotProduct(8),
     "adder": lambda _: Adder(FORMATS[FormatCode.FP32]),
     "receiver": lambda board: Receiver(board.clock, board.baud),
     "transmitter": lambda board: Transmitter(board.clock, board.baud),

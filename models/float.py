@@ -13,7 +13,18 @@ from numpy.typing import NDArray
 
 from .formats import ElementFormat
 
-__all__ = ["Flag", "Rounded", "add", "convert", "multiply"]
+__all__ = [
+    "Flag",
+    "Products",
+    "Rounded",
+    "add",
+    "convert",
+    "exact_products",
+    "infinity",
+    "multiply",
+    "round_exact",
+    "with_nans",
+]
 
 Words = NDArray[np.int64]
 Truths = NDArray[np.bool_]
@@ -39,6 +50,17 @@ class Rounded(NamedTuple):
     flags: Words
 
 
+class Products(NamedTuple):
+    """Exact products: a finite one is ``significand * 2**exponent``."""
+
+    negative: Truths
+    significand: Words
+    exponent: Words
+    infinite: Truths
+    nan: Truths
+    invalid: Truths
+
+
 class _Number(NamedTuple):
     """The operands' parts: a finite one is ``significand * 2**exponent``."""
 
@@ -61,13 +83,24 @@ def multiply(a: Words, b: Words, row: ElementFormat) -> Rounded:
     row : ElementFormat
         Format of operands and products.
     """
+    exact = exact_products(a, b, row)
+    finite = round_exact(exact.negative, exact.significand, exact.exponent, row)
+    result = _where(exact.infinite, infinity(exact.negative, row), finite)
+    return with_nans(exact.nan, exact.invalid, result, row)
+
+
+def exact_products(a: Words, b: Words, row: ElementFormat) -> Products:
+    """Products before rounding; parameters as in :func:`multiply`."""
     x, y = _unpack(a, row), _unpack(b, row)
-    negative = x.negative ^ y.negative
-    infinite = x.infinite | y.infinite
     undefined = (x.infinite & y.zero) | (x.zero & y.infinite)
-    product = _round(negative, x.significand * y.significand, x.exponent + y.exponent, row)
-    result = _where(infinite, _infinity(negative, row), product)
-    return _nans(x.nan | y.nan | undefined, result, row, invalid=undefined, of=(x, y))
+    return Products(
+        negative=x.negative ^ y.negative,
+        significand=x.significand * y.significand,
+        exponent=x.exponent + y.exponent,
+        infinite=x.infinite | y.infinite,
+        nan=x.nan | y.nan | undefined,
+        invalid=x.signalling | y.signalling | undefined,
+    )
 
 
 def add(a: Words, b: Words, row: ElementFormat) -> Rounded:
@@ -87,12 +120,13 @@ def add(a: Words, b: Words, row: ElementFormat) -> Rounded:
     total = np.where(differ, augend - addend - lost, augend + addend)
     turned = total < 0
     negative = np.where(total == 0, large.negative & small.negative, large.negative ^ turned)
-    result = _round(negative, np.abs(total), large.exponent - up, row, below=lost)
+    result = round_exact(negative, np.abs(total), large.exponent - up, row, below=lost)
 
     infinite = x.infinite | y.infinite
-    result = _where(infinite, _infinity(np.where(x.infinite, x.negative, y.negative), row), result)
+    result = _where(infinite, infinity(np.where(x.infinite, x.negative, y.negative), row), result)
     opposed = x.infinite & y.infinite & (x.negative != y.negative)
-    return _nans(x.nan | y.nan | opposed, result, row, invalid=opposed, of=(x, y))
+    invalid = x.signalling | y.signalling | opposed
+    return with_nans(x.nan | y.nan | opposed, invalid, result, row)
 
 
 def convert(a: Words, source: ElementFormat, target: ElementFormat) -> Rounded:
@@ -106,9 +140,9 @@ def convert(a: Words, source: ElementFormat, target: ElementFormat) -> Rounded:
         Their format, and that of the results.
     """
     x = _unpack(a, source)
-    finite = _round(x.negative, x.significand, x.exponent, target)
-    result = _where(x.infinite, _infinity(x.negative, target), finite)
-    return _nans(x.nan, result, target, invalid=np.zeros_like(x.nan), of=(x,))
+    finite = round_exact(x.negative, x.significand, x.exponent, target)
+    result = _where(x.infinite, infinity(x.negative, target), finite)
+    return with_nans(x.nan, x.signalling, result, target)
 
 
 def _unpack(words: Words, row: ElementFormat) -> _Number:
@@ -131,7 +165,7 @@ def _unpack(words: Words, row: ElementFormat) -> _Number:
     )
 
 
-def _round(
+def round_exact(
     negative: Truths,
     significand: Words,
     exponent: Words,
@@ -140,8 +174,17 @@ def _round(
 ) -> Rounded:
     """The nearest number of a format, the even one of two.
 
-    ``below`` tells that the exact value lies a little above ``significand * 2**exponent``; the
-    significand then has at least two bits more than the format.
+    Parameters
+    ----------
+    negative : array of bool
+        Signs.
+    significand, exponent : array of int64
+        The exact magnitude is ``significand * 2**exponent``; significands are below 2**62.
+    row : ElementFormat
+        Format of the results.
+    below : array of bool
+        The exact magnitude lies a little above that; the significand then has at least two bits
+        more than the format.
     """
     lowest = 1 - row.bias - row.mantissa_bits
     normal = exponent + _bit_length(significand) - (row.mantissa_bits + 1)
@@ -191,18 +234,15 @@ def _sign(negative: Truths, row: ElementFormat) -> Words:
     return negative.astype(np.int64) << (row.bits - 1)
 
 
-def _infinity(negative: Truths, row: ElementFormat) -> Rounded:
+def infinity(negative: Truths, row: ElementFormat) -> Rounded:
+    """Infinities, which raise no flag."""
     top = ((1 << row.exponent_bits) - 1) << row.mantissa_bits
     words = _sign(negative, row) | top
     return Rounded(words, np.zeros_like(words))
 
 
-def _nans(
-    nan: Truths, otherwise: Rounded, row: ElementFormat, *, invalid: Truths, of: tuple[_Number, ...]
-) -> Rounded:
-    """Put the canonical NaN where there is none else, and flag the invalid operations."""
-    for operand in of:
-        invalid = invalid | operand.signalling
+def with_nans(nan: Truths, invalid: Truths, otherwise: Rounded, row: ElementFormat) -> Rounded:
+    """The canonical NaN where there is one, with INVALID where it comes of an invalid operation."""
     quiet = ((1 << (row.exponent_bits + 1)) - 1) << (row.mantissa_bits - 1)
     words = np.where(nan, quiet, otherwise.words)
     return Rounded(words, np.where(nan, np.where(invalid, Flag.INVALID, 0), otherwise.flags))

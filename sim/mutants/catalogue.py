@@ -275,6 +275,49 @@ MUTANTS: tuple[Mutant, ...] = (
         "self.o.p.flags[lane].eq(numbers[0].flags)",
         _bench("slice", "all_modes"),
     ),
+    # dot_product
+    Mutant(
+        "a sum is used again a cycle too early",
+        "hdl/dot_product/dot_product.py",
+        "range(self.LOOP - 1)",
+        "range(self.LOOP - 2)",
+        _bench("dot_product", "two_sums"),
+    ),
+    Mutant(
+        "a sum begins with what the last one left",
+        "hdl/dot_product/accumulator.py",
+        "Mux(step.first, 0, found)",
+        "found",
+        _bench("dot_product", "eight_sums"),
+    ),
+    Mutant(
+        "what FP16's sum holds below the guard is forgotten",
+        "hdl/dot_product/exact.py",
+        "Cat(magnitude[:_GUARD].any(), magnitude[_GUARD:_TOP])",
+        "Cat(magnitude[0], magnitude[_GUARD:_TOP])",
+        _compiled("dot_product", "sums_of_all"),
+    ),
+    Mutant(
+        "infinities of both signs are a positive one",
+        "hdl/dot_product/exact.py",
+        "exact.nan.eq(seen.nan | opposed)",
+        "exact.nan.eq(seen.nan)",
+        _bench("dot_product", "eight_sums"),
+    ),
+    Mutant(
+        "a sum of integers forgets that it has wrapped around",
+        "hdl/dot_product/integers.py",
+        "overflow = before[INTEGER_BITS] | wraps",
+        "overflow = wraps",
+        _compiled("dot_product", "wrap"),
+    ),
+    Mutant(
+        "flags of a sum of FP32 are those of its last term",
+        "hdl/dot_product/floats.py",
+        "flags.read(last) | raised",
+        "raised",
+        _bench("dot_product", "eight_sums"),
+    ),
     # statistics
     Mutant(
         "rounding goes up from the middle",

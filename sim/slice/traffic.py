@@ -11,7 +11,7 @@ from adagrain.models.precision import WORD, Operation, Precision, packed
 from adagrain.models.slice import LANE_BITS, LANES, compute
 from adagrain.sim.float.traffic import arithmetic_operands
 
-__all__ = ["Pairs"]
+__all__ = ["Pairs", "random_words"]
 
 Words = NDArray[np.int64]
 
@@ -47,7 +47,7 @@ class Pairs:
         a, b = np.zeros((2, count), dtype=np.int64)
         for number, (precision, _) in enumerate(KINDS):
             chosen = kind == number
-            a[chosen], b[chosen] = _words(precision, int(chosen.sum()), rng)
+            a[chosen], b[chosen] = random_words(precision, int(chosen.sum()), rng)
         return cls(KINDS, kind, a, b)
 
     @classmethod
@@ -56,7 +56,7 @@ class Pairs:
     ) -> Self:
         """So many pairs of one precision and operation."""
         kind = np.zeros(count, dtype=np.int64)
-        return cls([(precision, operation)], kind, *_words(precision, count, rng))
+        return cls([(precision, operation)], kind, *random_words(precision, count, rng))
 
     def given(self) -> NDArray[np.uint32]:
         """What goes in: rows of 32-bit words."""
@@ -74,7 +74,7 @@ class Pairs:
         return np.stack([*pairs.T, flags[:, 0] | flags[:, 1] << 5], axis=1).astype(np.uint32)
 
 
-def _words(precision: Precision, count: int, rng: np.random.Generator) -> list[Words]:
+def random_words(precision: Precision, count: int, rng: np.random.Generator) -> list[Words]:
     if precision.integer:
         words = rng.integers(0, 1 << WORD, (2, count))
         lowest = 0x8080_8080 if precision is Precision.INT8 else 0x8888_8888

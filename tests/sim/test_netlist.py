@@ -19,7 +19,7 @@ RUNS = [
     *((unit, variant, "ecp5") for unit, variant in (
         ("queue", "packet"), ("uart", "odd"), ("link", "small"), ("statistics", "small"),
         ("region_manager", "small"), ("coprocessor", "small"), ("float", "multiply_fp32"),
-        ("slice", "all_modes"),
+        ("slice", "all_modes"), ("dot_product", "two_sums"),
     )),
     *((unit, variant, "ice40") for unit, variant in (
         ("queue", "packet"), ("uart", "odd"), ("link", "tiny"), ("statistics", "tiny"),

@@ -1,0 +1,65 @@
+"""What the accumulators of all precisions have in common."""
+
+from amaranth.hdl import Module, Mux, Signal, Value, unsigned
+from amaranth.lib import data, memory
+from amaranth.lib.data import ShapeLike
+
+__all__ = ["Store", "step_layout"]
+
+
+def step_layout(entries: int) -> data.StructLayout:
+    """Which sum a product belongs to.
+
+    Members
+    -------
+    valid : ``unsigned(1)``
+        There is a product.
+    index : ``unsigned(...)``
+        Number of its sum.
+    first : ``unsigned(1)``
+        The sum begins with it.
+    """
+    bits = (entries - 1).bit_length()
+    return data.StructLayout({"valid": unsigned(1), "index": unsigned(bits), "first": unsigned(1)})
+
+
+class Store:
+    """A memory of sums, read at one step and written at the same or a later one.
+
+    Parameters
+    ----------
+    m : Module
+        Where it is put.
+    shape : ShapeLike
+        Shape of a sum.
+    entries : int
+        Number of sums.
+    """
+
+    def __init__(self, m: Module, shape: ShapeLike, entries: int) -> None:
+        self._m = m
+        m.submodules += (sums := memory.Memory(shape=shape, depth=entries, init=[]))
+        self._write, self._read = sums.write_port(), sums.read_port(domain="comb")
+
+    def read(self, step: data.View) -> Value:
+        """The sum so far, 0 where it begins."""
+        self._m.d.comb += self._read.addr.eq(step.index)
+        found = Value.cast(self._read.data)
+        return Mux(step.first, 0, found)
+
+    def write(self, step: data.View, value: Value) -> None:
+        """Replace the sum."""
+        self._m.d.comb += [
+            self._write.addr.eq(step.index),
+            self._write.data.eq(value),
+            self._write.en.eq(step.valid),
+        ]
+
+
+def later(m: Module, step: data.View, cycles: int) -> data.View:
+    """A step some cycles later; after reset none is valid."""
+    for _ in range(cycles):
+        behind = Signal.like(step, name="step")
+        m.d.sync += behind.eq(step)
+        step = behind
+    return step

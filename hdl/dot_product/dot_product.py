@@ -1,0 +1,190 @@
+"""Sums of products in any of four precisions."""
+
+from amaranth.hdl import Cat, EnableInserter, Module, Signal, Value, unsigned
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from adagrain.hdl.delay import delayed
+from adagrain.hdl.float.parts import RESULT_FLAGS
+from adagrain.hdl.float.pipeline import stallable
+from adagrain.hdl.float.round import Round
+from adagrain.hdl.slice import ExactProducts
+from adagrain.models.precision import WORD, Precision
+
+from .accumulator import later, step_layout
+from .exact import ExactAccumulator
+from .floats import FloatAccumulator
+from .integers import IntegerAccumulator
+
+__all__ = ["DotProduct", "sums_layout", "terms_layout"]
+
+
+def terms_layout(entries: int) -> data.StructLayout:
+    """What goes in.
+
+    Members
+    -------
+    a, b : ``unsigned(32)``
+        Words.
+    mode : ``unsigned(2)``
+        :class:`Precision` of both, the same for all terms of a sum.
+    index : ``unsigned(...)``
+        Number of the sum to which the products are added.
+    first, last : ``unsigned(1)``
+        The sum begins, or ends, with them.
+    """
+    bits = (entries - 1).bit_length()
+    words = {"a": unsigned(WORD), "b": unsigned(WORD), "mode": unsigned(2)}
+    return data.StructLayout(
+        {**words, "index": unsigned(bits), "first": unsigned(1), "last": unsigned(1)}
+    )
+
+
+def sums_layout(entries: int) -> data.StructLayout:
+    """What comes out.
+
+    Members
+    -------
+    word : ``unsigned(32)``
+        A number of FP32, of FP16 with zeros above, or an integer of 32 bits.
+    flags : ``RESULT_FLAGS``
+        All that the sum has raised; an integer that has wrapped around raises ``overflow``.
+    mode, index : ``unsigned(...)``
+        As they came.
+    """
+    bits = (entries - 1).bit_length()
+    names = {"mode": unsigned(2), "index": unsigned(bits)}
+    return data.StructLayout({"word": unsigned(WORD), "flags": RESULT_FLAGS, **names})
+
+
+class DotProduct(wiring.Component):
+    """Adds products of words to sums, of which several may be under way.
+
+    Sums as :func:`adagrain.models.dot_product.dot` has them. A pair of words per cycle, whatever
+    the modes, as long as the last pair of the same sum was :attr:`LOOP` cycles before; it waits
+    until then. A sum leaves :attr:`LATENCY` cycles after its last pair; all stages wait together
+    for ``o``.
+
+    Parameters
+    ----------
+    entries : int
+        Number of sums, at least 2; from :attr:`LOOP` on all cycles can be used.
+
+    Members
+    -------
+    i : ``In(stream.Signature(terms_layout(entries)))``
+        Terms.
+    o : ``Out(stream.Signature(sums_layout(entries)))``
+        Sums that have ended.
+
+    Raises
+    ------
+    ValueError
+        If there are not enough entries.
+    """
+
+    #: Cycles from a pair of words to the next one of the same sum.
+    LOOP = FloatAccumulator.LATENCY + 1
+    LATENCY = ExactProducts.LATENCY + Round.LATENCY + FloatAccumulator.LATENCY
+
+    def __init__(self, entries: int) -> None:
+        if entries < 2:
+            raise ValueError(f"entries must be at least 2, not {entries!r}")
+        self._entries = entries
+        super().__init__(
+            {
+                "i": In(stream.Signature(terms_layout(entries))),
+                "o": Out(stream.Signature(sums_layout(entries))),
+            }
+        )
+
+    @property
+    def entries(self) -> int:
+        """Number of sums."""
+        return self._entries
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        terms, sums = (stream.Signature(1).create(path=(name,)) for name in ("terms", "sums"))
+        moves = stallable(m, terms, sums, self.LATENCY)
+        m.submodules.products = products = ExactProducts()
+        m.d.comb += [
+            products.en.eq(moves),
+            products.mode.eq(self.i.p.mode),
+            products.a.eq(self.i.p.a),
+            products.b.eq(self.i.p.b),
+        ]
+        stages = Module()
+        last = self._stages(stages, terms.valid, products.o)
+        busy = self._busy(stages, terms.valid)
+        m.submodules.stages = EnableInserter(moves)(stages)
+        m.d.comb += [
+            terms.valid.eq(self.i.valid & ~busy),
+            self.i.ready.eq(terms.ready & ~busy),
+            self.o.valid.eq(sums.valid & last),
+            sums.ready.eq(self.o.ready | ~last),
+        ]
+        return m
+
+    def _busy(self, m: Module, taken: Value) -> Value:
+        """The sum of the next terms may not have got its last ones yet."""
+        step = Signal(step_layout(self._entries), name="taken")
+        m.d.comb += [step.valid.eq(taken), step.index.eq(self.i.p.index)]
+        waits = []
+        for _ in range(self.LOOP - 1):
+            step = later(m, step, 1)
+            waits.append(step.valid & (step.index == self.i.p.index))
+        return Cat(waits).any()
+
+    def _stages(self, m: Module, valid: Value, products: data.View) -> Value:
+        """From products to what comes out; whether it is a sum that has ended."""
+        mode, step = self._steps(m, valid)
+        m.submodules.integers = integers = IntegerAccumulator(self._entries)
+        m.submodules.exact = exact = ExactAccumulator(self._entries)
+        m.submodules.floats = floats = FloatAccumulator(Precision.FP32.row, self._entries)
+        m.d.comb += [
+            integers.i.eq(products.integers),
+            exact.i.eq(products.narrow),
+            floats.i.eq(self._rounded(m, products.wide)),
+        ]
+        for unit, chosen, early in (
+            (integers, mode[1], 0),
+            (exact, mode == Precision.FP16, 0),
+            (floats, mode == Precision.FP32, Round.LATENCY),
+        ):
+            own = Signal(step_layout(self._entries), name="own")
+            m.d.comb += [own.eq(step), own.valid.eq(step.valid & chosen)]
+            m.d.comb += unit.step.eq(later(m, own, early))
+
+        late = self.LATENCY - ExactProducts.LATENCY - IntegerAccumulator.LATENCY
+        integer = delayed(m, Cat(integers.o, integers.overflow), late)
+        out = self.o.p
+        m.d.comb += [
+            out.mode.eq(delayed(m, self.i.p.mode, self.LATENCY)),
+            out.index.eq(delayed(m, self.i.p.index, self.LATENCY)),
+        ]
+        with m.Switch(out.mode):
+            for precision, unit in ((Precision.FP32, floats), (Precision.FP16, exact)):
+                with m.Case(precision):
+                    m.d.comb += [out.word.eq(unit.o.word), out.flags.eq(unit.o.flags)]
+            with m.Default():
+                m.d.comb += [out.word.eq(integer[:WORD]), out.flags.overflow.eq(integer[WORD])]
+        return delayed(m, self.i.p.last, self.LATENCY)
+
+    def _steps(self, m: Module, valid: Value) -> tuple[Value, data.View]:
+        """Mode and step of the products that come out now."""
+        step = Signal(step_layout(self._entries))
+        m.d.comb += [
+            step.valid.eq(valid),
+            step.index.eq(self.i.p.index),
+            step.first.eq(self.i.p.first),
+        ]
+        mode = delayed(m, self.i.p.mode, ExactProducts.LATENCY)
+        return mode, later(m, step, ExactProducts.LATENCY)
+
+    def _rounded(self, m: Module, product: data.View) -> data.View:
+        m.submodules.round = rounding = Round(
+            Precision.FP32.row, len(product.significand), len(product.exponent), small=True
+        )
+        m.d.comb += rounding.i.eq(product)
+        return rounding.o

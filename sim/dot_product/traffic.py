@@ -1,0 +1,101 @@
+"""Terms of dot products that overlap in any order, and the model's sums."""
+
+from collections import deque
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+
+from adagrain.models.dot_product import dot
+from adagrain.models.precision import Precision
+from adagrain.sim.slice.traffic import random_words
+
+__all__ = ["Terms", "sum_words"]
+
+
+@dataclass(frozen=True)
+class Terms:
+    """What goes in and what comes out, as bits.
+
+    Parameters
+    ----------
+    given : list of int
+        Terms, as ``terms_layout`` has them.
+    expected : list of int
+        Sums, as ``sums_layout`` has them, in the order in which they end.
+    """
+
+    given: list[int]
+    expected: list[int]
+
+    @classmethod
+    def random(
+        cls,
+        sums: int,
+        entries: int,
+        rng: np.random.Generator,
+        *,
+        longest: int,
+        used: int | None = None,
+    ) -> Self:
+        """So many sums of all precisions, each of up to ``longest`` pairs of words.
+
+        All entries, or the first ``used`` of them, are in use at the same time, and which of them
+        gets the next pair is random, or goes round.
+        """
+        used = used or entries
+        index_bits = (entries - 1).bit_length()
+        waiting = deque(range(sums))
+        modes = rng.integers(0, len(Precision), sums)
+        lengths = rng.integers(1, longest + 1, sums)
+        words = [
+            sum_words(Precision(mode), int(length), rng)
+            for mode, length in zip(modes, lengths, strict=True)
+        ]
+        given, expected = [], []
+        running: dict[int, tuple[int, int]] = {}
+        turn = 0
+        while waiting or running:
+            for index in range(used):
+                if index not in running and waiting:
+                    running[index] = (waiting.popleft(), 0)
+            turn = (turn + 1) % used if rng.integers(0, 4) else int(rng.integers(0, used))
+            if turn not in running:
+                continue
+            number, k = running[turn]
+            a, b = words[number]
+            first, last = int(k == 0), int(k == lengths[number] - 1)
+            tail = int(modes[number]) | turn << 2
+            more = first << (2 + index_bits) | last << (3 + index_bits)
+            given.append(int(a[k]) | int(b[k]) << 32 | (tail | more) << 64)
+            running[turn] = (number, k + 1)
+            if last:
+                del running[turn]
+                total = dot(a[None], b[None], Precision(modes[number]))
+                expected.append(int(total.words[0]) | int(total.flags[0]) << 32 | tail << 37)
+        return cls(given, expected)
+
+
+def sum_words(precision: Precision, count: int, rng: np.random.Generator) -> np.ndarray:
+    """Words of the terms of one sum, of shape (2, count): any, tame ones, infinities, or those that
+    cancel."""
+    words = np.stack(random_words(precision, count, rng))
+    kind = rng.integers(0, 5)
+    if precision.integer:
+        return words
+    row = precision.row
+    lanes = np.arange(precision.lanes) * precision.bits
+    sign = (1 << (row.bits - 1) << lanes).sum()
+    if kind == 0:  # no infinities and NaNs, so that a sum has a value
+        lowest = (1 << row.mantissa_bits << lanes).sum()
+        words &= ~lowest
+    elif kind == 1 and count > 1:  # each pair is followed by its negative
+        words[:, 1::2] = words[:, 0 : count - 1 : 2]
+        words[0, 1::2] ^= sign
+    elif kind >= 2:  # around one
+        exponents = (((1 << row.exponent_bits) - 1) << row.mantissa_bits << lanes).sum()
+        words = words & ~exponents | ((row.bias << row.mantissa_bits) << lanes).sum()
+        if kind == 3:  # with some infinities, but no NaN and no zero
+            infinite = words & sign | exponents
+            words[0] = np.where(rng.integers(0, 4, count) == 0, infinite[0], words[0])
+    return words
