@@ -8,7 +8,13 @@ from adagrain.models.commands import absent_groups, identity
 from adagrain.models.configuration import Configuration
 from adagrain.models.protocol import REGISTERS, Unit
 
-from .commands import Dispatcher, RegionCommands, StatisticsCommands, SystemCommands
+from .commands import (
+    Dispatcher,
+    RegionCommands,
+    StatisticsCommands,
+    SystemCommands,
+    TileCommands,
+)
 from .link import Link
 from .statistics_pass import Group
 from .uart import LineCounters
@@ -64,14 +70,18 @@ class Coprocessor(wiring.Component):
             self._configuration, starvation=self._starvation
         )
         handlers = [system.handler, statistics.handler]
-        decided = {}
+        counted = {}
         if Unit.REGION_MANAGER in self._configuration.units:
             m.submodules.regions = regions = RegionCommands(self._configuration)
             handlers.append(regions.handler)
-            decided = {
+            counted = {
                 "decisions": regions.decisions,
                 "decision_cycles": regions.decision_cycles,
             }
+        if self._configuration.slices:
+            m.submodules.tiles = tiles = TileCommands(self._configuration)
+            handlers.append(tiles.handler)
+            counted["tile_words"] = tiles.tile_words
         m.submodules.dispatcher = dispatcher = Dispatcher(
             len(handlers), absent=absent_groups(self._configuration)
         )
@@ -97,7 +107,7 @@ class Coprocessor(wiring.Component):
             "elements_high": statistics.elements[32:],
         }
         values |= {name: self.line[name] for name, _ in LineCounters}
-        values |= identity(self._configuration) | decided
+        values |= identity(self._configuration) | counted
         for name, register in REGISTERS.items():
             m.d.comb += system.registers[register.address].eq(values.get(name, 0))
         return m

@@ -7,6 +7,7 @@ import torch
 
 from .configuration import Configuration
 from .formats import FORMATS, FormatCode
+from .granularity_unit import RunError, TileModel
 from .protocol import MAGIC, PROTOCOL_VERSION, REGISTERS, Opcode, Status, Unit
 from .records import (
     BINS,
@@ -16,6 +17,9 @@ from .records import (
     RegionStep,
     RegionUpdate,
     StatisticsBegin,
+    TileResult,
+    TileRun,
+    pack,
     size,
     unpack,
 )
@@ -59,13 +63,17 @@ def identity(configuration: Configuration) -> dict[str, int]:
         "lanes": configuration.lanes | configuration.powers << 8 | configuration.window << 16,
         "regions": configuration.regions,
         "payload": configuration.payload,
+        "slices": configuration.slices | configuration.operands << 8 if configuration.slices else 0,
     }
 
 
 def absent_groups(configuration: Configuration) -> tuple[int, ...]:
     """Groups of opcodes, their upper four bits, whose unit was not built."""
-    groups = {Unit.REGION_MANAGER: Opcode.REGIONS_WRITE >> 4}
-    return tuple(group for unit, group in groups.items() if unit not in configuration.units)
+    built = {
+        Opcode.REGIONS_WRITE >> 4: Unit.REGION_MANAGER in configuration.units,
+        Opcode.TILE_WRITE >> 4: configuration.slices > 0,
+    }
+    return tuple(group for group, is_built in built.items() if not is_built)
 
 
 class CommandModel:
@@ -90,8 +98,10 @@ class CommandModel:
     ) -> None:
         self.configuration = configuration
         self.table = RegionTable(configuration.regions)
+        self.tiles = TileModel(configuration.slices, configuration.operands)
         self.elements = 0
         self.decisions = 0
+        self.tile_words = 0
         self._has_histogram = Unit.HISTOGRAM in configuration.units
         self._kernel = kernel
         self._link_counters = link_counters
@@ -111,6 +121,8 @@ class CommandModel:
             Opcode.REGIONS_PARAMETERS: self._regions_parameters,
             Opcode.REGIONS_STATE: self._regions_state,
             Opcode.REGIONS_STEP: self._regions_step,
+            Opcode.TILE_WRITE: self._tile_write,
+            Opcode.TILE_RUN: self._tile_run,
         }
 
     def load(self, words: np.ndarray) -> None:
@@ -138,6 +150,7 @@ class CommandModel:
         values["elements_low"] = self.elements & 0xFFFF_FFFF
         values["elements_high"] = self.elements >> 32
         values["decisions"] = self.decisions & 0xFFFF_FFFF
+        values["tile_words"] = self.tile_words & 0xFFFF_FFFF
         return values
 
     def _read_registers(self, payload: bytes) -> bytes:
@@ -228,6 +241,25 @@ class CommandModel:
         require(whole, Status.BAD_LENGTH)
         self.decisions += len(body) // size(RegionUpdate)
         return self.table.step(head, body)
+
+    def _tile_write(self, payload: bytes) -> bytes:
+        require(len(payload) > 2 and (len(payload) - 2) % 4 == 0, Status.BAD_LENGTH)
+        first = int.from_bytes(payload[:2], "little")
+        words = np.frombuffer(payload, dtype="<u4", offset=2)
+        room = (self.configuration.slices + 1) * self.configuration.operands - first
+        require(len(words) <= room, Status.BAD_VALUE)
+        self.tiles.memory.write(first, words)
+        return b""
+
+    def _tile_run(self, payload: bytes) -> bytes:
+        require(len(payload) == size(TileRun), Status.BAD_LENGTH)
+        run = unpack(TileRun, payload)
+        try:
+            results = self.tiles.run(run)
+        except RunError as error:
+            raise Refusal(Status.BAD_VALUE if error.started else Status.NOT_STARTED) from None
+        self.tile_words += run["rows"] * run["words"]
+        return b"".join(pack(TileResult, **result._asdict()) for result in results)
 
 
 class _Pass:

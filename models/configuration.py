@@ -5,7 +5,9 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from .formats import FormatCode
+from .granularity_unit import ROWS
 from .protocol import Unit
+from .records import TileResult, size
 
 __all__ = ["PRESETS", "Configuration", "configuration"]
 
@@ -38,6 +40,11 @@ class Configuration:
         Most cycles that ``region_manager`` may take per region; a promise that tests check.
     units : tuple of Unit
         What is built of the units; ``STATISTICS`` always is.
+    slices : int
+        Slices of the granularity unit, at most 16; 0: it is not built. It needs
+        ``REGION_MANAGER``.
+    operands : int
+        Words of each of its operand memories: a power of two, from 64 to 4096.
 
     Raises
     ------
@@ -54,6 +61,8 @@ class Configuration:
     window: int
     decision_cycles: int = 64
     units: tuple[Unit, ...] = tuple(Unit)
+    slices: int = 0
+    operands: int = 1024
 
     def __post_init__(self) -> None:
         if not (self.preset.isascii() and 1 <= len(self.preset) <= 8):
@@ -71,6 +80,17 @@ class Configuration:
             raise ValueError(f"decision_cycles must be positive, not {self.decision_cycles!r}")
         if Unit.STATISTICS not in self.units or len(set(self.units)) != len(self.units):
             raise ValueError(f"units must be distinct and contain STATISTICS, not {self.units!r}")
+
+        self._check_power("operands", 64, 4096)
+        memories = 65536 // self.operands  # that 16 bits can address
+        most = min(16, memories - 1, self.payload // (ROWS * size(TileResult)))
+        if Unit.REGION_MANAGER not in self.units:
+            most = 0
+        if not 0 <= self.slices <= most:
+            raise ValueError(
+                f"slices must be from 0 to {most} with these units and this payload, "
+                f"not {self.slices!r}"
+            )
 
     def _check_power(self, name: str, low: int, high: int) -> None:
         value = getattr(self, name)
@@ -114,6 +134,17 @@ PRESETS: dict[str, Configuration] = {
             regions=1024,
             payload=1024,
             window=4,
+        ),
+        Configuration(
+            preset="granular",
+            lanes=2,
+            formats=(FormatCode.FP32, FormatCode.FP16, FormatCode.BF16),
+            powers=4,
+            regions=256,
+            payload=1024,
+            window=4,
+            slices=4,
+            operands=4096,
         ),
     )
 }

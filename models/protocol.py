@@ -48,6 +48,8 @@ class Opcode(enum.IntEnum):
     REGIONS_PARAMETERS = 0x22  #: ``RegionParameters`` → nothing
     REGIONS_STATE = 0x23  #: nothing → ``RegionParameters``
     REGIONS_STEP = 0x24  #: ``RegionStep``, ``RegionUpdate`` … → one ``Decision`` each
+    TILE_WRITE = 0x30  #: ``first`` u16, words u32 … of the operand memories → nothing
+    TILE_RUN = 0x31  #: ``TileRun`` → the tile's ``TileResult`` records, where its sums end
 
 
 class Status(enum.IntEnum):
@@ -116,6 +118,8 @@ REGISTERS: dict[str, Register] = _table(
         "framing_errors": "octets without a stop bit on the serial line, modulo 2^16",
         "overruns": "octets of the serial line for which there was no room, modulo 2^16",
         "breaks": "breaks on the serial line since power-on, modulo 2^16",
+        "slices": "slices in bits 0-7, words of each operand memory in bits 8-31",
+        "tile_words": "pairs of words that each slice has multiplied, modulo 2^32",
     }
 )
 

@@ -25,6 +25,8 @@ __all__ = [
     "SpeculationState",
     "StatisticsBegin",
     "StatisticsRecord",
+    "TileResult",
+    "TileRun",
     "pack",
     "size",
     "unpack",
@@ -211,6 +213,28 @@ Decision = data.StructLayout(
         "_reserved": unsigned(8),
         "rate": signed(16),  # (n_slow − n_fast)/n_slow, Q1.15, saturated
         "loss_rate": signed(16),  # (loss_slow − loss_fast)/loss_slow, Q1.15, saturated
+    }
+)
+
+
+#: A run of the granularity unit over words of its operand memories.
+TileRun = data.StructLayout(
+    {
+        "a_first": unsigned(16),  # word of the first row, from the start of the memory of ``a``
+        "b_first": unsigned(16),  # word of each column, from the start of its slice's memory
+        "words": unsigned(16),  # words of each row and column
+        "rows": unsigned(4),  # 1 to 8
+        "mode": unsigned(2),  # `Precision`
+        "first": unsigned(1),  # sums begin; otherwise they go on
+        "last": unsigned(1),  # sums end, and are sent
+    }
+)
+
+#: An element of a tile.
+TileResult = data.StructLayout(
+    {
+        "word": unsigned(32),  # FP32, FP16 with zeros above, or an integer of 32 bits
+        "flags": unsigned(8),  # exception flags; an integer that wrapped around has OVERFLOW
     }
 )
 

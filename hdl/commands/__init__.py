@@ -4,5 +4,12 @@ from .dispatcher import Dispatcher
 from .regions import RegionCommands
 from .statistics import StatisticsCommands
 from .system import SystemCommands
+from .tiles import TileCommands
 
-__all__ = ["Dispatcher", "RegionCommands", "StatisticsCommands", "SystemCommands"]
+__all__ = [
+    "Dispatcher",
+    "RegionCommands",
+    "StatisticsCommands",
+    "SystemCommands",
+    "TileCommands",
+]

@@ -13,6 +13,9 @@ VARIANTS = {
         configuration("tiny", units=tuple(Unit)), starvation=STARVATION
     ),
     "small": lambda: Coprocessor(configuration("small", regions=16), starvation=STARVATION),
+    "granular": lambda: Coprocessor(
+        configuration("granular", regions=16, slices=2, operands=256), starvation=STARVATION
+    ),
     "full": lambda: Coprocessor(configuration("full", regions=16), starvation=STARVATION),
 }
 ICARUS_VARIANTS = ("tiny",)

@@ -8,6 +8,7 @@ import numpy as np
 from adagrain.models.commands import GROUP, WORDS_PER_REGION
 from adagrain.models.configuration import Configuration
 from adagrain.models.formats import FORMATS
+from adagrain.models.granularity_unit import TileModel
 from adagrain.models.protocol import REGISTERS, Opcode, Unit
 from adagrain.models.records import (
     BINS,
@@ -18,11 +19,13 @@ from adagrain.models.records import (
     RegionStep,
     RegionUpdate,
     StatisticsBegin,
+    TileRun,
     pack,
     size,
 )
 from adagrain.models.region_manager import WORD
 from adagrain.models.region_settings import default_parameters, region_record
+from adagrain.sim.granularity_unit.traffic import random_tile
 
 __all__ = ["Request", "Traffic"]
 
@@ -100,6 +103,7 @@ class Traffic:
                     self._echo,
                     self._registers,
                     self._unsound,
+                    *([self._tile, self._tile] if self._configuration.slices else []),
                 ]
             )()
         return made
@@ -176,6 +180,22 @@ class Traffic:
             trials=self._random.randrange(5),
         )
 
+    def _tile(self) -> list[Request]:
+        """A tile in one or more runs, now and then with a run that is refused."""
+        slices, operands = self._configuration.slices, self._configuration.operands
+        rng = np.random.default_rng(self._random.getrandbits(32))
+        tile = random_tile(TileModel(slices, operands), slices, rng)
+        made = []
+        for writes, run in zip(tile.writes, tile.runs, strict=True):
+            if self._random.random() < 0.1:
+                field = self._random.choice(
+                    ["a_first", "b_first", "words", "rows", "first", "mode"]
+                )
+                made.append(Request(Opcode.TILE_RUN, _wrong(run, field, self._random)))
+            made += [Request(Opcode.TILE_WRITE, part) for part in _writes(writes)]
+            made.append(Request(Opcode.TILE_RUN, pack(TileRun, **run)))
+        return made
+
     def _table(self) -> list[Request]:
         words = self._configuration.regions * WORDS_PER_REGION
         count = self._random.randrange(12)
@@ -209,9 +229,29 @@ class Traffic:
             payload = bytes([len(REGISTERS), 1])
         if opcode == Opcode.REGIONS_PARAMETERS and len(payload) == size(RegionParameters):
             payload = bytes(len(payload))
+        if opcode == Opcode.TILE_RUN and len(payload) == size(TileRun):
+            payload = bytes(len(payload))
         if opcode == Opcode.REGIONS_WRITE and len(payload) > WORD:
             payload = b"\xff\xff" + payload[2:]
         return [Request(opcode, payload)]
+
+
+def _writes(words: list[tuple[int, int]]) -> list[bytes]:
+    """Payloads that write words, one for each stretch of addresses, of at most 50 words."""
+    parts: list[tuple[int, bytes]] = []
+    expected = -1
+    for address, word in words:
+        if address != expected or len(parts[-1][1]) >= 200:
+            parts.append((address, b""))
+        parts[-1] = (parts[-1][0], parts[-1][1] + word.to_bytes(4, "little"))
+        expected = address + 1
+    return [_u16(first) + octets for first, octets in parts]
+
+
+def _wrong(run: dict[str, int], field: str, generator: random.Random) -> bytes:
+    """A run with another value in a field."""
+    width = TileRun[field].width
+    return pack(TileRun, **run | {field: generator.getrandbits(width)})
 
 
 def _u16(value: int) -> bytes:

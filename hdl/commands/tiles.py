@@ -1,0 +1,151 @@
+"""Requests for the granularity unit: write operands, multiply them."""
+
+from amaranth.hdl import Module, Signal, unsigned
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import Out
+
+from adagrain.models.configuration import Configuration
+from adagrain.models.granularity_unit import MAX_SUM, ROWS
+from adagrain.models.precision import WORD, Precision
+from adagrain.models.protocol import Opcode, Status
+from adagrain.models.records import TileResult, TileRun, size
+
+from ..granularity_unit import GranularityUnit
+from .call import HandlerSignature
+from .exchange import Exchange
+from .serial import Deserializer, Serializer
+
+__all__ = ["TileCommands"]
+
+_First = unsigned(16)
+
+#: A sum that is under way, to which a run may add.
+_Open = data.StructLayout(
+    {"is_open": unsigned(1), "mode": unsigned(2), "rows": unsigned(4), "words": unsigned(16)}
+)
+
+
+class TileCommands(wiring.Component):
+    """Handler of group 3, with the granularity unit.
+
+    A run that is not sound is refused, and changes nothing. One that does not end its sums is
+    answered before it has ended; words that are written then wait.
+
+    Parameters
+    ----------
+    configuration : Configuration
+        What the device is built with.
+
+    Members
+    -------
+    handler : ``Out(HandlerSignature())``
+        Requests and replies.
+    tile_words : ``Out(32)``
+        As in :class:`~adagrain.hdl.granularity_unit.GranularityUnit`.
+    """
+
+    def __init__(self, configuration: Configuration) -> None:
+        self._configuration = configuration
+        super().__init__({"handler": Out(HandlerSignature()), "tile_words": Out(32)})
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        slices, operands = self._configuration.slices, self._configuration.operands
+        m.submodules.unit = unit = GranularityUnit(slices, operands)
+        m.submodules.octets = octets = Deserializer(size(TileRun))
+        m.submodules.result = result = Serializer(size(TileResult))
+
+        exchange = Exchange(m, self.handler, octets)
+        call = self.handler.i_call
+        gathered = octets.o.payload
+        address, left = Signal(_First), Signal(range(self._configuration.payload + 1))
+        run, under_way = Signal(TileRun), Signal(_Open)
+        m.d.comb += [
+            unit.i_words.p.address.eq(address),
+            unit.i_words.p.word.eq(gathered[-WORD:]),
+            unit.i.payload.eq(run),
+            result.i.payload.eq(unit.o.payload),
+            self.tile_words.eq(unit.tile_words),
+        ]
+
+        with m.FSM():
+            with m.State("IDLE"):
+                m.d.comb += call.ready.eq(1)
+                with m.If(call.valid):
+                    self._accept(m, exchange, left)
+            with m.State("WRITE"):
+                first = gathered[-_First.width :]
+                m.d.sync += address.eq(first)
+                with m.If(exchange.take(_First.width // 8)):
+                    m.next = "WRITE_WORDS"
+                    with m.If(first + left > (slices + 1) * operands):
+                        exchange.reply(Status.BAD_VALUE)
+            with m.State("WRITE_WORDS"):
+                with m.If(exchange.feed(WORD // 8, unit.i_words)):
+                    m.d.sync += [address.eq(address + 1), left.eq(left - 1)]
+                    with m.If(left == 1):
+                        exchange.reply(Status.OK)
+            with m.State("RUN"):
+                m.d.sync += run.eq(gathered)
+                with m.If(exchange.take(size(TileRun))):
+                    m.next = "JUDGE"
+            with m.State("JUDGE"):
+                self._judge(m, exchange, run, under_way)
+            with m.State("START"):
+                m.d.comb += unit.i.valid.eq(1)
+                m.d.sync += left.eq(run.rows * slices)
+                with m.If(unit.i.ready):
+                    m.next = "RESULT_STATUS"
+                    with m.If(~run.last):
+                        exchange.reply(Status.OK)
+            with m.State("RESULT_STATUS"):
+                exchange.answer_then("RESULT")
+            with m.State("RESULT"):
+                with m.If(exchange.send_from(unit.o, result, last=left == 1)):
+                    m.d.sync += left.eq(left - 1)
+                    with m.If(left == 1):
+                        m.next = "IDLE"
+            exchange.reply_state()
+        return m
+
+    def _accept(self, m: Module, exchange: Exchange, left: Signal) -> None:
+        """What can be told from opcode and length alone; how many words follow."""
+        length = self.handler.i_call.payload.length
+        octets = length - _First.width // 8
+        with m.Switch(self.handler.i_call.payload.opcode):
+            with m.Case(Opcode.TILE_WRITE):
+                m.d.sync += left.eq(octets // (WORD // 8))
+                m.next = "WRITE"
+                with m.If((length <= _First.width // 8) | (octets % (WORD // 8) != 0)):
+                    exchange.reply(Status.BAD_LENGTH)
+            with m.Case(Opcode.TILE_RUN):
+                m.next = "RUN"
+                with m.If(length != size(TileRun)):
+                    exchange.reply(Status.BAD_LENGTH)
+            with m.Default():
+                exchange.reply(Status.UNKNOWN_OPCODE)
+
+    def _judge(self, m: Module, exchange: Exchange, run: data.View, under_way: data.View) -> None:
+        """Start a sound run, and remember of which sums it is."""
+        operands = self._configuration.operands
+        a_end, b_end = run.a_first + run.words * run.rows, run.b_first + run.words
+        inside = (a_end <= operands) & (b_end <= operands)
+        length = Signal(17)
+        m.d.comb += length.eq(run.words)
+        same = (under_way.mode == run.mode) & (under_way.rows == run.rows) & under_way.is_open
+        with m.If(~run.first):
+            m.d.comb += length.eq(under_way.words + run.words)
+        with m.If((run.rows == 0) | (run.rows > ROWS) | (run.words == 0) | ~inside):
+            exchange.reply(Status.BAD_VALUE)
+        with m.Elif(~run.first & ~same):
+            exchange.reply(Status.NOT_STARTED)
+        with m.Elif((run.mode == Precision.FP16) & (length > MAX_SUM)):
+            exchange.reply(Status.BAD_VALUE)
+        with m.Else():
+            m.d.sync += [
+                under_way.is_open.eq(~run.last),
+                under_way.mode.eq(run.mode),
+                under_way.rows.eq(run.rows),
+                under_way.words.eq(length),
+            ]
+            m.next = "START"

@@ -1,0 +1,123 @@
+"""Tiles of matrix products."""
+
+from amaranth.hdl import Module, Signal
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out, connect, flipped
+
+from adagrain.models.granularity_unit import ROWS
+from adagrain.models.records import TileResult, TileRun
+
+from ..dot_product import DotProduct
+from .operands import Operands, write_layout
+from .sequencer import Sequencer
+
+__all__ = ["GranularityUnit"]
+
+
+class GranularityUnit(wiring.Component):
+    """Multiplies up to eight rows by as many columns as there are slices.
+
+    Results as :class:`adagrain.models.granularity_unit.TileModel` has them. A run takes a cycle
+    for each row and word (with fewer than seven rows, seven for each word), whatever the
+    precision, and its last results leave :attr:`DotProduct.LATENCY` cycles later; the next run
+    may be given before.
+
+    Parameters
+    ----------
+    slices : int
+        Columns of a tile, at least 1.
+    words : int
+        Words of each operand memory: a power of two.
+
+    Members
+    -------
+    i_words : ``In(stream.Signature(write_layout(slices, words)))``
+        Operands; they wait until a run has read its own.
+    i : ``In(stream.Signature(TileRun))``
+        Runs; they must be sound: the unit does not check them.
+    o : ``Out(stream.Signature(TileResult))``
+        Elements of tiles whose sums have ended, row by row.
+    busy : ``Out(1)``
+        Words are still read.
+    tile_words : ``Out(32)``
+        Pairs of words that each slice has multiplied since reset.
+
+    Raises
+    ------
+    ValueError
+        If there are no slices.
+    """
+
+    def __init__(self, slices: int, words: int) -> None:
+        if slices < 1:
+            raise ValueError(f"slices must be at least 1, not {slices!r}")
+        self._slices, self._words = slices, words
+        super().__init__(
+            {
+                "i_words": In(stream.Signature(write_layout(slices, words))),
+                "i": In(stream.Signature(TileRun)),
+                "o": Out(stream.Signature(TileResult)),
+                "busy": Out(1),
+                "tile_words": Out(32),
+            }
+        )
+
+    @property
+    def slices(self) -> int:
+        """Columns of a tile."""
+        return self._slices
+
+    @property
+    def words(self) -> int:
+        """Words of each operand memory."""
+        return self._words
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        m.submodules.operands = operands = Operands(self._slices, self._words)
+        m.submodules.sequencer = sequencer = Sequencer(self._words)
+        connect(m, flipped(self.i), sequencer.i)
+        m.d.comb += [
+            operands.en.eq(sequencer.en),
+            operands.a_address.eq(sequencer.a_address),
+            operands.b_address.eq(sequencer.b_address),
+            self.busy.eq(~sequencer.i.ready),
+            self.i_words.ready.eq(~self.busy),
+            operands.en_write.eq(self.i_words.valid & self.i_words.ready),
+            operands.write.eq(self.i_words.payload),
+        ]
+
+        # All slices get the same terms in the same cycle, so that they are ready together.
+        terms, row = sequencer.o, []
+        for number in range(self._slices):
+            m.submodules[f"slice_{number}"] = unit = DotProduct(ROWS)
+            m.d.comb += [
+                unit.i.payload.eq(terms.payload),
+                unit.i.p.a.eq(operands.a),
+                unit.i.p.b.eq(operands.b[number]),
+                unit.i.valid.eq(terms.valid),
+            ]
+            row.append(unit)
+        m.d.comb += terms.ready.eq(row[0].i.ready)
+        with m.If(terms.valid & terms.ready):
+            m.d.sync += self.tile_words.eq(self.tile_words + 1)
+        self._collect(m, [unit.o for unit in row])
+        return m
+
+    def _collect(self, m: Module, sums: list[stream.Interface]) -> None:
+        """Elements of a row one after the other."""
+        column = Signal(range(max(2, self._slices)))
+        last = column == self._slices - 1
+        results = data.ArrayLayout(TileResult, self._slices)
+        elements = Signal(results)
+        for number, port in enumerate(sums):
+            m.d.comb += [
+                elements[number].word.eq(port.p.word),
+                elements[number].flags.eq(port.p.flags),
+                port.ready.eq(self.o.ready & last),
+            ]
+        m.d.comb += [self.o.payload.eq(elements[column]), self.o.valid.eq(sums[0].valid)]
+        with m.If(self.o.valid & self.o.ready):
+            m.d.sync += column.eq(column + 1)
+            with m.If(last):
+                m.d.sync += column.eq(0)

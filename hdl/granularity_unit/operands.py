@@ -1,0 +1,78 @@
+"""Memories of packed operands."""
+
+from amaranth.hdl import Module, unsigned
+from amaranth.lib import data, memory, wiring
+from amaranth.lib.wiring import In, Out
+from amaranth.utils import ceil_log2
+
+from adagrain.models.precision import WORD
+
+__all__ = ["Operands", "write_layout"]
+
+
+def write_layout(slices: int, words: int) -> data.StructLayout:
+    """A word to be written, and its address over all memories: that of ``a`` comes first."""
+    return data.StructLayout(
+        {"address": unsigned(ceil_log2((slices + 1) * words)), "word": unsigned(WORD)}
+    )
+
+
+class Operands(wiring.Component):
+    """A memory for ``a``, and one for each slice's columns of ``b``; each reads a word per cycle.
+
+    Parameters
+    ----------
+    slices : int
+        Number of slices.
+    words : int
+        Words of each memory: a power of two.
+
+    Members
+    -------
+    en_write : ``In(1)``
+        Write in this cycle.
+    write : ``In(write_layout(slices, words))``
+        What is written, and where.
+    en : ``In(1)``
+        Read in this cycle; what was read stays until the next time.
+    a_address, b_address : ``In(range(words))``
+        What is read of the memory of ``a``, and of each slice's.
+    a : ``Out(32)``
+        Word of ``a``, a cycle later.
+    b : ``Out(32).array(slices)``
+        Word of each slice, a cycle later.
+    """
+
+    def __init__(self, slices: int, words: int) -> None:
+        self._slices, self._words = slices, words
+        super().__init__(
+            {
+                "en_write": In(1),
+                "write": In(write_layout(slices, words)),
+                "en": In(1),
+                "a_address": In(range(words)),
+                "b_address": In(range(words)),
+                "a": Out(WORD),
+                "b": Out(WORD).array(slices),
+            }
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        bits = ceil_log2(self._words)
+        place, bank = self.write.address[:bits], self.write.address[bits:]
+        addresses = [self.a_address] + [self.b_address] * self._slices
+        outputs = [self.a, *self.b]
+        for number, (address, output) in enumerate(zip(addresses, outputs, strict=True)):
+            words = memory.Memory(shape=WORD, depth=self._words, init=[])
+            m.submodules[f"bank_{number}"] = words
+            write, read = words.write_port(), words.read_port()
+            m.d.comb += [
+                write.addr.eq(place),
+                write.data.eq(self.write.word),
+                write.en.eq(self.en_write & (bank == number)),
+                read.addr.eq(address),
+                read.en.eq(self.en),
+                output.eq(read.data),
+            ]
+        return m
