@@ -12,6 +12,7 @@ from .boards import BOARDS, Board
 from .coprocessor import Coprocessor
 from .dot_product import DotProduct
 from .float import Adder, Multiplier
+from .granularity_unit import GranularityUnit
 from .link import Link
 from .queue import Queue
 from .region_manager import RegionManager
@@ -45,6 +46,7 @@ UNITS: dict[str, Callable[[Board], Component]] = {
     **{name: _of_preset(build) for name, build in _CONFIGURED.items()},
     "multiplier": lambda _: Multiplier(FORMATS[FormatCode.FP32]),
     "slice": lambda _: Slice(),
+    "granularity_unit": lambda _: GranularityUnit(slices=4, words=4096),
     "dot_product": lambda _: DotProduct(8),
     "adder": lambda _: Adder(FORMATS[FormatCode.FP32]),
     "receiver": lambda board: Receiver(board.clock, board.baud),

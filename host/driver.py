@@ -10,6 +10,7 @@ import torch
 from adagrain.models.commands import GROUP, identity
 from adagrain.models.configuration import Configuration, configuration
 from adagrain.models.formats import FormatCode, format_of
+from adagrain.models.precision import Precision
 from adagrain.models.protocol import REGISTERS, Opcode, Unit
 from adagrain.models.records import (
     Decision,
@@ -24,6 +25,7 @@ from adagrain.models.statistics import Statistics, unbiased
 
 from .errors import DeviceError
 from .identity import Info, check_identity, read_identity
+from .product import Product, Progress, Scales, multiply, precision_of
 from .region_copy import RegionCopy
 from .requests import histogram_requests, pass_requests, step_payloads, table_requests
 from .selftest import Report, selftest
@@ -190,6 +192,47 @@ class Coprocessor:
             found = self._pass(words, x.numel(), row.code, 0, histogram=False)
             exponent = unbiased(found.largest_exponent)
         return self._pass(words, x.numel(), row.code, exponent, histogram=histogram)
+
+    def matmul(
+        self,
+        a: torch.Tensor,
+        b: torch.Tensor,
+        precision: Precision | str,
+        scales: Scales | None = None,
+        progress: Progress = lambda done, of: None,
+    ) -> Product:
+        """The product of two matrices, as :func:`adagrain.models.matmul.matmul` has it.
+
+        Parameters
+        ----------
+        a : Tensor, shape (m, k)
+            float32, float16, or int8, as the precision has it; INT4 is int8 from -8 to 7.
+        b : Tensor, shape (k, n)
+            Of the same type.
+        precision : Precision or str
+            How it is computed.
+        scales : Scales or None
+            What integers of ``a``, and those of ``b`` or of each of its columns, are multiples
+            of: powers of two. ``None``: the sums come back as int32.
+        progress : callable
+            Called with how many parts of the product are done, and of how many.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If operands or scales do not fit, or the build has no granularity unit.
+        DeviceError
+            If the device fails.
+        """
+        return multiply(
+            *(a, b, precision_of(precision), scales),
+            configuration=self.configuration,
+            execute=lambda job: self._reliably(
+                lambda: self._session.call(job.requests(self._session.frame_size))
+            ),
+            clock=lambda: self.counters()["cycles"],
+            progress=progress,
+        )
 
     def configure_regions(
         self, records: Sequence[bytes], parameters: Mapping[str, int], first: int = 0

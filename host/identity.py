@@ -29,6 +29,7 @@ class Info:
     regions: int
     payload: int
     window: int
+    slices: int
 
 
 def read_identity(registers: Mapping[str, int], *, url: str, backend: str) -> Info:
@@ -47,6 +48,7 @@ def read_identity(registers: Mapping[str, int], *, url: str, backend: str) -> In
         regions=registers["regions"],
         payload=registers["payload"],
         window=registers["lanes"] >> 16 & 0xFF,
+        slices=registers["slices"] & 0xFF,
     )
 
 

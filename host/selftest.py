@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 import torch
 
 from adagrain.models.formats import FORMATS, FormatCode
+from adagrain.models.matmul import DTYPES, reference
+from adagrain.models.precision import Precision
 from adagrain.models.protocol import Unit
 from adagrain.models.records import CadencePolicy, Policy, RegionRecord, size
 from adagrain.models.region_manager import default_parameters, region_record
@@ -88,6 +90,9 @@ def _checks(
         )
     if Unit.REGION_MANAGER in device.configuration.units:
         yield "decisions", lambda: _decisions(device, generator)
+    if device.configuration.slices:
+        for precision in Precision:
+            yield f"products of {precision.name}", partial(_products, device, precision, generator)
 
 
 def _echo(device: Coprocessor, generator: torch.Generator) -> str:
@@ -116,6 +121,25 @@ def _statistics(device: Coprocessor, tensor: torch.Tensor) -> str:
         if found != wanted:
             return f"{len(part)} elements gave {found}, not {wanted}"
     return ""
+
+
+def _products(device: Coprocessor, precision: Precision, generator: torch.Generator) -> str:
+    """A product that is cut into tiles; any bits, so that all special values are among them."""
+    a, b = (_matrix(shape, precision, generator) for shape in ((19, 37), (37, 11)))
+    found = device.matmul(a, b, precision)
+    values, flags = reference(a, b, precision)
+    same = torch.equal(found.values.nan_to_num(7.0), values.nan_to_num(7.0))
+    same = same and torch.equal(found.values.isnan(), values.isnan())
+    return "" if same and torch.equal(found.flags, flags) else "a product differs"
+
+
+def _matrix(
+    shape: tuple[int, int], precision: Precision, generator: torch.Generator
+) -> torch.Tensor:
+    octets = precision.bits // 8 or 1
+    bits = torch.randint(256, (*shape, octets), generator=generator, dtype=torch.uint8)
+    matrix = bits.view(DTYPES[precision]).reshape(shape)
+    return matrix >> 4 if precision is Precision.INT4 else matrix
 
 
 def _decisions(device: Coprocessor, generator: torch.Generator) -> str:

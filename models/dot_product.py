@@ -17,6 +17,7 @@ __all__ = [
     "EXACT_PRODUCTS",
     "INTEGER_BITS",
     "dot",
+    "round_fixed",
 ]
 
 Words = NDArray[np.int64]
@@ -93,20 +94,7 @@ def _exact(a: Words, b: Words) -> Rounded:
     high = (shifted >> _LOW) << (places - low_places)
     high = np.where(places >= _LOW, product.significand << np.maximum(places - _LOW, 0), high)
     low = np.where(places >= _LOW, 0, low)
-    total_low, total_high = (sign * low).sum(axis=1), (sign * high).sum(axis=1)
-
-    total_high += total_low >> _LOW
-    total_low &= (1 << _LOW) - 1
-    negative = total_high < 0
-    total_high = np.where(negative, -total_high - (total_low != 0), total_high)
-    total_low = np.where(negative, -total_low & ((1 << _LOW) - 1), total_low)
-    # What lies below 62 bits only tells how to round.
-    down = _LOW - 14
-    large = total_high != 0
-    significand = np.where(large, total_high << 14 | total_low >> down, total_low)
-    below = large & (total_low & ((1 << down) - 1) != 0)
-    exponent = np.where(large, down - EXACT_PLACES, -EXACT_PLACES)
-    finite = round_exact(negative, significand, exponent, row, below)
+    finite = round_fixed((sign * high).sum(axis=1), (sign * low).sum(axis=1))
 
     plus, minus = ((product.infinite & (product.negative == n)).any(axis=1) for n in (False, True))
     result = Rounded(
@@ -115,3 +103,24 @@ def _exact(a: Words, b: Words) -> Rounded:
     opposed = plus & minus
     invalid = product.invalid.any(axis=1) | opposed
     return with_nans(product.nan.any(axis=1) | opposed, invalid, result, row)
+
+
+def round_fixed(high: Words, low: Words) -> Rounded:
+    """The numbers of FP16 that are nearest to ``(high * 2**40 + low) * 2**-48``.
+
+    Parameters
+    ----------
+    high, low : array of int64
+        Both signed; ``high`` stays below 2**47.
+    """
+    high, low = high + (low >> _LOW), low & ((1 << _LOW) - 1)
+    negative = high < 0
+    high = np.where(negative, -high - (low != 0), high)
+    low = np.where(negative, -low & ((1 << _LOW) - 1), low)
+    # What lies below 62 bits only tells how to round.
+    down = _LOW - 14
+    large = high != 0
+    significand = np.where(large, high << 14 | low >> down, low)
+    below = large & (low & ((1 << down) - 1) != 0)
+    exponent = np.where(large, down - EXACT_PLACES, -EXACT_PLACES)
+    return round_exact(negative, significand, exponent, Precision.FP16.row, below)

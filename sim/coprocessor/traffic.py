@@ -187,11 +187,9 @@ class Traffic:
         tile = random_tile(TileModel(slices, operands), slices, rng)
         made = []
         for writes, run in zip(tile.writes, tile.runs, strict=True):
-            if self._random.random() < 0.1:
-                field = self._random.choice(
-                    ["a_first", "b_first", "words", "rows", "first", "mode"]
-                )
-                made.append(Request(Opcode.TILE_RUN, _wrong(run, field, self._random)))
+            if self._random.random() < 0.5:
+                other = run | self._random.choice(_doubtful(run, operands))
+                made.append(Request(Opcode.TILE_RUN, pack(TileRun, **other)))
             made += [Request(Opcode.TILE_WRITE, part) for part in _writes(writes)]
             made.append(Request(Opcode.TILE_RUN, pack(TileRun, **run)))
         return made
@@ -248,10 +246,19 @@ def _writes(words: list[tuple[int, int]]) -> list[bytes]:
     return [_u16(first) + octets for first, octets in parts]
 
 
-def _wrong(run: dict[str, int], field: str, generator: random.Random) -> bytes:
-    """A run with another value in a field."""
-    width = TileRun[field].width
-    return pack(TileRun, **run | {field: generator.getrandbits(width)})
+def _doubtful(run: dict[str, int], operands: int) -> list[dict[str, int]]:
+    """Changes that make a run unsound, or another one than the model expects next."""
+    return [
+        {"a_first": operands - run["words"] * run["rows"] + 1},
+        {"b_first": operands - run["words"] + 1},
+        {"words": 0},
+        {"words": 0xFFFF},
+        {"rows": 0},
+        {"rows": 9},
+        {"rows": run["rows"] % 8 + 1, "words": 1, "first": 0},
+        {"mode": run["mode"] ^ 1, "first": 0},
+        {"first": 1 - run["first"]},
+    ]
 
 
 def _u16(value: int) -> bytes:

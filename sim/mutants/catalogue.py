@@ -318,6 +318,42 @@ MUTANTS: tuple[Mutant, ...] = (
         "raised",
         _bench("dot_product", "eight_sums"),
     ),
+    # granularity_unit
+    Mutant(
+        "words are written while a run reads others",
+        "hdl/granularity_unit/granularity_unit.py",
+        "self.i_words.ready.eq(~self.busy)",
+        "self.i_words.ready.eq(1)",
+        _bench("granularity_unit", "three_slices"),
+    ),
+    Mutant(
+        "a tile's columns come the wrong way round",
+        "hdl/granularity_unit/granularity_unit.py",
+        "elements[number].word",
+        "elements[self._slices - 1 - number].word",
+        _bench("granularity_unit", "three_slices"),
+    ),
+    Mutant(
+        "each run begins its sums anew",
+        "hdl/granularity_unit/sequencer.py",
+        "run.first & (word == 0)",
+        "word == 0",
+        _bench("granularity_unit", "one_slice"),
+    ),
+    Mutant(
+        "a run may read past the end of the operands",
+        "hdl/commands/tiles.py",
+        "(a_end <= operands) & (b_end <= operands)",
+        "a_end <= operands",
+        _compiled("coprocessor", "granular"),
+    ),
+    Mutant(
+        "a sum goes on with other rows",
+        "hdl/commands/tiles.py",
+        "(under_way.mode == run.mode) & (under_way.rows == run.rows)",
+        "(under_way.mode == run.mode)",
+        _bench("coprocessor", "granular"),
+    ),
     # statistics
     Mutant(
         "rounding goes up from the middle",

@@ -6,6 +6,7 @@ import pytest
 
 from adagrain.models.configuration import PRESETS, configuration
 from adagrain.models.formats import FormatCode
+from adagrain.models.protocol import Unit
 
 
 def test_build_ids_tell_configurations_apart() -> None:
@@ -26,6 +27,10 @@ def test_build_ids_tell_configurations_apart() -> None:
         ({"formats": (FormatCode.FP16,)}, "formats must be distinct and contain FP32"),
         ({"preset": "far too long"}, "preset must be 1 to 8 ASCII characters"),
         ({"decision_cycles": 0}, "decision_cycles must be positive, not 0"),
+        ({"operands": 100}, "operands must be a power of two from 64 to 4096, not 100"),
+        ({"slices": 17}, "slices must be from 0 to 16 with these units and this payload, not 17"),
+        ({"slices": 1, "units": (Unit.STATISTICS,)}, "slices must be from 0 to 0 .*, not 1"),
+        ({"slices": 7, "payload": 256}, "slices must be from 0 to 6 .*, not 7"),
     ],
 )
 def test_refusals(changes: dict, message: str) -> None:
@@ -34,5 +39,7 @@ def test_refusals(changes: dict, message: str) -> None:
 
 
 def test_unknown_preset() -> None:
-    with pytest.raises(ValueError, match="preset must be one of tiny, small, full, not 'huge'"):
+    with pytest.raises(
+        ValueError, match="preset must be one of tiny, small, full, granular, not 'huge'"
+    ):
         configuration("huge")

@@ -1,0 +1,153 @@
+"""A matrix product as commands: which operands are written when, and where results belong."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from adagrain.models.granularity_unit import ROWS
+from adagrain.models.precision import Precision
+from adagrain.models.protocol import Opcode
+from adagrain.models.records import TileResult, TileRun, pack, size
+
+from .frame_size import FrameSize
+from .session import Request
+
+__all__ = ["Job", "jobs"]
+
+_RECORD = np.dtype([("word", "<u4"), ("flags", "u1")])
+
+
+@dataclass(frozen=True)
+class Job:
+    """The part of a product whose columns lie in the operand memories together.
+
+    Every job writes all that it needs, so that one that was interrupted can be done again.
+
+    Parameters
+    ----------
+    a : array of int64, shape (m, words)
+        All rows of ``a``, packed.
+    b : array of int64, shape (n, words)
+        The job's columns of ``b``, packed.
+    start : int
+        Number of the first one.
+    precision : Precision
+        How words are read.
+    slices, operands : int
+        As the device is configured.
+    """
+
+    a: np.ndarray
+    b: np.ndarray
+    start: int
+    precision: Precision
+    slices: int
+    operands: int
+
+    def requests(self, frame_size: FrameSize) -> Iterator[Request]:
+        """What the device is asked for, in order."""
+        words = self.a.shape[1]
+        piece = min(words, self.operands // ROWS)
+        resident = piece == words
+        if resident:
+            yield from self._columns(slice(None), frame_size)
+        for rows in self._row_tiles():
+            if resident:
+                yield from self._rows(rows, slice(None), frame_size)
+                for tile in range(self._column_tiles):
+                    yield self._run(rows, words, b_first=tile * words, first=1, last=1)
+                continue
+            for at in range(0, words, piece):
+                part = slice(at, at + piece)
+                yield from self._rows(rows, part, frame_size)
+                yield from self._columns(part, frame_size)
+                length, last = min(piece, words - at), at + piece >= words
+                yield self._run(rows, length, b_first=0, first=at == 0, last=last)
+
+    def place(self, replies: list[bytes], values: np.ndarray, flags: np.ndarray) -> None:
+        """Put the results where they belong.
+
+        Parameters
+        ----------
+        replies : list of bytes
+            To all of :meth:`requests`.
+        values : array of int64, shape (m, all columns)
+            Words of the product.
+        flags : array of uint8, of the same shape
+            What they have raised.
+        """
+        records = np.frombuffer(b"".join(replies), dtype=_RECORD)
+        at = 0
+        for rows in self._row_tiles():
+            height = len(self.a[rows])
+            for tile in range(self._column_tiles):
+                found = records[at : at + height * self.slices].reshape(height, self.slices)
+                at += height * self.slices
+                first = tile * self.slices
+                width = min(self.slices, len(self.b) - first)
+                columns = slice(self.start + first, self.start + first + width)
+                values[rows, columns] = found["word"][:, :width]
+                flags[rows, columns] = found["flags"][:, :width]
+
+    def octets(self) -> int:
+        """Octets that the device is given, in frames of any size."""
+        return sum(len(request.payload) for request in self.requests(FrameSize(4096)))
+
+    @property
+    def _column_tiles(self) -> int:
+        return -(-len(self.b) // self.slices)
+
+    def _row_tiles(self) -> list[slice]:
+        starts = range(0, len(self.a), ROWS)
+        return [slice(at, min(at + ROWS, len(self.a))) for at in starts]
+
+    def _rows(self, rows: slice, part: slice, frame_size: FrameSize) -> Iterator[Request]:
+        yield from _writes(0, self.a[rows, part].T, frame_size)
+
+    def _columns(self, part: slice, frame_size: FrameSize) -> Iterator[Request]:
+        for number in range(self.slices):
+            words = self.b[number :: self.slices, part]
+            yield from _writes((number + 1) * self.operands, words, frame_size)
+
+    def _run(self, rows: slice, words: int, *, b_first: int, first: int, last: int) -> Request:
+        run = {"a_first": 0, "b_first": b_first, "words": words, "rows": rows.stop - rows.start}
+        more = {"mode": int(self.precision), "first": int(first), "last": int(last)}
+        return Request(Opcode.TILE_RUN, pack(TileRun, **run, **more))
+
+
+def jobs(
+    a: np.ndarray, b: np.ndarray, precision: Precision, *, slices: int, operands: int
+) -> list[Job]:
+    """Jobs that make up a product.
+
+    Parameters
+    ----------
+    a : array of int64, shape (m, words)
+        Packed rows.
+    b : array of int64, shape (n, words)
+        Packed columns.
+    precision : Precision
+        How words are read.
+    slices, operands : int
+        As the device is configured.
+    """
+    assert size(TileResult) == _RECORD.itemsize
+    words = a.shape[1]
+    tiles = operands // words if words <= operands // ROWS else 1
+    step = tiles * slices
+    return [
+        Job(a, b[start : start + step], start, precision, slices, operands)
+        for start in range(0, len(b), step)
+    ]
+
+
+def _writes(first: int, words: np.ndarray, frame_size: FrameSize) -> Iterator[Request]:
+    """Write words from an address on, in as few commands as the line suits."""
+    octets = np.ascontiguousarray(words).astype("<u4").tobytes()
+    at = 0
+    while at < len(octets):
+        step = max(4, (frame_size.payload - 2) // 4 * 4)
+        address = (first + at // 4).to_bytes(2, "little")
+        yield Request(Opcode.TILE_WRITE, address + octets[at : at + step])
+        at += step

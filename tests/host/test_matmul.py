@@ -1,0 +1,123 @@
+"""Products on a device: bit for bit the golden ones, whatever the shape; loud errors."""
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import torch
+
+import adagrain
+from adagrain.host.driver import Coprocessor
+from adagrain.models.configuration import configuration
+from adagrain.models.matmul import DTYPES, matmul, reference
+from adagrain.models.precision import Precision
+from adagrain.sim import runner
+
+sys.path.insert(0, str(Path(__file__).parent))
+from transports import ForgetfulTransport
+
+SMALL = configuration("granular", slices=2, operands=64)
+
+#: One tile; ragged ones; sums that do not fit the memories; columns that do not.
+SHAPES = [(8, 8, 2), (1, 1, 1), (9, 13, 5), (3, 300, 3), (17, 8, 70)]
+
+
+def operands(m: int, k: int, n: int, precision: Precision) -> tuple[torch.Tensor, torch.Tensor]:
+    generator = torch.Generator().manual_seed(m + k + n)
+    if precision.integer:
+        reach = 1 << (precision.bits - 1)
+        made = [torch.randint(-reach, reach, s, generator=generator) for s in ((m, k), (k, n))]
+    else:
+        made = [torch.randn(s, generator=generator) for s in ((m, k), (k, n))]
+    a, b = (matrix.to(DTYPES[precision]) for matrix in made)
+    return a, b
+
+
+def has_verilator(url: str) -> bool:
+    return url == "golden:" or runner.missing("verilator") is None
+
+
+@pytest.fixture(scope="module", params=["golden:", "sim:"])
+def device(request: pytest.FixtureRequest) -> Iterator[Coprocessor]:
+    if not has_verilator(request.param):
+        pytest.skip(str(runner.missing("verilator")))
+    with adagrain.open_device(request.param, SMALL) as opened:
+        yield opened
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+@pytest.mark.parametrize("precision", Precision, ids=lambda p: p.name)
+def test_products_of_any_shape(
+    device: Coprocessor, precision: Precision, shape: tuple[int, int, int]
+) -> None:
+    a, b = operands(*shape, precision)
+    parts: list[tuple[int, int]] = []
+    found = device.matmul(a, b, precision, progress=lambda *done: parts.append(done))
+    values, flags = reference(a, b, precision)
+    assert torch.equal(found.values, values)
+    assert torch.equal(found.values, matmul(a, b, precision))
+    assert torch.equal(found.flags, flags)
+    assert parts[-1] == (len(parts), len(parts))
+    assert (found.cycles > 0) == (device.url == "sim:")
+    assert found.octets >= (a.numel() + b.numel()) * precision.bits // 8
+
+
+def test_special_values_raise_flags(device: Coprocessor) -> None:
+    a = torch.tensor([[torch.inf, 1.0], [torch.nan, 1.0], [3e38, 3e38]])
+    b = torch.tensor([[0.0], [1.0]])
+    found = device.matmul(a, torch.cat([b, b.flip(0) * 3], dim=1), "FP32")
+    assert found.values.isnan().tolist() == [[True, False], [True, True], [False, False]]
+    assert found.flags.tolist() == [[16, 0], [0, 0], [0, 5]]
+
+
+def test_scales(device: Coprocessor) -> None:
+    a, b = operands(3, 9, 4, Precision.INT8)
+    sums = matmul(a, b, Precision.INT8)
+    found = device.matmul(a, b, "INT8", (0.25, torch.tensor([1.0, 2.0, 0.5, 8.0])))
+    assert torch.equal(found.values, sums * torch.tensor([0.25, 0.5, 0.125, 2.0]))
+    assert torch.equal(device.matmul(a, b, "INT8", (2.0, 1.0)).values, sums * 2.0)
+
+
+@pytest.mark.parametrize("every", [23, 41])
+def test_a_device_that_is_reset_in_between(every: int) -> None:
+    transport = ForgetfulTransport(SMALL, every=every)
+    device = Coprocessor(transport, SMALL, url="test:", timeout=0.05, retries=40)
+    with device:
+        a, b = operands(9, 13, 5, Precision.FP16)
+        assert torch.equal(device.matmul(a, b, "FP16").values, matmul(a, b, Precision.FP16))
+        for _ in range(4):
+            device.matmul(a, b, "FP16")
+        assert device.counters()["restored"] > 0
+
+
+@pytest.mark.parametrize(
+    ("scales", "message"),
+    [
+        ((0.0, 1.0), "scale must be a positive power of two, not 0"),
+        ((1.0, 3.0), "scale must be a positive power of two, not 3"),
+        ((torch.inf, 1.0), "scale must be a positive power of two, not inf"),
+        ((-2.0, 1.0), "scale must be a positive power of two, not -2"),
+        ((1.0, [1.0, 2.0, 4.0]), "scales must be one of a, and one or 4 of b, not 1 and 3"),
+    ],
+)
+def test_scales_that_do_not_fit(scales: tuple[float, float], message: str) -> None:
+    a, b = operands(3, 9, 4, Precision.INT8)
+    with adagrain.open_device("golden:", SMALL) as device, pytest.raises(ValueError, match=message):
+        device.matmul(a, b, "INT8", scales)
+
+
+def test_wrong_arguments() -> None:
+    ones = torch.ones(2, 2)
+    with adagrain.open_device("golden:", SMALL) as device:
+        known = "precision must be one of FP32, FP16, INT8, INT4, not 'FP8'"
+        with pytest.raises(ValueError, match=known):
+            device.matmul(ones, ones, "FP8")
+        with pytest.raises(ValueError, match="scales must be None for FP32"):
+            device.matmul(ones, ones, "FP32", (1.0, 1.0))
+        with pytest.raises(TypeError, match=r"a must be of torch.int8 for INT4, not torch.float32"):
+            device.matmul(ones, ones, "INT4")
+    with adagrain.open_device("golden:", "small") as device:
+        missing = "matmul needs a build with a granularity unit: preset 'small' has no slices"
+        with pytest.raises(ValueError, match=missing):
+            device.matmul(ones, ones, "FP32")
