@@ -105,16 +105,21 @@ def _update(rng: random.Random, regions: int, workers: int) -> bytes:
     trials = rng.choice((0, 1, 8, rng.getrandbits(16)))
     accepts = rng.choice((0, trials, trials, trials // 4, -(-7 * trials // 8)))
     outside = rng.random() < 0.02
+    region = rng.randrange(regions, 65536) if outside else rng.randrange(regions)
+    stall, redo = (rng.getrandbits(32) >> rng.choice((0, 16, 20, 32)) for _ in range(2))
+    if rng.random() < 0.7:  # steady and close to each other, so that weights decide
+        stall = 1000
+        redo = (500, 1150, 1300, 3000)[region % 4]
     return pack(
         RegionUpdate,
-        region=rng.randrange(regions, 65536) if outside else rng.randrange(regions),
+        region=region,
         exponent=_near(rng, 120) if rng.random() < 0.95 else rng.getrandbits(8),
         usable=rng.random() < 0.9,
         decide=rng.random() < 0.7,
         a=a,
         n=n,
-        stall=rng.getrandbits(32) >> rng.choice((0, 16, 20, 32)),
-        redo=rng.getrandbits(32) >> rng.choice((0, 16, 20, 32)),
+        stall=stall,
+        redo=redo,
         accepts=accepts,
         trials=trials,
     )
