@@ -290,8 +290,7 @@ class Coprocessor:
                 )
         head = {"loss": loss or 0, "loss_valid": loss is not None, "epoch_end": epoch_end}
         records = [pack(RegionUpdate, **update) for update in updates]
-        batches = step_payloads(records, head, self._session.frame_size)
-        decided = self._decide(batches)
+        decided = self._decide(records, head)
         width = size(Decision)
         return [unpack(Decision, decided[i : i + width]) for i in range(0, len(decided), width)]
 
@@ -345,13 +344,22 @@ class Coprocessor:
         records = [table[i : i + width] for i in range(0, len(table), width)]
         self.configure_regions(records, state["parameters"])
 
-    def _decide(self, batches: Sequence[bytes]) -> bytes:
+    def _decide(self, updates: Sequence[bytes], head: Mapping[str, int]) -> bytes:
         """Decisions of the device, which must be the copy's, or of the copy alone."""
+
+        def batches() -> list[bytes]:
+            return step_payloads(updates, head, self._session.frame_size)
+
         if not self._manages_regions:
-            return self._copy.decide(batches)
-        requests = [Request(Opcode.REGIONS_STEP, batch) for batch in batches]
-        decided = b"".join(self._reliably(lambda: self._session.call(requests)))
-        if not self._copy.step(batches, decided):
+            return self._copy.decide(batches())
+
+        def run() -> tuple[list[bytes], list[bytes]]:
+            asked = batches()  # as long as the line now suits
+            return asked, self._session.call(Request(Opcode.REGIONS_STEP, b) for b in asked)
+
+        asked, replies = self._reliably(run)
+        decided = b"".join(replies)
+        if not self._copy.step(asked, decided):
             raise DeviceError(f"{self.backend} decided differently from the golden model")
         return decided
 
@@ -399,10 +407,12 @@ class Coprocessor:
                     self._session.open()
                     self._write_copy()
                 return operation()
-            except SessionLostError:  # while it is restored, too
-                lost = True
+            except SessionLostError as error:  # while it is restored, too
+                lost, reason = True, error
                 self._counters["restored"] += 1
-        raise DeviceError(f"{self.backend} lost its session {_REOPENINGS} times in one call")
+        raise DeviceError(
+            f"{self.backend} lost its session {_REOPENINGS} times in one call: {reason}"
+        )
 
 
 def _words(x: torch.Tensor) -> np.ndarray:

@@ -23,6 +23,7 @@ class Flight:
 
     def __init__(self) -> None:
         self._frames: dict[int, bytes] = {}  # by sequence, the oldest first
+        self._repeats: dict[int, int] = {}
         self._answers: dict[int, Frame] = {}  # those that wait for the answer of an older one
         self._wire: deque[int] = deque()  # sequences as they were sent, fate unknown
 
@@ -35,9 +36,20 @@ class Flight:
         """Sequence of the oldest command; there must be one."""
         return next(iter(self._frames))
 
+    @property
+    def frame(self) -> bytes:
+        """Frame of the oldest command; there must be one."""
+        return self._frames[self.oldest]
+
+    @property
+    def repeats(self) -> int:
+        """How often the oldest command has been sent again; 0 where there is none."""
+        return self._repeats[self.oldest] if self._frames else 0
+
     def add(self, sequence: int, frame: bytes) -> None:
         """A new command is sent."""
         self._frames[sequence] = frame
+        self._repeats[sequence] = 0
         self._wire.append(sequence)
 
     def answered(self, reply: Frame) -> list[Frame]:
@@ -95,10 +107,12 @@ class Flight:
         due = []
         while self._frames and self.oldest in self._answers:
             sequence = self.oldest
-            del self._frames[sequence]
+            del self._frames[sequence], self._repeats[sequence]
             due.append(self._answers.pop(sequence))
         return due
 
     def _send(self, sequences: Sequence[int]) -> list[bytes]:
         self._wire.extend(sequences)
+        for sequence in sequences:
+            self._repeats[sequence] += 1
         return [self._frames[sequence] for sequence in sequences]

@@ -46,6 +46,11 @@ class FrameSize:
         self._errors += 1
 
     @property
+    def frame(self) -> int:
+        """Octets of a frame with such a payload."""
+        return self.payload + OVERHEAD
+
+    @property
     def payload(self) -> int:
         """Octets: whole groups, at least one."""
         rate = self._errors / self._octets

@@ -18,12 +18,15 @@ __all__ = ["Request", "Session", "SessionLostError"]
 #: An answer is overdue after so many times the usual wait, and never before so many seconds.
 _PATIENCE, _LEAST_PATIENCE = 4.0, 0.05
 
+#: A session is given up for a frame that was repeated so often, and is much too long.
+_REPEATS = 16
+
 #: What is left of a long wait's influence after each answer.
 _FORGETTING = 0.95
 
 
 class SessionLostError(Exception):
-    """The device no longer knows the session: it was reset, or somebody else opened one."""
+    """The session cannot go on: the message says why; another one can."""
 
 
 @dataclass(frozen=True)
@@ -96,7 +99,8 @@ class Session:
         DeviceTimeoutError
             If the device does not answer.
         SessionLostError
-            If the device does not know the session.
+            If the device does not know the session, or a frame is much too long for the errors of
+            the line: what it holds can only be sent otherwise in another session.
         CommandError
             If the device refuses one of the commands; those behind it were executed all the same.
         """
@@ -117,7 +121,7 @@ class Session:
             elif clock.is_over(now):
                 flight.overdue()
                 clock.extend(now, self._timeout)
-            self._send_again(flight.missing())
+            self._send_again(flight.missing(), flight)
         return [self._payload(request, reply) for request, reply in zip(sent, replies, strict=True)]
 
     def _fill(self, waiting: Iterator[Request], sent: list[Request], flight: Flight) -> bool:
@@ -136,10 +140,14 @@ class Session:
         self._transport.send(frame)
         self.frame_size.sent(len(frame))
 
-    def _send_again(self, frames: Sequence[bytes]) -> None:
+    def _send_again(self, frames: Sequence[bytes], flight: Flight) -> None:
         for frame in frames:
             self._send(frame)
             self.counters["resent"] += 1
+        if flight.repeats >= _REPEATS and len(flight.frame) > 2 * self.frame_size.frame:
+            raise SessionLostError(
+                f"a frame of {len(flight.frame)} octets did not get through {_REPEATS} times"
+            )
 
     def _take(self, octets: bytes, flight: Flight) -> list[Frame]:
         """Answers that are due after octets from the device."""
@@ -161,7 +169,7 @@ class Session:
         if reply.session != self._id:
             return []
         if reply.status == Status.NO_SESSION:
-            raise SessionLostError
+            raise SessionLostError("the device does not know the session")
         return flight.answered(reply)
 
     def _go_back(self, refusal: Frame, flight: Flight) -> None:
@@ -171,7 +179,7 @@ class Session:
         self.frame_size.lost()
         if self._transport.abandon():
             flight.cut()
-        self._send_again(flight.back_to(refusal.sequence))
+        self._send_again(flight.back_to(refusal.sequence), flight)
 
     def _learned(self, wait: float) -> float:
         """How long to wait from now on, after an answer that took so long."""

@@ -18,6 +18,7 @@ from adagrain.models.configuration import configuration
 from adagrain.models.protocol import Unit
 from adagrain.models.records import CadencePolicy
 from adagrain.models.region_manager import default_parameters, region_record
+from adagrain.models.statistics import statistics
 from adagrain.sim.faulty_line import Fault
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -112,9 +113,28 @@ def test_a_device_that_is_reset_while_its_table_is_restored(expected: list[objec
 def test_a_device_that_is_reset_again_and_again() -> None:
     with (
         opened(ForgetfulTransport(TINY, at=range(3, 1000))) as device,
-        pytest.raises(DeviceError, match=r"golden model, .* lost its session 10 times in one call"),
+        pytest.raises(
+            DeviceError, match=r"golden model, .* lost its session 10 times in one call: the dev"
+        ),
     ):
         work(device)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_frames_that_are_much_too_long_for_the_line(seed: int) -> None:
+    """One error in a hundred octets, found out when frames of a kilobyte are under way."""
+    small = configuration("small")
+    transport = LossyTransport(small, chances={Fault.FLIP: 1e-2}, seed=seed)
+    with Coprocessor(transport, small, url="test:", timeout=0.05, retries=400) as device:
+        x = torch.randn(2000, generator=torch.Generator().manual_seed(seed))
+        assert device.statistics(x, 3, histogram=True) == statistics(x, 3, histogram=True)
+        device.configure_regions([region_record()] * 40, default_parameters(2))
+        device.update_regions([{"region": r, "exponent": 130, "usable": 1} for r in range(40)])
+        assert device.read_table(0, 40) == device.state_dict()["table"]
+        with pytest.raises(
+            DeviceError, match=r"a frame of 10\d\d octets did not get through 16 times"
+        ):
+            device.echo(bytes(range(1, 129)) * 8)
 
 
 def test_a_device_that_stops_answering() -> None:
@@ -200,7 +220,7 @@ def test_bad_arguments() -> None:
             device.configure_regions([b"abc"], default_parameters(1))
     with pytest.raises(ValueError, match="device url must begin with one of 'golden:', 'sim:'"):
         adagrain.open_device("usb:")
-    with pytest.raises(ValueError, match="preset must be one of tiny, small, full, not 'huge'"):
+    with pytest.raises(ValueError, match="preset must be one of tiny, small, full, granular, not 'huge'"):
         adagrain.open_device("golden:", "huge")
 
 
