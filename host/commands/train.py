@@ -29,7 +29,7 @@ def train(
         str, typer.Option(help="Each worker's device: sim:, golden: ({rank} for its number).")
     ] = TrainingOptions.device,
     device_preset: Annotated[
-        str, typer.Option(help="tiny, small or full.")
+        str, typer.Option(help="tiny, small, full or granular.")
     ] = TrainingOptions.device_preset,
     workers: Annotated[
         int, typer.Option(help="Processes that train together.")

@@ -220,7 +220,9 @@ def test_bad_arguments() -> None:
             device.configure_regions([b"abc"], default_parameters(1))
     with pytest.raises(ValueError, match="device url must begin with one of 'golden:', 'sim:'"):
         adagrain.open_device("usb:")
-    with pytest.raises(ValueError, match="preset must be one of tiny, small, full, granular, not 'huge'"):
+    with pytest.raises(
+        ValueError, match="preset must be one of tiny, small, full, granular, not 'huge'"
+    ):
         adagrain.open_device("golden:", "huge")
 
 
