@@ -14,6 +14,7 @@ from .dot_product import DotProduct
 from .float import Adder, Multiplier
 from .granularity_unit import GranularityUnit
 from .link import Link
+from .precision_controller import PrecisionController
 from .queue import Queue
 from .region_manager import RegionManager
 from .slice import Slice
@@ -47,6 +48,7 @@ UNITS: dict[str, Callable[[Board], Component]] = {
     "multiplier": lambda _: Multiplier(FORMATS[FormatCode.FP32]),
     "slice": lambda _: Slice(),
     "granularity_unit": lambda _: GranularityUnit(slices=4, words=4096),
+    "precision_controller": lambda _: PrecisionController(64),
     "dot_product": lambda _: DotProduct(8),
     "adder": lambda _: Adder(FORMATS[FormatCode.FP32]),
     "receiver": lambda board: Receiver(board.clock, board.baud),

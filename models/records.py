@@ -18,6 +18,9 @@ __all__ = [
     "DecisionStatus",
     "HistogramBin",
     "Policy",
+    "PrecisionDecision",
+    "PrecisionRecord",
+    "PrecisionUpdate",
     "RegionParameters",
     "RegionRecord",
     "RegionStep",
@@ -235,6 +238,48 @@ TileResult = data.StructLayout(
     {
         "word": unsigned(32),  # FP32, FP16 with zeros above, or an integer of 32 bits
         "flags": unsigned(8),  # exception flags; an integer that wrapped around has OVERFLOW
+    }
+)
+
+
+#: What the granularity controller knows of a granularity unit. Ranks go from 0, INT4, to 3, FP32.
+PrecisionRecord = data.StructLayout(
+    {
+        "above_int4": unsigned(16),  # spread above which INT4 does not do, Q0.16
+        "above_int8": unsigned(16),
+        "above_fp16": unsigned(16),
+        "hysteresis": unsigned(16),  # how far a threshold must be passed, Q0.16
+        "wanted": unsigned(2),  # rank that the spread asks for
+        "floor": unsigned(2),  # ranks that resources allow
+        "ceiling": unsigned(2),
+        "_reserved": unsigned(2),
+        "dwell": unsigned(8),  # updates for which ``wanted`` stays
+        "dwell_length": unsigned(8),  # updates for which it stays after a change
+        "_reserved2": unsigned(8),
+        "switches": unsigned(16),  # changes of ``wanted``, modulo 2**16
+        "overrides": unsigned(16),  # updates in which the bounds prevailed, modulo 2**16
+    }
+)
+
+#: What is told of a granularity unit's input.
+PrecisionUpdate = data.StructLayout(
+    {
+        "unit": unsigned(16),
+        "variance": unsigned(32),  # of the elements, in units of ``square``
+        "square": unsigned(32),  # of the largest magnitude
+    }
+)
+
+#: What the granularity controller answers.
+PrecisionDecision = data.StructLayout(
+    {
+        "unit": unsigned(16),
+        "spread": unsigned(16),  # variance over square, Q0.16
+        "precision": unsigned(2),  # `Precision`
+        "wanted": unsigned(2),  # rank
+        "switched": unsigned(1),  # ``wanted`` has changed
+        "overridden": unsigned(1),  # the bounds prevailed
+        "_reserved": unsigned(2),
     }
 )
 

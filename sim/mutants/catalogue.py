@@ -354,6 +354,35 @@ MUTANTS: tuple[Mutant, ...] = (
         "(under_way.mode == run.mode)",
         _bench("coprocessor", "granular"),
     ),
+    # precision_controller
+    Mutant(
+        "a threshold is passed without hysteresis downwards",
+        "hdl/precision_controller/precision_controller.py",
+        "spread + record.hysteresis >= t",
+        "spread >= t",
+        _bench("precision_controller", "many_units"),
+    ),
+    Mutant(
+        "a spread at the threshold is above it",
+        "hdl/precision_controller/precision_controller.py",
+        "spread > t + record.hysteresis",
+        "spread >= t + record.hysteresis",
+        _bench("precision_controller", "many_units"),
+    ),
+    Mutant(
+        "a change does not last",
+        "hdl/precision_controller/precision_controller.py",
+        "Mux(switched, record.dwell_length, record.dwell - record.dwell.any())",
+        "record.dwell - record.dwell.any()",
+        _bench("precision_controller", "many_units"),
+    ),
+    Mutant(
+        "the ceiling prevails over the floor only from below",
+        "hdl/precision_controller/precision_controller.py",
+        "Mux(raised > high, high, raised)",
+        "Mux(value > high, high, raised)",
+        _bench("precision_controller", "many_units"),
+    ),
     # statistics
     Mutant(
         "rounding goes up from the middle",

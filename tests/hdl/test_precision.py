@@ -1,15 +1,27 @@
 # amaranth: UnusedElaboratable=no
-"""Parameters of the units for products and their sums; their behaviour is benched in sim."""
+"""Parameters of the units of switchable precision; their behaviour is benched in sim."""
 
 import pytest
 
 from adagrain.hdl.dot_product import DotProduct
 from adagrain.hdl.dsp import Products
+from adagrain.hdl.granularity_unit import GranularityUnit
+from adagrain.hdl.precision_controller import PrecisionController
 
 
 def test_too_few_sums() -> None:
     with pytest.raises(ValueError, match="entries must be at least 2, not 1"):
         DotProduct(1)
+
+
+def test_a_number_of_units_that_is_no_power_of_two() -> None:
+    with pytest.raises(ValueError, match="units must be a power of two from 2 on, not 12"):
+        PrecisionController(12)
+
+
+def test_no_slices() -> None:
+    with pytest.raises(ValueError, match="slices must be at least 1, not 0"):
+        GranularityUnit(0, 64)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,5 @@
+"""Which precision each granularity unit computes in."""
+
+from .precision_controller import PrecisionController
+
+__all__ = ["PrecisionController"]

@@ -1,0 +1,162 @@
+"""Which precision each granularity unit computes in."""
+
+from amaranth.hdl import Module, Mux, Signal, Value, unsigned
+from amaranth.lib import data, memory, stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from adagrain.models.precision_controller import THRESHOLDS
+from adagrain.models.records import PrecisionDecision, PrecisionRecord, PrecisionUpdate
+
+from ..region_manager.ratio import Ratio
+
+__all__ = ["PrecisionController", "access_layout"]
+
+
+def access_layout() -> data.StructLayout:
+    """A record to be written or read.
+
+    Members
+    -------
+    write : ``unsigned(1)``
+        Replace it; otherwise it is sent.
+    unit : ``unsigned(16)``
+        Whose it is.
+    record : ``PrecisionRecord``
+        What to replace it by.
+    """
+    return data.StructLayout(
+        {"write": unsigned(1), "unit": unsigned(16), "record": PrecisionRecord}
+    )
+
+
+class PrecisionController(wiring.Component):
+    """Keeps a record for each granularity unit, and decides its precision at each update.
+
+    Decisions as :class:`adagrain.models.precision_controller.PrecisionTable` has them. One update
+    at a time; its decision is offered at most :attr:`CYCLES` cycles after it was taken, and the
+    next update waits until it has been taken. Records begin as zeros.
+
+    Parameters
+    ----------
+    units : int
+        Number of records: a power of two, at least 2. Numbers of units wrap around.
+
+    Members
+    -------
+    i_access : ``In(stream.Signature(access_layout()))``
+        Records to be written or read; they wait while an update is decided.
+    o_access : ``Out(stream.Signature(PrecisionRecord))``
+        Records that were asked for.
+    i : ``In(stream.Signature(PrecisionUpdate))``
+        Updates; accesses go before.
+    o : ``Out(stream.Signature(PrecisionDecision))``
+        Decisions.
+
+    Raises
+    ------
+    ValueError
+        If the number of units is no power of two, or too small.
+    """
+
+    _UNROLL = 1
+    CYCLES = 16 // _UNROLL + 4
+
+    def __init__(self, units: int) -> None:
+        if units < 2 or units & (units - 1):
+            raise ValueError(f"units must be a power of two from 2 on, not {units!r}")
+        self._units = units
+        super().__init__(
+            {
+                "i_access": In(stream.Signature(access_layout())),
+                "o_access": Out(stream.Signature(PrecisionRecord)),
+                "i": In(stream.Signature(PrecisionUpdate)),
+                "o": Out(stream.Signature(PrecisionDecision)),
+            }
+        )
+
+    @property
+    def units(self) -> int:
+        """Number of records."""
+        return self._units
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        m.submodules.records = records = memory.Memory(
+            shape=PrecisionRecord, depth=self._units, init=[]
+        )
+        m.submodules.ratio = ratio = Ratio(self._UNROLL)
+        write, read = records.write_port(), records.read_port()
+        unit = Signal(16)
+        record = read.data
+        spread = ratio.o.payload
+        m.d.comb += [
+            write.addr.eq(unit),
+            read.addr.eq(unit),
+            ratio.i.p.x.eq(self.i.p.variance),
+            ratio.i.p.y.eq(self.i.p.square),
+            self.o_access.payload.eq(record),
+        ]
+
+        with m.FSM():
+            with m.State("IDLE"):
+                access = self.i_access
+                m.d.comb += unit.eq(Mux(access.valid, access.p.unit, self.i.p.unit))
+                m.d.comb += [write.data.eq(access.p.record), access.ready.eq(1)]
+                with m.If(access.valid):
+                    m.d.comb += write.en.eq(access.p.write)
+                    with m.If(~access.p.write):
+                        m.next = "ANSWER"
+                with m.Elif(self.i.valid):
+                    m.d.comb += [ratio.i.valid.eq(1), self.i.ready.eq(ratio.i.ready)]
+                    m.d.sync += self.o.p.unit.eq(self.i.p.unit)
+                    m.next = "DIVIDE"
+            with m.State("ANSWER"):
+                m.d.comb += read.en.eq(0)
+                m.d.comb += self.o_access.valid.eq(1)
+                with m.If(self.o_access.ready):
+                    m.next = "IDLE"
+            with m.State("DIVIDE"):
+                m.d.comb += [read.en.eq(0), unit.eq(self.o.p.unit), ratio.o.ready.eq(1)]
+                with m.If(ratio.o.valid):
+                    m.d.comb += write.en.eq(1)
+                    self._decide(m, record, spread, write.data)
+                    m.next = "DECIDED"
+            with m.State("DECIDED"):
+                m.d.comb += self.o.valid.eq(1)
+                with m.If(self.o.ready):
+                    m.next = "IDLE"
+        return m
+
+    def _decide(self, m: Module, record: data.View, spread: Value, after: data.View) -> None:
+        """The decision, and the record after it."""
+        least, most = Signal(2), Signal(2)
+        thresholds = [record[name] for name in THRESHOLDS]
+        m.d.comb += [
+            least.eq(sum(spread > t + record.hysteresis for t in thresholds)),
+            most.eq(sum(spread + record.hysteresis >= t for t in thresholds)),
+        ]
+        asked, wanted, chosen = (Signal(2, name=name) for name in ("asked", "wanted", "chosen"))
+        switched, overridden = wanted != record.wanted, chosen != wanted
+        m.d.comb += [
+            asked.eq(_clamped(record.wanted, least, most)),
+            wanted.eq(Mux(record.dwell.any(), record.wanted, asked)),
+            chosen.eq(_clamped(wanted, record.floor, record.ceiling)),
+            after.eq(record),
+            after.wanted.eq(wanted),
+            after.dwell.eq(Mux(switched, record.dwell_length, record.dwell - record.dwell.any())),
+            after.switches.eq(record.switches + switched),
+            after.overrides.eq(record.overrides + overridden),
+        ]
+        m.d.sync += [
+            self.o.p.spread.eq(spread),
+            self.o.p.wanted.eq(wanted),
+            self.o.p.precision.eq(len(THRESHOLDS) - chosen),
+            self.o.p.switched.eq(switched),
+            self.o.p.overridden.eq(overridden),
+        ]
+
+
+def _clamped(value: Value, low: Value, high: Value) -> Value:
+    """``min(max(value, low), high)``."""
+    raised = Mux(value < low, low, value)
+    return Mux(raised > high, high, raised)

@@ -1,0 +1,143 @@
+"""Which precision each granularity unit computes in: the twin of ``hdl/precision_controller``.
+
+What decides is the spread of a unit's input, its variance over the square of its largest
+magnitude: high spread asks for high precision, and scaling the input by any factor changes
+nothing. A threshold counts once it is passed by the hysteresis, and a change lasts for some
+updates, so that noise at a threshold does not flap. Floor and ceiling, which a resource manager
+sets, prevail over that, and are counted where they do.
+"""
+
+from collections.abc import Mapping
+from types import SimpleNamespace
+
+from .precision import Precision
+from .records import PrecisionDecision, PrecisionRecord, PrecisionUpdate, pack, size, unpack
+
+__all__ = ["THRESHOLDS", "PrecisionTable", "precision_of_rank", "precision_record", "rank_of"]
+
+#: Fields of the thresholds, by the rank below them.
+THRESHOLDS = ("above_int4", "above_int8", "above_fp16")
+
+_TOP = len(THRESHOLDS)
+_ONE = 65535
+
+
+def rank_of(precision: Precision) -> int:
+    """0 for INT4 to 3 for FP32."""
+    return _TOP - precision
+
+
+def precision_of_rank(rank: int) -> Precision:
+    """The inverse of :func:`rank_of`."""
+    return Precision(_TOP - rank)
+
+
+def precision_record(
+    thresholds: tuple[float, float, float],
+    *,
+    hysteresis: float = 0.0,
+    dwell: int = 0,
+    start: Precision = Precision.FP32,
+    floor: Precision = Precision.INT4,
+    ceiling: Precision = Precision.FP32,
+) -> bytes:
+    """A record with its counters at 0.
+
+    Parameters
+    ----------
+    thresholds : tuple of float
+        Spreads, 0 to 1 and not falling, above which INT4, INT8 and FP16 do not do.
+    hysteresis : float
+        How far a threshold must be passed, 0 to 1.
+    dwell : int
+        Updates for which a change lasts, 0 to 255.
+    start : Precision
+        What is wanted at first.
+    floor, ceiling : Precision
+        Lowest and highest precision that resources allow.
+
+    Raises
+    ------
+    ValueError
+        If a value is out of its range, or the floor lies above the ceiling.
+    """
+    for name, values in (("thresholds", thresholds), ("hysteresis", (hysteresis,))):
+        for value in values:
+            if not 0 <= value <= 1:
+                raise ValueError(f"{name} must be from 0 to 1, not {value:g}")
+    if list(thresholds) != sorted(thresholds):
+        raise ValueError(f"thresholds must not fall, as {thresholds} do")
+    if rank_of(floor) > rank_of(ceiling):
+        raise ValueError(f"floor must not be above the ceiling {ceiling.name}, as {floor.name} is")
+    return pack(
+        PrecisionRecord,
+        **{name: round(value * _ONE) for name, value in zip(THRESHOLDS, thresholds, strict=True)},
+        hysteresis=round(hysteresis * _ONE),
+        wanted=rank_of(start),
+        floor=rank_of(floor),
+        ceiling=rank_of(ceiling),
+        dwell_length=dwell,
+    )
+
+
+class PrecisionTable:
+    """A record for each granularity unit.
+
+    Parameters
+    ----------
+    units : int
+        How many there are.
+    """
+
+    def __init__(self, units: int) -> None:
+        self._records = [bytes(size(PrecisionRecord))] * units
+
+    def write(self, unit: int, record: bytes) -> None:
+        """Replace a record."""
+        self._records[unit] = record
+
+    def read(self, unit: int) -> bytes:
+        """A record as it stands."""
+        return self._records[unit]
+
+    def update(self, update: Mapping[str, int]) -> dict[str, int]:
+        """Take one update into account.
+
+        Parameters
+        ----------
+        update : mapping
+            Fields of :data:`PrecisionUpdate`.
+
+        Returns
+        -------
+        dict of str to int
+            Fields of :data:`PrecisionDecision`.
+        """
+        update = unpack(PrecisionUpdate, pack(PrecisionUpdate, **update))
+        record = SimpleNamespace(**unpack(PrecisionRecord, self._records[update["unit"]]))
+        spread = _ratio(update["variance"], update["square"])
+        wanted = record.wanted if record.dwell else _asked_for(record, spread)
+        switched = wanted != record.wanted
+        chosen = min(max(wanted, record.floor), record.ceiling)
+        overridden = chosen != wanted
+        record.dwell = record.dwell_length if switched else max(0, record.dwell - 1)
+        record.wanted = wanted
+        record.switches = (record.switches + switched) & 0xFFFF
+        record.overrides = (record.overrides + overridden) & 0xFFFF
+        self._records[update["unit"]] = pack(PrecisionRecord, **vars(record))
+        decision = {"unit": update["unit"], "spread": spread, "wanted": wanted}
+        decision |= {"switched": int(switched), "overridden": int(overridden)}
+        decision["precision"] = precision_of_rank(chosen)
+        return unpack(PrecisionDecision, pack(PrecisionDecision, **decision))
+
+
+def _ratio(x: int, y: int) -> int:
+    return min(_ONE, (x << 16) // y) if x and y else (_ONE if x else 0)
+
+
+def _asked_for(record: SimpleNamespace, spread: int) -> int:
+    """The rank between whose thresholds the spread lies, or the present one near to them."""
+    thresholds = [getattr(record, name) for name in THRESHOLDS]
+    least = sum(spread > threshold + record.hysteresis for threshold in thresholds)
+    most = sum(spread >= threshold - record.hysteresis for threshold in thresholds)
+    return min(max(record.wanted, least), most)

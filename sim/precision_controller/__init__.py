@@ -1,0 +1,9 @@
+"""Variants of the precision controller that its bench runs on."""
+
+from adagrain.hdl.precision_controller import PrecisionController
+
+VARIANTS = {
+    "two_units": lambda: PrecisionController(2),
+    "many_units": lambda: PrecisionController(64),
+}
+ICARUS_VARIANTS = ("two_units",)

@@ -1,0 +1,109 @@
+"""Precisions that units choose: hysteresis, bounds, and what scaling does not change."""
+
+import random
+
+import pytest
+import torch
+
+from adagrain.models.precision import Precision
+from adagrain.models.precision_controller import (
+    PrecisionTable,
+    precision_of_rank,
+    precision_record,
+    rank_of,
+)
+from adagrain.models.records import PrecisionRecord, unpack
+
+THRESHOLDS = (0.1, 0.2, 0.3)
+SQUARE = 1 << 20
+
+
+def chosen(table: PrecisionTable, spread: float, unit: int = 0) -> Precision:
+    told = {"unit": unit, "variance": round(spread * SQUARE), "square": SQUARE}
+    return Precision(table.update(told)["precision"])
+
+
+def table(**options: object) -> PrecisionTable:
+    made = PrecisionTable(2)
+    made.write(0, precision_record(THRESHOLDS, **options))
+    return made
+
+
+def counted(made: PrecisionTable, name: str) -> int:
+    return unpack(PrecisionRecord, made.read(0))[name]
+
+
+def test_high_spread_asks_for_high_precision() -> None:
+    made = table()
+    spreads = (0.05, 0.15, 0.25, 0.35, 0.0, 1.0)
+    assert [chosen(made, spread).name for spread in spreads] == [
+        *("INT4", "INT8", "FP16", "FP32", "INT4", "FP32")
+    ]
+    assert counted(made, "switches") == 6
+
+
+def test_noise_at_a_threshold_does_not_flap() -> None:
+    noise = random.Random(3)
+    spreads = [0.2 + noise.uniform(-0.02, 0.02) for _ in range(500)]
+    loose, held = table(), table(hysteresis=0.03)
+    for spread in spreads:
+        chosen(loose, spread)
+        chosen(held, spread)
+    assert counted(loose, "switches") > 100
+    assert counted(held, "switches") == 1  # from FP32, where it begins
+
+
+def test_a_change_lasts() -> None:
+    made = table(dwell=3)
+    assert [chosen(made, spread).name for spread in (0.0, 1.0, 1.0, 1.0, 1.0, 0.0)] == [
+        *("INT4", "INT4", "INT4", "INT4", "FP32", "FP32")
+    ]
+
+
+def test_bounds_prevail_and_are_counted() -> None:
+    made = table(floor=Precision.INT8, ceiling=Precision.FP16)
+    assert [chosen(made, spread).name for spread in (0.0, 0.15, 1.0)] == ["INT8", "INT8", "FP16"]
+    assert counted(made, "overrides") == 2
+
+
+@pytest.mark.parametrize("exponent", [-60, -3, 1, 40])
+def test_scaling_by_a_power_of_two_changes_no_decision(exponent: int) -> None:
+    generator = torch.Generator().manual_seed(1)
+    made, scaled = table(), table()
+    for _ in range(50):
+        x = torch.randn(100, generator=generator) * torch.rand(1, generator=generator)
+        x[0] = 3 * torch.rand(1, generator=generator)
+        decisions = []
+        for one, which in ((x, made), (x * 2.0**exponent, scaled)):
+            spread = one.double().var(unbiased=False) / one.double().abs().max() ** 2
+            decisions.append(chosen(which, float(spread)))
+        assert decisions[0] == decisions[1]
+
+
+def test_no_spread_where_all_is_zero() -> None:
+    made = table()
+    assert made.update({"unit": 0, "variance": 0, "square": 0})["spread"] == 0
+    assert made.update({"unit": 0, "variance": 1, "square": 0})["spread"] == 65535
+
+
+def test_ranks() -> None:
+    assert [rank_of(precision) for precision in Precision] == [3, 2, 1, 0]
+    assert [precision_of_rank(rank_of(precision)) for precision in Precision] == list(Precision)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"thresholds": (0.1, 0.2, 1.5)}, "thresholds must be from 0 to 1, not 1.5"),
+        ({"thresholds": (0.3, 0.2, 0.5)}, r"thresholds must not fall, as \(0.3, 0.2, 0.5\) do"),
+        ({"hysteresis": -0.1}, "hysteresis must be from 0 to 1, not -0.1"),
+        (
+            {"floor": Precision.FP16, "ceiling": Precision.INT8},
+            "floor must not be above the ceiling INT8, as FP16 is",
+        ),
+        ({"dwell": 256}, "dwell_length must be from 0 to 255, not 256"),
+    ],
+)
+def test_records_that_cannot_be(changes: dict, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        precision_record(**{"thresholds": THRESHOLDS} | changes)
