@@ -10,6 +10,7 @@ from adagrain.models.protocol import REGISTERS, Unit
 
 from .commands import (
     Dispatcher,
+    PrecisionCommands,
     RegionCommands,
     StatisticsCommands,
     SystemCommands,
@@ -80,7 +81,8 @@ class Coprocessor(wiring.Component):
             }
         if self._configuration.slices:
             m.submodules.tiles = tiles = TileCommands(self._configuration)
-            handlers.append(tiles.handler)
+            m.submodules.precisions = precisions = PrecisionCommands(self._configuration)
+            handlers += [tiles.handler, precisions.handler]
             counted["tile_words"] = tiles.tile_words
         m.submodules.dispatcher = dispatcher = Dispatcher(
             len(handlers), absent=absent_groups(self._configuration)

@@ -25,6 +25,7 @@ from adagrain.models.statistics import Statistics, unbiased
 
 from .errors import DeviceError
 from .identity import Info, check_identity, read_identity
+from .precisions import Precisions
 from .product import Product, Progress, Scales, multiply, precision_of
 from .region_copy import RegionCopy
 from .requests import histogram_requests, pass_requests, step_payloads, table_requests
@@ -114,6 +115,12 @@ class Coprocessor:
             retries=retries,
         )
         self._copy = RegionCopy(wanted)
+        self.precisions = Precisions(
+            wanted,
+            lambda requests: self._reliably(
+                lambda: self._session.call(requests(self._session.frame_size))
+            ),
+        )
         self._manages_regions = Unit.REGION_MANAGER in wanted.units
         self._counters: Counter[str] = Counter(restored=0)
         self._session.open()
@@ -328,8 +335,8 @@ class Coprocessor:
         )
 
     def state_dict(self) -> dict[str, Any]:
-        """The region table and its parameters, for checkpoints; read from the driver's copy."""
-        return self._copy.state()
+        """All tables and parameters, for checkpoints; read from the driver's copy."""
+        return self._copy.state() | {"precisions": self.precisions.state()}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Restore what :meth:`state_dict` gave.
@@ -343,6 +350,8 @@ class Coprocessor:
         table = state["table"]
         records = [table[i : i + width] for i in range(0, len(table), width)]
         self.configure_regions(records, state["parameters"])
+        if state.get("precisions"):
+            self.precisions.configure(state["precisions"])
 
     def _decide(self, updates: Sequence[bytes], head: Mapping[str, int]) -> bytes:
         """Decisions of the device, which must be the copy's, or of the copy alone."""
@@ -395,8 +404,10 @@ class Coprocessor:
         return Statistics.from_record(*self._reliably(run))
 
     def _write_copy(self) -> None:
+        frame_size = self._session.frame_size
         if self._manages_regions:
-            self._session.call(self._copy.requests(self._session.frame_size))
+            self._session.call(self._copy.requests(frame_size))
+        self._session.call(self.precisions.requests(frame_size))
 
     def _reliably(self, operation: Callable[[], _T]) -> _T:
         """Run an operation; where the device lost the session, restore it and run it again."""

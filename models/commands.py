@@ -8,10 +8,14 @@ import torch
 from .configuration import Configuration
 from .formats import FORMATS, FormatCode
 from .granularity_unit import RunError, TileModel
+from .precision_controller import PrecisionTable
 from .protocol import MAGIC, PROTOCOL_VERSION, REGISTERS, Opcode, Status, Unit
 from .records import (
     BINS,
     HistogramBin,
+    PrecisionDecision,
+    PrecisionRecord,
+    PrecisionUpdate,
     RegionParameters,
     RegionRecord,
     RegionStep,
@@ -72,6 +76,7 @@ def absent_groups(configuration: Configuration) -> tuple[int, ...]:
     built = {
         Opcode.REGIONS_WRITE >> 4: Unit.REGION_MANAGER in configuration.units,
         Opcode.TILE_WRITE >> 4: configuration.slices > 0,
+        Opcode.PRECISION_WRITE >> 4: configuration.slices > 0,
     }
     return tuple(group for group, is_built in built.items() if not is_built)
 
@@ -99,6 +104,7 @@ class CommandModel:
         self.configuration = configuration
         self.table = RegionTable(configuration.regions)
         self.tiles = TileModel(configuration.slices, configuration.operands)
+        self.precisions = PrecisionTable(configuration.regions)
         self.elements = 0
         self.decisions = 0
         self.tile_words = 0
@@ -123,6 +129,9 @@ class CommandModel:
             Opcode.REGIONS_STEP: self._regions_step,
             Opcode.TILE_WRITE: self._tile_write,
             Opcode.TILE_RUN: self._tile_run,
+            Opcode.PRECISION_WRITE: self._precision_write,
+            Opcode.PRECISION_READ: self._precision_read,
+            Opcode.PRECISION_STEP: self._precision_step,
         }
 
     def load(self, words: np.ndarray) -> None:
@@ -260,6 +269,31 @@ class CommandModel:
             raise Refusal(Status.BAD_VALUE if error.started else Status.NOT_STARTED) from None
         self.tile_words += run["rows"] * run["words"]
         return b"".join(pack(TileResult, **result._asdict()) for result in results)
+
+    def _precision_write(self, payload: bytes) -> bytes:
+        width = size(PrecisionRecord)
+        require(len(payload) > 2 and (len(payload) - 2) % width == 0, Status.BAD_LENGTH)
+        first, records = int.from_bytes(payload[:2], "little"), payload[2:]
+        count = len(records) // width
+        require(first + count <= self.configuration.regions, Status.BAD_VALUE)
+        for number in range(count):
+            self.precisions.write(first + number, records[number * width :][:width])
+        return b""
+
+    def _precision_read(self, payload: bytes) -> bytes:
+        require(len(payload) == 3, Status.BAD_LENGTH)
+        first, count = int.from_bytes(payload[:2], "little"), payload[2]
+        inside = count > 0 and first + count <= self.configuration.regions
+        short = count * size(PrecisionRecord) <= self.configuration.payload
+        require(inside and short, Status.BAD_VALUE)
+        return b"".join(self.precisions.read(first + number) for number in range(count))
+
+    def _precision_step(self, payload: bytes) -> bytes:
+        width = size(PrecisionUpdate)
+        require(len(payload) > 0 and len(payload) % width == 0, Status.BAD_LENGTH)
+        parts = (payload[at : at + width] for at in range(0, len(payload), width))
+        decisions = (self.precisions.update(unpack(PrecisionUpdate, part)) for part in parts)
+        return b"".join(pack(PrecisionDecision, **decision) for decision in decisions)
 
 
 class _Pass:

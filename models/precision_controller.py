@@ -114,6 +114,10 @@ class PrecisionTable:
             Fields of :data:`PrecisionDecision`.
         """
         update = unpack(PrecisionUpdate, pack(PrecisionUpdate, **update))
+        if update["unit"] >= len(self._records):
+            return unpack(
+                PrecisionDecision, pack(PrecisionDecision, unit=update["unit"], unknown=1)
+            )
         record = SimpleNamespace(**unpack(PrecisionRecord, self._records[update["unit"]]))
         spread = _ratio(update["variance"], update["square"])
         wanted = record.wanted if record.dwell else _asked_for(record, spread)

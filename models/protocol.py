@@ -50,6 +50,9 @@ class Opcode(enum.IntEnum):
     REGIONS_STEP = 0x24  #: ``RegionStep``, ``RegionUpdate`` … → one ``Decision`` each
     TILE_WRITE = 0x30  #: ``first`` u16, words u32 … of the operand memories → nothing
     TILE_RUN = 0x31  #: ``TileRun`` → the tile's ``TileResult`` records, where its sums end
+    PRECISION_WRITE = 0x40  #: ``first`` u16, ``PrecisionRecord`` … → nothing
+    PRECISION_READ = 0x41  #: ``first`` u16, ``count`` u8 → that many ``PrecisionRecord``
+    PRECISION_STEP = 0x42  #: ``PrecisionUpdate`` … → one ``PrecisionDecision`` each
 
 
 class Status(enum.IntEnum):

@@ -279,7 +279,8 @@ PrecisionDecision = data.StructLayout(
         "wanted": unsigned(2),  # rank
         "switched": unsigned(1),  # ``wanted`` has changed
         "overridden": unsigned(1),  # the bounds prevailed
-        "_reserved": unsigned(2),
+        "unknown": unsigned(1),  # there is no such unit: nothing has changed, the rest is 0
+        "_reserved": unsigned(1),
     }
 )
 

@@ -1,6 +1,7 @@
 """What the coprocessor does with accepted requests: a dispatcher and one handler per unit."""
 
 from .dispatcher import Dispatcher
+from .precisions import PrecisionCommands
 from .regions import RegionCommands
 from .statistics import StatisticsCommands
 from .system import SystemCommands
@@ -8,6 +9,7 @@ from .tiles import TileCommands
 
 __all__ = [
     "Dispatcher",
+    "PrecisionCommands",
     "RegionCommands",
     "StatisticsCommands",
     "SystemCommands",

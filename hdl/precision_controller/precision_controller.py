@@ -39,7 +39,7 @@ class PrecisionController(wiring.Component):
     Parameters
     ----------
     units : int
-        Number of records: a power of two, at least 2. Numbers of units wrap around.
+        Number of records: a power of two.
 
     Members
     -------
@@ -55,15 +55,15 @@ class PrecisionController(wiring.Component):
     Raises
     ------
     ValueError
-        If the number of units is no power of two, or too small.
+        If the number of units is no power of two.
     """
 
     _UNROLL = 1
     CYCLES = 16 // _UNROLL + 4
 
     def __init__(self, units: int) -> None:
-        if units < 2 or units & (units - 1):
-            raise ValueError(f"units must be a power of two from 2 on, not {units!r}")
+        if units < 1 or units & (units - 1):
+            raise ValueError(f"units must be a power of two, not {units!r}")
         self._units = units
         super().__init__(
             {
@@ -117,9 +117,14 @@ class PrecisionController(wiring.Component):
                     m.next = "IDLE"
             with m.State("DIVIDE"):
                 m.d.comb += [read.en.eq(0), unit.eq(self.o.p.unit), ratio.o.ready.eq(1)]
+                known = self.o.p.unit < self._units
                 with m.If(ratio.o.valid):
-                    m.d.comb += write.en.eq(1)
+                    m.d.comb += write.en.eq(known)
                     self._decide(m, record, spread, write.data)
+                    with m.If(~known):
+                        answer = self.o.p
+                        m.d.sync += [self.o.payload.eq(0), answer.unit.eq(answer.unit)]
+                        m.d.sync += answer.unknown.eq(1)
                     m.next = "DECIDED"
             with m.State("DECIDED"):
                 m.d.comb += self.o.valid.eq(1)
@@ -142,6 +147,7 @@ class PrecisionController(wiring.Component):
             wanted.eq(Mux(record.dwell.any(), record.wanted, asked)),
             chosen.eq(_clamped(wanted, record.floor, record.ceiling)),
             after.eq(record),
+            *(after[name].eq(0) for name, _ in PrecisionRecord if str(name).startswith("_")),
             after.wanted.eq(wanted),
             after.dwell.eq(Mux(switched, record.dwell_length, record.dwell - record.dwell.any())),
             after.switches.eq(record.switches + switched),
@@ -153,6 +159,7 @@ class PrecisionController(wiring.Component):
             self.o.p.precision.eq(len(THRESHOLDS) - chosen),
             self.o.p.switched.eq(switched),
             self.o.p.overridden.eq(overridden),
+            self.o.p.unknown.eq(0),
         ]
 
 

@@ -14,6 +14,7 @@ from adagrain.models.records import (
     BINS,
     CadencePolicy,
     Policy,
+    PrecisionUpdate,
     RegionParameters,
     RegionRecord,
     RegionStep,
@@ -26,6 +27,7 @@ from adagrain.models.records import (
 from adagrain.models.region_manager import WORD
 from adagrain.models.region_settings import default_parameters, region_record
 from adagrain.sim.granularity_unit.traffic import random_tile
+from adagrain.sim.precision_controller import traffic as precision_traffic
 
 __all__ = ["Request", "Traffic"]
 
@@ -103,7 +105,7 @@ class Traffic:
                     self._echo,
                     self._registers,
                     self._unsound,
-                    *([self._tile, self._tile] if self._configuration.slices else []),
+                    *([self._tile, self._precisions] * 2 if self._configuration.slices else []),
                 ]
             )()
         return made
@@ -194,6 +196,21 @@ class Traffic:
             made.append(Request(Opcode.TILE_RUN, pack(TileRun, **run)))
         return made
 
+    def _precisions(self) -> list[Request]:
+        """Records of the precision controller, updates of them, and both at the table's end."""
+        units = self._configuration.regions
+        first = self._random.choice([self._random.randrange(units), units - 2])
+        records = [precision_traffic.record(self._random) for _ in range(self._random.randrange(4))]
+        updates = []
+        for number, octets in enumerate(records[: units - first]):
+            unit = self._random.choice([first + number, first + number, 0xFFFF, units])
+            updates.append(precision_traffic.update(self._random, unit, octets))
+        return [
+            Request(Opcode.PRECISION_WRITE, _u16(first) + b"".join(records)),
+            Request(Opcode.PRECISION_STEP, b"".join(pack(PrecisionUpdate, **u) for u in updates)),
+            Request(Opcode.PRECISION_READ, _u16(first) + bytes([self._random.randrange(4)])),
+        ]
+
     def _table(self) -> list[Request]:
         words = self._configuration.regions * WORDS_PER_REGION
         count = self._random.randrange(12)
@@ -218,7 +235,7 @@ class Traffic:
 
     def _unsound(self) -> list[Request]:
         """Any opcode with any payload, but for those that would run for longer than a test."""
-        opcode = self._random.choice([*range(0x01, 0x40), 0xFF])
+        opcode = self._random.choice([*range(0x01, 0x50), 0xFF])
         lengths = [0, 1, 2, 3, 7, 8, 9, 16, 40, 48, self._configuration.payload]
         payload = self._random.randbytes(self._random.choice(lengths))
         if opcode == Opcode.STATISTICS_BEGIN and len(payload) == size(StatisticsBegin):

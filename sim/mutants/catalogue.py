@@ -383,6 +383,13 @@ MUTANTS: tuple[Mutant, ...] = (
         "Mux(value > high, high, raised)",
         _bench("precision_controller", "many_units"),
     ),
+    Mutant(
+        "records may be written past the table's end",
+        "hdl/commands/precisions.py",
+        "first + left > self._configuration.regions",
+        "first > self._configuration.regions",
+        _compiled("coprocessor", "granular"),
+    ),
     # statistics
     Mutant(
         "rounding goes up from the middle",

@@ -3,13 +3,15 @@
 from adagrain.models.precision_controller import PrecisionTable
 from adagrain.models.records import PrecisionRecord, unpack
 from adagrain.sim.bench import Bench, bench
+from adagrain.sim.payload import decode
 
 from .traffic import record, update
 
 
 async def write(b: Bench, model: PrecisionTable, unit: int, octets: bytes) -> None:
     model.write(unit, octets)
-    access = {"write": 1, "unit": unit, "record": unpack(PrecisionRecord, octets)}
+    bits = int.from_bytes(octets, "little")
+    access = {"write": 1, "unit": unit, "record": decode(PrecisionRecord, bits)}
     b.source("i_access").put(access)
     await b.source("i_access").drain()
 
@@ -31,6 +33,8 @@ async def equals_the_model(b: Bench) -> None:
         await write(b, model, unit, record(b.random))
         for _ in range(b.random.randrange(1, 9)):
             told = update(b.random, unit, model.read(unit))
+            if b.random.random() < 0.1:
+                told["unit"] += b.component.units
             b.source("i").put(told)
             (found,) = await b.sink("o").take()
             wanted = model.update(told)

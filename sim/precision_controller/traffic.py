@@ -3,13 +3,15 @@
 import random
 
 from adagrain.models.precision_controller import THRESHOLDS
-from adagrain.models.records import PrecisionRecord, pack, unpack
+from adagrain.models.records import PrecisionRecord, pack, size, unpack
 
 __all__ = ["record", "update"]
 
 
 def record(rng: random.Random) -> bytes:
-    """Sound and unsound ones: thresholds in any order, bounds that cross."""
+    """Sound and unsound ones: thresholds in any order, bounds that cross, and any bits."""
+    if rng.random() < 0.2:
+        return rng.randbytes(size(PrecisionRecord))
     thresholds = [rng.getrandbits(16) for _ in THRESHOLDS]
     if rng.random() < 0.8:
         thresholds.sort()

@@ -15,7 +15,7 @@ def test_too_few_sums() -> None:
 
 
 def test_a_number_of_units_that_is_no_power_of_two() -> None:
-    with pytest.raises(ValueError, match="units must be a power of two from 2 on, not 12"):
+    with pytest.raises(ValueError, match="units must be a power of two, not 12"):
         PrecisionController(12)
 
 

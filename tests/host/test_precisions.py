@@ -1,0 +1,96 @@
+"""Precisions that a device decides: the golden model's, also where it loses its records."""
+
+import random
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import adagrain
+from adagrain.host.driver import Coprocessor
+from adagrain.host.errors import DeviceError
+from adagrain.models.configuration import configuration
+from adagrain.models.precision import Precision
+from adagrain.models.precision_controller import PrecisionTable, precision_record
+from adagrain.sim import runner
+
+sys.path.insert(0, str(Path(__file__).parent))
+from transports import ForgetfulTransport
+
+SMALL = configuration("granular", slices=2, operands=64)
+RECORD = precision_record((0.1, 0.2, 0.3), hysteresis=0.02, dwell=1, floor=Precision.INT8)
+
+
+def updates(seed: int, units: int) -> list[dict[str, int]]:
+    rng = random.Random(seed)
+    return [
+        {"unit": rng.randrange(units), "variance": rng.getrandbits(20), "square": 1 << 21}
+        for _ in range(200)
+    ]
+
+
+@pytest.fixture(params=["golden:", "sim:"])
+def device(request: pytest.FixtureRequest) -> Iterator[Coprocessor]:
+    if request.param == "sim:" and runner.missing("verilator"):
+        pytest.skip(str(runner.missing("verilator")))
+    with adagrain.open_device(request.param, SMALL) as opened:
+        yield opened
+
+
+def demand_equal(device: Coprocessor, units: int = 100) -> None:
+    device.precisions.configure([RECORD] * units)
+    table = PrecisionTable(units)
+    for unit in range(units):
+        table.write(unit, RECORD)
+    told = updates(1, units)
+    assert device.precisions.decide(told) == [table.update(update) for update in told]
+    assert device.precisions.state() == [table.read(unit) for unit in range(units)]
+    read = device.precisions.read(0, units)
+    assert sum(record["switches"] for record in read) > 50
+    assert sum(record["overrides"] for record in read) > 5
+
+
+def test_decisions_are_the_models(device: Coprocessor) -> None:
+    demand_equal(device)
+    state = device.state_dict()
+    with adagrain.open_device("golden:", SMALL) as other:
+        other.load_state_dict(state)
+        assert other.precisions.read(0, 100) == device.precisions.read(0, 100)
+
+
+@pytest.mark.parametrize("every", [7, 12])
+def test_a_device_that_was_reset_gets_its_records_back(every: int) -> None:
+    transport = ForgetfulTransport(SMALL, every=every)
+    with Coprocessor(transport, SMALL, url="test:", timeout=0.05, retries=40) as device:
+        demand_equal(device)
+        demand_equal(device)
+        transport.every = sys.maxsize
+        assert device.counters()["restored"] > 0
+
+
+def test_a_device_that_decides_differently(monkeypatch: pytest.MonkeyPatch) -> None:
+    with adagrain.open_device("golden:", SMALL) as device:
+        device.precisions.configure([RECORD])
+        before = device.precisions.state()
+        other = {"unit": 0, "spread": 1, "precision": 0, "wanted": 0, "switched": 0}
+        other |= {"overridden": 0, "unknown": 0}
+        monkeypatch.setattr(device._transport._model.commands.precisions, "update", lambda _: other)
+        with pytest.raises(DeviceError, match="decided differently from the golden model"):
+            device.precisions.decide(updates(1, 1))
+        assert device.precisions.state() == before
+
+
+def test_wrong_arguments() -> None:
+    with adagrain.open_device("golden:", SMALL) as device:
+        with pytest.raises(ValueError, match="units must be from 0 to 255, not 250 to 259"):
+            device.precisions.configure([RECORD] * 10, first=250)
+        with pytest.raises(ValueError, match="record must be 16 bytes, not 3"):
+            device.precisions.configure([b"abc"])
+        device.precisions.configure([RECORD] * 3)
+        with pytest.raises(ValueError, match="unit must be from 0 to 2, not 3"):
+            device.precisions.decide([{"unit": 3, "variance": 0, "square": 1}])
+    with adagrain.open_device("golden:", "small") as device:
+        missing = "precisions need a build with a granularity unit: preset 'small' has no slices"
+        with pytest.raises(ValueError, match=missing):
+            device.precisions.configure([RECORD])
