@@ -7,10 +7,12 @@ from typing import Any, Self, TypeVar
 import torch
 
 from adagrain.models.configuration import Configuration
+from adagrain.models.precision import Precision
 from adagrain.models.statistics import Statistics
 
 from .driver import Coprocessor, Info, open_device
 from .errors import DeviceError
+from .product import Product, Progress, Scales
 
 __all__ = ["Failover"]
 
@@ -63,6 +65,17 @@ class Failover:
     ) -> Statistics:
         """As :meth:`Coprocessor.statistics`."""
         return self._guard(lambda device: device.statistics(x, exponent, histogram))
+
+    def matmul(
+        self,
+        a: torch.Tensor,
+        b: torch.Tensor,
+        precision: Precision | str,
+        scales: Scales | None = None,
+        progress: Progress = lambda done, of: None,
+    ) -> Product:
+        """As :meth:`Coprocessor.matmul`."""
+        return self._guard(lambda device: device.matmul(a, b, precision, scales, progress))
 
     def configure_regions(
         self, records: Sequence[bytes], parameters: Mapping[str, int], first: int = 0

@@ -9,13 +9,14 @@ import torch
 
 import adagrain
 from adagrain.host.driver import Coprocessor
+from adagrain.host.failover import Failover
 from adagrain.models.configuration import configuration
 from adagrain.models.matmul import DTYPES, matmul, reference
 from adagrain.models.precision import Precision
 from adagrain.sim import runner
 
 sys.path.insert(0, str(Path(__file__).parent))
-from transports import ForgetfulTransport
+from transports import DyingTransport, ForgetfulTransport
 
 SMALL = configuration("granular", slices=2, operands=64)
 
@@ -89,6 +90,16 @@ def test_a_device_that_is_reset_in_between(every: int) -> None:
         for _ in range(4):
             device.matmul(a, b, "FP16")
         assert device.counters()["restored"] > 0
+
+
+def test_the_golden_model_takes_over() -> None:
+    broken = Coprocessor(
+        DyingTransport(SMALL, answers=9), SMALL, url="test:", timeout=0.01, retries=2
+    )
+    a, b = operands(17, 8, 70, Precision.INT8)
+    with Failover(broken) as device:
+        assert torch.equal(device.matmul(a, b, "INT8").values, matmul(a, b, Precision.INT8))
+        assert device.fallbacks == 1
 
 
 @pytest.mark.parametrize(
