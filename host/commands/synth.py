@@ -17,7 +17,7 @@ __all__ = ["synth"]
 def synth(
     unit: Annotated[
         str,
-        typer.Argument(help="statistics, region_manager, link or coprocessor.", metavar="UNIT"),
+        typer.Argument(help="As slice, link, coprocessor; a wrong name lists all.", metavar="UNIT"),
     ] = "coprocessor",
     board: Annotated[
         str, typer.Option(help="ulx3s, ulx3s-25f, icebreaker or tang-nano-9k.")
