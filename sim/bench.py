@@ -162,6 +162,15 @@ class Bench:
         """
         return max(1, round(count * _sweep()))
 
+    async def demand_pipeline(self, elements: list[Any], expected: list[Any]) -> None:
+        """``o`` must give one for each on ``i``, in each cycle, the first after ``LATENCY``."""
+        output = self.sink("o", stall=0)
+        start = self.cycle
+        self.source("i", idle=0).put(*elements)
+        await output.expect(expected)
+        assert output.cycles[-1] - output.cycles[0] == len(elements) - 1, self
+        assert output.cycles[0] - start <= self.component.LATENCY + 2, self
+
     def check_finished(self) -> None:
         """Fail if an output delivered what nobody took."""
         for sink in self._sinks.values():

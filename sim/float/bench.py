@@ -31,10 +31,4 @@ async def equals_the_model(b: Bench) -> None:
 @bench(cycles=2_000)
 async def gives_one_a_cycle(b: Bench) -> None:
     """A result leaves in each cycle, the first one after as many cycles as it is said."""
-    elements, wanted = prepared(b, 200)
-    output = b.sink("o", stall=0)
-    start = b.cycle
-    b.source("i", idle=0).put(*elements)
-    await output.expect(wanted)
-    assert output.cycles[-1] - output.cycles[0] == len(elements) - 1
-    assert output.cycles[0] - start <= b.component.LATENCY + 2
+    await b.demand_pipeline(*prepared(b, 200))

@@ -32,10 +32,4 @@ async def equals_the_model(b: Bench) -> None:
 @bench(cycles=2_000)
 async def gives_one_a_cycle(b: Bench) -> None:
     """Results leave in each cycle though the mode changes, the first after as many as is said."""
-    elements, wanted = prepared(b, 300)
-    output = b.sink("o", stall=0)
-    start = b.cycle
-    b.source("i", idle=0).put(*elements)
-    await output.expect(wanted)
-    assert output.cycles[-1] - output.cycles[0] == len(elements) - 1
-    assert output.cycles[0] - start <= b.component.LATENCY + 2
+    await b.demand_pipeline(*prepared(b, 300))
