@@ -32,7 +32,7 @@ def demand_equal(unit: CompiledUnit, terms: Terms, seed: int) -> None:
     assert not wrong.size, f"{wrong.size} of {len(wanted)} sums differ: {report}: seed {seed}"
 
 
-@pytest.mark.parametrize("entries", [8, 16])
+@pytest.mark.parametrize("entries", [8, pytest.param(16, marks=pytest.mark.full)])
 def test_sums_of_all_precisions(entries: int) -> None:
     seed = random.SystemRandom().getrandbits(32)
     rng = np.random.default_rng(seed)
