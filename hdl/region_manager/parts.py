@@ -38,6 +38,7 @@ class Parts:
         self.words, self.judge, self.ratio = Words(), Judge(), Ratio(unroll=2 if brisk else 1)
         self.speculation, self.cadence = Speculation(), Cadence()
 
+        self.fetched = Signal(WORD_BITS)  # what was read: a block RAM is too slow to shift at once
         self.base = Signal(range(words))
         self.region = Signal(16)
         self.record = Signal(Head)
@@ -75,7 +76,7 @@ class Parts:
             self.read.en.eq(words.read_valid),
             self.write.addr.eq(self.base + words.write.word),
             self.write.data.eq(words.write.data),
-            words.word.eq(self.read.data),
+            words.word.eq(self.fetched),
             words.values.a.eq(update.a),
             words.values.n.eq(update.n),
             words.values.stall.eq(update.stall),
@@ -109,11 +110,13 @@ class Parts:
     def route_words(self, m: Module, run: data.View) -> None:
         """The loss averages live in the parameters; all other words in the table."""
         words = self.words
-        with m.Switch(words.arrived):
+        coming = Signal.like(words.read)
+        m.d.sync += [coming.eq(words.read), self.fetched.eq(self.read.data)]
+        with m.Switch(coming):
             with m.Case(Word.LOSS_FAST):
-                m.d.comb += words.word.eq(run.loss_fast)
+                m.d.sync += self.fetched.eq(run.loss_fast)
             with m.Case(Word.LOSS_SLOW):
-                m.d.comb += words.word.eq(run.loss_slow)
+                m.d.sync += self.fetched.eq(run.loss_slow)
         with m.If(words.write_valid), m.Switch(words.write.word):
             with m.Case(Word.LOSS_FAST):
                 m.d.sync += run.loss_fast.eq(words.write.data)
@@ -139,7 +142,7 @@ class Parts:
 
     def take_in(self, m: Module) -> None:
         """Keep what the first look at a record brings: its head, and how large its sums are."""
-        words, record, word = self.words, self.record, self.read.data
+        words, record, word = self.words, self.record, self.fetched
         with m.If(words.arrived_valid & ~self.gathered):
             with m.Switch(words.arrived):
                 for number in range(HEAD_WORDS):

@@ -29,7 +29,7 @@ class Words(wiring.Component):
     """Reads words, one per cycle, shifts them, and averages or normalises them.
 
     An averaging sweep brings each word to the update's exponent, replaces it by
-    ``w − (w >> k) + x`` (a sum by ``w + x``), and offers the result for writing three cycles
+    ``w − (w >> k) + x`` (a sum by ``w + x``), and offers the result for writing four cycles
     after it was asked for. It also notes the highest one of each pair. A sweep without averages
     shifts a pair right together, until it is below 2**32 (the sums: 2**22), into ``x`` and ``y``;
     the fast average of a pair is first brought to the fraction bits of the slow one.
@@ -47,7 +47,7 @@ class Words(wiring.Component):
     read : ``Out(4)``, ``read_valid`` : ``Out(1)``
         Word asked for.
     word : ``In(64)``
-        The word that was asked for in the previous cycle.
+        The word that was asked for two cycles before.
     arrived : ``Out(4)``, ``arrived_valid`` : ``Out(1)``
         Which word that is.
     values : ``In(Sums)``
@@ -96,11 +96,18 @@ class Words(wiring.Component):
         m = Module()
         highest = Array(Signal(7, name=f"highest_{pair}") for pair in range(6))
         asked = self._ask(m)
-        shifting, shifted = self._shift(m, asked, highest)
+        coming = Signal(_Stage)
+        m.d.sync += coming.eq(asked)
+        shifting, shifted = self._shift(m, coming, highest)
         summing, total = self._average(m, shifting, shifted)
         noting = self._note(m, summing, total, highest)
         m.d.comb += self.busy.eq(
-            asked.valid | self.arrived_valid | shifting.valid | summing.valid | noting.valid
+            asked.valid
+            | coming.valid
+            | self.arrived_valid
+            | shifting.valid
+            | summing.valid
+            | noting.valid
         )
         return m
 
@@ -123,22 +130,22 @@ class Words(wiring.Component):
                 m.d.sync += sweep.eq(self.i.payload)
         return asked
 
-    def _shift(self, m: Module, asked: data.View, highest: Array) -> tuple[data.View, Value]:
+    def _shift(self, m: Module, coming: data.View, highest: Array) -> tuple[data.View, Value]:
         """Bring a word to the update's exponent, or a pair below 2**32."""
-        is_sum = _is_sum(asked.word)
-        is_loss = asked.word[1:] == Word.LOSS_FAST >> 1
-        place, top = highest[asked.word[1:]], Mux(is_sum, _TOP_OF_SUMS, _TOP)
+        is_sum = _is_sum(coming.word)
+        is_loss = coming.word[1:] == Word.LOSS_FAST >> 1
+        place, top = highest[coming.word[1:]], Mux(is_sum, _TOP_OF_SUMS, _TOP)
         right = Signal(range(WORD_BITS))
         m.d.sync += right.eq(_HEADROOM)
-        with m.If(~asked.average):
+        with m.If(~coming.average):
             excess = Mux(place > top, place - top, 0)
-            m.d.sync += right.eq(_HEADROOM + excess - Mux(_is_fast(asked.word), _FAST, 0))
-        with m.Elif(~(_is_time(asked.word) | is_loss | self.hold)):
+            m.d.sync += right.eq(_HEADROOM + excess - Mux(_is_fast(coming.word), _FAST, 0))
+        with m.Elif(~(_is_time(coming.word) | is_loss | self.hold)):
             m.d.sync += right.eq(_HEADROOM + 2 * self.rescale + (self.halve & is_sum))
 
         arrived, shifting, shifted = Signal(_Stage), Signal(_Stage), Signal(WORD_BITS)
         m.d.sync += [
-            arrived.eq(asked),
+            arrived.eq(coming),
             shifting.eq(arrived),
             shifting.valid.eq(arrived.valid & arrived.average),
             self.loaded.eq(arrived.valid & arrived.word[0] & ~arrived.average),
