@@ -1,7 +1,7 @@
 """Requests for the precision controller: records, and updates that it decides."""
 
-from amaranth.hdl import Module, Signal, unsigned
-from amaranth.lib import data, wiring
+from amaranth.hdl import Module
+from amaranth.lib import wiring
 from amaranth.lib.wiring import Out
 
 from adagrain.models.configuration import Configuration
@@ -12,11 +12,9 @@ from ..precision_controller import PrecisionController
 from .call import HandlerSignature
 from .exchange import Exchange
 from .serial import Deserializer, Serializer
+from .table import Table
 
 __all__ = ["PrecisionCommands"]
-
-_First = unsigned(16)
-_Range = data.StructLayout({"first": unsigned(16), "count": unsigned(8)})
 
 
 class PrecisionCommands(wiring.Component):
@@ -47,89 +45,43 @@ class PrecisionCommands(wiring.Component):
         exchange = Exchange(m, self.handler, octets)
         call, access = self.handler.i_call, controller.i_access
         gathered = octets.o.payload
-        wanted = data.View(_Range, gathered[-_Range.size :])
-        unit, left = Signal(_First), Signal(range(self._configuration.payload + 1))
+        table = Table(
+            m,
+            exchange,
+            octets,
+            entries=self._configuration.regions,
+            size=size(PrecisionRecord),
+            payload=self._configuration.payload,
+        )
         m.d.comb += [
-            access.p.unit.eq(unit),
+            access.p.unit.eq(table.entry),
             access.p.record.eq(gathered),
             controller.i.payload.eq(gathered[-PrecisionUpdate.size :]),
             record.i.payload.eq(controller.o_access.payload),
             decision.i.payload.eq(controller.o.payload),
         ]
 
-        def one_less() -> None:
-            m.d.sync += [left.eq(left - 1), unit.eq(unit + 1)]
-
         with m.FSM():
             with m.State("IDLE"):
                 m.d.comb += call.ready.eq(1)
                 with m.If(call.valid):
-                    self._accept(m, exchange, left)
-            with m.State("WRITE"):
-                first = gathered[-_First.width :]
-                m.d.sync += unit.eq(first)
-                with m.If(exchange.take(_First.width // 8)):
-                    m.next = "WRITE_RECORD"
-                    with m.If(first + left > self._configuration.regions):
-                        exchange.reply(Status.BAD_VALUE)
-            with m.State("WRITE_RECORD"):
-                m.d.comb += access.p.write.eq(1)
-                with m.If(exchange.feed(size(PrecisionRecord), access)):
-                    one_less()
-                    with m.If(left == 1):
-                        exchange.reply(Status.OK)
-            with m.State("READ"):
-                m.d.sync += [unit.eq(wanted.first), left.eq(wanted.count)]
-                last = wanted.first + wanted.count
-                too_long = wanted.count * size(PrecisionRecord) > self._configuration.payload
-                with m.If(exchange.take(size(_Range))):
-                    m.next = "READ_STATUS"
-                    outside = last > self._configuration.regions
-                    with m.If((wanted.count == 0) | outside | too_long):
-                        exchange.reply(Status.BAD_VALUE)
-            with m.State("READ_STATUS"):
-                exchange.answer_then("READ_RECORD")
-            with m.State("READ_RECORD"):
-                m.d.comb += access.valid.eq(1)
-                with m.If(access.ready):
-                    m.next = "SEND_RECORD"
-            with m.State("SEND_RECORD"):
-                with m.If(exchange.send_from(controller.o_access, record, last=left == 1)):
-                    one_less()
-                    m.next = "READ_RECORD"
-                    with m.If(left == 1):
-                        m.next = "IDLE"
-            with m.State("STEP_STATUS"):
-                exchange.answer_then("UPDATE")
-            with m.State("UPDATE"):
-                with m.If(exchange.feed(size(PrecisionUpdate), controller.i)):
-                    m.next = "DECISION"
-            with m.State("DECISION"):
-                with m.If(exchange.send_from(controller.o, decision, last=left == 1)):
-                    one_less()
-                    m.next = "UPDATE"
-                    with m.If(left == 1):
-                        m.next = "IDLE"
+                    self._accept(m, exchange, table)
+            table.add_write(access)
+            table.add_read(access, controller.o_access, record)
+            table.add_step(controller.i, size(PrecisionUpdate), controller.o, decision)
             exchange.reply_state()
         return m
 
-    def _accept(self, m: Module, exchange: Exchange, left: Signal) -> None:
+    def _accept(self, m: Module, exchange: Exchange, table: Table) -> None:
         """What can be told from opcode and length alone; how many records or updates follow."""
         length = self.handler.i_call.payload.length
-        octets = length - _First.width // 8
         with m.Switch(self.handler.i_call.payload.opcode):
             with m.Case(Opcode.PRECISION_WRITE):
-                m.d.sync += left.eq(octets // size(PrecisionRecord))
-                m.next = "WRITE"
-                whole = octets % size(PrecisionRecord) == 0
-                with m.If((length <= _First.width // 8) | ~whole):
-                    exchange.reply(Status.BAD_LENGTH)
+                table.accept_write(length)
             with m.Case(Opcode.PRECISION_READ):
-                m.next = "READ"
-                with m.If(length != size(_Range)):
-                    exchange.reply(Status.BAD_LENGTH)
+                table.accept_read(length)
             with m.Case(Opcode.PRECISION_STEP):
-                m.d.sync += left.eq(length // size(PrecisionUpdate))
+                m.d.sync += table.left.eq(length // size(PrecisionUpdate))
                 m.next = "STEP_STATUS"
                 with m.If((length == 0) | (length % size(PrecisionUpdate) != 0)):
                     exchange.reply(Status.BAD_LENGTH)

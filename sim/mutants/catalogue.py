@@ -184,9 +184,9 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "the table is read one word too far",
-        "hdl/commands/regions.py",
-        "return (count == 0) | (first + count > words)",
-        "return (count == 0) | (first + count > words + 1)",
+        "hdl/commands/table.py",
+        "return (count == 0) | (first + count > self._entries)",
+        "return (count == 0) | (first + count > self._entries + 1)",
         _DEVICE_COMPILED,
     ),
     Mutant(
@@ -385,9 +385,9 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "records may be written past the table's end",
-        "hdl/commands/precisions.py",
-        "first + left > self._configuration.regions",
-        "first > self._configuration.regions",
+        "hdl/commands/table.py",
+        "self._outside(first, self.left)",
+        "self._outside(first, 1)",
         _compiled("coprocessor", "granular"),
     ),
     # statistics
