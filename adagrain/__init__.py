@@ -26,6 +26,7 @@ __all__ = [
     "Coprocessor",
     "RegionReducer",
     "__version__",
+    "granular",
     "open_device",
     "regions",
     "register",
@@ -33,6 +34,8 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
+    if name == "granular":
+        return import_module("adagrain.host.granular")
     if name not in _HOMES:
         raise AttributeError(f"module 'adagrain' has no attribute {name!r}")
     return getattr(import_module(_HOMES[name]), name)

@@ -21,6 +21,31 @@ _T = TypeVar("_T")
 _log = logging.getLogger("adagrain")
 
 
+class GuardedPrecisions:
+    """:class:`~adagrain.host.precisions.Precisions` of the device that a guard calls with.
+
+    Parameters
+    ----------
+    guard : callable
+        Calls a function with the device, and once more with the one that replaces it.
+    """
+
+    def __init__(self, guard: Callable[[Callable[[Coprocessor], Any]], Any]) -> None:
+        self._guard = guard
+
+    def configure(self, records: Sequence[bytes], first: int = 0) -> None:
+        """Write records."""
+        self._guard(lambda device: device.precisions.configure(records, first))
+
+    def decide(self, updates: Sequence[Mapping[str, int]]) -> list[dict[str, int]]:
+        """Tell the spreads of units' inputs; the decisions."""
+        return self._guard(lambda device: device.precisions.decide(updates))
+
+    def state(self) -> list[bytes]:
+        """The configured records."""
+        return self._guard(lambda device: device.precisions.state())
+
+
 class Failover:
     """A coprocessor that is replaced by the golden model when it fails.
 
@@ -76,6 +101,11 @@ class Failover:
     ) -> Product:
         """As :meth:`Coprocessor.matmul`."""
         return self._guard(lambda device: device.matmul(a, b, precision, scales, progress))
+
+    @property
+    def precisions(self) -> "GuardedPrecisions":
+        """As :attr:`Coprocessor.precisions`."""
+        return GuardedPrecisions(self._guard)
 
     def configure_regions(
         self, records: Sequence[bytes], parameters: Mapping[str, int], first: int = 0

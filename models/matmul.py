@@ -3,7 +3,9 @@
 import numpy as np
 import torch
 
-from .dot_product import EXACT_PRODUCTS, dot, round_fixed
+from .dot_product import EXACT_PRODUCTS, dot
+from .exact_product import exact_product
+from .in_order_kernel import product_in_order
 from .precision import Precision, packed
 
 __all__ = ["DTYPES", "check_operands", "matmul", "packed_rows", "reference", "to_tensor"]
@@ -15,12 +17,6 @@ DTYPES = {
     Precision.INT8: torch.int8,
     Precision.INT4: torch.int8,
 }
-
-#: Numbers of FP16 are split at this place, so that products of the parts have at most 40 bits.
-_SPLIT = 2.0**-4
-
-#: Terms that double precision surely adds without rounding, of the parts' products.
-_TERMS = 1 << 13
 
 
 def check_operands(a: torch.Tensor, b: torch.Tensor, precision: Precision) -> None:
@@ -138,37 +134,13 @@ def to_tensor(words: np.ndarray, precision: Precision) -> torch.Tensor:
 
 
 def _in_order(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
-    columns = a.t().contiguous().unsqueeze(2)
-    total = torch.zeros(a.shape[0], b.shape[1])
-    product = torch.empty_like(total)
-    for column, row in zip(columns, b, strict=True):
-        torch.mul(column, row, out=product)
-        total.add_(product)
+    total = torch.empty(a.shape[0], b.shape[1])
+    left, right = (matrix.detach().contiguous().numpy() for matrix in (a, b))
+    product_in_order(left, right, total.numpy())
     return total.masked_fill_(total.isnan(), torch.nan)
 
 
 def _exact(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
     if not (a.isfinite().all() and b.isfinite().all()):
         return reference(a, b, Precision.FP16)[0]
-    (a_high, a_low), (b_high, b_low) = (_split(matrix.double()) for matrix in (a, b))
-    high = np.zeros((a.shape[0], b.shape[1]), dtype=np.int64)
-    low = np.zeros_like(high)
-    for start in range(0, a.shape[1], _TERMS):
-        part = slice(start, start + _TERMS)
-        outer = _integers(a_high[:, part] @ b_high[part], 8)
-        middle = _integers(a_high[:, part] @ b_low[part], 28)
-        middle += _integers(a_low[:, part] @ b_high[part], 28)
-        high += outer + (middle >> 20)
-        low += ((middle & 0xF_FFFF) << 20) + _integers(a_low[:, part] @ b_low[part], 48)
-    words, _ = round_fixed(high, low)
-    return to_tensor(words, Precision.FP16)
-
-
-def _split(matrix: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """Multiples of the split place, and what is left."""
-    high = (matrix / _SPLIT).trunc() * _SPLIT
-    return high, matrix - high
-
-
-def _integers(values: torch.Tensor, places: int) -> np.ndarray:
-    return (values * 2.0**places).numpy().astype(np.int64)
+    return exact_product(a, b)

@@ -23,13 +23,20 @@ _SLOW = (
 
 def train(
     preset: Annotated[
-        str, typer.Option(help="sync: update every region in every step; cadence: as decided.")
+        str,
+        typer.Option(
+            help="sync: update all in every step; cadence: regions as decided; "
+            "granular: layers in the precision decided; all: both."
+        ),
     ] = TrainingOptions.preset,
     device: Annotated[
         str, typer.Option(help="Each worker's device: sim:, golden: ({rank} for its number).")
     ] = TrainingOptions.device,
     device_preset: Annotated[
-        str, typer.Option(help="tiny, small, full or granular.")
+        str,
+        typer.Option(
+            help="tiny, small, full or granular.", show_default="granular if needed, else full"
+        ),
     ] = TrainingOptions.device_preset,
     workers: Annotated[
         int, typer.Option(help="Processes that train together.")
@@ -60,6 +67,27 @@ def train(
     noise: Annotated[
         float, typer.Option(help="Noise-to-signal ratio above which cadences grow.")
     ] = TrainingOptions.noise,
+    precision: Annotated[
+        str, typer.Option(help="dynamic, or FP32, FP16, INT8, INT4 for all layers.")
+    ] = TrainingOptions.precision,
+    units: Annotated[
+        int, typer.Option(help="Granularity units of a layer.")
+    ] = TrainingOptions.units,
+    penalty: Annotated[
+        float, typer.Option(help="Weight of the granularity penalty.")
+    ] = TrainingOptions.penalty,
+    threshold_rate: Annotated[
+        float, typer.Option("--threshold-lr", help="Peak learning rate of precision thresholds.")
+    ] = TrainingOptions.threshold_rate,
+    bits: Annotated[
+        float, typer.Option(help="Mean bits that forward passes may have; 0: any.")
+    ] = TrainingOptions.bits,
+    offload: Annotated[
+        str, typer.Option(help="forward: devices compute forward passes; none.")
+    ] = TrainingOptions.offload,
+    offload_every: Annotated[
+        int, typer.Option(help="Steps from one that is offloaded to the next.")
+    ] = TrainingOptions.offload_every,
     seed: Annotated[
         int, typer.Option(help="Of initial weights and sample order.")
     ] = TrainingOptions.seed,
@@ -99,6 +127,13 @@ def train(
             cadence_max=cadence_max,
             epoch_steps=epoch_steps,
             noise=noise,
+            precision=precision,
+            units=units,
+            penalty=penalty,
+            threshold_rate=threshold_rate,
+            bits=bits,
+            offload=offload,
+            offload_every=offload_every,
             seed=seed,
             timing=timing,
             checkpoint_every=checkpoint_every,

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-__all__ = ["History", "RegionHistory"]
+__all__ = ["History", "RegionHistory", "UnitHistory"]
 
 
 @dataclass
@@ -42,6 +42,22 @@ class RegionHistory:
 
 
 @dataclass
+class UnitHistory:
+    """What was decided for one granularity unit, oldest first.
+
+    Parameters
+    ----------
+    step : list of int
+        Steps after which it was looked at.
+    precision : list of str
+        What it computed in from then on.
+    """
+
+    step: list[int] = field(default_factory=list)
+    precision: list[str] = field(default_factory=list)
+
+
+@dataclass
 class History:
     """A whole run.
 
@@ -53,6 +69,10 @@ class History:
         Steps of the evaluations, and the part of the test samples that was right.
     regions : dict
         Each region's updates, by its name.
+    units : dict
+        Each granularity unit's decisions, by its name.
+    bit_operations : list of int
+        Those of every step of a granular run.
     """
 
     steps: list[int] = field(default_factory=list)
@@ -60,6 +80,8 @@ class History:
     evaluations: list[int] = field(default_factory=list)
     accuracy: list[float] = field(default_factory=list)
     regions: dict[str, RegionHistory] = field(default_factory=lambda: defaultdict(RegionHistory))
+    units: dict[str, UnitHistory] = field(default_factory=lambda: defaultdict(UnitHistory))
+    bit_operations: list[int] = field(default_factory=list)
 
     @classmethod
     def read(cls, path: Path) -> "History":
@@ -79,3 +101,9 @@ class History:
         self.loss.append(line["loss"])
         for row in line["regions"]:
             self.regions[row["name"]].add(line["step"], row)
+        if "precisions" in line:
+            self.bit_operations.append(line["precisions"]["bit_operations"])
+            for row in line["precisions"]["units"]:
+                unit = self.units[row["name"]]
+                unit.step.append(line["step"])
+                unit.precision.append(row["precision"])

@@ -6,6 +6,7 @@ from typing import Any, Self
 
 from torch.utils.tensorboard import SummaryWriter
 
+from adagrain.host.granular import GranularityLog
 from adagrain.host.reducer import StepLog
 from adagrain.models.records import SpeculationState
 
@@ -51,20 +52,29 @@ class Metrics:
         self._file.flush()
         self._events.flush()
 
-    def step(self, log: StepLog) -> None:
-        """Write a step's line, and events for what people look at."""
+    def step(self, log: StepLog, precisions: GranularityLog | None = None) -> None:
+        """Write a step's line, and events for what people look at.
+
+        Parameters
+        ----------
+        log : StepLog
+            What the workers agreed on and decided.
+        precisions : GranularityLog or None
+            What this worker's layers computed in, and decided.
+        """
         loss = loss_of(log)
         rows = [self._row(name, log) for name in log.updates]
-        self._write(
-            {
-                "step": log.step,
-                "loss": loss,
-                "stall": log.agreed.stall,
-                "redo": log.agreed.redo,
-                "dropped": list(log.dropped),
-                "regions": rows,
-            }
-        )
+        line: dict[str, Any] = {
+            "step": log.step,
+            "loss": loss,
+            "stall": log.agreed.stall,
+            "redo": log.agreed.redo,
+            "dropped": list(log.dropped),
+            "regions": rows,
+        }
+        if precisions:
+            line["precisions"] = self._precisions(log.step, precisions)
+        self._write(line)
         if loss is not None:
             self._events.add_scalar("loss", loss, log.step)
         for row in rows:
@@ -88,6 +98,17 @@ class Metrics:
             "update": {key: int(value) for key, value in update.items()},
             "decision": decision,
         }
+
+    def _precisions(self, step: int, log: GranularityLog) -> dict[str, Any]:
+        for unit in log.units:
+            self._events.add_scalar(f"bits/{unit.name}", unit.precision.bits, step)
+            self._events.add_scalar(f"spread/{unit.name}", unit.spread, step)
+        units = [
+            vars(unit) | {"precision": unit.precision.name, "wanted": unit.wanted.name}
+            for unit in log.units
+        ]
+        work = {precision.name: count for precision, count in log.work.items()}
+        return {"work": work, "bit_operations": log.bit_operations, "units": units}
 
     def _write(self, line: dict[str, Any]) -> None:
         self._file.write(json.dumps(line) + "\n")

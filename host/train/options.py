@@ -2,15 +2,27 @@
 
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from adagrain.host.granular.policy import Policy
 
 __all__ = ["LATER_PRESETS", "TRAINING_PRESETS", "TrainingOptions"]
 
 #: What this version trains with.
-TRAINING_PRESETS = ("sync", "cadence")
+TRAINING_PRESETS = ("sync", "cadence", "granular", "all")
+
+#: Presets in which layers choose their precision, and those in which regions choose their cadence.
+_GRANULAR, _CADENCE = ("granular", "all"), ("cadence", "all")
+
+#: What ``precision`` may be.
+_PRECISIONS = ("dynamic", "FP32", "FP16", "INT8", "INT4")
+
+#: What the device may compute.
+_OFFLOADS = ("none", "forward")
 
 #: Presets whose granularities are still to come.
-LATER_PRESETS = ("compress", "granular", "speculate", "all")
+LATER_PRESETS = ("compress", "speculate")
 
 #: Options that may differ when a run is resumed.
 _FREE = {"name", "runs", "device", "timing", "checkpoint_every", "command"}
@@ -29,6 +41,7 @@ class TrainingOptions:
     preset : str
         ``sync``: every region is updated in every step, decisions are recorded.
         ``cadence``: the coprocessors decide how many steps each region accumulates.
+        ``granular``: they decide in which precision each layer computes. ``all``: both.
     data : str
         ``digits``, or the path of local MNIST or CIFAR-10 files.
     workers : int
@@ -36,7 +49,8 @@ class TrainingOptions:
     device : str
         Url of each worker's coprocessor; ``{rank}`` stands for the worker's number.
     device_preset : str
-        What the device was built with.
+        What the device was built with; by default ``granular`` where layers choose their
+        precision, else ``full``.
     by : str
         How parameters are grouped into regions, as :func:`adagrain.regions` takes it.
     steps : int
@@ -58,6 +72,21 @@ class TrainingOptions:
     noise : float
         Noise-to-signal ratio of a worker's accumulated gradient above which a region's cadence
         grows; it shrinks below a quarter of that. At most 255.
+    precision : str
+        ``dynamic``, or the name of the one that all layers compute in, in a granular run.
+    units : int
+        Granularity units of a layer.
+    penalty : float
+        λ of the granularity penalty.
+    threshold_rate : float
+        Peak learning rate of the thresholds between precisions, in octaves.
+    bits : float
+        Mean bits of a number that the forward passes may have; 0: as many as are wanted.
+    offload : str
+        ``forward``: the devices compute forward passes, the golden model those in between, with
+        the same bits. ``none``: the golden model computes all of them.
+    offload_every : int
+        Steps from one that is offloaded to the next.
     seed : int
         Of the weights' initial values and the order of the samples.
     timing : str
@@ -79,7 +108,7 @@ class TrainingOptions:
     data: str = "digits"
     workers: int = 2
     device: str = "sim:"
-    device_preset: str = "full"
+    device_preset: str = ""
     by: str = "module"
     steps: int = 1050
     batch: int = 32
@@ -91,6 +120,13 @@ class TrainingOptions:
     cadence_max: int = 4
     epoch_steps: int = 16
     noise: float = 0.25
+    precision: str = "dynamic"
+    units: int = 1
+    penalty: float = 0.02
+    threshold_rate: float = 0.2
+    bits: float = 0.0
+    offload: str = "none"
+    offload_every: int = 16
     seed: int = 0
     timing: str = "measured"
     checkpoint_every: int = 0
@@ -98,9 +134,13 @@ class TrainingOptions:
 
     def __post_init__(self) -> None:
         self._check_preset()
+        self._check_precision()
+        if not self.device_preset:
+            preset = "granular" if self.granular else "full"
+            object.__setattr__(self, "device_preset", preset)
         if not self.name or "/" in self.name or self.name.startswith("."):
             raise ValueError(f"name must be a plain folder name, not {self.name!r}")
-        for field in ("workers", "steps", "batch", "cadence_max", "epoch_steps"):
+        for field in ("workers", "steps", "batch", "cadence_max", "epoch_steps", "offload_every"):
             if getattr(self, field) < 1:
                 raise ValueError(f"{field} must be at least 1, not {getattr(self, field)}")
         for field in ("warmup", "checkpoint_every", "seed"):
@@ -129,7 +169,25 @@ class TrainingOptions:
     @property
     def longest_cadence(self) -> int:
         """Most steps that a region may accumulate with this preset."""
-        return self.cadence_max if self.preset == "cadence" else 1
+        return self.cadence_max if self.preset in _CADENCE else 1
+
+    @property
+    def granular(self) -> bool:
+        """Whether layers choose their precision."""
+        return self.preset in _GRANULAR
+
+    @property
+    def policy(self) -> "Policy":
+        """How they choose it."""
+        from adagrain.host.granular.policy import (
+            Policy,
+        )  # brings torch, which --help can do without
+
+        return Policy(
+            fixed=None if self.precision == "dynamic" else self.precision,
+            units=self.units,
+            penalty=self.penalty,
+        )
 
     def device_of(self, rank: int) -> str:
         """Url of a worker's device."""
@@ -147,6 +205,28 @@ class TrainingOptions:
     def recorded(self) -> dict[str, Any]:
         """All options in types that JSON knows."""
         return asdict(self) | {"runs": str(self.runs), "command": list(self.command)}
+
+    def _check_precision(self) -> None:
+        if self.precision not in _PRECISIONS:
+            raise ValueError(
+                f"precision must be one of {', '.join(_PRECISIONS)}, not {self.precision!r}"
+            )
+        if self.offload not in _OFFLOADS:
+            raise ValueError(f"offload must be one of {', '.join(_OFFLOADS)}, not {self.offload!r}")
+        if not self.granular and (self.precision != "dynamic" or self.offload != "none"):
+            name = "precision" if self.precision != "dynamic" else "offload"
+            raise ValueError(
+                f"{name} must be left out with preset {self.preset!r}, not "
+                f"{getattr(self, name)!r}: it belongs to {' and '.join(_GRANULAR)}"
+            )
+        if not 0 <= self.threshold_rate <= self.cap:
+            raise ValueError(
+                f"threshold_rate must be from 0 to cap ({self.cap}), not {self.threshold_rate}"
+            )
+        if self.bits and not 4 <= self.bits <= 32:
+            raise ValueError(f"bits must be from 4 to 32, or 0, not {self.bits:g}")
+        if self.granular:
+            _ = self.policy  # which checks what belongs to it
 
     def _check_preset(self) -> None:
         if self.preset in LATER_PRESETS:

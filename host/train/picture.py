@@ -1,6 +1,6 @@
 """The picture of a run: every region's statistics, state and cadence over time."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,8 @@ _WINDOW = 16
 #: Regions that still get a legend; more are told apart by colour alone, first to last layer.
 _LEGEND = 12
 
+_PRECISIONS = ("INT4", "INT8", "FP16", "FP32")
+_PRECISION_COLOURS = ("#e9d5ff", "#c084fc", "#7e22ce", "#3b0764")
 _STATES = ("GLOBAL", "HYBRID", "FULL")
 _STATE_COLOURS = ("#d9dde3", "#7fb3d5", "#1f5f99")
 _MUTED = "#6b7280"
@@ -50,6 +52,8 @@ def draw(history: History, path: Path, *, title: str, workers: int, noise: float
     colours = plt.get_cmap("viridis")(np.linspace(0.0, 0.88, max(len(names), 2)))
     strip = float(np.clip(0.28 * len(names), 0.7, 3.0))
     heights = [1.5, 1.5, 1.7, 1.7, 1.7, strip, strip]
+    if history.units:
+        heights += [1.5, float(np.clip(0.28 * len(history.units), 0.7, 3.0))]
     with plt.rc_context(_STYLE):
         figure, axes = plt.subplots(
             len(heights),
@@ -58,7 +62,7 @@ def draw(history: History, path: Path, *, title: str, workers: int, noise: float
             height_ratios=heights,
             layout="constrained",
         )
-        loss, accuracy, energy, agreement, ratio, cadence, state = axes
+        loss, accuracy, energy, agreement, ratio, cadence, state = axes[:7]
         _draw_loss(loss, history)
         _draw_accuracy(accuracy, history)
         for name, colour in zip(names, colours, strict=False):
@@ -68,8 +72,11 @@ def draw(history: History, path: Path, *, title: str, workers: int, noise: float
         _finish_ratio(ratio, noise)
         _draw_cadences(cadence, history)
         _draw_states(state, history)
-        state.set_xlabel("step")
-        state.set_xlim(0, max(history.steps, default=1))
+        if history.units:
+            _draw_work(axes[7], history)
+            _draw_precisions(axes[8], history)
+        axes[-1].set_xlabel("step")
+        axes[-1].set_xlim(0, max(history.steps, default=1))
         figure.suptitle(title, x=0.01, ha="left", fontweight="bold")
         if len(names) <= _LEGEND:
             handles, labels = agreement.get_legend_handles_labels()
@@ -168,25 +175,50 @@ def _draw_cadences(axes: Axes, history: History) -> None:
     values = [1 << k for k in range(longest.bit_length())]
     colours = plt.get_cmap("YlGnBu")(np.linspace(0.12, 0.85, len(values)))
     levels = {value: index for index, value in enumerate(values)}
-    rows = [[levels[c] for c in r.cadence] for r in history.regions.values()]
+    rows = {
+        name: list(zip(r.step, (levels[c] for c in r.cadence), strict=True))
+        for name, r in history.regions.items()
+    }
     _draw_strip(axes, history, rows, colours, [str(value) for value in values])
     axes.set_title("cadence: steps per update")
 
 
 def _draw_states(axes: Axes, history: History) -> None:
-    rows = [[_STATES.index(s) for s in r.state] for r in history.regions.values()]
+    rows = {
+        name: list(zip(r.step, map(_STATES.index, r.state), strict=True))
+        for name, r in history.regions.items()
+    }
     _draw_strip(axes, history, rows, _STATE_COLOURS, [s.capitalize() for s in _STATES])
     axes.set_title("state: how the region would run while its update is in flight")
 
 
+def _draw_work(axes: Axes, history: History) -> None:
+    axes.plot(history.steps, history.bit_operations, color="#7c3aed", linewidth=0.8)
+    axes.set_yscale("log")
+    axes.set_title("bit-operations of a step, forward and backward, on this worker")
+
+
+def _draw_precisions(axes: Axes, history: History) -> None:
+    rows = {
+        name: list(zip(u.step, map(_PRECISIONS.index, u.precision), strict=True))
+        for name, u in history.units.items()
+    }
+    _draw_strip(axes, history, rows, _PRECISION_COLOURS, _PRECISIONS)
+    axes.set_title("precision: what the granularity unit computes in, on this worker")
+
+
 def _draw_strip(
-    axes: Axes, history: History, rows: list[list[int]], colours: Any, labels: Sequence[str]
+    axes: Axes,
+    history: History,
+    rows: Mapping[str, Sequence[tuple[int, int]]],
+    colours: Any,
+    labels: Sequence[str],
 ) -> None:
-    """One horizontal band per region, coloured by a decision that holds until the next one."""
+    """One horizontal band per name, coloured by a decision that holds until the next one."""
     last = max(history.steps, default=0)
     cells = np.zeros((max(len(rows), 1), last + 1), dtype=int)
-    for cell, row, region in zip(cells, rows, history.regions.values(), strict=False):
-        for step, level in zip(region.step, row, strict=True):
+    for cell, row in zip(cells, rows.values(), strict=False):
+        for step, level in row:
             cell[step:] = level
     norm = BoundaryNorm(np.arange(len(labels) + 1) - 0.5, len(labels))
     image = axes.pcolormesh(
@@ -199,7 +231,7 @@ def _draw_strip(
     axes.invert_yaxis()
     axes.grid(visible=False)
     axes.tick_params(axis="y", length=0)
-    names = list(history.regions) if len(rows) <= _LEGEND else []
+    names = list(rows) if len(rows) <= _LEGEND else []
     axes.set_yticks(np.arange(len(names)) + 0.5, names)
     bar = axes.figure.colorbar(image, ax=axes, aspect=8, pad=0.01, ticks=range(len(labels)))
     bar.ax.set_yticklabels(labels)

@@ -17,6 +17,7 @@ from .history import History
 from .metrics import METRICS
 from .options import TrainingOptions
 from .picture import draw
+from .precisions import combined, precision_counts, precision_rows
 from .training import Training
 
 __all__ = ["summarise"]
@@ -45,7 +46,11 @@ def summarise(
         Where the table goes; quiet on all workers but rank 0.
     """
     handle = training.handle
-    own = {"backend": handle.device.backend, "counters": handle.device.counters()}
+    own: dict[str, Any] = {
+        "backend": handle.device.backend,
+        "counters": handle.device.counters(),
+        "precisions": precision_counts(training.granularity) if training.granularity else None,
+    }
     workers: list[dict[str, Any]] = [{} for _ in range(dist.get_world_size())]
     dist.all_gather_object(workers, own)
     if dist.get_rank() != 0:
@@ -77,6 +82,8 @@ def summarise(
             "python": platform.python_version(),
         },
     }
+    if training.granularity:
+        summary["precisions"] = combined([worker["precisions"] for worker in workers])
     (options.folder / "summary.json").write_text(json.dumps(summary, indent=2) + "\n")
     history = History.read(options.folder / METRICS)
     title = f"{options.name}: {options.data}, {options.workers} workers, {summary['backend']}"
@@ -100,6 +107,8 @@ def _table(summary: dict[str, Any], options: TrainingOptions) -> Table:
         "weights": summary["weights_sha256"][:16] + "…",
         "files": str(options.folder),
     }
+    if "precisions" in summary:
+        rows |= precision_rows(summary["precisions"])
     if summary["fallbacks"]:
         rows["DEVICES THAT FAILED"] = f"{summary['fallbacks']}; the golden model took over"
     if summary["dropped"]:

@@ -9,6 +9,14 @@ from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 
 from adagrain.host.ddp import register
+from adagrain.host.granular import (
+    Budget,
+    Granularity,
+    GranularityLog,
+    GranularLayer,
+    ResourceManager,
+    convert,
+)
 from adagrain.host.reducer import StepLog
 from adagrain.host.timing import Timing
 from adagrain.models.records import CadencePolicy
@@ -38,19 +46,27 @@ class Training:
         torch's name of where to train.
     policy
         Options of :class:`RegionReducer` in place of those that the preset stands for.
+
+    Members
+    -------
+    granularity : Granularity or None
+        Who chooses the layers' precisions, if they choose.
+    last_precisions : GranularityLog or None
+        What the last step multiplied and decided.
     """
+
+    last_precisions: GranularityLog | None = None
 
     def __init__(
         self, options: TrainingOptions, data: Dataset, place: str = "cpu", **policy: Any
     ) -> None:
         self.data = data
         self.network = build(data, options.seed).to(place)
+        if options.granular:
+            self.network = convert(self.network, options.policy)
         self._place = place
         sgd = torch.optim.SGD(
-            self.network.parameters(),
-            lr=options.learning_rate,
-            momentum=options.momentum,
-            weight_decay=options.weight_decay,
+            _groups(self.network, options), lr=options.learning_rate, momentum=options.momentum
         )
         self._scheduler = schedule(sgd, steps=options.steps, warmup=options.warmup)
         self._model = DistributedDataParallel(self.network)
@@ -66,12 +82,23 @@ class Training:
             timing=Timing.parse(options.timing),
             **(_POLICIES[options.preset] | {"cadence_max": options.longest_cadence} | policy),
         )
+        self.granularity = self._granularity(options) if options.granular else None
         self._shards = Shards(
             len(data.inputs),
             batch=options.batch,
             workers=dist.get_world_size(),
             rank=dist.get_rank(),
             seed=options.seed,
+        )
+
+    def _granularity(self, options: TrainingOptions) -> Granularity:
+        slices = self.handle.device.configuration.slices
+        budget = Budget(bits=options.bits) if options.bits else None
+        return Granularity(
+            self.network,
+            self.handle.device,
+            offload=options.offload_every if options.offload == "forward" else 0,
+            resources=ResourceManager(budget, slices) if budget else None,
         )
 
     @property
@@ -91,14 +118,20 @@ class Training:
         labels = self.data.labels[batch].to(self._place)
         self.handle.optimizer.zero_grad()
         loss = nn.functional.cross_entropy(self._model(inputs), labels)
-        self.handle.loss(loss).backward()
+        loss = self.handle.loss(loss)
+        if self.granularity:
+            loss = loss + self.granularity.penalty()
+        loss.backward()
         self.handle.optimizer.step()
         self._scheduler.step()
+        if self.granularity:
+            self.last_precisions = self.granularity.step()
         return self.handle.last_step
 
     @torch.no_grad()
     def accuracy(self) -> float:
         """Part of the test samples that is classified right."""
+        self.network.eval()
         right = 0
         for inputs, labels in zip(
             self.data.test_inputs.split(_TEST_BATCH),
@@ -107,6 +140,7 @@ class Training:
         ):
             guesses = self.network(inputs.to(self._place)).argmax(dim=1)
             right += int((guesses.cpu() == labels).sum())
+        self.network.train()
         return right / len(self.data.test_labels)
 
     def state_dict(self) -> dict[str, Any]:
@@ -116,6 +150,7 @@ class Training:
             "handle": self.handle.state_dict(),
             "scheduler": self._scheduler.state_dict(),
             "shards": self._shards.state_dict(),
+            "granularity": self.granularity.state_dict() if self.granularity else None,
         }
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
@@ -124,14 +159,33 @@ class Training:
         self.handle.load_state_dict(state["handle"])
         self._scheduler.load_state_dict(state["scheduler"])
         self._shards.load_state_dict(state["shards"])
+        if self.granularity:
+            self.granularity.load_state_dict(state["granularity"])
 
     def close(self) -> None:
         """Let go of the device."""
         self.handle.close()
 
 
+def _groups(network: nn.Module, options: TrainingOptions) -> list[dict[str, Any]]:
+    """Parameters for the optimizer: the thresholds between precisions have a rate of their own."""
+    thresholds = {
+        layer.controllers.thresholds
+        for layer in network.modules()
+        if isinstance(layer, GranularLayer) and layer.policy.learns
+    }
+    weights = [p for p in network.parameters() if p.requires_grad and p not in thresholds]
+    groups: list[dict[str, Any]] = [{"params": weights, "weight_decay": options.weight_decay}]
+    if thresholds:
+        ordered = [p for p in network.parameters() if p in thresholds]
+        groups.append({"params": ordered, "lr": options.threshold_rate})
+    return groups
+
+
 #: Who decides cadences, by preset.
 _POLICIES: dict[str, dict[str, Any]] = {
     "sync": {"cadence": None},
     "cadence": {"cadence": CadencePolicy.NOISE},
+    "granular": {"cadence": None},
+    "all": {"cadence": CadencePolicy.NOISE},
 }

@@ -71,7 +71,7 @@ class _Worker:
             while self._training.step < steps:
                 log = self._training.advance()
                 if metrics:
-                    metrics.step(log)
+                    metrics.step(log, self._training.last_precisions)
                     self._evaluate(metrics)
                     progress.advance(self._training.step, loss_of(log), self._accuracy)
                 self._seconds = time.perf_counter() - began

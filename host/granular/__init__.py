@@ -1,0 +1,21 @@
+"""Networks that choose their own precision: :mod:`adagrain.granular`."""
+
+from .convert import convert
+from .granularity import Granularity, GranularityLog, UnitLog
+from .layers import GranularConv2d, GranularLayer, GranularLinear
+from .policy import Policy
+from .resources import Budget, BudgetError, ResourceManager
+
+__all__ = [
+    "Budget",
+    "BudgetError",
+    "GranularConv2d",
+    "GranularLayer",
+    "GranularLinear",
+    "Granularity",
+    "GranularityLog",
+    "Policy",
+    "ResourceManager",
+    "UnitLog",
+    "convert",
+]

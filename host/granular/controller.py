@@ -1,0 +1,147 @@
+"""The granularity controllers of a layer: what they know, and how they learn."""
+
+import math
+
+import numpy as np
+import torch
+from torch import nn
+
+from adagrain.host.product import precision_of
+from adagrain.models.precision import Precision
+from adagrain.models.precision_controller import THRESHOLDS, precision_of_rank, rank_of
+from adagrain.models.records import PrecisionRecord, pack, unpack
+
+from .policy import Policy
+
+__all__ = ["Controllers"]
+
+#: Bits of a number, by rank.
+_BITS = tuple(float(precision_of_rank(rank).bits) for rank in range(len(Precision)))
+
+#: Largest threshold, as the device has it.
+_ONE = 65535
+
+
+class Controllers(nn.Module):
+    """Controllers of a layer's granularity units.
+
+    The device, or its golden model, decides; here is what it decides by. Thresholds are learnt as
+    logarithms to base 2, and kept in ascending order.
+
+    Parameters
+    ----------
+    policy : Policy
+        What they begin with.
+    units : int
+        How many there are.
+
+    Members
+    -------
+    thresholds : Parameter, shape (units, 3)
+        Logarithms to base 2 of the spreads below which INT4, INT8 and FP16 do.
+    precisions : list of Precision
+        What each unit computes in.
+    spread : float or None
+        What the last look at the layer's input found.
+    """
+
+    def __init__(self, policy: Policy, units: int) -> None:
+        super().__init__()
+        self._policy = policy
+        start = torch.tensor([math.log2(threshold) for threshold in policy.thresholds])
+        self.thresholds = nn.Parameter(start.repeat(units, 1), requires_grad=policy.learns)
+        record = torch.tensor(list(policy.record()), dtype=torch.uint8)
+        self._records = record.repeat(units, 1)
+        first = precision_of(policy.start if policy.fixed is None else policy.fixed)
+        self.precisions = [first] * units
+        self.spread: float | None = None
+
+    def take(self, precisions: list[Precision], records: list[bytes]) -> None:
+        """Keep what was decided, and the records as they then stand."""
+        self.precisions = precisions
+        joined = np.frombuffer(b"".join(records), dtype=np.uint8).copy()
+        self._records = torch.from_numpy(joined).view(self._records.shape)
+
+    def get_extra_state(self) -> torch.Tensor:
+        """Precision and record of each unit, for ``state_dict``; DistributedDataParallel would
+        overwrite buffers with those of the first worker.
+        """
+        codes = torch.tensor(self.precisions, dtype=torch.uint8)
+        return torch.cat([codes[:, None], self._records], dim=1)
+
+    def set_extra_state(self, state: torch.Tensor) -> None:
+        """Restore what :meth:`get_extra_state` gave.
+
+        Raises
+        ------
+        ValueError
+            If it is of another number of units.
+        """
+        if state.shape != (len(self.precisions), self._records.shape[1] + 1):
+            raise ValueError(f"state must be of {len(self.precisions)} units, not of {len(state)}")
+        self.precisions = [Precision(code) for code in state[:, 0].tolist()]
+        self._records = state[:, 1:].clone()
+
+    def asked_records(self, bounds: list[tuple[Precision, Precision]]) -> list[bytes]:
+        """Records with the thresholds of now, and the bounds that resources set.
+
+        Parameters
+        ----------
+        bounds : list of (Precision, Precision)
+            Floor and ceiling of each unit.
+        """
+        rows = self._ascending().detach().exp2().mul(_ONE).round().clamp(0, _ONE).int().tolist()
+        found = []
+        for octets, row, (floor, ceiling) in zip(self._records, rows, bounds, strict=True):
+            record = unpack(PrecisionRecord, bytes(octets.tolist()))
+            record |= dict(zip(THRESHOLDS, row, strict=True))
+            record |= {"floor": rank_of(floor), "ceiling": rank_of(ceiling)}
+            found.append(pack(PrecisionRecord, **record))
+        return found
+
+    def spreads(self) -> list[tuple[float, ...]]:
+        """Each unit's thresholds, as spreads."""
+        return [tuple(row) for row in self._ascending().detach().exp2().tolist()]
+
+    def weights(self) -> torch.Tensor:
+        """How much of each unit's output the soft choice takes from each precision.
+
+        Between two neighbouring ranks the odds are 2 ** ((log2 spread - threshold) / softness),
+        so that the largest weight is that of the rank whose thresholds the spread lies between.
+
+        Returns
+        -------
+        Tensor, shape (units, 4)
+            By rank, INT4 first; a row's sum is 1, and ranks outside the bounds have 0.
+
+        Raises
+        ------
+        RuntimeError
+            If nothing was looked at yet.
+        """
+        if self.spread is None:
+            raise RuntimeError("weights need a look at the layer's input first")
+        seen = math.log2(max(self.spread, 1 / _ONE))
+        odds = (seen - self._ascending()) * (math.log(2) / self._policy.softness)
+        logits = torch.cat([torch.zeros_like(odds[:, :1]), odds.cumsum(dim=1)], dim=1)
+        return logits.masked_fill(~self._allowed(), -math.inf).softmax(dim=1)
+
+    def bits(self) -> torch.Tensor:
+        """Bits of each unit's numbers: the hard choice's value, the soft choice's gradient."""
+        hard = torch.tensor([float(precision.bits) for precision in self.precisions])
+        if not self._policy.learns or self.spread is None:
+            return hard
+        soft = self.weights() @ torch.tensor(_BITS)
+        return hard + (soft - soft.detach())
+
+    def _allowed(self) -> torch.Tensor:
+        """Which ranks the bounds leave to each unit."""
+        records = [unpack(PrecisionRecord, bytes(octets.tolist())) for octets in self._records]
+        floor, ceiling = (
+            torch.tensor([[record[bound]] for record in records]) for bound in ("floor", "ceiling")
+        )
+        ranks = torch.arange(len(_BITS))
+        return (ranks >= floor) & (ranks <= ceiling)
+
+    def _ascending(self) -> torch.Tensor:
+        return self.thresholds.cummax(dim=1).values.clamp(max=0.0)

@@ -1,0 +1,308 @@
+"""All granularity units of a network: they are told what they see, and learn what to compute in."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import nn
+
+from adagrain.host.driver import Coprocessor, open_device
+from adagrain.host.failover import Failover
+from adagrain.models.precision import Precision
+from adagrain.models.precision_controller import precision_of_rank
+
+from .layers import GranularLayer
+from .offload import Offload
+from .resources import ResourceManager
+
+__all__ = ["Granularity", "GranularityLog", "UnitLog"]
+
+
+@dataclass(frozen=True)
+class UnitLog:
+    """What a look decided for a unit.
+
+    Parameters
+    ----------
+    name : str
+        Its layer, and its number there.
+    precision, wanted : Precision
+        What it computes in from now on, and what it would without bounds.
+    spread : float
+        Of its input, 0 to 1.
+    thresholds : tuple of float
+        As they stand.
+    switched, overridden : bool
+        What is wanted has changed; the bounds prevailed.
+    """
+
+    name: str
+    precision: Precision
+    wanted: Precision
+    spread: float
+    thresholds: tuple[float, ...]
+    switched: bool
+    overridden: bool
+
+
+@dataclass(frozen=True)
+class GranularityLog:
+    """A step.
+
+    Parameters
+    ----------
+    work : mapping of Precision to int
+        Multiplications, forward and backward.
+    units : tuple of UnitLog
+        What was decided; empty between looks.
+    """
+
+    work: Mapping[Precision, int]
+    units: tuple[UnitLog, ...]
+
+    @property
+    def bit_operations(self) -> int:
+        """Multiplications, each times the bits of both operands."""
+        return sum(count * precision.bits**2 for precision, count in self.work.items())
+
+
+class Granularity:
+    """Chooses the precisions of a converted model, and counts what they save.
+
+    ::
+
+        model = granular.convert(model, granular.Policy(penalty=0.1))
+        granularity = granular.Granularity(model, device="sim:")
+        ...
+        (loss + granularity.penalty()).backward()
+        optimizer.step()
+        granularity.step()
+
+    Precisions are a worker's own; the weights they lead to are not.
+
+    Parameters
+    ----------
+    model : nn.Module
+        What :func:`convert` returned, or what wraps it.
+    device : str, Coprocessor or Failover
+        What measures and decides; when it fails the golden model takes over. Its build must have
+        a granularity unit.
+    preset : str
+        What the device was built with, where it is given by url.
+    offload : int
+        The device computes the forward passes of every so many steps; 0: of none.
+    resources : ResourceManager or None
+        What the machine can afford.
+
+    Members
+    -------
+    device : Failover
+        The device.
+    live : bool
+        In evaluation, too, precisions follow the input; else they stay as they are.
+    work : dict of Precision to int
+        Multiplications of all steps, forward and backward.
+    switches, overrides : int
+        Changes of what a unit wants, and looks at which the bounds prevailed.
+
+    Raises
+    ------
+    ValueError
+        If the model has no granular layers or more units than the device has records, or the
+        build has no granularity unit.
+    """
+
+    def __init__(
+        self,
+        model: nn.Module,
+        device: str | Coprocessor | Failover = "golden:",
+        *,
+        preset: str = "granular",
+        offload: int = 0,
+        resources: ResourceManager | None = None,
+    ) -> None:
+        self._layers = [m for m in model.modules() if isinstance(m, GranularLayer)]
+        if not self._layers:
+            raise ValueError("model must have granular layers; granular.convert makes them")
+        opened = open_device(device, preset) if isinstance(device, str) else device
+        self.device = opened if isinstance(opened, Failover) else Failover(opened)
+        self._check_room()
+        self._offload = Offload(self.device, offload) if offload else None
+        self._resources = resources
+        self._steps = 0
+        self.live = False
+        self.work = dict.fromkeys(Precision, 0)
+        self.switches = self.overrides = 0
+        first = 0
+        for layer in self._layers:
+            self._bind(layer, first)
+            first += layer.policy.units
+        self._look_ahead()
+
+    @property
+    def offloaded(self) -> Offload | None:
+        """What the device has computed, if it computes anything."""
+        return self._offload
+
+    @property
+    def bit_operations(self) -> int:
+        """Of all steps."""
+        return GranularityLog(self.work, ()).bit_operations
+
+    def precisions(self) -> dict[str, Precision]:
+        """What each unit computes in, by name."""
+        return {
+            name: precision
+            for layer in self._layers
+            for name, precision in zip(_names(layer), layer.controllers.precisions, strict=True)
+        }
+
+    def penalty(self) -> torch.Tensor:
+        """λ · Σ multiplications·bits / Σ multiplications·32 of the last forward pass.
+
+        Its value is that of the precisions in use; its gradient goes to the thresholds.
+
+        Returns
+        -------
+        Tensor of float32, scalar
+        """
+        total, most = torch.zeros(()), 0
+        for layer in self._layers:
+            macs = torch.tensor([float(count) for count in layer.macs()])
+            total = total + layer.policy.penalty * (layer.controllers.bits() * macs).sum()
+            most += sum(layer.macs())
+        return total / (Precision.FP32.bits * max(most, 1))
+
+    def step(self) -> GranularityLog:
+        """End a training step: count its work, and decide where layers have looked.
+
+        Raises
+        ------
+        BudgetError
+            If a budget cannot be met; the precisions stay as they are.
+        """
+        work = dict.fromkeys(Precision, 0)
+        for layer in self._layers:
+            for precision, count in layer.work().items():
+                work[precision] += count
+                self.work[precision] += count
+        units = self._decide([layer for layer in self._layers if layer.seen])
+        if self._offload:
+            self._offload.advance()
+        self._steps += 1
+        self._look_ahead()
+        return GranularityLog(work, tuple(units))
+
+    def state_dict(self) -> dict[str, Any]:
+        """Counters; records, thresholds and precisions are in the model's own state."""
+        return {
+            "steps": self._steps,
+            "work": {precision.name: count for precision, count in self.work.items()},
+            "switches": self.switches,
+            "overrides": self.overrides,
+        }
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Restore what :meth:`state_dict` gave, after the model's state."""
+        self._steps = state["steps"]
+        self.work = {Precision[name]: count for name, count in state["work"].items()}
+        self.switches, self.overrides = state["switches"], state["overrides"]
+        self._look_ahead()
+
+    def close(self) -> None:
+        """Let go of the device."""
+        self.device.close()
+
+    def _check_room(self) -> None:
+        units = sum(layer.policy.units for layer in self._layers)
+        records = self.device.configuration.regions
+        if units > records:
+            raise ValueError(
+                f"model must have at most {records} granularity units, as many as the device has "
+                f"records, not {units}"
+            )
+
+    def _bind(self, layer: GranularLayer, first: int) -> None:
+        layer.first = first
+        layer.measure = self.device.statistics
+        layer.decide = lambda: self._follow(layer)
+        if self._offload:
+            layer.multiply = self._offload.multiply
+
+    def _follow(self, layer: GranularLayer) -> None:
+        """Decide for a layer in evaluation, at once."""
+        if layer.seen:
+            self._decide([layer])
+
+    def _look_ahead(self) -> None:
+        for layer in self._layers:
+            policy = layer.policy
+            layer.looking = policy.fixed is None and self._steps % policy.every == 0
+
+    def _decide(self, layers: list[GranularLayer]) -> list[UnitLog]:
+        if not layers:
+            return []
+        self._write_records()
+        updates = [
+            {"unit": layer.first + unit, "variance": layer.seen[0], "square": layer.seen[1]}
+            for layer in layers
+            if layer.seen
+            for unit in range(layer.policy.units)
+        ]
+        decisions = iter(self.device.precisions.decide(updates))
+        records = self.device.precisions.state()
+        logs: list[UnitLog] = []
+        for layer in layers:
+            units = layer.policy.units
+            mine = [next(decisions) for _ in range(units)]
+            layer.controllers.take(
+                [Precision(decision["precision"]) for decision in mine],
+                records[layer.first : layer.first + units],
+            )
+            layer.seen = None
+            logs += _logs(layer, mine)
+        self.switches += sum(log.switched for log in logs)
+        self.overrides += sum(log.overridden for log in logs)
+        return logs
+
+    def _write_records(self) -> None:
+        """Have the device know thresholds and bounds of now."""
+        bounds = self._bounds()
+        asked = [
+            record
+            for layer in self._layers
+            for record in layer.controllers.asked_records(
+                bounds[layer.first : layer.first + layer.policy.units]
+            )
+        ]
+        if asked != self.device.precisions.state():
+            self.device.precisions.configure(asked)
+
+    def _bounds(self) -> list[tuple[Precision, Precision]]:
+        costs = [cost for layer in self._layers for cost in layer.costs()]
+        if self._resources:
+            return self._resources.bounds(costs)
+        return [(cost.floor, cost.ceiling) for cost in costs]
+
+
+def _names(layer: GranularLayer) -> list[str]:
+    if layer.policy.units == 1:
+        return [layer.name]
+    return [f"{layer.name}[{unit}]" for unit in range(layer.policy.units)]
+
+
+def _logs(layer: GranularLayer, decisions: list[dict[str, int]]) -> list[UnitLog]:
+    thresholds = layer.controllers.spreads()
+    return [
+        UnitLog(
+            name=name,
+            precision=Precision(decision["precision"]),
+            wanted=precision_of_rank(decision["wanted"]),
+            spread=decision["spread"] / (1 << 16),
+            thresholds=row,
+            switched=bool(decision["switched"]),
+            overridden=bool(decision["overridden"]),
+        )
+        for name, decision, row in zip(_names(layer), decisions, thresholds, strict=True)
+    ]

@@ -1,0 +1,84 @@
+"""The forward pass of granular layers on a device."""
+
+import torch
+
+from adagrain.host.driver import Coprocessor
+from adagrain.host.failover import Failover
+from adagrain.models.precision import Precision
+from adagrain.models.quantisation import product, quantised
+
+__all__ = ["Offload"]
+
+
+class Offload:
+    """Multiplies on the device in every so many steps, and with the golden model in between.
+
+    Both give the same bits, so that how often the device is asked changes nothing but time.
+
+    Parameters
+    ----------
+    device : Coprocessor or Failover
+        Built with a granularity unit.
+    every : int
+        Steps from one whose products the device computes to the next.
+
+    Members
+    -------
+    active : bool
+        This step is such a one.
+    products, cycles, octets : int
+        Products that the device computed, cycles that it took, octets that operands and results
+        took on the link.
+    flags : int
+        Exceptions that its sums have raised, :class:`~adagrain.models.float.Flag`.
+
+    Raises
+    ------
+    ValueError
+        If the device has no granularity unit, or ``every`` is below 1.
+    """
+
+    def __init__(self, device: Coprocessor | Failover, every: int = 1) -> None:
+        if every < 1:
+            raise ValueError(f"every must be at least 1, not {every}")
+        if not device.configuration.slices:
+            raise ValueError(
+                "offload needs a build with a granularity unit: preset "
+                f"{device.configuration.preset!r} has no slices"
+            )
+        self._device = device
+        self._every = every
+        self._step = 0
+        self.products = self.cycles = self.octets = self.flags = 0
+
+    @property
+    def active(self) -> bool:
+        """Whether the device computes in this step."""
+        return self._step % self._every == 0
+
+    def advance(self) -> None:
+        """Go on to the next step."""
+        self._step += 1
+
+    def multiply(self, x: torch.Tensor, weight: torch.Tensor, precision: Precision) -> torch.Tensor:
+        """As :func:`adagrain.models.quantisation.product`, bit for bit."""
+        if not self.active:
+            return product(x, weight, precision)
+        scales = None
+        if precision.integer:
+            (a, a_scale), (b, b_scale) = (
+                quantised(x, precision),
+                quantised(weight, precision, by_row=True, name="weight"),
+            )
+            a, b = a.to(torch.int8), b.to(torch.int8)
+            scales = (a_scale.item(), b_scale.flatten())
+        elif precision is Precision.FP16:
+            a, b = x.half(), weight.half()
+        else:
+            a, b = x, weight
+        found = self._device.matmul(a.cpu(), b.t().cpu(), precision, scales)
+        self.products += 1
+        self.cycles += found.cycles
+        self.octets += found.octets
+        self.flags |= int(found.flags.max())
+        return found.values.float().to(x.device)

@@ -1,0 +1,110 @@
+"""What a network's precisions are chosen by."""
+
+from dataclasses import dataclass
+
+from adagrain.host.product import precision_of
+from adagrain.models.precision import Precision
+from adagrain.models.precision_controller import precision_record, rank_of
+
+__all__ = ["Policy"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Policy:
+    """How the granularity units of a network choose, and learn to choose.
+
+    Precisions may be given by name.
+
+    Parameters
+    ----------
+    thresholds : tuple of float
+        Spreads of a unit's input (variance over squared largest magnitude, 0 to 1) above which
+        INT4, INT8 and FP16 do not do. Where they begin, if they are learnt.
+    hysteresis : float
+        How far a threshold must be passed, 0 to 1.
+    dwell : int
+        Looks for which a change lasts, 0 to 255.
+    every : int
+        Steps between looks at a layer's input; in between, its units keep their precisions.
+    start : Precision
+        Precision before the first look.
+    floor, ceiling : Precision
+        Lowest and highest precision; a resource manager may lower the ceiling.
+    fixed : Precision or None
+        Every unit computes in this one, always; nothing is looked at.
+    units : int
+        Granularity units of a layer: its outputs are divided evenly among them.
+    gradients : Precision
+        Lowest precision of the two products of the backward pass; where the unit computes in a
+        higher one, they have that.
+    penalty : float
+        λ of the granularity penalty.
+    learn : bool
+        The thresholds are parameters, which the task's loss and the penalty teach.
+    softness : float
+        Width of the transition between two precisions, as the thresholds learn it, in octaves.
+    skip : tuple of str
+        Names of layers that stay as they are.
+
+    Raises
+    ------
+    ValueError
+        If a value is out of its range; the message names the value and the range.
+    """
+
+    thresholds: tuple[float, float, float] = (0.03, 0.12, 0.5)
+    hysteresis: float = 0.005
+    dwell: int = 4
+    every: int = 4
+    start: Precision | str = Precision.INT8
+    floor: Precision | str = Precision.INT4
+    ceiling: Precision | str = Precision.FP32
+    fixed: Precision | str | None = None
+    units: int = 1
+    gradients: Precision | str = Precision.INT8
+    penalty: float = 0.0
+    learn: bool = True
+    softness: float = 0.5
+    skip: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        for name in ("start", "floor", "ceiling", "gradients", "fixed"):
+            value = getattr(self, name)
+            if value is not None:
+                object.__setattr__(self, name, precision_of(value))
+        for name in ("every", "units"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} must be at least 1, not {getattr(self, name)}")
+        if not 0 <= self.dwell <= 255:
+            raise ValueError(f"dwell must be from 0 to 255, not {self.dwell}")
+        if not self.penalty >= 0:
+            raise ValueError(f"penalty must not be negative, not {self.penalty:g}")
+        if not self.softness > 0:
+            raise ValueError(f"softness must be positive, not {self.softness:g}")
+        if min(self.thresholds) <= 0:
+            raise ValueError(f"thresholds must be above 0, not {min(self.thresholds):g}")
+        self.record()
+
+    @property
+    def learns(self) -> bool:
+        """Whether thresholds are taught."""
+        return self.learn and self.fixed is None
+
+    def record(self) -> bytes:
+        """A unit's record to begin with."""
+        return precision_record(
+            self.thresholds,
+            hysteresis=self.hysteresis,
+            dwell=self.dwell,
+            start=_given(self.fixed or self.start),
+            floor=_given(self.floor),
+            ceiling=_given(self.ceiling),
+        )
+
+    def of_gradients(self, forward: Precision) -> Precision:
+        """Precision of the backward pass of a unit that computes in some precision."""
+        return max(forward, _given(self.gradients), key=rank_of)
+
+
+def _given(precision: Precision | str) -> Precision:
+    return precision_of(precision)

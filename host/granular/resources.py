@@ -1,0 +1,191 @@
+"""How much precision the machine and the user can afford."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from adagrain.models.precision import Precision
+from adagrain.models.precision_controller import precision_of_rank, rank_of
+
+__all__ = ["Budget", "BudgetError", "Cost", "ResourceManager"]
+
+#: Part of a limit below which a busy host counts as idle again.
+_RELIEF = 0.9
+
+
+class BudgetError(ValueError):
+    """A budget that even the lowest precision exceeds."""
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What a granularity unit needs in a step.
+
+    Parameters
+    ----------
+    name : str
+        Of its layer.
+    macs : int
+        Multiplications of a forward pass.
+    weights : int
+        Numbers that its operand memory holds.
+    floor, ceiling : Precision
+        What its policy allows.
+    """
+
+    name: str
+    macs: int
+    weights: int
+    floor: Precision
+    ceiling: Precision
+
+
+@dataclass(frozen=True, kw_only=True)
+class Budget:
+    """What may be used; ``None``: as much as there is.
+
+    Parameters
+    ----------
+    cycles : int or None
+        Cycles of the device's slices for all forward passes of a step.
+    octets : int or None
+        Octets of all weights, packed at their precisions.
+    bits : float or None
+        Mean bits of a number, over all multiplications; 4 to 32.
+    cpu, memory : float or None
+        Parts of the host's processors and memory that may be busy, 0 to 1. While they are
+        exceeded, ceilings fall by a precision at each look; below nine tenths they rise again.
+
+    Raises
+    ------
+    ValueError
+        If a value is out of its range.
+    """
+
+    cycles: int | None = None
+    octets: int | None = None
+    bits: float | None = None
+    cpu: float | None = None
+    memory: float | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("cycles", "octets", "bits"):
+            value = getattr(self, name)
+            if value is not None and not value > 0:
+                raise ValueError(f"{name} must be above 0, not {value:g}")
+        for name in ("cpu", "memory"):
+            value = getattr(self, name)
+            if value is not None and not 0 < value <= 1:
+                raise ValueError(f"{name} must be above 0 and at most 1, not {value:g}")
+
+    @property
+    def watches_host(self) -> bool:
+        """Whether it depends on what else the host does, and so on time."""
+        return self.cpu is not None or self.memory is not None
+
+
+def host_load() -> tuple[float, float]:
+    """Parts of the processors, since the last call, and of the memory that are in use."""
+    import psutil
+
+    return psutil.cpu_percent() / 100, psutil.virtual_memory().percent / 100
+
+
+class ResourceManager:
+    """Sets floor and ceiling of each granularity unit, so that a budget is kept.
+
+    Parameters
+    ----------
+    budget : Budget
+        What may be used.
+    slices : int
+        Slices of the device, which share the work.
+    load : callable
+        What tells the host's load, as :func:`host_load` does.
+
+    Members
+    -------
+    pressure : int
+        Precisions by which a busy host lowers all ceilings.
+    """
+
+    def __init__(
+        self,
+        budget: Budget,
+        slices: int = 1,
+        load: Callable[[], tuple[float, float]] = host_load,
+    ) -> None:
+        self.budget = budget
+        self.pressure = 0
+        self._slices = slices
+        self._load = load
+
+    def bounds(self, costs: Sequence[Cost]) -> list[tuple[Precision, Precision]]:
+        """Floors and ceilings with which the budget is kept whatever the controllers want.
+
+        Where a limit is exceeded, the ceiling falls that frees most of it, until it is kept.
+
+        Parameters
+        ----------
+        costs : sequence of Cost
+            All units.
+
+        Raises
+        ------
+        BudgetError
+            If the budget is exceeded with all units at their floors.
+        """
+        self._feel()
+        floors = [rank_of(cost.floor) for cost in costs]
+        ceilings = [
+            max(floor, rank_of(cost.ceiling) - self.pressure)
+            for floor, cost in zip(floors, costs, strict=True)
+        ]
+        for name, limit, needs in self._limits(costs):
+            table = [[needs(cost, precision_of_rank(r)) for r in range(4)] for cost in costs]
+            while sum(row[r] for row, r in zip(table, ceilings, strict=True)) > limit:
+                gains = [
+                    row[r] - row[r - 1] if r > floor else 0.0
+                    for row, r, floor in zip(table, ceilings, floors, strict=True)
+                ]
+                best = max(range(len(costs)), key=gains.__getitem__)
+                if not gains[best]:
+                    least = sum(row[r] for row, r in zip(table, ceilings, strict=True))
+                    raise BudgetError(
+                        f"{name} must be at least {_shown(name, least, costs)} with all units at "
+                        f"their floors, not {getattr(self.budget, name):g}"
+                    )
+                ceilings[best] -= 1
+        return [
+            (cost.floor, precision_of_rank(rank))
+            for cost, rank in zip(costs, ceilings, strict=True)
+        ]
+
+    def _feel(self) -> None:
+        if not self.budget.watches_host:
+            return
+        pairs = zip(self._load(), (self.budget.cpu, self.budget.memory), strict=True)
+        parts = [used / limit for used, limit in pairs if limit is not None]
+        if max(parts) > 1:
+            self.pressure = min(self.pressure + 1, len(Precision) - 1)
+        elif max(parts) < _RELIEF:
+            self.pressure = max(self.pressure - 1, 0)
+
+    def _limits(
+        self, costs: Sequence[Cost]
+    ) -> list[tuple[str, float, Callable[[Cost, Precision], float]]]:
+        """Name of each limit, its value, and what a unit needs of it in a precision."""
+        budget, found = self.budget, list[tuple[str, float, Callable[[Cost, Precision], float]]]()
+        if budget.cycles is not None:
+            found.append(
+                ("cycles", budget.cycles, lambda c, p: -(-c.macs // (p.lanes * self._slices)))
+            )
+        if budget.octets is not None:
+            found.append(("octets", budget.octets, lambda c, p: c.weights * p.bits / 8))
+        if budget.bits is not None:
+            macs = sum(cost.macs for cost in costs)
+            found.append(("bits", budget.bits * macs, lambda c, p: c.macs * p.bits))
+        return found
+
+
+def _shown(name: str, least: float, costs: Sequence[Cost]) -> str:
+    return f"{least / sum(c.macs for c in costs) if name == 'bits' else least:g}"
