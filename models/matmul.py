@@ -75,6 +75,7 @@ def matmul(a: torch.Tensor, b: torch.Tensor, precision: Precision) -> torch.Tens
         As :func:`check_operands`.
     """
     check_operands(a, b, precision)
+    a, b = a.detach(), b.detach()
     if precision is Precision.FP32:
         return _in_order(a, b)
     if precision is Precision.FP16:
@@ -135,7 +136,7 @@ def to_tensor(words: np.ndarray, precision: Precision) -> torch.Tensor:
 
 def _in_order(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
     total = torch.empty(a.shape[0], b.shape[1])
-    left, right = (matrix.detach().contiguous().numpy() for matrix in (a, b))
+    left, right = (matrix.contiguous().numpy() for matrix in (a, b))
     product_in_order(left, right, total.numpy())
     return total.masked_fill_(total.isnan(), torch.nan)
 

@@ -57,18 +57,23 @@ def scale_of(
     ValueError
         If an element is not a number, infinite, or 2**60 and above.
     """
-    top = LEVELS[precision]
-    largest = x.abs().amax(dim=1 if by_row else (0, 1), keepdim=True)
+    dimensions = (1,) if by_row else (0, 1)
+    largest = x.abs().amax(dim=dimensions, keepdim=True)
     _check(x, largest, precision, name)
-    mantissa, exponent = torch.frexp(largest)
-    exponent = exponent - top.bit_length() + (mantissa > top / (top + 1)).int()
+    bits = LEVELS[precision].bit_length()
+    # From a significand above top/2**(bits - 1) on, the next power of two.
+    scale = _power_below(largest, carry=(1 << 24 - bits) - 1).mul_(2.0 ** (1 - bits))
     if precision is Precision.INT4:
         count = x.shape[1] if by_row else x.numel()
-        norm = torch.linalg.vector_norm(x, dim=1 if by_row else (0, 1), keepdim=True)
-        deviation = norm * (_STEP * math.sqrt(2.0 / count))
-        exponent = torch.minimum(exponent, torch.frexp(deviation).exponent - 1)
-    scale = torch.ldexp(torch.ones_like(largest), exponent).clamp_min_(_LEAST)
-    return scale.masked_fill_(largest == 0, 1.0)
+        norm = torch.linalg.vector_norm(x, dim=dimensions, keepdim=True)
+        nearest = _power_below(norm.mul_(_STEP * math.sqrt(2.0 / count)))
+        scale = torch.minimum(scale, nearest)
+    return scale.clamp_min_(_LEAST)
+
+
+def _power_below(x: torch.Tensor, carry: int = 0) -> torch.Tensor:
+    """The power of two at or below each number, or that above it where the carry reaches it."""
+    return ((x.view(torch.int32) + carry) & 0x7F80_0000).view(torch.float32)
 
 
 def quantised(

@@ -63,11 +63,14 @@ class Controllers(nn.Module):
         self._records = torch.from_numpy(joined).view(self._records.shape)
 
     def get_extra_state(self) -> torch.Tensor:
-        """Precision and record of each unit, for ``state_dict``; DistributedDataParallel would
-        overwrite buffers with those of the first worker.
+        """Precision, record and last spread of each unit, for ``state_dict``.
+
+        They are no buffers: DistributedDataParallel would overwrite them with the first worker's.
         """
         codes = torch.tensor(self.precisions, dtype=torch.uint8)
-        return torch.cat([codes[:, None], self._records], dim=1)
+        spread = torch.tensor(math.nan if self.spread is None else self.spread, dtype=torch.float64)
+        octets = spread.view(1).view(torch.uint8).repeat(len(codes), 1)
+        return torch.cat([codes[:, None], self._records, octets], dim=1)
 
     def set_extra_state(self, state: torch.Tensor) -> None:
         """Restore what :meth:`get_extra_state` gave.
@@ -77,10 +80,13 @@ class Controllers(nn.Module):
         ValueError
             If it is of another number of units.
         """
-        if state.shape != (len(self.precisions), self._records.shape[1] + 1):
+        octets = self._records.shape[1]
+        if state.shape != (len(self.precisions), 1 + octets + 8):
             raise ValueError(f"state must be of {len(self.precisions)} units, not of {len(state)}")
         self.precisions = [Precision(code) for code in state[:, 0].tolist()]
-        self._records = state[:, 1:].clone()
+        self._records = state[:, 1 : 1 + octets].clone()
+        spread = state[0, 1 + octets :].clone().view(torch.float64).item()
+        self.spread = None if math.isnan(spread) else spread
 
     def asked_records(self, bounds: list[tuple[Precision, Precision]]) -> list[bytes]:
         """Records with the thresholds of now, and the bounds that resources set.

@@ -1,5 +1,7 @@
 """A model's layers, replaced by granular ones."""
 
+from collections.abc import Mapping
+
 import torch
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel
@@ -10,7 +12,11 @@ from .policy import Policy
 __all__ = ["convert"]
 
 
-def convert(model: nn.Module, policy: Policy | None = None) -> nn.Module:
+def convert(
+    model: nn.Module,
+    policy: Policy | None = None,
+    overrides: Mapping[str, Policy] | None = None,
+) -> nn.Module:
     """Replace each ``nn.Linear`` and ``nn.Conv2d`` of a model, in place, by a granular layer.
 
     The layers keep their parameters, the same objects, so that an optimizer that has them goes
@@ -23,6 +29,8 @@ def convert(model: nn.Module, policy: Policy | None = None) -> nn.Module:
         Before it is wrapped in DistributedDataParallel or compiled; in float32.
     policy : Policy or None
         How the units choose; ``None``: the default.
+    overrides : mapping of str to Policy, or None
+        Policies of single layers, by their names.
 
     Returns
     -------
@@ -34,9 +42,9 @@ def convert(model: nn.Module, policy: Policy | None = None) -> nn.Module:
     TypeError
         If the model is wrapped or compiled already; what it is, is named.
     ValueError
-        If there is nothing to convert, ``skip`` names no layer, or a layer cannot be converted: it
-        is not in float32, has weights that are not finite, groups, other padding, too few outputs
-        for the units, or too many inputs for FP16.
+        If there is nothing to convert, ``skip`` or ``overrides`` name no layer, or a layer cannot
+        be converted: it is not in float32, has weights that are not finite, groups, other padding,
+        too few outputs for the units, or too many inputs for FP16.
     """
     policy = policy or Policy()
     _check(model)
@@ -45,13 +53,17 @@ def convert(model: nn.Module, policy: Policy | None = None) -> nn.Module:
         for name, layer in model.named_modules()
         if isinstance(layer, nn.Linear | nn.Conv2d) and type(layer) in (nn.Linear, nn.Conv2d)
     }
-    unknown = [name for name in policy.skip if name not in found]
-    if unknown:
-        raise ValueError(f"skip must name layers ({', '.join(found)}), not {unknown[0]!r}")
+    overrides = overrides or {}
+    for what, names in (("skip", policy.skip), ("overrides", overrides)):
+        unknown = [name for name in names if name not in found]
+        if unknown:
+            raise ValueError(f"{what} must name layers ({', '.join(found)}), not {unknown[0]!r}")
     chosen = {name: layer for name, layer in found.items() if name not in policy.skip}
     if not chosen:
         raise ValueError("model must have nn.Linear or nn.Conv2d layers to convert, and has none")
-    made = {layer: _granular(layer, policy, name) for name, layer in chosen.items()}
+    made = {
+        layer: _granular(layer, overrides.get(name, policy), name) for name, layer in chosen.items()
+    }
     if model in made:
         return made[model]
     for parent in list(model.modules()):

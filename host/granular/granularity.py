@@ -2,7 +2,8 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from typing import Any, Self
 
 import torch
 from torch import nn
@@ -99,8 +100,6 @@ class Granularity:
     -------
     device : Failover
         The device.
-    live : bool
-        In evaluation, too, precisions follow the input; else they stay as they are.
     work : dict of Precision to int
         Multiplications of all steps, forward and backward.
     switches, overrides : int
@@ -127,11 +126,10 @@ class Granularity:
             raise ValueError("model must have granular layers; granular.convert makes them")
         opened = open_device(device, preset) if isinstance(device, str) else device
         self.device = opened if isinstance(opened, Failover) else Failover(opened)
-        self._check_room()
+        self._check_build()
         self._offload = Offload(self.device, offload) if offload else None
         self._resources = resources
         self._steps = 0
-        self.live = False
         self.work = dict.fromkeys(Precision, 0)
         self.switches = self.overrides = 0
         first = 0
@@ -139,6 +137,23 @@ class Granularity:
             self._bind(layer, first)
             first += layer.policy.units
         self._look_ahead()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @property
+    def live(self) -> bool:
+        """Whether precisions follow the input in evaluation, too."""
+        return any(layer.decide is not None for layer in self._layers)
+
+    @live.setter
+    def live(self, live: bool) -> None:
+        for layer in self._layers:
+            follows = live and layer.policy.fixed is None
+            layer.decide = partial(self._follow, layer) if follows else None
 
     @property
     def offloaded(self) -> Offload | None:
@@ -214,9 +229,15 @@ class Granularity:
         """Let go of the device."""
         self.device.close()
 
-    def _check_room(self) -> None:
+    def _check_build(self) -> None:
+        configuration = self.device.configuration
+        if not configuration.slices:
+            raise ValueError(
+                "granular layers need a build with a granularity unit: preset "
+                f"{configuration.preset!r} has no slices"
+            )
         units = sum(layer.policy.units for layer in self._layers)
-        records = self.device.configuration.regions
+        records = configuration.regions
         if units > records:
             raise ValueError(
                 f"model must have at most {records} granularity units, as many as the device has "
@@ -226,7 +247,6 @@ class Granularity:
     def _bind(self, layer: GranularLayer, first: int) -> None:
         layer.first = first
         layer.measure = self.device.statistics
-        layer.decide = lambda: self._follow(layer)
         if self._offload:
             layer.multiply = self._offload.multiply
 

@@ -49,9 +49,10 @@ class GranularLayer(nn.Module):
     measure : callable
         What finds the statistics of its input, likewise.
     looking : bool
-        The next forward pass looks at its input.
+        The next forward pass in training looks at its input.
     decide : callable or None
-        Called after a look in evaluation, before the pass computes.
+        Called in evaluation, after a look at the input and before the pass computes; without it,
+        evaluation does not look.
     seen : tuple of (int, int) or None
         Variance and squared largest magnitude of the input, from the last look.
     products : int
@@ -118,9 +119,10 @@ class GranularLayer(nn.Module):
 
     def _product(self, x: torch.Tensor, rows: torch.Tensor) -> torch.Tensor:
         """Rows times the weights, looked at and taught where it is time to."""
-        lesson = self.looking and self.training and self.policy.learns
+        looking = self.looking if self.training else self.decide is not None
+        lesson = looking and self.training and self.policy.learns
         self.samples = len(rows)
-        if self.looking:
+        if looking:
             self._look(x)
         plan = Plan(self._parts(), self.multiply)
         weight = self.weight.flatten(1)
@@ -135,12 +137,12 @@ class GranularLayer(nn.Module):
         return y if self.bias is None else y + self.bias
 
     def _look(self, x: torch.Tensor) -> None:
-        self.looking = self.looking and not self.training
+        self.looking = False
         found = spread_of(self.measure(x.detach()))
         self.seen = found
         if found is not None:
             self.controllers.spread = found[0] / found[1]
-        if self.decide is not None and not self.training:
+        if not self.training and self.decide is not None:
             self.decide()
 
     def _parts(self) -> list[Part]:

@@ -35,17 +35,12 @@ class Offload:
     Raises
     ------
     ValueError
-        If the device has no granularity unit, or ``every`` is below 1.
+        If ``every`` is below 1.
     """
 
     def __init__(self, device: Coprocessor | Failover, every: int = 1) -> None:
         if every < 1:
             raise ValueError(f"every must be at least 1, not {every}")
-        if not device.configuration.slices:
-            raise ValueError(
-                "offload needs a build with a granularity unit: preset "
-                f"{device.configuration.preset!r} has no slices"
-            )
         self._device = device
         self._every = every
         self._step = 0

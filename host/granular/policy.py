@@ -52,7 +52,7 @@ class Policy:
         If a value is out of its range; the message names the value and the range.
     """
 
-    thresholds: tuple[float, float, float] = (0.03, 0.12, 0.5)
+    thresholds: tuple[float, float, float] = (0.01, 0.35, 0.7)
     hysteresis: float = 0.005
     dwell: int = 4
     every: int = 4
@@ -64,7 +64,7 @@ class Policy:
     gradients: Precision | str = Precision.INT8
     penalty: float = 0.0
     learn: bool = True
-    softness: float = 0.5
+    softness: float = 1.0
     skip: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 
+from adagrain.models.dither import dithered
 from adagrain.models.precision import Precision
 from adagrain.models.quantisation import rounded
 
@@ -65,7 +66,8 @@ def straight_through(
 
     The backward pass multiplies operands of its own precision in float32. Integers of the
     gradient have a scale for each sample in the product with the weights, and one for each output
-    in that with ``x``; those of the weights one for each input.
+    in that with ``x``; those of the weights one for each input. Gradients are dithered
+    (:mod:`adagrain.models.dither`): rounded to nearest, their small elements would be lost.
 
     Parameters
     ----------
@@ -120,8 +122,10 @@ class _Product(torch.autograd.Function):
 
 def _rounded_gradient(gradient: torch.Tensor, precision: Precision) -> torch.Tensor:
     """A gradient in a precision, row by row; FP16 with a power of two that keeps it in range."""
-    if precision is not Precision.FP16:
-        return rounded(gradient, precision, by_row=True, name="gradient")
+    if precision.integer:
+        return dithered(gradient, precision, name="gradient")
+    if precision is Precision.FP32:
+        return gradient
     largest = gradient.abs().amax(dim=1, keepdim=True)
     up = _GRADIENT_EXPONENT - torch.frexp(largest).exponent
     return torch.ldexp(rounded(torch.ldexp(gradient, up), precision), -up)

@@ -122,7 +122,8 @@ class ResourceManager:
     def bounds(self, costs: Sequence[Cost]) -> list[tuple[Precision, Precision]]:
         """Floors and ceilings with which the budget is kept whatever the controllers want.
 
-        Where a limit is exceeded, the ceiling falls that frees most of it, until it is kept.
+        Where a limit is exceeded, one ceiling after the other falls, until it is kept: of the
+        highest ones that whose fall frees most.
 
         Parameters
         ----------
@@ -144,11 +145,11 @@ class ResourceManager:
             table = [[needs(cost, precision_of_rank(r)) for r in range(4)] for cost in costs]
             while sum(row[r] for row, r in zip(table, ceilings, strict=True)) > limit:
                 gains = [
-                    row[r] - row[r - 1] if r > floor else 0.0
+                    (r, row[r] - row[r - 1]) if r > floor else (0, 0.0)
                     for row, r, floor in zip(table, ceilings, floors, strict=True)
                 ]
                 best = max(range(len(costs)), key=gains.__getitem__)
-                if not gains[best]:
+                if gains[best] == (0, 0.0):
                     least = sum(row[r] for row, r in zip(table, ceilings, strict=True))
                     raise BudgetError(
                         f"{name} must be at least {_shown(name, least, costs)} with all units at "

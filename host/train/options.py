@@ -123,7 +123,7 @@ class TrainingOptions:
     precision: str = "dynamic"
     units: int = 1
     penalty: float = 0.02
-    threshold_rate: float = 0.2
+    threshold_rate: float = 1.0
     bits: float = 0.0
     offload: str = "none"
     offload_every: int = 16
@@ -219,10 +219,8 @@ class TrainingOptions:
                 f"{name} must be left out with preset {self.preset!r}, not "
                 f"{getattr(self, name)!r}: it belongs to {' and '.join(_GRANULAR)}"
             )
-        if not 0 <= self.threshold_rate <= self.cap:
-            raise ValueError(
-                f"threshold_rate must be from 0 to cap ({self.cap}), not {self.threshold_rate}"
-            )
+        if self.threshold_rate < 0:
+            raise ValueError(f"threshold_rate must not be negative, not {self.threshold_rate:g}")
         if self.bits and not 4 <= self.bits <= 32:
             raise ValueError(f"bits must be from 4 to 32, or 0, not {self.bits:g}")
         if self.granular:

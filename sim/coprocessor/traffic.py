@@ -189,7 +189,7 @@ class Traffic:
         tile = random_tile(TileModel(slices, operands), slices, rng)
         made = []
         for writes, run in zip(tile.writes, tile.runs, strict=True):
-            if self._random.random() < 0.5:
+            if not run["first"] or self._random.random() < 0.5:
                 other = run | self._random.choice(_doubtful(run, operands))
                 made.append(Request(Opcode.TILE_RUN, pack(TileRun, **other)))
             made += [Request(Opcode.TILE_WRITE, part) for part in _writes(writes)]
@@ -265,15 +265,18 @@ def _writes(words: list[tuple[int, int]]) -> list[bytes]:
 
 def _doubtful(run: dict[str, int], operands: int) -> list[dict[str, int]]:
     """Changes that make a run unsound, or another one than the model expects next."""
+    other_sums = [
+        {"rows": run["rows"] % 8 + 1, "words": 1, "first": 0},
+        {"mode": run["mode"] ^ 1, "first": 0},
+    ]
     return [
+        *other_sums * (1 if run["first"] else 5),
         {"a_first": operands - run["words"] * run["rows"] + 1},
         {"b_first": operands - run["words"] + 1},
         {"words": 0},
         {"words": 0xFFFF},
         {"rows": 0},
         {"rows": 9},
-        {"rows": run["rows"] % 8 + 1, "words": 1, "first": 0},
-        {"mode": run["mode"] ^ 1, "first": 0},
         {"first": 1 - run["first"]},
     ]
 

@@ -352,7 +352,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "hdl/commands/tiles.py",
         "(under_way.mode == run.mode) & (under_way.rows == run.rows)",
         "(under_way.mode == run.mode)",
-        _bench("coprocessor", "granular"),
+        _compiled("coprocessor", "granular"),
     ),
     # precision_controller
     Mutant(
@@ -486,7 +486,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "the fast average is not brought to the slow one's bits",
         "hdl/region_manager/words.py",
-        "right.eq(_HEADROOM + excess - Mux(_is_fast(asked.word), _FAST, 0))",
+        "right.eq(_HEADROOM + excess - Mux(_is_fast(coming.word), _FAST, 0))",
         "right.eq(_HEADROOM + excess)",
         _REGIONS,
     ),

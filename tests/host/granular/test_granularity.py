@@ -1,0 +1,392 @@
+"""Precisions that are decided, taught, bounded, kept and offloaded."""
+
+from collections import OrderedDict
+
+import pytest
+import torch
+from torch import nn
+
+import adagrain
+from adagrain.host.errors import DeviceError
+from adagrain.host.granular import (
+    Budget,
+    BudgetError,
+    Granularity,
+    Policy,
+    ResourceManager,
+    convert,
+)
+from adagrain.models.configuration import configuration
+from adagrain.models.precision import Precision
+from adagrain.models.quantisation import rounded
+
+
+def network(width: int = 8) -> nn.Sequential:
+    torch.manual_seed(0)
+    layers = {"one": nn.Linear(12, width), "relu": nn.ReLU(), "two": nn.Linear(width, 5)}
+    return nn.Sequential(OrderedDict(layers))
+
+
+def spreads(*values: float) -> torch.Tensor:
+    """An input whose variance over its squared largest magnitude is about a value each."""
+    (value,) = values
+    x = torch.zeros(400, 12)
+    count = round(value * x.numel())
+    x.view(-1)[:count] = 1.0
+    x.view(-1)[:count:2] = -1.0
+    return x
+
+
+def step(model: nn.Module, granularity: Granularity, x: torch.Tensor) -> list[Precision]:
+    """A training step without learning; the precisions after it."""
+    (model(x).square().mean() + granularity.penalty()).backward()
+    granularity.step()
+    return list(granularity.precisions().values())
+
+
+def test_the_spread_of_the_input_decides() -> None:
+    policy = Policy(thresholds=(0.1, 0.3, 0.5), dwell=0, every=1, skip=("two",))
+    model = convert(network(), policy)
+    with Granularity(model) as granularity:
+        for value, wanted in ((0.05, "INT4"), (0.2, "INT8"), (0.4, "FP16"), (0.8, "FP32")):
+            assert step(model, granularity, spreads(value)) == [Precision[wanted]]
+        assert granularity.switches == 4
+
+
+def test_scaling_the_input_changes_no_decision() -> None:
+    decided = []
+    for power in (0, 5, -20):
+        model = convert(network(), Policy(dwell=0, every=1))
+        with Granularity(model) as granularity, torch.no_grad():
+            model.one.bias.zero_()
+            logs = []
+            for seed in range(6):
+                torch.manual_seed(seed)
+                model(torch.randn(16, 12) * 2.0**power)
+                logs.append([(u.precision, u.spread) for u in granularity.step().units])
+            decided.append(logs)
+    assert decided[0] == decided[1] == decided[2]
+
+
+def test_noise_at_a_threshold_does_not_flap() -> None:
+    def switches(**changes: object) -> int:
+        policy = Policy(thresholds=(0.2, 0.5, 0.9), every=1, skip=("two",), learn=False, **changes)
+        model = convert(network(), policy)
+        with Granularity(model) as granularity:
+            for number in range(40):
+                step(model, granularity, spreads(0.19 if number % 2 else 0.21))
+            return granularity.switches
+
+    assert switches(dwell=0, hysteresis=0.0) >= 39
+    assert switches(dwell=0, hysteresis=0.02) <= 1
+    assert switches(dwell=9, hysteresis=0.0) <= 5
+
+
+def test_penalty_is_the_part_of_the_bits() -> None:
+    model = convert(network(), Policy(penalty=0.5, start="INT8"), {"two": Policy(fixed="FP16")})
+    with Granularity(model) as granularity:
+        model(torch.randn(3, 12))
+        macs = 12 * 8, 8 * 5
+        wanted = 0.5 * 8 * macs[0] / (32 * sum(macs))  # layer two has no penalty of its own
+        assert granularity.penalty().item() == pytest.approx(wanted)
+
+
+def test_penalty_raises_thresholds_of_units_that_cost_most() -> None:
+    model = convert(network(), Policy(penalty=1.0, thresholds=(0.05, 0.1, 0.2), every=1))
+    with Granularity(model) as granularity:
+        step(model, granularity, torch.randn(16, 12))
+        one, two = model.one.controllers.thresholds.grad, model.two.controllers.thresholds.grad
+        assert (one < 0).all()  # descending, they rise: fewer inputs ask for more bits
+        assert one.abs().sum() > two.abs().sum()
+
+
+def test_lessons_are_the_gradient_of_the_mix() -> None:
+    """Against finite differences of the softly mixed output, whose parts stand still."""
+    policy = Policy(
+        thresholds=(0.03, 0.06, 0.12), every=1, units=2, skip=("two",), gradients="FP32"
+    )
+    model = convert(network(), policy)
+    with Granularity(model):
+        layer, x = model.one, torch.randn(16, 12)
+        seed = torch.randn(16, 8)
+        (layer(x) * seed).sum().backward()
+        found = layer.controllers.thresholds.grad.clone()
+
+        def mixed() -> float:
+            weights = layer.controllers.weights().double()
+            total = 0.0
+            for rank, name in enumerate(("INT4", "INT8", "FP16", "FP32")):
+                operands = (
+                    rounded(x, Precision[name]),
+                    rounded(layer.weight, Precision[name], by_row=True),
+                )
+                output = ((operands[0] @ operands[1].t()) * seed).double()
+                for unit in range(2):
+                    total += weights[unit, rank] * output[:, 4 * unit : 4 * unit + 4].sum()
+            return float(total)
+
+        with torch.no_grad():
+            for place in range(6):
+                values = layer.controllers.thresholds.view(-1)
+                ends = []
+                for change in (1e-3, -2e-3):
+                    values[place] += change
+                    ends.append(mixed())
+                values[place] += 1e-3
+                slope = (ends[0] - ends[1]) / 2e-3
+                assert found.view(-1)[place].item() == pytest.approx(slope, rel=0.02, abs=1e-4)
+
+
+def test_lessons_do_not_change_the_output() -> None:
+    model, x = convert(network(), Policy(every=1)), torch.randn(4, 12)
+    plain = convert(network(), Policy(every=1, learn=False))
+    with Granularity(model), Granularity(plain):
+        assert torch.equal(model(x), plain(x))
+        assert model.one.controllers.spread is not None
+
+
+def test_a_task_that_needs_precision_lowers_the_thresholds() -> None:
+    """Where INT4 makes the loss worse, thresholds fall until it is no longer chosen."""
+    torch.manual_seed(1)
+    x = torch.randn(64, 12)
+    target = x @ torch.randn(12, 8)
+    chosen = {}
+    for penalty in (0.0, 300.0):
+        policy = Policy(
+            thresholds=(0.25, 0.6, 0.9),
+            start="INT4",
+            every=1,
+            dwell=0,
+            skip=("two",),
+            penalty=penalty,
+        )
+        model = convert(network(), policy)
+        with Granularity(model) as granularity:
+            weights = torch.optim.SGD([model.one.weight, model.one.bias], lr=0.1)
+            thresholds = torch.optim.SGD([model.one.controllers.thresholds], lr=0.5)
+            for _ in range(150):
+                weights.zero_grad()
+                thresholds.zero_grad()
+                loss = (model.one(x) - target).square().mean()
+                (loss + granularity.penalty()).backward()
+                weights.step()
+                thresholds.step()
+                granularity.step()
+            chosen[penalty] = granularity.precisions()["one"]
+    assert chosen[0.0] is not Precision.INT4
+    assert chosen[300.0] is Precision.INT4
+
+
+def test_state_goes_on_where_it_was() -> None:
+    def run(model: nn.Module, granularity: Granularity, first: int, last: int) -> list[object]:
+        thresholds = [p for n, p in model.named_parameters() if "thresholds" in n]
+        logs: list[object] = []
+        for number in range(first, last):
+            torch.manual_seed(number)
+            x = torch.randn(16, 12) * torch.rand(16, 12) ** (number % 5)
+            model.zero_grad()
+            (model(x).square().mean() + granularity.penalty()).backward()
+            with torch.no_grad():
+                for threshold in thresholds:
+                    threshold -= 0.5 * threshold.grad
+            logs.append(granularity.step())
+        return logs
+
+    policy = Policy(penalty=0.3, every=2, dwell=3, units=2)
+    model = convert(network(), policy)
+    with Granularity(model) as granularity:
+        run(model, granularity, 0, 7)
+        state = {k: v.clone() for k, v in model.state_dict().items()}, granularity.state_dict()
+        wanted = run(model, granularity, 7, 20)
+    again = convert(network(), policy)
+    with Granularity(again) as granularity:
+        again.load_state_dict(state[0])
+        granularity.load_state_dict(state[1])
+        assert run(again, granularity, 7, 20) == wanted
+        totals = granularity.work, granularity.switches
+    assert totals[0][Precision.INT8] > 0
+    other = convert(network(), Policy(units=1))
+    with pytest.raises(ValueError, match="state must be of 1 units, not of 2"):
+        other.load_state_dict(state[0])
+
+
+def test_in_evaluation_precisions_are_frozen_or_live() -> None:
+    policy = Policy(thresholds=(0.1, 0.3, 0.5), dwell=0, every=1, skip=("two",))
+    model = convert(network(), policy).eval()
+    with Granularity(model) as granularity:
+        model(spreads(0.8))
+        assert granularity.precisions() == {"one": Precision.INT8}
+        granularity.live = True
+        model(spreads(0.8))
+        assert granularity.precisions() == {"one": Precision.FP32}
+        model(spreads(0.05))
+        assert granularity.precisions() == {"one": Precision.INT4}
+        granularity.live = False
+        model(spreads(0.8))
+        assert granularity.precisions() == {"one": Precision.INT4}
+
+
+@pytest.mark.parametrize("precision", list(Precision.__members__))
+def test_devices_compute_the_same_bits(precision: str) -> None:
+    x, seed = torch.randn(9, 12), torch.randn(9, 5)
+    outputs = []
+    for every in (0, 1):
+        model = convert(network(), Policy(fixed=precision))
+        with Granularity(model, "golden:", offload=every) as granularity:
+            y = model(x)
+            y.backward(seed)
+            outputs.append([y, *(p.grad for p in model.parameters() if p.grad is not None)])
+            if granularity.offloaded:
+                assert granularity.offloaded.products == 2
+                assert granularity.offloaded.octets > 0
+    for one, other in zip(*outputs, strict=True):
+        assert torch.equal(one, other)
+
+
+def test_every_so_many_steps_are_offloaded() -> None:
+    model = convert(network(), Policy(fixed="INT8"))
+    with Granularity(model, offload=3) as granularity:
+        counts = []
+        for _ in range(7):
+            model(torch.randn(2, 12))
+            granularity.step()
+            counts.append(granularity.offloaded.products)
+    assert counts == [2, 2, 2, 4, 4, 4, 6]
+
+
+def test_a_device_that_dies_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    def run(dies: bool) -> list[object]:
+        model = convert(network(), Policy(every=1, penalty=0.1))
+        logs: list[object] = []
+        with Granularity(model, offload=1) as granularity:
+            for number in range(8):
+                if dies and number == 4:
+                    device = granularity.device._device
+                    for name in ("statistics", "matmul"):
+                        monkeypatch.setattr(device, name, _dead)
+                torch.manual_seed(number)
+                y = model(torch.randn(8, 12))
+                (y.square().mean() + granularity.penalty()).backward()
+                logs.append((granularity.step(), y.tolist()))
+            assert granularity.device.fallbacks == dies
+        return logs
+
+    assert run(dies=True) == run(dies=False)
+
+
+def _dead(*_: object) -> None:
+    raise DeviceError("unplugged")
+
+
+@pytest.mark.parametrize(
+    ("budget", "wanted"),
+    [
+        (Budget(bits=32), ["FP32", "FP32"]),
+        (Budget(bits=22), ["FP16", "FP32"]),
+        (Budget(bits=20), ["FP16", "FP16"]),
+        (Budget(bits=8), ["INT8", "INT8"]),
+        (Budget(bits=4), ["INT4", "INT4"]),
+        (Budget(cycles=960 // 4 + 400 // 4), ["INT8", "INT8"]),
+        (Budget(octets=96 * 2 + 40 * 4), ["FP16", "FP32"]),
+    ],
+    ids=str,
+)
+def test_budgets_lower_ceilings(budget: Budget, wanted: list[str]) -> None:
+    """One has 960 multiplications and 96 weights, two 400 and 40; both want FP32."""
+    policy = Policy(thresholds=(1e-5, 2e-5, 3e-5), hysteresis=0.0, dwell=0, every=1)
+    model = convert(network(), policy)
+    with Granularity(model, resources=ResourceManager(budget)) as granularity:
+        found = step(model, granularity, torch.randn(10, 12))
+        assert found == [Precision[name] for name in wanted]
+        assert granularity.overrides == sum(name != "FP32" for name in wanted)
+
+
+@pytest.mark.parametrize(
+    ("budget", "policy", "message"),
+    [
+        (
+            Budget(cycles=100),
+            Policy(),
+            "cycles must be at least 170 with all units at their floors, not 100",
+        ),
+        (
+            Budget(octets=10),
+            Policy(),
+            "octets must be at least 68 with all units at their floors, not 10",
+        ),
+        (
+            Budget(bits=5),
+            Policy(floor="INT8"),
+            "bits must be at least 8 with all units at their floors, not 5",
+        ),
+    ],
+)
+def test_budgets_that_cannot_be_met(budget: Budget, policy: Policy, message: str) -> None:
+    model = convert(network(), policy)
+    with Granularity(model, resources=ResourceManager(budget)) as granularity:
+        before = granularity.precisions()
+        model(torch.randn(10, 12)).sum().backward()
+        with pytest.raises(BudgetError, match=message):
+            granularity.step()
+        assert granularity.precisions() == before
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"cycles": 0}, "cycles must be above 0, not 0"),
+        ({"bits": -1.0}, "bits must be above 0, not -1"),
+        ({"cpu": 1.5}, "cpu must be above 0 and at most 1, not 1.5"),
+        ({"memory": 0.0}, "memory must be above 0 and at most 1, not 0"),
+    ],
+)
+def test_budgets_that_make_no_sense(fields: dict[str, float], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        Budget(**fields)
+
+
+def test_a_busy_host_lowers_ceilings_until_it_is_idle() -> None:
+    loads = iter(
+        [(0.5, 0.2), (0.95, 0.2), (0.95, 0.2), (0.85, 0.2), (0.5, 0.2), (0.1, 0.99), (0.1, 0.1)]
+    )
+    manager = ResourceManager(Budget(cpu=0.9, memory=0.9), load=lambda: next(loads))
+    model = convert(network(), Policy())
+    with Granularity(model):
+        costs = [cost for layer in (model.one, model.two) for cost in layer.costs()]
+    ceilings = [manager.bounds(costs)[0][1].name for _ in range(7)]
+    assert ceilings == ["FP32", "FP16", "INT8", "INT8", "FP16", "INT8", "FP16"]
+
+
+def test_the_host_s_load_is_seen() -> None:
+    model = convert(network(), Policy(every=1))
+    manager = ResourceManager(Budget(cpu=1.0, memory=1e-6))
+    with Granularity(model, resources=manager) as granularity:
+        step(model, granularity, torch.randn(4, 12))
+        assert manager.pressure == 1
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: Granularity(network()), "model must have granular layers"),
+        (
+            lambda: Granularity(convert(network()), "golden:", preset="full"),
+            "granular layers need a build with a granularity unit: preset 'full' has no slices",
+        ),
+        (lambda: Granularity(convert(network()), offload=-1), "every must be at least 1, not -1"),
+        (
+            lambda: Granularity(
+                convert(network(2000), Policy(units=5, skip=()), {"one": Policy(units=2000)})
+            ),
+            "at most 256 granularity units, as many as the device has records, not 2005",
+        ),
+    ],
+)
+def test_what_cannot_be_bound(make: object, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        make()
+
+
+def test_is_part_of_the_library() -> None:
+    assert adagrain.granular.convert is convert
+    assert configuration("granular").slices > 0

@@ -1,0 +1,256 @@
+"""Granular layers against plain ones, and against the golden products."""
+
+from collections import OrderedDict
+
+import pytest
+import torch
+from torch import nn
+
+from adagrain.host.granular import GranularLinear, Policy, convert
+from adagrain.models.precision import Precision
+from adagrain.models.quantisation import product
+
+
+def seeded(seed: int = 0) -> None:
+    torch.manual_seed(seed)
+
+
+def network() -> nn.Sequential:
+    seeded()
+    layers = {"one": nn.Linear(12, 8), "relu": nn.ReLU(), "two": nn.Linear(8, 5)}
+    return nn.Sequential(OrderedDict(layers))
+
+
+def fixed(precision: str, **changes: object) -> Policy:
+    return Policy(fixed=precision, **changes)
+
+
+@pytest.mark.parametrize("precision", list(Precision.__members__))
+@pytest.mark.parametrize("shape", [(12,), (3, 12), (2, 3, 12)], ids=str)
+def test_linear_computes_the_golden_product(precision: str, shape: tuple[int, ...]) -> None:
+    seeded()
+    plain = nn.Linear(12, 8)
+    layer, x = convert(plain, fixed(precision)), torch.randn(shape)
+    wanted = product(x.reshape(-1, 12), plain.weight, Precision[precision]) + plain.bias
+    assert torch.equal(layer(x), wanted.view(*shape[:-1], 8))
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"stride": 2, "padding": 1},
+        {"dilation": 2, "padding": (2, 1), "bias": False},
+        {"stride": (1, 3), "padding": 3},
+    ],
+    ids=str,
+)
+def test_convolution_is_torch_s_in_fp32(options: dict[str, object]) -> None:
+    seeded()
+    plain = nn.Conv2d(3, 6, (3, 2), **options)
+    x = torch.randn(2, 3, 11, 9, requires_grad=True)
+    wanted = plain(x)
+    seed = torch.randn_like(wanted)
+    wanted_gradients = torch.autograd.grad(wanted, [x, plain.weight], seed)
+    layer = convert(plain, fixed("FP32"))
+    found = layer(x)
+    torch.testing.assert_close(found, wanted)
+    torch.testing.assert_close(
+        torch.autograd.grad(found, [x, layer.weight], seed), wanted_gradients
+    )
+
+
+@pytest.mark.parametrize("precision", ["FP16", "INT8", "INT4"])
+def test_convolution_computes_the_golden_product_of_patches(precision: str) -> None:
+    seeded()
+    plain, x = nn.Conv2d(2, 4, 3, bias=False), torch.randn(3, 2, 6, 5)
+    patches = nn.functional.unfold(x, 3).transpose(1, 2).reshape(-1, 18)
+    rows = product(patches, plain.weight.flatten(1), Precision[precision])
+    wanted = rows.view(3, 12, 4).transpose(1, 2).reshape(3, 4, 4, 3)
+    assert torch.equal(convert(plain, fixed(precision))(x), wanted)
+
+
+def test_gradients_in_fp32_are_torch_s() -> None:
+    plain, x, seed = network(), torch.randn(7, 12), torch.randn(7, 5)
+    plain(x).backward(seed)
+    wanted = [p.grad for p in plain.parameters()]
+    model = convert(network(), fixed("FP32"))
+    model(x).backward(seed)
+    found = [p.grad for name, p in model.named_parameters() if "thresholds" not in name]
+    torch.testing.assert_close(found, wanted)
+
+
+@pytest.mark.parametrize(("precision", "most"), [("FP16", 2e-3), ("INT8", 0.03), ("INT4", 0.4)])
+def test_gradients_go_straight_through(precision: str, most: float) -> None:
+    """Near to those in FP32 of the same layer, the nearer the more bits there are."""
+    seeded()
+    plain = nn.Linear(64, 32)
+    x, seed = torch.randn(128, 64, requires_grad=True), torch.randn(128, 32) * 1e-4
+    wanted = torch.autograd.grad(plain(x), [x, plain.weight, plain.bias], seed)
+    layer = convert(plain, fixed(precision, gradients="INT4"))
+    found = torch.autograd.grad(layer(x), [x, layer.weight, layer.bias], seed)
+    for one, other in zip(found, wanted, strict=True):
+        assert (one - other).norm() < most * other.norm()
+
+
+def test_gradients_are_of_at_least_the_precision_asked_for() -> None:
+    layer = convert(nn.Linear(4, 3), fixed("INT4", gradients="FP16"))
+    layer(torch.randn(5, 4, requires_grad=True)).sum().backward()
+    assert layer.work() == {
+        Precision.FP32: 0,
+        Precision.FP16: 2 * 5 * 4 * 3,
+        Precision.INT8: 0,
+        Precision.INT4: 5 * 4 * 3,
+    }
+    assert not any(layer.work().values())
+    layer.eval()(torch.randn(5, 4))
+    assert not any(layer.work().values())
+
+
+def test_units_compute_each_in_its_own_precision() -> None:
+    seeded()
+    plain, x = nn.Linear(16, 10), torch.randn(6, 16)
+    layer = convert(plain, Policy(units=3))
+    assert isinstance(layer, GranularLinear)
+    precisions = [Precision.FP16, Precision.INT4, Precision.INT4]
+    layer.controllers.precisions = precisions
+    layer.looking = False
+    weight = plain.weight
+    wanted = torch.cat(
+        [product(x, weight[:3], Precision.FP16), product(x, weight[3:], Precision.INT4)], dim=1
+    )
+    assert torch.equal(layer(x), wanted + plain.bias)
+    assert layer.macs() == [6 * 16 * n for n in (3, 3, 4)]
+
+
+def test_convert_keeps_parameters_and_shared_layers() -> None:
+    shared = nn.Linear(6, 6)
+    model = nn.ModuleDict({"a": shared, "b": nn.Sequential(shared, nn.ReLU(), shared)})
+    before = dict(model.named_parameters())
+    convert(model)
+    assert model["a"] is model["b"][0] is model["b"][2]
+    assert isinstance(model["a"], GranularLinear)
+    after = dict(model.named_parameters())
+    assert all(after[name] is parameter for name, parameter in before.items())
+    assert set(after) - set(before) == {"a.controllers.thresholds"}
+
+
+def test_convert_leaves_out_what_it_is_told_to() -> None:
+    model = convert(network(), Policy(skip=("one",)), {"two": fixed("FP16")})
+    assert type(model.one) is nn.Linear
+    assert model.two.policy.fixed is Precision.FP16
+
+
+class Mine(nn.Linear):
+    pass
+
+
+@pytest.mark.parametrize(
+    ("model", "policy", "error", "message"),
+    [
+        (nn.ReLU(), Policy(), ValueError, "must have nn.Linear or nn.Conv2d layers to convert"),
+        (nn.Sequential(Mine(2, 2)), Policy(), ValueError, "layers to convert, and has none"),
+        (
+            network(),
+            Policy(skip=("three",)),
+            ValueError,
+            "skip must name layers .one, two., not 'three'",
+        ),
+        (
+            network(),
+            Policy(units=6),
+            ValueError,
+            "units must be at most 5, the outputs of two, not 6",
+        ),
+        (
+            nn.Linear(16385, 2),
+            Policy(),
+            ValueError,
+            "Linear must have at most 16384 inputs for FP16, not 16385",
+        ),
+        (
+            nn.Conv2d(4, 4, 3, groups=2),
+            Policy(),
+            ValueError,
+            "Conv2d must have 1 group, not 2; skip it",
+        ),
+        (
+            nn.Conv2d(4, 4, 3, padding="same"),
+            Policy(),
+            ValueError,
+            "padded with a number of zeros, not 'same'",
+        ),
+        (
+            nn.Conv2d(4, 4, 3, padding_mode="reflect"),
+            Policy(),
+            ValueError,
+            "number of zeros, not 'reflect'",
+        ),
+        (
+            nn.Sequential(nn.Linear(2, 2).half()),
+            Policy(),
+            ValueError,
+            "0.weight must be of torch.float32, not torch.float16",
+        ),
+        (convert(network()), Policy(), TypeError, "must not be converted twice"),
+        (torch.compile(network()), Policy(), TypeError, "must be converted before torch.compile"),
+    ],
+)
+def test_models_that_cannot_be_converted(
+    model: nn.Module, policy: Policy, error: type[Exception], message: str
+) -> None:
+    with pytest.raises(error, match=message):
+        convert(model, policy)
+
+
+def test_overrides_must_name_layers() -> None:
+    with pytest.raises(ValueError, match=r"overrides must name layers .one, two., not 'three'"):
+        convert(network(), overrides={"three": Policy()})
+
+
+def test_weights_that_are_not_finite_are_named() -> None:
+    model = network()
+    with torch.no_grad():
+        model.two.weight[1, 2] = torch.nan
+    with pytest.raises(ValueError, match=r"two\.weight must be finite: 1 of 40 elements are not"):
+        convert(model)
+
+
+def test_inputs_that_integers_cannot_stand_for_are_named() -> None:
+    model, x = convert(network(), fixed("INT8")), torch.randn(3, 12)
+    x[0, 0] = torch.inf
+    with pytest.raises(
+        ValueError, match=r"layer one: x must be finite and below .* for INT8: 1 of"
+    ):
+        model(x)
+    assert convert(network(), fixed("FP32"))(x).isnan().any()
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"fixed": "INT9"}, "precision must be one of FP32, FP16, INT8, INT4, not 'INT9'"),
+        ({"every": 0}, "every must be at least 1, not 0"),
+        ({"units": 0}, "units must be at least 1, not 0"),
+        ({"dwell": 256}, "dwell must be from 0 to 255, not 256"),
+        ({"penalty": -1.0}, "penalty must not be negative, not -1"),
+        ({"softness": 0.0}, "softness must be positive, not 0"),
+        ({"thresholds": (0.0, 0.1, 0.2)}, "thresholds must be above 0, not 0"),
+        ({"thresholds": (0.3, 0.1, 0.2)}, "thresholds must not fall"),
+        ({"hysteresis": 2.0}, "hysteresis must be from 0 to 1, not 2"),
+        ({"floor": "FP16", "ceiling": "INT8"}, "floor must not be above the ceiling INT8, as FP16"),
+    ],
+)
+def test_policies_that_make_no_sense(changes: dict[str, object], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        Policy(**changes)
+
+
+def test_compiled_models_compute_the_same() -> None:
+    x = torch.randn(4, 12)
+    wanted = convert(network(), fixed("INT8"))(x)
+    model = torch.compile(convert(network(), fixed("INT8")), backend="eager")
+    found = model(x)
+    assert torch.equal(found, wanted)
+    found.sum().backward()
+    assert model.one.weight.grad is not None

@@ -1,0 +1,146 @@
+"""Numbers of a precision: scales, rounding, products, and what is refused."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+import torch
+
+from adagrain.models.dither import dithered
+from adagrain.models.matmul import matmul, reference
+from adagrain.models.precision import Precision
+from adagrain.models.quantisation import LEVELS, product, quantised, rounded, scale_of
+
+INTEGERS = (Precision.INT8, Precision.INT4)
+
+
+def tensor(seed: int, *shape: int) -> torch.Tensor:
+    generator = torch.Generator().manual_seed(seed)
+    return torch.randn(*shape, generator=generator)
+
+
+def nearest_even(x: float, scale: float, top: int) -> int:
+    return max(-top, min(top, round(Fraction(x) / Fraction(scale))))
+
+
+@pytest.mark.parametrize("by_row", [False, True])
+@pytest.mark.parametrize("precision", INTEGERS, ids=lambda p: p.name)
+def test_integers_are_nearest(precision: Precision, by_row: bool) -> None:
+    x = tensor(1, 6, 9) * torch.tensor([[1.0], [3.5], [2.0**-20], [2.0**30], [0.0], [1e-30]])
+    x[0, :4] = torch.tensor([0.5, 1.5, 2.5, -3.5])
+    numbers, scale = quantised(x, precision, by_row=by_row)
+    assert scale.shape == ((6, 1) if by_row else (1, 1))
+    for row, found, unit in zip(x, numbers, scale.expand(6, 1), strict=True):
+        wanted = [nearest_even(v, unit.item(), LEVELS[precision]) for v in row.tolist()]
+        assert found.int().tolist() == wanted
+
+
+@pytest.mark.parametrize(
+    ("largest", "scale"),
+    [(127.0, 1.0), (127.0001, 2.0), (128.0, 2.0), (63.5, 0.5), (64.0, 1.0), (1.0, 2.0**-6)],
+)
+def test_the_scale_of_int8_is_the_smallest_that_clamps_nothing(
+    largest: float, scale: float
+) -> None:
+    assert scale_of(torch.tensor([[-largest, 0.25]]), Precision.INT8).item() == scale
+
+
+def test_the_scale_of_int4_gives_up_outliers() -> None:
+    even = torch.full((1, 64), 7.0)
+    assert scale_of(even, Precision.INT4).item() == 1.0  # the smallest that clamps nothing
+    x = tensor(2, 1, 4096)
+    x[0, 0] = 1000.0
+    numbers, scale = quantised(x, Precision.INT4)
+    assert numbers[0, 0] == 7
+    deviation = x.square().mean().sqrt().item()
+    assert 2**-0.5 <= scale.item() / (0.335 * deviation) <= 2**0.5
+
+
+@pytest.mark.parametrize("precision", INTEGERS, ids=lambda p: p.name)
+def test_integers_follow_powers_of_two(precision: Precision) -> None:
+    x = tensor(3, 5, 40)
+    numbers, scale = quantised(x, precision)
+    for power in (-30, 1, 25):
+        shifted, other = quantised(x * 2.0**power, precision)
+        assert torch.equal(shifted, numbers)
+        assert other == scale * 2.0**power
+
+
+def test_zeros_stay_zeros() -> None:
+    numbers, scale = quantised(torch.zeros(2, 2), Precision.INT8)
+    assert not numbers.any()
+    assert scale > 0
+
+
+@pytest.mark.parametrize("precision", INTEGERS, ids=lambda p: p.name)
+@pytest.mark.parametrize("wrong", [float("nan"), float("inf"), -float("inf"), 2.0**60])
+def test_integers_refuse_what_they_cannot_stand_for(precision: Precision, wrong: float) -> None:
+    x = torch.ones(2, 3)
+    x[1, 1] = wrong
+    message = rf"x must be finite and below 1.15292e\+18 for {precision.name}: 1 of 6 elements"
+    with pytest.raises(ValueError, match=message):
+        product(x, torch.ones(4, 3), precision)
+    with pytest.raises(ValueError, match="weight must be finite"):
+        product(torch.ones(4, 3), x, precision)
+
+
+def test_shapes_must_match() -> None:
+    with pytest.raises(ValueError, match="weight must have 3 columns, not 4"):
+        product(torch.ones(2, 3), torch.ones(5, 4), Precision.INT8)
+
+
+@pytest.mark.parametrize("shape", [(3, 5, 4), (2, 1041, 3), (1, 1, 1)], ids=str)
+@pytest.mark.parametrize("precision", Precision, ids=lambda p: p.name)
+def test_products_are_those_of_the_golden_sums(
+    precision: Precision, shape: tuple[int, int, int]
+) -> None:
+    m, k, n = shape
+    x, weight = tensor(4, m, k) * 3, tensor(5, n, k)
+    if precision.integer:
+        x[:, 0], weight[:, 0] = 1000.0, 500.0  # sums beyond 2**24
+        (a, one), (b, each) = (quantised(x, precision), quantised(weight, precision, by_row=True))
+        sums, _ = reference(a.to(torch.int8), b.t().to(torch.int8), precision)
+        wanted = (sums.float().double() * (one * each.t()).double()).float()
+    elif precision is Precision.FP16:
+        wanted = reference(x.half(), weight.t().half(), precision)[0].float()
+    else:
+        wanted = reference(x, weight.t(), precision)[0]
+    assert torch.equal(product(x, weight, precision), wanted)
+
+
+def test_fp16_is_rounded_once() -> None:
+    # float64.half() would round this twice; from float32 there is one rounding.
+    x = torch.tensor([[1 + 2**-11, 1 + 2**-11 + 2**-23, 65520.0, 2.0**-25]])
+    wanted = [[1.0, 1 + 2**-10, float("inf"), 0.0]]
+    assert rounded(x, Precision.FP16).tolist() == wanted
+
+
+@pytest.mark.parametrize("precision", INTEGERS, ids=lambda p: p.name)
+def test_dither_is_right_on_average_and_always_the_same(precision: Precision) -> None:
+    x = tensor(6, 64, 4096) * 1e-3
+    found = dithered(x, precision)
+    assert torch.equal(found, dithered(x.clone(), precision))
+    scale, top = scale_of(x, precision, by_row=True), LEVELS[precision]
+    error = (found - x.clamp(-top * scale, top * scale)) / scale
+    assert error.abs().max() < 1
+    assert abs(error.mean().item()) < 3 / np.sqrt(x.numel())
+    small = x.abs() < scale / 2  # to nearest, all of these would be lost
+    assert found[small].any()
+    assert not dithered(torch.zeros(2, 3), precision).any()
+
+
+@pytest.mark.parametrize("size", ["narrow", "split", "wide"])
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_sums_of_fp16_are_rounded_once(sign: float, size: str) -> None:
+    """Halves between two numbers, and a last place beyond or below them."""
+    unit = 1.0 if size == "narrow" else 64.0
+    significands = torch.arange(1024, 2048) / 1024 * unit
+    halves = torch.full_like(significands, unit / 2048)
+    lasts = torch.tensor([2.0**-24, 0.0, -(2.0**-24), 0.0]).repeat(256)
+    columns = [significands, halves, lasts]
+    ends = [1.0, 1.0, 2.0**-24]
+    if size == "wide":
+        columns += [torch.full_like(halves, 30000.0), torch.full_like(halves, -30000.0)]
+        ends += [30000.0, 30000.0]
+    a, b = torch.stack(columns, dim=1).half() * sign, torch.tensor(ends).half()[:, None]
+    assert torch.equal(matmul(a, b, Precision.FP16), reference(a, b, Precision.FP16)[0])

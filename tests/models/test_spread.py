@@ -1,0 +1,42 @@
+"""How spread a tensor is, against exact fractions."""
+
+from fractions import Fraction
+
+import pytest
+import torch
+
+from adagrain.models.spread import spread_of
+from adagrain.models.statistics import statistics
+
+
+def spread(x: torch.Tensor) -> tuple[int, int] | None:
+    return spread_of(statistics(x, None, powers=2))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_is_variance_over_largest_square(seed: int) -> None:
+    x = torch.randn(300, generator=torch.Generator().manual_seed(seed)) * 10.0 ** (seed - 2)
+    found = spread(x)
+    assert found is not None
+    exact = [Fraction(value) for value in x.tolist()]
+    mean = sum(exact) / len(exact)
+    variance = sum((value - mean) ** 2 for value in exact) / len(exact)
+    wanted = variance / max(abs(value) for value in exact) ** 2
+    assert found[0] / found[1] == pytest.approx(float(wanted), rel=2e-4)
+
+
+def test_follows_no_scale() -> None:
+    x = torch.randn(1000, generator=torch.Generator().manual_seed(0))
+    assert len({spread(x * 2.0**power) for power in range(-60, 61, 8)}) == 1
+
+
+def test_fits_the_record() -> None:
+    largest = torch.tensor([1.99999988, -1.99999988])  # would round up to the next power of two
+    found = spread(largest)
+    assert found is not None
+    assert found[0] <= found[1] < 1 << 32
+
+
+@pytest.mark.parametrize("wrong", [[0.0, 0.0], [1.0, float("nan")], [float("inf"), 1.0]])
+def test_nothing_to_decide_from(wrong: list[float]) -> None:
+    assert spread(torch.tensor(wrong)) is None
