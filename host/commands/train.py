@@ -153,6 +153,7 @@ def train(
 def _check(options: TrainingOptions) -> None:
     """Make what the workers will make, so that a mistake shows before they start."""
     from adagrain.host.driver import open_device
+    from adagrain.host.granular import Granularity, convert
     from adagrain.host.regions import regions
     from adagrain.host.timing import Timing
     from adagrain.host.train.data import load
@@ -162,5 +163,10 @@ def _check(options: TrainingOptions) -> None:
     Timing.parse(options.timing)
     data = load(options.data)
     Shards(len(data.inputs), batch=options.batch, workers=options.workers, rank=0, seed=0)
-    regions(build(data, options.seed), options.by)
-    open_device(options.device_of(0), options.device_preset).close()
+    network = build(data, options.seed)
+    if options.granular:
+        network = convert(network, options.policy)
+    regions(network, options.by)
+    with open_device(options.device_of(0), options.device_preset) as device:
+        if options.granular:
+            Granularity(network, device)

@@ -3,10 +3,10 @@
 import logging
 import sys
 import time
-from pathlib import Path
 
 import pytest
 import torch
+from transports import DyingTransport, ForgetfulTransport, LossyTransport
 
 import adagrain
 from adagrain.host.driver import Coprocessor
@@ -20,9 +20,6 @@ from adagrain.models.records import CadencePolicy
 from adagrain.models.region_manager import default_parameters, region_record
 from adagrain.models.statistics import statistics
 from adagrain.sim.faulty_line import Fault
-
-sys.path.insert(0, str(Path(__file__).parent))
-from transports import DyingTransport, ForgetfulTransport, LossyTransport
 
 TINY = configuration("tiny", units=tuple(Unit))
 

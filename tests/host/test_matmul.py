@@ -1,11 +1,10 @@
 """Products on a device: bit for bit the golden ones, whatever the shape; loud errors."""
 
-import sys
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 import torch
+from transports import DyingTransport, ForgetfulTransport
 
 import adagrain
 from adagrain.host.driver import Coprocessor
@@ -14,9 +13,6 @@ from adagrain.models.configuration import configuration
 from adagrain.models.matmul import DTYPES, matmul, reference
 from adagrain.models.precision import Precision
 from adagrain.sim import runner
-
-sys.path.insert(0, str(Path(__file__).parent))
-from transports import DyingTransport, ForgetfulTransport
 
 SMALL = configuration("granular", slices=2, operands=64)
 

@@ -3,9 +3,9 @@
 import random
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
+from transports import ForgetfulTransport
 
 import adagrain
 from adagrain.host.driver import Coprocessor
@@ -14,9 +14,6 @@ from adagrain.models.configuration import configuration
 from adagrain.models.precision import Precision
 from adagrain.models.precision_controller import PrecisionTable, precision_record
 from adagrain.sim import runner
-
-sys.path.insert(0, str(Path(__file__).parent))
-from transports import ForgetfulTransport
 
 SMALL = configuration("granular", slices=2, operands=64)
 RECORD = precision_record((0.1, 0.2, 0.3), hysteresis=0.02, dwell=1, floor=Precision.INT8)

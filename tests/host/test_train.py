@@ -4,61 +4,25 @@ import json
 import os
 import shutil
 import signal
-import subprocess
-import sys
 import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+from training_runs import SECONDS, STEPS, end, metrics, start, train
 
 from adagrain.models.configuration import configuration
 from adagrain.sim import runner
 from adagrain.sim.virtual_board import VirtualBoard
 
-STEPS = 40
 #: Cadences have grown by then, and it is in mid-period of all but 1.
 EVERY = 35
-SECONDS = 240
-
-
-def start(runs: Path, name: str, *arguments: str) -> subprocess.Popen[str]:
-    """Start a run with golden devices, whose cadences grow as fast as they can."""
-    defaults = ("--device", "golden:", "--steps", str(STEPS), "--noise", "0")
-    command = [sys.executable, "-m", "adagrain.host.cli", "train", "--name", name]
-    return subprocess.Popen(
-        [*command, "--runs", str(runs), *defaults, *arguments],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env={**os.environ, "COLUMNS": "200"},
-    )
-
-
-def end(process: subprocess.Popen[str]) -> tuple[int, str, str]:
-    """Wait for a run: status, output and error output."""
-    try:
-        output, errors = process.communicate(timeout=SECONDS)
-    finally:
-        process.kill()
-    return process.returncode, output, errors
-
-
-def train(runs: Path, name: str, *arguments: str) -> dict[str, Any]:
-    """A whole run: its summary."""
-    status, _, errors = end(start(runs, name, *arguments))
-    assert status == 0, errors
-    return json.loads((runs / name / "summary.json").read_text())
 
 
 def replay(runs: Path) -> tuple[str, str]:
     """Options that give a run the times of the whole one."""
     return "--timing", f"replay:{runs / 'whole' / 'metrics.jsonl'}"
-
-
-def metrics(runs: Path, name: str) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in (runs / name / "metrics.jsonl").read_text().splitlines()]
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,90 @@
+"""Training runs whose layers choose their precision."""
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+from training_runs import STEPS, metrics, train
+
+#: In mid-period of looks, dwells and cadences.
+EVERY = 35
+OPTIONS = ("--timing", "fixed", "--units", "2", "--penalty", "3")
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("runs")
+
+
+@pytest.fixture(scope="module")
+def whole(runs: Path) -> dict[str, Any]:
+    arguments = ("--preset", "all", "--checkpoint-every", str(EVERY), *OPTIONS)
+    return train(runs, "whole", *arguments)
+
+
+def test_summary(whole: dict[str, Any]) -> None:
+    found = whole["precisions"]
+    assert set(found["units"]) == {
+        f"{layer}[{unit}]" for layer in ("hidden1", "hidden2", "output") for unit in (0, 1)
+    }
+    assert found["bit_operations"] > 0
+    assert 0 < found["of_fp32"] < found["of_fp16"] < 1
+    assert found["switches"] > 0
+    assert found["products"] == 0
+    sample = 2 * 64 * 128 + 3 * 128 * 64 + 3 * 64 * 10  # the first layer's input needs no gradient
+    assert sum(found["work"].values()) == 2 * 32 * STEPS * sample
+    assert max(whole["cadences"].values()) > 1
+    assert whole["accuracy"] > 0.5
+
+
+def test_log_and_picture(runs: Path, whole: dict[str, Any]) -> None:
+    lines = [line for line in metrics(runs, "whole") if "loss" in line]
+    looked = [line["step"] for line in lines if line["precisions"]["units"]]
+    assert looked == list(range(0, STEPS, 4))
+    unit = lines[-4]["precisions"]["units"][0]
+    assert unit["name"] == "hidden1[0]"
+    assert 0 < unit["spread"] < 1
+    assert unit["thresholds"] == sorted(unit["thresholds"])
+    assert unit["thresholds"] != lines[0]["precisions"]["units"][0]["thresholds"], "they learn"
+    events = EventAccumulator(str(runs / "whole" / "events"))
+    events.Reload()
+    assert "bits/hidden1[0]" in events.Tags()["scalars"]
+    assert (runs / "whole" / "regions.png").stat().st_size > 20_000
+
+
+def test_resumed_equals_uninterrupted(runs: Path, whole: dict[str, Any]) -> None:
+    shutil.copytree(runs / "whole", runs / "resumed")
+    shutil.rmtree(runs / "resumed" / "checkpoints" / f"step-{STEPS:08d}")
+    arguments = ("--preset", "all", "--resume", "--checkpoint-every", str(EVERY), *OPTIONS)
+    resumed = train(runs, "resumed", *arguments)
+    assert metrics(runs, "resumed") == metrics(runs, "whole")
+    assert resumed["weights_sha256"] == whole["weights_sha256"]
+    assert resumed["precisions"] == whole["precisions"]
+
+
+def test_the_rtl_computes_the_same_forward_passes(runs: Path) -> None:
+    options = ("--preset", "granular", "--steps", "12", *OPTIONS)
+    golden = train(runs, "golden", *options)
+    simulated = train(
+        runs, "simulated", *options, *("--device", "sim:", "--offload", "forward"),
+        *("--offload-every", "8"),
+    )  # fmt: skip
+    assert "Verilator" in simulated["backend"]
+    assert simulated["weights_sha256"] == golden["weights_sha256"]
+    assert metrics(runs, "simulated") == metrics(runs, "golden")
+    assert simulated["precisions"]["products"] >= 2 * 2 * 3
+    assert simulated["precisions"]["cycles"] > 0
+
+
+def test_fixed_precision_and_budget(runs: Path) -> None:
+    fixed = train(runs, "fixed", "--preset", "granular", "--precision", "INT4", "--timing", "fixed")
+    assert fixed["precisions"]["work"]["INT4"] > 0
+    assert fixed["precisions"]["work"]["INT8"] == pytest.approx(
+        fixed["precisions"]["work"]["INT4"] * (2 - 64 * 128 / (64 * 128 + 128 * 64 + 640))
+    )
+    assert fixed["precisions"]["switches"] == 0
+    short = train(runs, "short", "--preset", "granular", "--bits", "4", "--timing", "fixed")
+    assert set(short["precisions"]["units"].values()) == {"INT4"}
+    assert short["precisions"]["overrides"] > 0
