@@ -35,7 +35,7 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     if name == "granular":
-        return import_module("adagrain.host.granular")
+        return import_module("adagrain.granular")
     if name not in _HOMES:
         raise AttributeError(f"module 'adagrain' has no attribute {name!r}")
     return getattr(import_module(_HOMES[name]), name)

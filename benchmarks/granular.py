@@ -1,0 +1,292 @@
+"""Networks that choose their precision, against fixed precisions and fixed mixes of them.
+
+Trains the digits and a small character transformer in one process each, with golden devices (bit
+for bit what the RTL computes). Bit-operations are multiplications times the bits of both operands,
+forward and backward, of all layers that are converted, as parts of those of FP16 throughout.
+The *frontier* is what fixed formats and mixes reach: the convex hull of their mean losses over
+bit-operations. Losses are on held-out data; all ways see the same seeds.
+"""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import matplotlib
+
+matplotlib.use("Agg")
+
+import matplotlib.pyplot as plt
+import numpy as np
+import torch
+import typer
+from _report import RESULTS, report
+from _text import BATCH, CharTransformer, batch_of, text
+from rich.progress import Progress
+from torch import nn
+from torch.nn import functional
+
+from adagrain.granular import Granularity, Policy, convert
+from adagrain.host.train.data import load
+from adagrain.host.train.networks import build
+from adagrain.host.train.schedule import schedule
+
+SEEDS = range(5)
+PENALTIES = (0.0, 0.05, 0.2, 1.0)
+
+#: Peak rate of the thresholds, and batches of the character model that are held out.
+THRESHOLD_RATE, HELD_OUT = 1.0, 8
+
+
+@dataclass(frozen=True)
+class Way:
+    """How a network is computed.
+
+    Parameters
+    ----------
+    name : str
+        For the report.
+    fixed : tuple of str
+        Precisions of the layers, in their order; empty: they choose.
+    in_turn : bool
+        The precisions of ``fixed`` take turns; else each has as many layers in a row.
+    penalty : float
+        λ, where they choose.
+    """
+
+    name: str
+    fixed: tuple[str, ...] = ()
+    in_turn: bool = False
+    penalty: float = 0.0
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Accuracy and loss on held-out data, and what it took."""
+
+    accuracy: float
+    loss: float
+    bit_operations: float
+    work: Mapping[str, float]
+    switches: int
+
+
+WAYS = (
+    *(Way(name, (name,)) for name in ("FP32", "FP16", "INT8", "INT4")),
+    Way("INT8, then INT4", ("INT8", "INT4")),
+    Way("INT4, then INT8", ("INT4", "INT8")),
+    Way("INT4 and INT8 in turn", ("INT4", "INT8"), in_turn=True),
+    Way("INT8 and INT4 in turn", ("INT8", "INT4"), in_turn=True),
+    Way("FP16, then INT8", ("FP16", "INT8")),
+    *(Way(f"dynamic, penalty {penalty:g}", penalty=penalty) for penalty in PENALTIES),
+)
+
+
+def main(
+    only: Annotated[str, typer.Option(help="digits or text; by default both.")] = "",
+    seeds: Annotated[int, typer.Option(help="How many.")] = len(SEEDS),
+) -> None:
+    """Train all ways on all seeds, and compare."""
+    figures: dict[str, Any] = {"seeds": seeds}
+    panels = {}
+    for task in TASKS:
+        if only in task:
+            panels[task] = train(task, range(seeds))
+            figures |= {f"{task}: {k}": v for k, v in compared(panels[task]).items()}
+    report("granular", figures)
+    draw(panels, RESULTS / "granular.png")
+
+
+def train(task: str, seeds: Sequence[int]) -> dict[str, list[Outcome]]:
+    """Outcomes by way, in the order of the seeds."""
+    found: dict[str, dict[int, Outcome]] = {way.name: {} for way in WAYS}
+    with Progress() as progress, ProcessPoolExecutor(2) as pool:
+        bar = progress.add_task(task, total=len(WAYS) * len(seeds))
+        jobs = {pool.submit(run, task, way, seed): (way, seed) for way in WAYS for seed in seeds}
+        for job in as_completed(jobs):
+            way, seed = jobs[job]
+            found[way.name][seed] = job.result()
+            progress.advance(bar)
+    return {name: [rows[seed] for seed in seeds] for name, rows in found.items()}
+
+
+def run(task: str, way: Way, seed: int) -> Outcome:
+    """Train once."""
+    torch.set_num_threads(1)
+    torch.manual_seed(seed)
+    return TASKS[task](way, seed)
+
+
+def digits(way: Way, seed: int, steps: int = 1050, batch: int = 64) -> Outcome:
+    """The perceptron of ``adagrain train``, alone."""
+    data = load("digits")
+    model, granularity = converted(build(data, seed), way)
+    weights, thresholds = parameters(model)
+    optimizer = torch.optim.SGD(weights, lr=0.1, momentum=0.9)
+    generator = torch.Generator().manual_seed(seed)
+
+    def batches() -> tuple[torch.Tensor, torch.Tensor]:
+        chosen = torch.randint(len(data.inputs), (batch,), generator=generator)
+        return data.inputs[chosen], data.labels[chosen]
+
+    fit(model, granularity, optimizer, thresholds, steps, batches)
+    with torch.no_grad():
+        logits = model.eval()(data.test_inputs)
+    return outcome(logits, data.test_labels, granularity)
+
+
+def characters(way: Way, seed: int, steps: int = 400) -> Outcome:
+    """Two blocks of a transformer on Python's help texts."""
+    learnt, held_out, alphabet = text()
+    model, granularity = converted(CharTransformer(alphabet), way)
+    weights, thresholds = parameters(model)
+    optimizer = torch.optim.AdamW(weights, lr=3e-3)
+    generator = torch.Generator().manual_seed(seed)
+    batches = lambda: batch_of(learnt, BATCH, generator)  # noqa: E731
+    fit(model, granularity, optimizer, thresholds, steps, batches)
+    same = torch.Generator().manual_seed(0)
+    with torch.no_grad():
+        tests = [batch_of(held_out, 64, same) for _ in range(HELD_OUT)]
+        logits = torch.cat([model.eval()(inputs).flatten(0, 1) for inputs, _ in tests])
+    return outcome(logits, torch.cat([labels.flatten() for _, labels in tests]), granularity)
+
+
+TASKS: dict[str, Callable[[Way, int], Outcome]] = {"digits": digits, "text": characters}
+
+
+def converted(model: nn.Module, way: Way) -> tuple[nn.Module, Granularity]:
+    """The model as a way has it."""
+    if not way.fixed:
+        model = convert(model, Policy(penalty=way.penalty))
+        return model, Granularity(model)
+    layers = [name for name, layer in model.named_modules() if isinstance(layer, nn.Linear)]
+    count = len(way.fixed)
+    in_turn = [number % count for number in range(len(layers))]
+    in_blocks = [number * count // len(layers) for number in range(len(layers))]
+    places = in_turn if way.in_turn else in_blocks
+    chosen = {n: Policy(fixed=way.fixed[p]) for n, p in zip(layers, places, strict=True)}
+    model = convert(model, overrides=chosen)
+    return model, Granularity(model)
+
+
+def parameters(model: nn.Module) -> tuple[list[nn.Parameter], list[nn.Parameter]]:
+    """Weights, and thresholds that are learnt."""
+    named = [(name, p) for name, p in model.named_parameters() if p.requires_grad]
+    return (
+        [p for name, p in named if not name.endswith("thresholds")],
+        [p for name, p in named if name.endswith("thresholds")],
+    )
+
+
+def fit(
+    model: nn.Module,
+    granularity: Granularity,
+    optimizer: torch.optim.Optimizer,
+    thresholds: list[nn.Parameter],
+    steps: int,
+    batches: Callable[[], tuple[torch.Tensor, torch.Tensor]],
+) -> None:
+    """Train with the rates' usual schedule."""
+    optimizers = [optimizer]
+    if thresholds:
+        optimizers.append(torch.optim.SGD(thresholds, lr=THRESHOLD_RATE, momentum=0.9))
+    schedules = [schedule(o, steps=steps, warmup=32) for o in optimizers]
+    for _ in range(steps):
+        inputs, labels = batches()
+        for each in optimizers:
+            each.zero_grad()
+        loss = functional.cross_entropy(model(inputs).flatten(0, -2), labels.flatten())
+        (loss + granularity.penalty()).backward()
+        for each in (*optimizers, *schedules):
+            each.step()
+        granularity.step()
+
+
+def outcome(logits: torch.Tensor, labels: torch.Tensor, granularity: Granularity) -> Outcome:
+    total = sum(granularity.work.values())
+    found = Outcome(
+        accuracy=100 * (logits.argmax(1) == labels).double().mean().item(),
+        loss=functional.cross_entropy(logits, labels).item(),
+        bit_operations=granularity.bit_operations / (total * 16**2),
+        work={p.name: count / total for p, count in granularity.work.items()},
+        switches=granularity.switches,
+    )
+    granularity.close()
+    return found
+
+
+def compared(found: Mapping[str, Sequence[Outcome]]) -> dict[str, Any]:
+    """Means, and how far each way is from FP32 and from the frontier."""
+    frontier = hull([point(found[way.name]) for way in WAYS if way.fixed and way.name != "FP32"])
+    rows: dict[str, Any] = {}
+    reference = point(found["FP32"])
+    for name, outcomes in found.items():
+        bits, loss = point(outcomes)
+        rows[name] = json.dumps(
+            {
+                "accuracy": round(float(np.mean([o.accuracy for o in outcomes])), 2),
+                "loss": round(loss, 5),
+                "loss_to_fp32": round(loss / reference[1] - 1, 5),
+                "of_fp16": round(bits, 4),
+                "loss_below_frontier": round(float(np.interp(bits, *frontier)) - loss, 5),
+                "work": {
+                    p: round(float(np.mean([o.work[p] for o in outcomes])), 3)
+                    for p in outcomes[0].work
+                },
+                "switches": round(float(np.mean([o.switches for o in outcomes])), 1),
+                "losses": [round(o.loss, 5) for o in outcomes],
+                "accuracies": [round(o.accuracy, 3) for o in outcomes],
+            }
+        )
+    return rows
+
+
+def point(outcomes: Sequence[Outcome]) -> tuple[float, float]:
+    """Mean bit-operations and mean loss."""
+    return (
+        float(np.mean([o.bit_operations for o in outcomes])),
+        float(np.mean([o.loss for o in outcomes])),
+    )
+
+
+def hull(points: Sequence[tuple[float, float]]) -> tuple[list[float], list[float]]:
+    """Lower left convex hull: what is reached by choosing among the points, or mixing two."""
+    kept: list[tuple[float, float]] = []
+    for x, y in sorted(points):
+        if kept and y >= kept[-1][1]:
+            continue
+        while len(kept) > 1 and _above(kept[-2], kept[-1], (x, y)):
+            kept.pop()
+        kept.append((x, y))
+    return [x for x, _ in kept], [y for _, y in kept]
+
+
+def _above(a: tuple[float, float], b: tuple[float, float], c: tuple[float, float]) -> bool:
+    return (b[1] - a[1]) * (c[0] - a[0]) >= (c[1] - a[1]) * (b[0] - a[0])
+
+
+def draw(panels: Mapping[str, Mapping[str, Sequence[Outcome]]], path: Path) -> None:
+    """Loss over bit-operations, of every way, with the frontier."""
+    figure, axes = plt.subplots(1, len(panels), figsize=(6 * len(panels), 4.6), squeeze=False)
+    for axis, (task, found) in zip(axes[0], panels.items(), strict=True):
+        fixed = [way.name for way in WAYS if way.fixed]
+        axis.plot(*hull([point(found[name]) for name in fixed]), color="#9ca3af", zorder=1)
+        for name, outcomes in found.items():
+            colour = "#6b7280" if name in fixed else "#7c3aed"
+            bits, loss = point(outcomes)
+            deviation = float(np.std([o.loss for o in outcomes])) / max(1, len(outcomes)) ** 0.5
+            axis.errorbar(bits, loss, deviation, fmt="o", color=colour, markersize=4, zorder=2)
+            axis.annotate(name, (bits, loss), xytext=(5, 3), textcoords="offset points", fontsize=7)
+        axis.set_xscale("log")
+        axis.set_xlabel("bit-operations, of FP16 throughout")
+        axis.set_ylabel("held-out loss")
+        axis.set_title(f"{task}: fixed precisions (grey), chosen ones (violet)", fontsize=9)
+        axis.spines[["top", "right"]].set_visible(False)
+    figure.tight_layout()
+    figure.savefig(path, dpi=130)
+
+
+if __name__ == "__main__":
+    typer.run(main)
