@@ -4,7 +4,7 @@ import hashlib
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from .formats import FormatCode
+from .formats import STREAMED, FormatCode
 from .granularity_unit import ROWS
 from .protocol import Unit
 from .records import TileResult, size
@@ -71,6 +71,10 @@ class Configuration:
             raise ValueError(f"lanes must be 1, 2 or 4, not {self.lanes!r}")
         if FormatCode.FP32 not in self.formats or len(set(self.formats)) != len(self.formats):
             raise ValueError(f"formats must be distinct and contain FP32, not {self.formats!r}")
+        strange = [code.name for code in self.formats if code not in STREAMED]
+        if strange:
+            known = ", ".join(code.name for code in STREAMED)
+            raise ValueError(f"formats must be of {known}, not {strange[0]}")
         if self.powers not in (2, 4):
             raise ValueError(f"powers must be 2 or 4, not {self.powers!r}")
         self._check_power("regions", 1, 65536)

@@ -1,6 +1,6 @@
 """IEEE 754 multiplication, addition and conversion on integers, with their exception flags.
 
-The golden model of ``hdl/float``, for any binary format of the table in ``models/formats.py``:
+The golden model of ``hdl/float``, for every format of the table in ``models/formats.py``:
 round to nearest even, subnormal numbers in and out, the canonical quiet NaN, and underflow where
 a result is tiny after rounding, as RISC-V and SoftFloat have it. No float of the host takes part.
 """
@@ -150,8 +150,9 @@ def _unpack(words: Words, row: ElementFormat) -> _Number:
     fraction = words & ((1 << row.mantissa_bits) - 1)
     top = (1 << row.exponent_bits) - 1
     field = words >> row.mantissa_bits & top
-    special = field == top
-    nan = special & (fraction != 0)
+    magnitude = field << row.mantissa_bits | fraction
+    special = magnitude >= row.beyond
+    nan = special & (magnitude != row.beyond) if row.infinities else special
     return _Number(
         negative=(words >> (row.bits - 1) & 1) != 0,
         significand=np.where(
@@ -196,9 +197,8 @@ def round_exact(
 
     unbounded, _ = _shift_right(significand, normal - exponent, below)
     tiny = normal + (unbounded >> (row.mantissa_bits + 1)) < lowest
-    top = ((1 << row.exponent_bits) - 1) << row.mantissa_bits
-    overflow = magnitude >= top
-    words = np.minimum(magnitude, top) | _sign(negative, row)
+    overflow = magnitude >= row.beyond
+    words = np.minimum(magnitude, row.beyond) | _sign(negative, row)
     flags = sum(
         np.where(raised, int(flag), 0)
         for flag, raised in (
@@ -235,16 +235,15 @@ def _sign(negative: Truths, row: ElementFormat) -> Words:
 
 
 def infinity(negative: Truths, row: ElementFormat) -> Rounded:
-    """Infinities, which raise no flag."""
-    top = ((1 << row.exponent_bits) - 1) << row.mantissa_bits
-    words = _sign(negative, row) | top
-    return Rounded(words, np.zeros_like(words))
+    """Infinities, which raise no flag; where there are none, what overflows, with its flags."""
+    words = _sign(negative, row) | row.beyond
+    flags = 0 if row.infinities else Flag.OVERFLOW | Flag.INEXACT
+    return Rounded(words, np.full_like(words, flags))
 
 
 def with_nans(nan: Truths, invalid: Truths, otherwise: Rounded, row: ElementFormat) -> Rounded:
     """The canonical NaN where there is one, with INVALID where it comes of an invalid operation."""
-    quiet = ((1 << (row.exponent_bits + 1)) - 1) << (row.mantissa_bits - 1)
-    words = np.where(nan, quiet, otherwise.words)
+    words = np.where(nan, row.quiet_nan, otherwise.words)
     return Rounded(words, np.where(nan, np.where(invalid, Flag.INVALID, 0), otherwise.flags))
 
 

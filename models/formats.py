@@ -1,11 +1,11 @@
-"""The table of number formats in which tensors enter the device."""
+"""The table of number formats."""
 
 import enum
 from dataclasses import dataclass
 
 import torch
 
-__all__ = ["ElementFormat", "FormatCode", "format_of"]
+__all__ = ["FORMATS", "STREAMED", "ElementFormat", "FormatCode", "format_of"]
 
 
 class FormatCode(enum.IntEnum):
@@ -14,11 +14,16 @@ class FormatCode(enum.IntEnum):
     FP32 = 0
     FP16 = 1
     BF16 = 2
+    FP8_E4M3 = 3
+    FP8_E5M2 = 4
 
 
 @dataclass(frozen=True)
 class ElementFormat:
-    """One IEEE-like binary format.
+    """One binary format.
+
+    All are as IEEE 754 has it, but for E4M3 (Micikevicius et al., "FP8 formats for deep learning",
+    2022): it has no infinities, one NaN of either sign, and finite numbers in between.
 
     Parameters
     ----------
@@ -30,6 +35,8 @@ class ElementFormat:
         Widths of the exponent field and of the stored significand.
     dtype : torch.dtype
         The torch type of the same format.
+    infinities : bool
+        Whether the largest exponent field is kept for infinities and NaNs.
     """
 
     code: FormatCode
@@ -37,6 +44,19 @@ class ElementFormat:
     exponent_bits: int
     mantissa_bits: int
     dtype: torch.dtype
+    infinities: bool = True
+
+    @property
+    def beyond(self) -> int:
+        """The magnitude that what is too large becomes: that of infinity, or of the NaN."""
+        fields = self.exponent_bits + self.mantissa_bits
+        return (1 << fields) - (1 << self.mantissa_bits if self.infinities else 1)
+
+    @property
+    def quiet_nan(self) -> int:
+        """The canonical NaN."""
+        fields = self.exponent_bits + self.mantissa_bits
+        return (1 << fields) - (1 << self.mantissa_bits - 1 if self.infinities else 1)
 
     @property
     def bias(self) -> int:
@@ -50,20 +70,26 @@ FORMATS: dict[FormatCode, ElementFormat] = {
         ElementFormat(FormatCode.FP32, 32, 8, 23, torch.float32),
         ElementFormat(FormatCode.FP16, 16, 5, 10, torch.float16),
         ElementFormat(FormatCode.BF16, 16, 8, 7, torch.bfloat16),
+        ElementFormat(FormatCode.FP8_E4M3, 8, 4, 3, torch.float8_e4m3fn, infinities=False),
+        ElementFormat(FormatCode.FP8_E5M2, 8, 5, 2, torch.float8_e5m2),
     )
 }
 
+#: Formats in which tensors can enter a device.
+STREAMED = (FormatCode.FP32, FormatCode.FP16, FormatCode.BF16)
+
 
 def format_of(dtype: torch.dtype) -> ElementFormat:
-    """The row of the table for a torch type.
+    """The row of the table for the torch type of a tensor that is to enter a device.
 
     Raises
     ------
     TypeError
-        If no format of the table has that type.
+        If no format that can has that type.
     """
-    for row in FORMATS.values():
+    rows = [FORMATS[code] for code in STREAMED]
+    for row in rows:
         if row.dtype == dtype:
             return row
-    known = ", ".join(str(row.dtype) for row in FORMATS.values())
+    known = ", ".join(str(row.dtype) for row in rows)
     raise TypeError(f"dtype must be one of {known}, not {dtype}")

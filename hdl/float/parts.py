@@ -25,7 +25,14 @@ def result_layout(row: ElementFormat) -> data.StructLayout:
         The number.
     flags : ``RESULT_FLAGS``
         What it raises.
+
+    Raises
+    ------
+    ValueError
+        If the format has no infinities.
     """
+    if not row.infinities:
+        raise ValueError(f"format must have infinities, not {row.code.name}")
     return data.StructLayout({"word": unsigned(row.bits), "flags": RESULT_FLAGS})
 
 

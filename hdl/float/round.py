@@ -127,7 +127,7 @@ class Round(wiring.Component):
         base = Mux(kept[-1], exponent - 1, 0)[: self._exponent_bits]
         magnitude = Signal(row.mantissa_bits + self._exponent_bits + 1)
         m.d.comb += magnitude.eq(Cat(Const(0, row.mantissa_bits), base) + kept + up)
-        infinity = ((1 << row.exponent_bits) - 1) << row.mantissa_bits
+        infinity = row.beyond
         nan = infinity | 1 << (row.mantissa_bits - 1)
         overflow = magnitude >= infinity
         becomes_normal = kept[:-1].all() & guard & next_bit  # with one bit more to round to

@@ -12,7 +12,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adagrain.models.formats import FORMATS, FormatCode
+from adagrain.models.formats import FORMATS, STREAMED, FormatCode
 from adagrain.models.statistics import Statistics, statistics
 
 SPECIAL = [0.0, -0.0, math.inf, -math.inf, math.nan, 1e-45, -1e-45, 1.1754944e-38, 3.4028235e38]
@@ -53,7 +53,7 @@ def word(x: float) -> int:
     return struct.unpack("<I", struct.pack("<f", x))[0]
 
 
-@pytest.mark.parametrize("code", FormatCode)
+@pytest.mark.parametrize("code", STREAMED)
 @pytest.mark.parametrize("seed", range(8))
 def test_fused_equals_reference(code: FormatCode, seed: int) -> None:
     generator = random.Random(f"{code} {seed}")
@@ -72,7 +72,7 @@ def test_fused_equals_reference(code: FormatCode, seed: int) -> None:
         assert both[0] == both[1], f"seed {seed}, exponent {exponent}"
 
 
-@pytest.mark.parametrize("code", FormatCode)
+@pytest.mark.parametrize("code", STREAMED)
 @pytest.mark.parametrize("exponent", [-126, -120, -112, -111, -110, 127])
 def test_fused_equals_reference_where_denormals_are_flushed(
     code: FormatCode, exponent: int
