@@ -194,7 +194,7 @@ def _draw_states(axes: Axes, history: History) -> None:
 
 def _draw_work(axes: Axes, history: History) -> None:
     axes.plot(history.steps, history.bit_operations, color="#7c3aed", linewidth=0.8)
-    axes.set_yscale("log")
+    axes.set_ylim(0, 1.1 * max(history.bit_operations))
     axes.set_title("bit-operations of a step, forward and backward, on this worker")
 
 
