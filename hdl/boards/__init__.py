@@ -3,10 +3,11 @@
 from .board import Board
 from .icebreaker import ICEBREAKER
 from .tang_nano_9k import TANG_NANO_9K
-from .ulx3s import ULX3S_25F, ULX3S_85F
+from .ulx3s import ULX3S_25F, ULX3S_85F, ULX3S_85F_GRANULAR
 
 __all__ = ["BOARDS", "Board"]
 
 BOARDS: dict[str, Board] = {
-    board.name: board for board in (ULX3S_85F, ULX3S_25F, ICEBREAKER, TANG_NANO_9K)
+    board.name: board
+    for board in (ULX3S_85F, ULX3S_85F_GRANULAR, ULX3S_25F, ICEBREAKER, TANG_NANO_9K)
 }

@@ -1,4 +1,4 @@
-"""ULX3S, with the large and the small FPGA."""
+"""ULX3S, with the large and the small FPGA, and the large one with granularity units."""
 
 from dataclasses import replace
 
@@ -7,7 +7,7 @@ from amaranth_boards.ulx3s import ULX3S_25F_Platform, ULX3S_85F_Platform
 from .board import Board
 from .ecp5_clock import Ecp5Clock
 
-__all__ = ["ULX3S_25F", "ULX3S_85F"]
+__all__ = ["ULX3S_25F", "ULX3S_85F", "ULX3S_85F_GRANULAR"]
 
 
 ULX3S_85F = Board(
@@ -34,4 +34,8 @@ ULX3S_25F = replace(
     part=("--25k", "--package", "CABGA381", "--speed", "6"),
     capacity={"LUT": 24288, "FF": 24288, "DSP": 28, "block RAM": 56},
     platform=ULX3S_25F_Platform,
+)
+
+ULX3S_85F_GRANULAR = replace(
+    ULX3S_85F, name="ulx3s-granular", title="ULX3S-85F, granular", preset="granular"
 )

@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 
 __all__ = ["bitstream", "program"]
 
-BoardName = Annotated[str, typer.Option(help="ulx3s, ulx3s-25f, icebreaker or tang-nano-9k.")]
+BoardName = Annotated[
+    str, typer.Option(help="ulx3s, ulx3s-granular, ulx3s-25f, icebreaker or tang-nano-9k.")
+]
 Folder = Annotated[Path, typer.Option(help="Where all files go, in a folder per board.")]
 
 #: Name of the figures of place and route, beside those of units.
