@@ -4,6 +4,7 @@ import json
 import platform
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 from rich.table import Table
@@ -12,7 +13,7 @@ __all__ = ["report"]
 
 RESULTS = Path(__file__).parent / "results"
 
-Figure = float | int | str | bool | list[float] | list[int]
+Figure = float | int | str | bool | list[float] | list[int] | Mapping[str, Any]
 
 
 def report(name: str, figures: Mapping[str, Figure]) -> None:
@@ -23,7 +24,8 @@ def report(name: str, figures: Mapping[str, Figure]) -> None:
     name : str
         The benchmark's name.
     figures : dict of str to number or text
-        What was measured; the unit is part of the key, as in ``seconds`` or ``bytes_ratio``.
+        What was measured; the unit is part of the key, as in ``seconds`` or ``bytes_ratio``. A
+        mapping of such figures is shown in one row, its lists aside.
     """
     RESULTS.mkdir(exist_ok=True)
     facts = {"machine": platform.machine(), "python": platform.python_version()}
@@ -31,5 +33,12 @@ def report(name: str, figures: Mapping[str, Figure]) -> None:
     (RESULTS / f"{name}.json").write_text(f"{text}\n")
     table = Table("figure", "value", title=name)
     for key, value in figures.items():
-        table.add_row(key, f"{value:,.4g}" if isinstance(value, float) else str(value))
+        table.add_row(key, _shown(value))
     Console().print(table)
+
+
+def _shown(value: Figure) -> str:
+    if isinstance(value, Mapping):
+        parts = ((name, part) for name, part in value.items() if not isinstance(part, list))
+        return ", ".join(f"{name} {_shown(part)}" for name, part in parts)
+    return f"{value:,.4g}" if isinstance(value, float) else str(value)

@@ -7,7 +7,6 @@ The *frontier* is what fixed formats and mixes reach: the convex hull of their m
 bit-operations. Losses are on held-out data; all ways see the same seeds.
 """
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
@@ -89,14 +88,11 @@ def main(
     seeds: Annotated[int, typer.Option(help="How many.")] = len(SEEDS),
 ) -> None:
     """Train all ways on all seeds, and compare."""
-    figures: dict[str, Any] = {"seeds": seeds}
-    panels = {}
     for task in TASKS:
         if only in task:
-            panels[task] = train(task, range(seeds))
-            figures |= {f"{task}: {k}": v for k, v in compared(panels[task]).items()}
-    report("granular", figures)
-    draw(panels, RESULTS / "granular.png")
+            found = train(task, range(seeds))
+            report(f"granular_{task}", {"seeds": seeds, **compared(found)})
+            draw(task, found, RESULTS / f"granular_{task}.png")
 
 
 def train(task: str, seeds: Sequence[int]) -> dict[str, list[Outcome]]:
@@ -224,23 +220,22 @@ def compared(found: Mapping[str, Sequence[Outcome]]) -> dict[str, Any]:
     reference = point(found["FP32"])
     for name, outcomes in found.items():
         bits, loss = point(outcomes)
-        rows[name] = json.dumps(
-            {
-                "accuracy": round(float(np.mean([o.accuracy for o in outcomes])), 2),
-                "loss": round(loss, 5),
-                "loss_to_fp32": round(loss / reference[1] - 1, 5),
-                "of_fp16": round(bits, 4),
-                "loss_below_frontier": round(float(np.interp(bits, *frontier)) - loss, 5),
-                "work": {
-                    p: round(float(np.mean([o.work[p] for o in outcomes])), 3)
-                    for p in outcomes[0].work
-                },
-                "switches": round(float(np.mean([o.switches for o in outcomes])), 1),
-                "losses": [round(o.loss, 5) for o in outcomes],
-                "accuracies": [round(o.accuracy, 3) for o in outcomes],
-            }
-        )
+        rows[name] = {
+            "accuracy": mean([o.accuracy for o in outcomes]),
+            "loss": loss,
+            "loss_to_fp32": loss / reference[1] - 1,
+            "bit_operations_to_fp16": bits,
+            "loss_below_frontier": float(np.interp(bits, *frontier)) - loss,
+            "work": {p: mean([o.work[p] for o in outcomes]) for p in outcomes[0].work},
+            "switches": mean([o.switches for o in outcomes]),
+            "losses": [round(o.loss, 5) for o in outcomes],
+            "accuracies": [round(o.accuracy, 3) for o in outcomes],
+        }
     return rows
+
+
+def mean(values: Sequence[float]) -> float:
+    return round(float(np.mean(values)), 5)
 
 
 def point(outcomes: Sequence[Outcome]) -> tuple[float, float]:
@@ -267,25 +262,25 @@ def _above(a: tuple[float, float], b: tuple[float, float], c: tuple[float, float
     return (b[1] - a[1]) * (c[0] - a[0]) >= (c[1] - a[1]) * (b[0] - a[0])
 
 
-def draw(panels: Mapping[str, Mapping[str, Sequence[Outcome]]], path: Path) -> None:
+def draw(task: str, found: Mapping[str, Sequence[Outcome]], path: Path) -> None:
     """Loss over bit-operations, of every way, with the frontier."""
-    figure, axes = plt.subplots(1, len(panels), figsize=(6 * len(panels), 4.6), squeeze=False)
-    for axis, (task, found) in zip(axes[0], panels.items(), strict=True):
-        fixed = [way.name for way in WAYS if way.fixed]
-        axis.plot(*hull([point(found[name]) for name in fixed]), color="#9ca3af", zorder=1)
-        for name, outcomes in found.items():
-            colour = "#6b7280" if name in fixed else "#7c3aed"
-            bits, loss = point(outcomes)
-            deviation = float(np.std([o.loss for o in outcomes])) / max(1, len(outcomes)) ** 0.5
-            axis.errorbar(bits, loss, deviation, fmt="o", color=colour, markersize=4, zorder=2)
-            axis.annotate(name, (bits, loss), xytext=(5, 3), textcoords="offset points", fontsize=7)
-        axis.set_xscale("log")
-        axis.set_xlabel("bit-operations, of FP16 throughout")
-        axis.set_ylabel("held-out loss")
-        axis.set_title(f"{task}: fixed precisions (grey), chosen ones (violet)", fontsize=9)
-        axis.spines[["top", "right"]].set_visible(False)
+    figure, axis = plt.subplots(figsize=(8, 5))
+    fixed = [way.name for way in WAYS if way.fixed]
+    axis.plot(*hull([point(found[name]) for name in fixed]), color="#9ca3af", zorder=1)
+    for name, outcomes in found.items():
+        colour = "#6b7280" if name in fixed else "#7c3aed"
+        bits, loss = point(outcomes)
+        deviation = float(np.std([o.loss for o in outcomes])) / len(outcomes) ** 0.5
+        axis.errorbar(bits, loss, deviation, fmt="o", color=colour, markersize=4, zorder=2)
+        axis.annotate(name, (bits, loss), xytext=(5, 3), textcoords="offset points", fontsize=7)
+    axis.set_xscale("log")
+    axis.set_xlabel("bit-operations, of FP16 throughout")
+    axis.set_ylabel("held-out loss, mean and standard error")
+    axis.set_title(f"{task}: fixed precisions and their frontier (grey), chosen ones (violet)")
+    axis.spines[["top", "right"]].set_visible(False)
     figure.tight_layout()
-    figure.savefig(path, dpi=130)
+    figure.savefig(path, dpi=110)
+    plt.close(figure)
 
 
 if __name__ == "__main__":
