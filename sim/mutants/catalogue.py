@@ -509,7 +509,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "hdl/region_manager/judge.py",
         "m.d.comb += scaled.eq(held << 10)",
         "m.d.comb += scaled.eq(held << 9)",
-        _REGIONS,
+        _compiled("region_manager", "tiny"),
     ),
     Mutant(
         "a dwell is an epoch too short",
