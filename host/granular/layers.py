@@ -1,7 +1,9 @@
 """Linear and convolutional layers that compute in the precisions of their granularity units."""
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from itertools import groupby, pairwise
+from typing import Any
 
 import torch
 from torch import nn
@@ -87,7 +89,11 @@ class GranularLayer(nn.Module):
         self.decide: Callable[[], None] | None = None
         self.seen: tuple[int, int] | None = None
         self.samples = 0
-        self._plans: list[Plan] = []
+        self._work: Counter[Precision] = Counter()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What is copied or pickled: all but the ties to a device."""
+        return self.__dict__ | {"multiply": product, "measure": _measure, "decide": None}
 
     def macs(self) -> list[int]:
         """Multiplications of each unit in the last forward pass."""
@@ -110,31 +116,37 @@ class GranularLayer(nn.Module):
 
     def work(self) -> dict[Precision, int]:
         """Multiplications since the last call, forward and backward, by precision."""
-        done = dict.fromkeys(Precision, 0)
-        for plan in self._plans:
-            for precision, count in plan.work.items():
-                done[precision] += count
-        self._plans.clear()
+        done = {precision: self._work[precision] for precision in Precision}
+        self._work.clear()
         return done
 
     def _product(self, x: torch.Tensor, rows: torch.Tensor) -> torch.Tensor:
         """Rows times the weights, looked at and taught where it is time to."""
+        weight = self.weight.flatten(1)
+        if not len(rows):
+            return functional.linear(rows, weight, self.bias)
         looking = self.looking if self.training else self.decide is not None
         lesson = looking and self.training and self.policy.learns
         self.samples = len(rows)
         if looking:
             self._look(x)
-        plan = Plan(self._parts(), self.multiply)
-        weight = self.weight.flatten(1)
-        if self.training:
-            self._plans.append(plan)
+        work = self._work if self.training else Counter[Precision]()
+        plan = Plan(self._parts(), self.multiply, work)
         try:
             y = straight_through(rows, weight, self.controllers.thresholds, plan)
+            if lesson and self.seen:
+                y = y + self._lesson(rows.detach(), weight.detach())
         except ValueError as error:
             raise ValueError(f"layer {self.name}: {error}") from error
-        if lesson and self.controllers.spread is not None:
-            y = y + self._lesson(rows.detach(), weight.detach())
         return y if self.bias is None else y + self.bias
+
+    def _check(self, x: torch.Tensor, features: int, wanted: int) -> None:
+        if x.dtype != torch.float32:
+            raise TypeError(f"input of layer {self.name} must be of torch.float32, not {x.dtype}")
+        if features != wanted:
+            raise ValueError(
+                f"input of layer {self.name} must have {wanted} features, not {features}"
+            )
 
     def _look(self, x: torch.Tensor) -> None:
         self.looking = False
@@ -188,6 +200,7 @@ class GranularLinear(GranularLayer):
     @torch.compiler.disable
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """As ``nn.Linear``: any leading dimensions, the last one of ``in_features``."""
+        self._check(x, x.shape[-1], self.in_features)
         y = self._product(x, x.reshape(-1, self.in_features))
         return y.view(*x.shape[:-1], self.out_features)
 
@@ -212,7 +225,7 @@ class GranularConv2d(GranularLayer):
             kind = layer.padding if isinstance(layer.padding, str) else layer.padding_mode
             raise ValueError(f"{name} must be padded with a number of zeros, not {kind!r}; skip it")
         super().__init__(layer, policy, name)
-        self.out_channels = layer.out_channels
+        self.in_channels, self.out_channels = layer.in_channels, layer.out_channels
         self._size = layer.kernel_size
         self._dilation, self._stride = layer.dilation, layer.stride
         self._padding = tuple(int(padding) for padding in layer.padding)
@@ -220,6 +233,9 @@ class GranularConv2d(GranularLayer):
     @torch.compiler.disable
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """As ``nn.Conv2d``: shape (samples, channels, height, width)."""
+        if x.dim() != 4:
+            raise ValueError(f"input of layer {self.name} must have 4 dimensions, not {x.dim()}")
+        self._check(x, x.shape[1], self.in_channels)
         patches = functional.unfold(x, self._size, self._dilation, self._padding, self._stride)
         y = self._product(x, patches.transpose(1, 2).reshape(-1, self.terms))
         images = y.view(len(x), -1, self.out_channels).transpose(1, 2)

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -47,16 +47,13 @@ class Plan:
         All outputs, in order.
     multiply : callable
         What computes the forward pass.
-
-    Members
-    -------
     work : Counter
-        Multiplications done, by precision.
+        Takes up how many multiplications are done, by precision.
     """
 
     parts: Sequence[Part]
     multiply: Multiply
-    work: Counter[Precision] = field(default_factory=Counter)
+    work: Counter[Precision]
 
 
 def straight_through(

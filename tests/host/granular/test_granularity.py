@@ -137,6 +137,17 @@ def test_lessons_are_the_gradient_of_the_mix() -> None:
                 assert found.view(-1)[place].item() == pytest.approx(slope, rel=0.02, abs=1e-4)
 
 
+def test_in_fp32_what_is_not_finite_follows_ieee_and_teaches_nothing() -> None:
+    model = convert(network(), Policy(every=1, start="FP32", floor="FP32"))
+    with Granularity(model) as granularity:
+        step(model, granularity, torch.randn(4, 12))
+        x = torch.randn(4, 12)
+        x[0, 0] = torch.nan
+        y = model(x)
+        assert y[0].isnan().all() and y[1:].isfinite().all()
+        assert not any(unit.name == "one" for unit in granularity.step().units)
+
+
 def test_lessons_do_not_change_the_output() -> None:
     model, x = convert(network(), Policy(every=1)), torch.randn(4, 12)
     plain = convert(network(), Policy(every=1, learn=False))

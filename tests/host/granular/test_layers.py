@@ -1,12 +1,14 @@
 """Granular layers against plain ones, and against the golden products."""
 
+import copy
+import pickle
 from collections import OrderedDict
 
 import pytest
 import torch
 from torch import nn
 
-from adagrain.host.granular import GranularLinear, Policy, convert
+from adagrain.host.granular import Granularity, GranularLinear, Policy, convert
 from adagrain.models.precision import Precision
 from adagrain.models.quantisation import product
 
@@ -244,6 +246,40 @@ def test_inputs_that_integers_cannot_stand_for_are_named() -> None:
 def test_policies_that_make_no_sense(changes: dict[str, object], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         Policy(**changes)
+
+
+@pytest.mark.parametrize(
+    ("layer", "x", "error", "message"),
+    [
+        (nn.Linear(12, 8), torch.ones(2, 24), ValueError, "must have 12 features, not 24"),
+        (nn.Linear(4, 8), torch.ones(2, 4).half(), TypeError, "torch.float32, not torch.float16"),
+        (nn.Conv2d(2, 4, 3), torch.ones(2, 4, 9, 9), ValueError, "must have 2 features, not 4"),
+        (nn.Conv2d(2, 4, 3), torch.ones(2, 9, 9), ValueError, "must have 4 dimensions, not 3"),
+    ],
+)
+def test_inputs_that_do_not_fit(
+    layer: nn.Module, x: torch.Tensor, error: type[Exception], message: str
+) -> None:
+    with pytest.raises(error, match=f"input of layer .*{message}"):
+        convert(layer)(x)
+
+
+@pytest.mark.parametrize("precision", list(Precision.__members__))
+def test_no_samples_are_no_trouble(precision: str) -> None:
+    assert convert(network(), fixed(precision))(torch.ones(0, 12)).shape == (0, 5)
+
+
+def test_copies_are_tied_to_no_device() -> None:
+    model, x = convert(network(), Policy(units=2)), torch.randn(4, 12)
+    with Granularity(model, offload=1) as granularity:
+        granularity.live = True
+        copied = copy.deepcopy(model)
+        loaded = pickle.loads(pickle.dumps(model))
+        wanted = model(x)
+        made = granularity.offloaded.products
+        assert torch.equal(copied(x), wanted)
+        assert torch.equal(loaded(x), wanted)
+        assert granularity.offloaded.products == made == 2
 
 
 def test_compiled_models_compute_the_same() -> None:
