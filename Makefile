@@ -40,10 +40,10 @@ train: setup  ## train on two workers, each with a simulated device (about 2 min
 
 test: lint  ## lint, and run the tests on two cores (about 10 min)
 	@echo "test: units, golden models, cocotb benches, training runs (about 10 min)"
-	@$(BIN)/python -m pytest -n 2
+	@$(BIN)/python -m pytest -n 2 --dist worksteal
 
 test-full: lint  ## the tests with their slow sweeps (about an hour)
-	@ADAGRAIN_FULL=1 $(BIN)/python -m pytest -n 2
+	@ADAGRAIN_FULL=1 $(BIN)/python -m pytest -n 2 --dist worksteal
 
 sim: setup  ## run cocotb benches [UNIT= VARIANT= SIM=verilator|icarus NETLIST=ecp5|ice40 WAVES=1 SEED=]
 	@$(BIN)/python -m adagrain.sim $(or $(UNIT),all) --simulator $(SIM) \
