@@ -175,7 +175,7 @@ def test_a_task_that_needs_precision_lowers_the_thresholds() -> None:
         with Granularity(model) as granularity:
             weights = torch.optim.SGD([model.one.weight, model.one.bias], lr=0.1)
             thresholds = torch.optim.SGD([model.one.controllers.thresholds], lr=0.5)
-            for _ in range(150):
+            for _ in range(80):
                 weights.zero_grad()
                 thresholds.zero_grad()
                 loss = (model.one(x) - target).square().mean()
