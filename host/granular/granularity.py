@@ -161,6 +161,15 @@ class Granularity:
         return self._offload
 
     @property
+    def forward_backend(self) -> str:
+        """What computes the forward passes, for people."""
+        if self._offload is None:
+            return "golden model"
+        if self._offload.every == 1:
+            return self.device.backend
+        return f"{self.device.backend} in 1 step of {self._offload.every}, golden model in between"
+
+    @property
     def bit_operations(self) -> int:
         """Of all steps."""
         return GranularityLog(self.work, ()).bit_operations
@@ -203,9 +212,9 @@ class Granularity:
                 work[precision] += count
                 self.work[precision] += count
         units = self._decide([layer for layer in self._layers if layer.seen])
-        if self._offload:
-            self._offload.advance()
         self._steps += 1
+        if self._offload:
+            self._offload.step = self._steps
         self._look_ahead()
         return GranularityLog(work, tuple(units))
 
@@ -223,6 +232,8 @@ class Granularity:
         self._steps = state["steps"]
         self.work = {Precision[name]: count for name, count in state["work"].items()}
         self.switches, self.overrides = state["switches"], state["overrides"]
+        if self._offload:
+            self._offload.step = self._steps
         self._look_ahead()
 
     def close(self) -> None:

@@ -24,6 +24,8 @@ class Offload:
 
     Members
     -------
+    step : int
+        Number of the training step.
     active : bool
         This step is such a one.
     products, cycles, octets : int
@@ -42,18 +44,14 @@ class Offload:
         if every < 1:
             raise ValueError(f"every must be at least 1, not {every}")
         self._device = device
-        self._every = every
-        self._step = 0
+        self.every = every
+        self.step = 0
         self.products = self.cycles = self.octets = self.flags = 0
 
     @property
     def active(self) -> bool:
         """Whether the device computes in this step."""
-        return self._step % self._every == 0
-
-    def advance(self) -> None:
-        """Go on to the next step."""
-        self._step += 1
+        return self.step % self.every == 0
 
     def multiply(self, x: torch.Tensor, weight: torch.Tensor, precision: Precision) -> torch.Tensor:
         """As :func:`adagrain.models.quantisation.product`, bit for bit."""

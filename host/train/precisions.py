@@ -17,6 +17,7 @@ def precision_counts(granularity: Granularity) -> dict[str, Any]:
     return {
         "work": {precision.name: count for precision, count in granularity.work.items()},
         "units": {name: found.name for name, found in granularity.precisions().items()},
+        "forward": granularity.forward_backend,
         "switches": granularity.switches,
         "overrides": granularity.overrides,
         "products": offloaded.products if offloaded else 0,
@@ -41,6 +42,7 @@ def combined(workers: Sequence[dict[str, Any]]) -> dict[str, Any]:
     return {
         "work": {p.name: count for p, count in work.items()},
         "units": workers[0]["units"],
+        "forward": ", ".join(sorted({worker["forward"] for worker in workers})),
         "bit_operations": operations,
         "of_fp16": operations / max(1, total * Precision.FP16.bits**2),
         "of_fp32": operations / max(1, total * Precision.FP32.bits**2),
@@ -53,6 +55,7 @@ def precision_rows(found: dict[str, Any]) -> dict[str, str]:
     total = max(1, sum(found["work"].values()))
     mix = ", ".join(f"{n / total:.0%} {name}" for name, n in found["work"].items() if n)
     rows = {
+        "forward passes": found["forward"],
         "multiplications": mix,
         "bit-operations": f"{found['bit_operations']:.3g}, {found['of_fp16']:.0%} of FP16's, "
         f"{found['of_fp32']:.1%} of FP32's",

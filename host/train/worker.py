@@ -63,6 +63,8 @@ class _Worker:
         first = dist.get_rank() == 0
         console = Console(quiet=not first)
         console.print(f"device: {self._training.handle.device.backend}")
+        if self._training.granularity:
+            console.print(f"forward passes: {self._training.granularity.forward_backend}")
         began = time.perf_counter() - self._seconds
         start, steps = self._training.step, self._options.steps
         with ExitStack() as stack:

@@ -72,6 +72,9 @@ def test_the_rtl_computes_the_same_forward_passes(runs: Path) -> None:
         *("--offload-every", "8"),
     )  # fmt: skip
     assert "Verilator" in simulated["backend"]
+    forward = simulated["precisions"]["forward"]
+    assert "Verilator" in forward and forward.endswith("in 1 step of 8, golden model in between")
+    assert golden["precisions"]["forward"] == "golden model"
     assert simulated["weights_sha256"] == golden["weights_sha256"]
     assert metrics(runs, "simulated") == metrics(runs, "golden")
     assert simulated["precisions"]["products"] >= 2 * 2 * 3

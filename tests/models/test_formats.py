@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from adagrain.hdl.float.multiply import Multiplier
+from adagrain.hdl.float.parts import result_layout
 from adagrain.models.configuration import configuration
 from adagrain.models.float import Flag, Rounded, add, convert, multiply
 from adagrain.models.formats import FORMATS, ElementFormat, FormatCode, format_of
@@ -119,7 +119,7 @@ def test_e4m3_says_where_it_has_no_infinity() -> None:
 
 def test_gateware_without_infinities_is_refused() -> None:
     with pytest.raises(ValueError, match="format must have infinities, not FP8_E4M3"):
-        Multiplier(FORMATS[FormatCode.FP8_E4M3])
+        result_layout(FORMATS[FormatCode.FP8_E4M3])
 
 
 def test_streams_of_eight_bits_are_refused() -> None:

@@ -1,0 +1,102 @@
+"""Floors and ceilings of precisions, from budgets and from the host's load."""
+
+import pytest
+import torch
+from granular_networks import network, step
+
+from adagrain.host.granular import (
+    Budget,
+    BudgetError,
+    Granularity,
+    Policy,
+    ResourceManager,
+    convert,
+)
+from adagrain.models.precision import Precision
+
+
+@pytest.mark.parametrize(
+    ("budget", "wanted"),
+    [
+        (Budget(bits=32), ["FP32", "FP32"]),
+        (Budget(bits=22), ["FP16", "FP32"]),
+        (Budget(bits=20), ["FP16", "FP16"]),
+        (Budget(bits=8), ["INT8", "INT8"]),
+        (Budget(bits=4), ["INT4", "INT4"]),
+        (Budget(cycles=960 // 4 + 400 // 4), ["INT8", "INT8"]),
+        (Budget(octets=96 * 2 + 40 * 4), ["FP16", "FP32"]),
+    ],
+    ids=str,
+)
+def test_budgets_lower_ceilings(budget: Budget, wanted: list[str]) -> None:
+    """One has 960 multiplications and 96 weights, two 400 and 40; both want FP32."""
+    policy = Policy(thresholds=(1e-5, 2e-5, 3e-5), hysteresis=0.0, dwell=0, every=1)
+    model = convert(network(), policy)
+    with Granularity(model, resources=ResourceManager(budget)) as granularity:
+        found = step(model, granularity, torch.randn(10, 12))
+        assert found == [Precision[name] for name in wanted]
+        assert granularity.overrides == sum(name != "FP32" for name in wanted)
+
+
+@pytest.mark.parametrize(
+    ("budget", "policy", "message"),
+    [
+        (
+            Budget(cycles=100),
+            Policy(),
+            "cycles must be at least 170 with all units at their floors, not 100",
+        ),
+        (
+            Budget(octets=10),
+            Policy(),
+            "octets must be at least 68 with all units at their floors, not 10",
+        ),
+        (
+            Budget(bits=5),
+            Policy(floor="INT8"),
+            "bits must be at least 8 with all units at their floors, not 5",
+        ),
+    ],
+)
+def test_budgets_that_cannot_be_met(budget: Budget, policy: Policy, message: str) -> None:
+    model = convert(network(), policy)
+    with Granularity(model, resources=ResourceManager(budget)) as granularity:
+        before = granularity.precisions()
+        model(torch.randn(10, 12)).sum().backward()
+        with pytest.raises(BudgetError, match=message):
+            granularity.step()
+        assert granularity.precisions() == before
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"cycles": 0}, "cycles must be above 0, not 0"),
+        ({"bits": -1.0}, "bits must be above 0, not -1"),
+        ({"cpu": 1.5}, "cpu must be above 0 and at most 1, not 1.5"),
+        ({"memory": 0.0}, "memory must be above 0 and at most 1, not 0"),
+    ],
+)
+def test_budgets_that_make_no_sense(fields: dict[str, float], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        Budget(**fields)
+
+
+def test_a_busy_host_lowers_ceilings_until_it_is_idle() -> None:
+    loads = iter(
+        [(0.5, 0.2), (0.95, 0.2), (0.95, 0.2), (0.85, 0.2), (0.5, 0.2), (0.1, 0.99), (0.1, 0.1)]
+    )
+    manager = ResourceManager(Budget(cpu=0.9, memory=0.9), load=lambda: next(loads))
+    model = convert(network(), Policy())
+    with Granularity(model):
+        costs = [cost for layer in (model.one, model.two) for cost in layer.costs()]
+    ceilings = [manager.bounds(costs)[0][1].name for _ in range(7)]
+    assert ceilings == ["FP32", "FP16", "INT8", "INT8", "FP16", "INT8", "FP16"]
+
+
+def test_the_host_s_load_is_seen() -> None:
+    model = convert(network(), Policy(every=1))
+    manager = ResourceManager(Budget(cpu=1.0, memory=1e-6))
+    with Granularity(model, resources=manager) as granularity:
+        step(model, granularity, torch.randn(4, 12))
+        assert manager.pressure == 1
