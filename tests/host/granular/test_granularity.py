@@ -127,6 +127,16 @@ def test_in_fp32_what_is_not_finite_follows_ieee_and_teaches_nothing() -> None:
         assert not any(unit.name == "one" for unit in granularity.step().units)
 
 
+def test_lessons_teach_of_no_precision_outside_the_bounds() -> None:
+    model = convert(network(), Policy(every=1, floor="INT8", ceiling="FP16", skip=("two",)))
+    with Granularity(model) as granularity:
+        step(model, granularity, torch.randn(8, 12))
+        int4, int8, fp16, fp32 = model.one.controllers.weights()[0].tolist()
+        assert int4 == fp32 == 0
+        assert int8 > 0 and fp16 > 0
+        assert int8 + fp16 == pytest.approx(1)
+
+
 def test_lessons_do_not_change_the_output() -> None:
     model, x = convert(network(), Policy(every=1)), torch.randn(4, 12)
     plain = convert(network(), Policy(every=1, learn=False))
