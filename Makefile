@@ -70,8 +70,9 @@ synth: setup  ## synthesise a unit for a board's FPGA [UNIT=coprocessor BOARD=ul
 bitstream: setup  ## build a board's bitstream, some minutes [BOARD=ulx3s]
 	@$(BIN)/adagrain bitstream --board $(BOARD)
 
-docs: setup  ## write the generated tables in docs/
+docs: setup  ## write the generated tables in docs/ and README
 	@$(BIN)/python docs/tables.py
+	@$(BIN)/python docs/figures.py
 
 clean:  ## remove builds and caches; .venv and runs/ stay
 	@rm -rf build dist .pytest_cache .ruff_cache .mypy_cache .hypothesis

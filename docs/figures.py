@@ -1,0 +1,94 @@
+"""Writes the tables of measured figures into README and docs, from `benchmarks/results/`."""
+
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from adagrain.hdl.boards import BOARDS
+
+ROOT = Path(__file__).parents[1]
+RESULTS = ROOT / "benchmarks" / "results"
+
+#: Which ways of training are shown, by the beginning of their names.
+WAYS = ("FP32", "FP16", "INT8", "INT4", "dynamic")
+
+
+def pages() -> dict[Path, str]:
+    """Each page with its tables as the results have them."""
+    return {
+        ROOT / "README.md": _filled("README.md", boards=_boards()),
+        ROOT / "docs" / "granular.md": _filled("docs/granular.md", granular=_granular()),
+    }
+
+
+def _filled(page: str, **tables: str) -> str:
+    """A page with its tables replaced; each stands between two comments that name it."""
+    text = (ROOT / page).read_text()
+    for name, table in tables.items():
+        marks = f"<!-- {name}: made by make docs -->\n", f"<!-- end of {name} -->"
+        if text.count(marks[0]) != 1 or text.count(marks[1]) != 1:
+            raise ValueError(f"{page} must have a place for the table {name!r}, once")
+        before, rest = text.split(marks[0])
+        text = before + marks[0] + table + marks[1] + rest.split(marks[1])[1]
+    return text
+
+
+def _boards() -> str:
+    head = ("board", "preset", "LUT", "DSP", "block RAM", "clock", "target", "seed")
+    rows = []
+    for name, board in BOARDS.items():
+        if not (RESULTS / "boards" / f"{name}.json").exists():
+            continue
+        record = _results(f"boards/{name}")["bitstream"]
+        usage, clock = record["usage"], min(record["clocks"].values(), key=_margin)
+        luts = f"{usage['LUT']} ({usage['LUT'] / board.capacity['LUT']:.0%})".replace("%", " %")
+        cells = (board.title, f"`{board.preset}`", luts, usage["DSP"], usage["block RAM"])
+        megahertz = (f"{clock['reached']:.1f} MHz", f"{clock['wanted']:g} MHz")
+        rows.append((*cells, *megahertz, record["seed"]))
+    return _table(head, rows)
+
+
+def _margin(clock: Mapping[str, float]) -> float:
+    return clock["reached"] / clock["wanted"]
+
+
+def _granular() -> str:
+    """What fixed and chosen precisions cost and reach, on both tasks."""
+    digits, text = _results("granular_digits"), _results("granular_text")
+    bits, below = "bit-operations", "loss below the frontier"
+    head = ("", "digits: accuracy", bits, below, "text: loss to FP32", bits, below)
+    return _table(
+        head,
+        (
+            (
+                name,
+                f"{digits[name]['accuracy']:.2f} %",
+                *_costs(digits[name]),
+                f"{100 * text[name]['loss_to_fp32']:+z.2f} %",
+                *_costs(text[name]),
+            )
+            for name in digits
+            if name in WAYS or name.startswith(WAYS[-1])
+        ),
+    )
+
+
+def _costs(row: Mapping[str, float]) -> tuple[str, str]:
+    return f"{row['bit_operations_to_fp16']:.3f}", f"{row['loss_below_frontier']:z.4f}"
+
+
+def _results(name: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((RESULTS / f"{name}.json").read_text())
+    return found
+
+
+def _table(head: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
+    names = list(head)
+    lines = [names, ["---"] * len(names), *rows]
+    return "".join(f"| {' | '.join(map(str, line))} |\n".replace("|  |", "| |") for line in lines)
+
+
+if __name__ == "__main__":
+    for path, content in pages().items():
+        path.write_text(content)
