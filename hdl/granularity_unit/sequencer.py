@@ -1,7 +1,7 @@
 """Which words meet in which cycle of a run."""
 
-from amaranth.hdl import Module, Signal
-from amaranth.lib import stream, wiring
+from amaranth.hdl import Module, Signal, Value
+from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from adagrain.models.granularity_unit import ROWS
@@ -15,12 +15,16 @@ __all__ = ["Sequencer"]
 class Sequencer(wiring.Component):
     """Goes through a run's words, and for each through the rows, so that sums take turns.
 
+    Or through the rows, and for each through the words, so that one sum grows at a time.
+
     A pair per cycle as long as ``o`` takes it, from the third cycle after the run was taken on.
 
     Parameters
     ----------
     words : int
         Words of each operand memory.
+    by_rows : bool
+        Row by row.
 
     Members
     -------
@@ -34,7 +38,8 @@ class Sequencer(wiring.Component):
         What they read.
     """
 
-    def __init__(self, words: int) -> None:
+    def __init__(self, words: int, *, by_rows: bool) -> None:
+        self._words, self._by_rows = words, by_rows
         super().__init__(
             {
                 "i": In(stream.Signature(TileRun)),
@@ -49,7 +54,7 @@ class Sequencer(wiring.Component):
         m = Module()
         run = Signal(TileRun)
         active = Signal()
-        row, word = Signal(range(ROWS)), Signal(run.words.shape())
+        row, word = Signal(range(ROWS)), Signal(range(self._words))
         last_row, last_word = row == run.rows - 1, word == run.words - 1
 
         m.d.comb += [
@@ -74,11 +79,34 @@ class Sequencer(wiring.Component):
                 self.o.p.index.eq(row),
                 self.o.p.first.eq(run.first & (word == 0)),
                 self.o.p.last.eq(run.last & last_word),
-                self.a_address.eq(self.a_address + 1),
+            ]
+            with m.If(last_row & last_word):
+                m.d.sync += active.eq(0)
+            if self._by_rows:
+                self._next_word(m, run, row, word, last_word)
+            else:
+                self._next_row(m, row, word, last_row)
+        return m
+
+    def _next_row(self, m: Module, row: Signal, word: Signal, last: Value) -> None:
+        """Of the same words; behind the last one, of the next words."""
+        m.d.sync += [self.a_address.eq(self.a_address + 1), row.eq(row + 1)]
+        with m.If(last):
+            m.d.sync += [row.eq(0), word.eq(word + 1), self.b_address.eq(self.b_address + 1)]
+
+    def _next_word(
+        self, m: Module, run: data.View, row: Signal, word: Signal, last: Value
+    ) -> None:
+        """Of the same row; behind the last one, of the next row."""
+        m.d.sync += [
+            self.a_address.eq(self.a_address + run.rows),
+            self.b_address.eq(self.b_address + 1),
+            word.eq(word + 1),
+        ]
+        with m.If(last):
+            m.d.sync += [
+                self.a_address.eq(run.a_first + row + 1),
+                self.b_address.eq(run.b_first),
+                word.eq(0),
                 row.eq(row + 1),
             ]
-            with m.If(last_row):
-                m.d.sync += [row.eq(0), word.eq(word + 1), self.b_address.eq(self.b_address + 1)]
-                with m.If(last_word):
-                    m.d.sync += active.eq(0)
-        return m
