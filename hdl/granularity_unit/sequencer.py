@@ -53,13 +53,14 @@ class Sequencer(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         run = Signal(TileRun)
-        active = Signal()
+        active, moves = Signal(), Signal()
         row, word = Signal(range(ROWS)), Signal(range(self._words))
         last_row, last_word = row == run.rows - 1, word == run.words - 1
 
         m.d.comb += [
             self.i.ready.eq(~active & ~self.o.valid),
-            self.en.eq(active & (~self.o.valid | self.o.ready)),
+            moves.eq(~self.o.valid | self.o.ready),
+            self.en.eq(active & moves),
         ]
         with m.If(self.i.valid & self.i.ready):
             m.d.sync += [
@@ -70,11 +71,10 @@ class Sequencer(wiring.Component):
                 row.eq(0),
                 word.eq(0),
             ]
-        with m.If(self.o.ready):
-            m.d.sync += self.o.valid.eq(0)
+        with m.If(moves):
+            m.d.sync += self.o.valid.eq(active)
         with m.If(self.en):
             m.d.sync += [
-                self.o.valid.eq(1),
                 self.o.p.mode.eq(run.mode),
                 self.o.p.index.eq(row),
                 self.o.p.first.eq(run.first & (word == 0)),
