@@ -1,6 +1,6 @@
 """Sums of products of integers alone."""
 
-from amaranth.hdl import Cat, EnableInserter, Module, Signal, Value
+from amaranth.hdl import Const, EnableInserter, Module, Signal, Value
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -19,10 +19,8 @@ __all__ = ["IntegerDotProduct"]
 class IntegerDotProduct(wiring.Component):
     """Adds products of INT8 and INT4 to sums, as :class:`DotProduct` does, with less logic.
 
-    A pair of words per cycle, whatever the modes, as long as it goes on with the sum of the last
-    one, begins a sum, or comes :attr:`LOOP` cycles after the last pair of its own; it waits until
-    then. A sum leaves :attr:`LATENCY` cycles after its last pair; all stages wait together for
-    ``o``.
+    A pair of words per cycle, whatever the modes and sums. A sum leaves :attr:`LATENCY` cycles
+    after its last pair; all stages wait together for ``o``.
 
     Parameters
     ----------
@@ -32,7 +30,7 @@ class IntegerDotProduct(wiring.Component):
     Members
     -------
     i : ``In(stream.Signature(terms_layout(entries)))``
-        Terms; their modes must be INT8 or INT4: others are not told apart from them.
+        Terms; their modes must be INT8 or INT4: others are not told from them.
     o : ``Out(stream.Signature(sums_layout(entries)))``
         Sums that have ended.
 
@@ -42,8 +40,8 @@ class IntegerDotProduct(wiring.Component):
         If there are not enough entries.
     """
 
-    #: Cycles from a pair of words to the next one of the same sum, if others come in between.
-    LOOP = RunningSum.LOOP
+    #: Cycles from a pair of words to the next one of the same sum.
+    LOOP = 1
     LATENCY = ProductSum.LATENCY + 1
     PRECISIONS = INTEGERS
 
@@ -65,8 +63,8 @@ class IntegerDotProduct(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        busy, last = Signal(), Signal()
-        taken, moves = summing(m, self.i, self.o, self.LATENCY, busy=busy, last=last)
+        last = Signal()
+        taken, moves = summing(m, self.i, self.o, self.LATENCY, busy=Const(0), last=last)
         m.submodules.products = products = ProductSum()
         m.d.comb += [
             products.en.eq(moves),
@@ -75,10 +73,9 @@ class IntegerDotProduct(wiring.Component):
             products.b.eq(self.i.p.b),
         ]
         stages = Module()
-        turn = self._turn(stages, taken, busy)
         stages.submodules.sums = sums = RunningSum(self._entries)
         stages.d.comb += [
-            sums.turn.eq(later(stages, turn, ProductSum.LATENCY - RunningSum.AHEAD)),
+            sums.turn.eq(later(stages, self._turn(stages, taken), ProductSum.LATENCY - 1)),
             sums.i.eq(products.o),
             self.o.p.word.eq(sums.o),
             self.o.p.flags.overflow.eq(sums.overflow),
@@ -89,20 +86,16 @@ class IntegerDotProduct(wiring.Component):
         m.submodules.stages = EnableInserter(moves)(stages)
         return m
 
-    def _turn(self, m: Module, taken: Value, busy: Signal) -> Signal:
-        """Whose turn it is; ``busy`` where its sum is still on its way to the memory."""
-        turn, index = Signal(turn_layout(self._entries)), Signal.like(self.i.p.index)
-        stays = index == self.i.p.index
-        recent, waits = later(m, turn, 1), []
-        for _ in range(self.LOOP - 2):
-            recent = later(m, recent, 1)
-            waits.append(recent.valid & (recent.index == self.i.p.index))
+    def _turn(self, m: Module, taken: Value) -> Signal:
+        """Whose turn it is."""
+        turn = Signal(turn_layout(self._entries))
+        index = Signal.like(self.i.p.index, reset_less=True)
+        same = index == self.i.p.index
         m.d.comb += [
             turn.valid.eq(taken),
             turn.index.eq(self.i.p.index),
-            turn.first.eq(self.i.p.first),
-            turn.stays.eq(stays),
-            busy.eq(~stays & ~self.i.p.first & Cat(waits).any()),
+            turn.stays.eq(same & ~self.i.p.first),
+            turn.returns.eq(~same & ~self.i.p.first),
         ]
         with m.If(taken):
             m.d.sync += index.eq(self.i.p.index)

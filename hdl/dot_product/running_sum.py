@@ -1,10 +1,9 @@
 """Sums of integers of which one grows at a time."""
 
-from amaranth.hdl import Module, Mux, Signal, signed, unsigned
+from amaranth.hdl import Cat, Module, Mux, Signal, Value, signed, unsigned
 from amaranth.lib import data, memory, wiring
 from amaranth.lib.wiring import In, Out
 
-from adagrain.hdl.delay import delayed
 from adagrain.models.dot_product import INTEGER_BITS
 from adagrain.models.slice import LANE_BITS
 
@@ -22,24 +21,22 @@ def turn_layout(entries: int) -> data.StructLayout:
         There is an integer.
     index : ``unsigned(...)``
         Number of its sum.
-    first : ``unsigned(1)``
-        The sum begins with it.
     stays : ``unsigned(1)``
-        The last integer belonged to the same sum.
+        It goes on with the sum of the integer before.
+    returns : ``unsigned(1)``
+        It goes on with another one. If neither, its sum begins.
     """
     bits = (entries - 1).bit_length()
-    names = {"index": unsigned(bits), "first": unsigned(1), "stays": unsigned(1)}
+    names = {"index": unsigned(bits), "stays": unsigned(1), "returns": unsigned(1)}
     return data.StructLayout({"valid": unsigned(1), **names})
 
 
 class RunningSum(wiring.Component):
     """Adds integers to sums of 32 bits, which wrap around and tell it.
 
-    One integer per cycle. The sum that grows is in a register, the others are in a memory that is
-    read synchronously, as that of an FPGA without any other is. The turn comes :attr:`AHEAD`
-    cycles before its integer, and the sum a cycle after this. No back-pressure.
-
-    Turns that go on with a sum must stay with it, or come :attr:`LOOP` cycles after its last one.
+    One integer per cycle, in any order of sums. The one that grows is in a register, all are in a
+    memory that is read synchronously, as an FPGA without any other has it. The turn comes a cycle
+    before its integer, and the sum a cycle after this. No back-pressure.
 
     Parameters
     ----------
@@ -58,9 +55,6 @@ class RunningSum(wiring.Component):
         It has wrapped around since it began.
     """
 
-    AHEAD = 2
-    LOOP = AHEAD + 2
-
     def __init__(self, entries: int) -> None:
         self._entries = entries
         super().__init__(
@@ -74,43 +68,52 @@ class RunningSum(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        m.submodules.sums = sums = memory.Memory(
-            shape=INTEGER_BITS, depth=self._entries, init=[], attrs={"no_rw_check": 1}
-        )
-        # In registers: a 33rd bit would take a block RAM more.
-        overflows = Signal(self._entries)
-        read, write = sums.read_port(domain="comb"), sums.write_port()
-        found = later(m, self.turn, 1)
-        turn = later(m, found, 1)
-        ended = later(m, turn, 1)
-        stored = Signal(INTEGER_BITS, reset_less=True)
-        base, base_overflow = Signal(INTEGER_BITS), Signal()
-        m.d.comb += read.addr.eq(self.turn.index)
-        m.d.sync += [
-            stored.eq(read.data),
-            base.eq(Mux(found.first, 0, stored)),
-            base_overflow.eq(~found.first & overflows.bit_select(found.index, 1)),
-        ]
-
-        stays = turn.stays & ~turn.first
+        turn = later(m, self.turn, 1)
         value, total = Signal(INTEGER_BITS), Signal(INTEGER_BITS)
-        before, signs = Signal(), Signal(2)
+        stored = self._stored(m, turn, total)
         m.d.comb += [
-            value.eq(Mux(stays, self.o, base)),
+            value.eq(Mux(turn.stays, self.o, stored)),
             total.eq(value.as_signed() + self.i),
-            self.overflow.eq(before | (~signs.xor() & (signs[0] != self.o[-1]))),
         ]
         with m.If(turn.valid):
-            m.d.sync += [
-                self.o.eq(total),
-                signs.eq(value[-1] | self.i[-1] << 1),
-                before.eq(Mux(stays, self.overflow, base_overflow)),
-            ]
-        m.d.comb += [
-            write.addr.eq(ended.index),
-            write.data.eq(self.o),
-            write.en.eq(ended.valid),
-        ]
-        with m.If(ended.valid):
-            m.d.sync += overflows.bit_select(ended.index, 1).eq(self.overflow)
+            m.d.sync += self.o.eq(total)
+        self._tell(m, turn, value[-1])
         return m
+
+    def _stored(self, m: Module, turn: data.View, total: Value) -> Value:
+        """What is in the memory, to which the total goes in the same cycle.
+
+        What is read is not what is written: the sum would stay.
+        """
+        sums = memory.Memory(
+            shape=INTEGER_BITS, depth=self._entries, init=[], attrs={"no_rw_check": 1}
+        )
+        m.submodules.sums = sums
+        read, write = sums.read_port(domain="comb"), sums.write_port()
+        stored = Signal(INTEGER_BITS, reset_less=True)
+        m.d.sync += stored.eq(Mux(self.turn.returns, read.data, 0))
+        m.d.comb += [
+            read.addr.eq(self.turn.index),
+            write.addr.eq(turn.index),
+            write.data.eq(total),
+            write.en.eq(turn.valid),
+        ]
+        return stored
+
+    def _tell(self, m: Module, turn: data.View, sign: Value) -> None:
+        """Whether the sum has wrapped around; a 33rd bit of the memory would be a block RAM."""
+        ended = later(m, turn, 1)
+        raised = Signal(self._entries)
+        before, signs = Signal(), Signal(2)
+        wraps = (signs[0] == signs[1]) & (self.o[-1] != signs[0])
+        m.d.comb += self.overflow.eq(before | wraps)
+        with m.If(turn.valid):
+            m.d.sync += [
+                signs.eq(Cat(sign, self.i[-1])),
+                before.eq(
+                    (turn.stays & self.overflow)
+                    | (turn.returns & raised.bit_select(turn.index, 1))
+                ),
+            ]
+        with m.If(ended.valid):
+            m.d.sync += raised.bit_select(ended.index, 1).eq(self.overflow)

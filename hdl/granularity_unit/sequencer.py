@@ -54,22 +54,27 @@ class Sequencer(wiring.Component):
         m = Module()
         run = Signal(TileRun)
         active, moves = Signal(), Signal()
-        row, word = Signal(range(ROWS)), Signal(range(self._words))
-        last_row, last_word = row == run.rows - 1, word == run.words - 1
-
         m.d.comb += [
             self.i.ready.eq(~active & ~self.o.valid),
             moves.eq(~self.o.valid | self.o.ready),
             self.en.eq(active & moves),
         ]
+        # What is compared is known from the beginning, or is 0: this is the unit's longest path.
+        begins = Signal()
+        row, highest = Signal(range(ROWS)), Signal(range(ROWS))
+        left, most = Signal(range(self._words)), Signal(range(self._words))
+        last_row, last_word = row == highest, left == 0
         with m.If(self.i.valid & self.i.ready):
             m.d.sync += [
                 run.eq(self.i.payload),
                 self.a_address.eq(self.i.p.a_first),
                 self.b_address.eq(self.i.p.b_first),
                 active.eq(1),
+                begins.eq(1),
                 row.eq(0),
-                word.eq(0),
+                highest.eq(self.i.p.rows - 1),
+                left.eq(self.i.p.words - 1),
+                most.eq(self.i.p.words - 1),
             ]
         with m.If(moves):
             m.d.sync += self.o.valid.eq(active)
@@ -77,36 +82,37 @@ class Sequencer(wiring.Component):
             m.d.sync += [
                 self.o.p.mode.eq(run.mode),
                 self.o.p.index.eq(row),
-                self.o.p.first.eq(run.first & (word == 0)),
+                self.o.p.first.eq(run.first & begins),
                 self.o.p.last.eq(run.last & last_word),
             ]
             with m.If(last_row & last_word):
                 m.d.sync += active.eq(0)
             if self._by_rows:
-                self._next_word(m, run, row, word, last_word)
+                m.d.sync += [begins.eq(last_word), left.eq(left - 1)]
+                self._next_word(m, run, row, last_word)
+                with m.If(last_word):
+                    m.d.sync += [left.eq(most), row.eq(row + 1)]
             else:
-                self._next_row(m, row, word, last_row)
+                m.d.sync += row.eq(row + 1)
+                self._next_row(m, last_row)
+                with m.If(last_row):
+                    m.d.sync += [begins.eq(0), left.eq(left - 1), row.eq(0)]
         return m
 
-    def _next_row(self, m: Module, row: Signal, word: Signal, last: Value) -> None:
-        """Of the same words; behind the last one, of the next words."""
-        m.d.sync += [self.a_address.eq(self.a_address + 1), row.eq(row + 1)]
+    def _next_row(self, m: Module, last: Value) -> None:
+        """Addresses of the same words; behind the last row, of the next words."""
+        m.d.sync += self.a_address.eq(self.a_address + 1)
         with m.If(last):
-            m.d.sync += [row.eq(0), word.eq(word + 1), self.b_address.eq(self.b_address + 1)]
+            m.d.sync += self.b_address.eq(self.b_address + 1)
 
-    def _next_word(
-        self, m: Module, run: data.View, row: Signal, word: Signal, last: Value
-    ) -> None:
-        """Of the same row; behind the last one, of the next row."""
+    def _next_word(self, m: Module, run: data.View, row: Signal, last: Value) -> None:
+        """Addresses of the same row; behind the last word, of the next row."""
         m.d.sync += [
             self.a_address.eq(self.a_address + run.rows),
             self.b_address.eq(self.b_address + 1),
-            word.eq(word + 1),
         ]
         with m.If(last):
             m.d.sync += [
                 self.a_address.eq(run.a_first + row + 1),
                 self.b_address.eq(run.b_first),
-                word.eq(0),
-                row.eq(row + 1),
             ]
