@@ -1,13 +1,23 @@
 """The precisions between which a slice switches, and how their numbers are packed into words."""
 
 import enum
+from collections.abc import Iterable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .formats import FORMATS, ElementFormat, FormatCode
 
-__all__ = ["INTEGERS", "WORD", "Operation", "Precision", "check_precisions", "packed", "unpacked"]
+__all__ = [
+    "INTEGERS",
+    "WORD",
+    "Operation",
+    "Precision",
+    "check_precisions",
+    "names",
+    "packed",
+    "unpacked",
+]
 
 #: Bits of the words in which numbers are packed, little end first.
 WORD = 32
@@ -70,8 +80,13 @@ def check_precisions(precisions: tuple[Precision, ...]) -> None:
         If there are none.
     """
     if precisions not in (tuple(Precision), INTEGERS):
-        allowed = (", ".join(row.name for row in some) for some in (Precision, INTEGERS))
-        raise ValueError(f"precisions must be ({') or ('.join(allowed)}), not {precisions!r}")
+        every, integers = names(Precision), names(INTEGERS)
+        raise ValueError(f"precisions must be {every}, or {integers}, not {names(precisions)}")
+
+
+def names(precisions: Iterable[Precision]) -> str:
+    """Precisions as people write them."""
+    return ", ".join(precision.name for precision in precisions) or "none"
 
 
 def unpacked(words: NDArray[np.int64], precision: Precision) -> NDArray[np.int64]:

@@ -111,8 +111,7 @@ class RunningSum(wiring.Component):
             m.d.sync += [
                 signs.eq(Cat(sign, self.i[-1])),
                 before.eq(
-                    (turn.stays & self.overflow)
-                    | (turn.returns & raised.bit_select(turn.index, 1))
+                    (turn.stays & self.overflow) | (turn.returns & raised.bit_select(turn.index, 1))
                 ),
             ]
         with m.If(ended.valid):
