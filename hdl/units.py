@@ -6,6 +6,7 @@ from amaranth.lib.wiring import Component
 
 from adagrain.models.configuration import Configuration, configuration
 from adagrain.models.formats import FORMATS, FormatCode
+from adagrain.models.precision import INTEGERS
 from adagrain.models.protocol import Unit
 
 from .boards import BOARDS, Board
@@ -28,6 +29,13 @@ def _statistics(c: Configuration) -> Component:
     return Statistics(c.lanes, powers=c.powers, histogram=Unit.HISTOGRAM in c.units)
 
 
+def _granularity_unit(board: Board) -> Component:
+    """With integers alone where there is room for nothing else."""
+    if board.family == "ice40":
+        return GranularityUnit(slices=4, words=512, precisions=INTEGERS)
+    return GranularityUnit(slices=4, words=4096)
+
+
 #: Those that depend on the preset.
 _CONFIGURED: dict[str, Callable[[Configuration], Component]] = {
     "statistics": _statistics,
@@ -47,7 +55,7 @@ UNITS: dict[str, Callable[[Board], Component]] = {
     **{name: _of_preset(build) for name, build in _CONFIGURED.items()},
     "multiplier": lambda _: Multiplier(FORMATS[FormatCode.FP32]),
     "slice": lambda _: Slice(),
-    "granularity_unit": lambda _: GranularityUnit(slices=4, words=4096),
+    "granularity_unit": _granularity_unit,
     "precision_controller": lambda _: PrecisionController(64),
     "dot_product": lambda _: DotProduct(8),
     "adder": lambda _: Adder(FORMATS[FormatCode.FP32]),

@@ -227,7 +227,8 @@ class Coprocessor:
         Raises
         ------
         TypeError, ValueError
-            If operands or scales do not fit, or the build has no granularity unit.
+            If operands or scales do not fit, or the build has no granularity unit, or none of
+            this precision.
         DeviceError
             If the device fails.
         """

@@ -8,11 +8,19 @@ import torch
 
 from adagrain.models.configuration import Configuration
 from adagrain.models.matmul import check_operands, packed_rows, to_tensor
-from adagrain.models.precision import Precision
+from adagrain.models.precision import Precision, names
 
 from .tiles import Job, jobs
 
-__all__ = ["Product", "Progress", "Scales", "multiply", "precision_of", "rescaled"]
+__all__ = [
+    "Product",
+    "Progress",
+    "Scales",
+    "check_built",
+    "multiply",
+    "precision_of",
+    "rescaled",
+]
 
 #: A scale of ``a``, and one of ``b`` or one for each of its columns.
 Scales = tuple[float, float | Sequence[float] | torch.Tensor]
@@ -67,6 +75,7 @@ def multiply(
             "matmul needs a build with a granularity unit: preset "
             f"{configuration.preset!r} has no slices"
         )
+    check_built(precision, configuration)
     check_operands(a, b, precision)
     check_scales(b.shape[1], precision, scales)
     rows, columns = packed_rows(a, precision), packed_rows(b.t(), precision)
@@ -94,9 +103,23 @@ def precision_of(precision: Precision | str) -> Precision:
     if isinstance(precision, Precision):
         return precision
     if precision not in Precision.__members__:
-        known = ", ".join(Precision.__members__)
-        raise ValueError(f"precision must be one of {known}, not {precision!r}")
+        raise ValueError(f"precision must be one of {names(Precision)}, not {precision!r}")
     return Precision[precision]
+
+
+def check_built(precision: Precision, configuration: Configuration) -> None:
+    """Make sure that a build computes in a precision.
+
+    Raises
+    ------
+    ValueError
+        If it does not.
+    """
+    if precision not in configuration.precisions:
+        raise ValueError(
+            f"precision must be one of {names(configuration.precisions)} on preset "
+            f"{configuration.preset!r}, not {precision.name}"
+        )
 
 
 def check_scales(columns: int, precision: Precision, scales: Scales | None) -> None:

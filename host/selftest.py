@@ -91,7 +91,7 @@ def _checks(
     if Unit.REGION_MANAGER in device.configuration.units:
         yield "decisions", lambda: _decisions(device, generator)
     if device.configuration.slices:
-        for precision in Precision:
+        for precision in device.configuration.precisions:
             yield f"products of {precision.name}", partial(_products, device, precision, generator)
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from .formats import STREAMED, FormatCode
 from .granularity_unit import ROWS
+from .precision import Precision, check_precisions
 from .protocol import Unit
 from .records import TileResult, size
 
@@ -45,6 +46,8 @@ class Configuration:
         ``REGION_MANAGER``.
     operands : int
         Words of each of its operand memories: a power of two, from 64 to 4096.
+    precisions : tuple of Precision
+        What it computes in: all four, or those of integers, which a small FPGA has room for.
 
     Raises
     ------
@@ -63,6 +66,7 @@ class Configuration:
     units: tuple[Unit, ...] = tuple(Unit)
     slices: int = 0
     operands: int = 1024
+    precisions: tuple[Precision, ...] = tuple(Precision)
 
     def __post_init__(self) -> None:
         if not (self.preset.isascii() and 1 <= len(self.preset) <= 8):
@@ -95,6 +99,7 @@ class Configuration:
                 f"slices must be from 0 to {most} with these units and this payload, "
                 f"not {self.slices!r}"
             )
+        check_precisions(self.precisions)
 
     def _check_power(self, name: str, low: int, high: int) -> None:
         value = getattr(self, name)

@@ -1,13 +1,23 @@
 """The precisions between which a slice switches, and how their numbers are packed into words."""
 
 import enum
+from collections.abc import Iterable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .formats import FORMATS, ElementFormat, FormatCode
 
-__all__ = ["WORD", "Operation", "Precision", "packed", "unpacked"]
+__all__ = [
+    "INTEGERS",
+    "WORD",
+    "Operation",
+    "Precision",
+    "check_precisions",
+    "names",
+    "packed",
+    "unpacked",
+]
 
 #: Bits of the words in which numbers are packed, little end first.
 WORD = 32
@@ -50,11 +60,33 @@ class Precision(enum.IntEnum):
         return FORMATS[FormatCode[self.name]]
 
 
+#: Those whose numbers are integers.
+INTEGERS = tuple(precision for precision in Precision if precision.integer)
+
+
 class Operation(enum.IntEnum):
     """What a slice does with two floating-point numbers; integers are always multiplied."""
 
     MULTIPLY = 0
     ADD = 1
+
+
+def check_precisions(precisions: tuple[Precision, ...]) -> None:
+    """Make sure that there are units for these precisions together.
+
+    Raises
+    ------
+    ValueError
+        If there are none.
+    """
+    if precisions not in (tuple(Precision), INTEGERS):
+        every, integers = names(Precision), names(INTEGERS)
+        raise ValueError(f"precisions must be {every}, or {integers}, not {names(precisions)}")
+
+
+def names(precisions: Iterable[Precision]) -> str:
+    """Precisions as people write them."""
+    return ", ".join(precision.name for precision in precisions) or "none"
 
 
 def unpacked(words: NDArray[np.int64], precision: Precision) -> NDArray[np.int64]:

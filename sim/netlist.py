@@ -45,8 +45,8 @@ def gate_level(netlist: str, name: str, family: str) -> str:
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
         (folder / "top.il").write_text(netlist)
-        script = f"read_rtlil top.il; {row.synthesis} -top {name} {row.options}"
-        run("YOSYS", ["-q", "-p", f"{script}; write_verilog -noattr netlist.v"], folder)
+        script = f"read_rtlil top.il; {row.script(name)}; write_verilog -noattr netlist.v"
+        run("YOSYS", ["-q", "-p", script], folder)
         synthesised = (folder / "netlist.v").read_text()
     return f"{synthesised}\n{_joined(models_of(family))}"
 

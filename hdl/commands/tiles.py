@@ -1,6 +1,6 @@
 """Requests for the granularity unit: write operands, multiply them."""
 
-from amaranth.hdl import Module, Signal, unsigned
+from amaranth.hdl import Array, Module, Signal, unsigned
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import Out
 
@@ -51,7 +51,7 @@ class TileCommands(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         slices, operands = self._configuration.slices, self._configuration.operands
-        m.submodules.unit = unit = GranularityUnit(slices, operands)
+        m.submodules.unit = unit = GranularityUnit(slices, operands, self._configuration.precisions)
         m.submodules.octets = octets = Deserializer(size(TileRun))
         m.submodules.result = result = Serializer(size(TileResult))
 
@@ -135,7 +135,10 @@ class TileCommands(wiring.Component):
         same = (under_way.mode == run.mode) & (under_way.rows == run.rows) & under_way.is_open
         with m.If(~run.first):
             m.d.comb += length.eq(under_way.words + run.words)
-        with m.If((run.rows == 0) | (run.rows > ROWS) | (run.words == 0) | ~inside):
+        built = Array(precision in self._configuration.precisions for precision in Precision)
+        with m.If(~built[run.mode]):
+            exchange.reply(Status.UNSUPPORTED)
+        with m.Elif((run.rows == 0) | (run.rows > ROWS) | (run.words == 0) | ~inside):
             exchange.reply(Status.BAD_VALUE)
         with m.Elif(~run.first & ~same):
             exchange.reply(Status.NOT_STARTED)

@@ -6,7 +6,6 @@ from amaranth.lib.wiring import In, Out
 
 from adagrain.hdl.delay import delayed
 from adagrain.hdl.float.parts import RESULT_FLAGS
-from adagrain.hdl.float.pipeline import stallable
 from adagrain.hdl.float.round import Round
 from adagrain.hdl.slice import ExactProducts
 from adagrain.models.precision import WORD, Precision
@@ -14,6 +13,7 @@ from adagrain.models.precision import WORD, Precision
 from .accumulator import later, step_layout
 from .exact import ExactAccumulator
 from .floats import FloatAccumulator
+from .handshake import summing
 from .integers import IntegerAccumulator
 
 __all__ = ["DotProduct", "sums_layout", "terms_layout"]
@@ -86,6 +86,7 @@ class DotProduct(wiring.Component):
     #: Cycles from a pair of words to the next one of the same sum.
     LOOP = FloatAccumulator.LATENCY + 1
     LATENCY = ExactProducts.LATENCY + Round.LATENCY + FloatAccumulator.LATENCY
+    PRECISIONS = tuple(Precision)
 
     def __init__(self, entries: int) -> None:
         if entries < 2:
@@ -105,8 +106,8 @@ class DotProduct(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        terms, sums = (stream.Signature(1).create(path=(name,)) for name in ("terms", "sums"))
-        moves = stallable(m, terms, sums, self.LATENCY)
+        busy, last = Signal(), Signal()
+        taken, moves = summing(m, self.i, self.o, self.LATENCY, busy=busy, last=last)
         m.submodules.products = products = ExactProducts()
         m.d.comb += [
             products.en.eq(moves),
@@ -115,15 +116,11 @@ class DotProduct(wiring.Component):
             products.b.eq(self.i.p.b),
         ]
         stages = Module()
-        last = self._stages(stages, terms.valid, products.o)
-        busy = self._busy(stages, terms.valid)
-        m.submodules.stages = EnableInserter(moves)(stages)
         m.d.comb += [
-            terms.valid.eq(self.i.valid & ~busy),
-            self.i.ready.eq(terms.ready & ~busy),
-            self.o.valid.eq(sums.valid & last),
-            sums.ready.eq(self.o.ready | ~last),
+            last.eq(self._stages(stages, taken, products.o)),
+            busy.eq(self._busy(stages, taken)),
         ]
+        m.submodules.stages = EnableInserter(moves)(stages)
         return m
 
     def _busy(self, m: Module, taken: Value) -> Value:

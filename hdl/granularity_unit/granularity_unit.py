@@ -5,9 +5,10 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from adagrain.models.granularity_unit import ROWS
+from adagrain.models.precision import INTEGERS, Precision, check_precisions
 from adagrain.models.records import TileResult, TileRun
 
-from ..dot_product import DotProduct
+from ..dot_product import DotProduct, IntegerDotProduct
 from .operands import Operands, write_layout
 from .sequencer import Sequencer
 
@@ -20,7 +21,8 @@ class GranularityUnit(wiring.Component):
     Results as :class:`adagrain.models.granularity_unit.TileModel` has them. A run takes a cycle
     for each row and word (with fewer than seven rows, seven for each word), whatever the
     precision, and its last results leave :attr:`DotProduct.LATENCY` cycles later; the next run
-    may be given before.
+    may be given before. With integers alone a run goes row by row, takes a cycle for each row
+    and word however few rows there are, and waits where a row's results leave.
 
     Parameters
     ----------
@@ -28,6 +30,8 @@ class GranularityUnit(wiring.Component):
         Columns of a tile, at least 1.
     words : int
         Words of each operand memory: a power of two.
+    precisions : tuple of Precision
+        What the modes may be: all four, or those of integers.
 
     Members
     -------
@@ -45,13 +49,16 @@ class GranularityUnit(wiring.Component):
     Raises
     ------
     ValueError
-        If there are no slices.
+        If there are no slices, or no dot products of these precisions.
     """
 
-    def __init__(self, slices: int, words: int) -> None:
+    def __init__(
+        self, slices: int, words: int, precisions: tuple[Precision, ...] = tuple(Precision)
+    ) -> None:
         if slices < 1:
             raise ValueError(f"slices must be at least 1, not {slices!r}")
-        self._slices, self._words = slices, words
+        check_precisions(precisions)
+        self._slices, self._words, self._precisions = slices, words, precisions
         super().__init__(
             {
                 "i_words": In(stream.Signature(write_layout(slices, words))),
@@ -72,10 +79,16 @@ class GranularityUnit(wiring.Component):
         """Words of each operand memory."""
         return self._words
 
+    @property
+    def precisions(self) -> tuple[Precision, ...]:
+        """What the modes may be."""
+        return self._precisions
+
     def elaborate(self, platform: object) -> Module:
         m = Module()
         m.submodules.operands = operands = Operands(self._slices, self._words)
-        m.submodules.sequencer = sequencer = Sequencer(self._words)
+        integers = self._precisions == INTEGERS
+        m.submodules.sequencer = sequencer = Sequencer(self._words, by_rows=integers)
         connect(m, flipped(self.i), sequencer.i)
         m.d.comb += [
             operands.en.eq(sequencer.en),
@@ -90,7 +103,8 @@ class GranularityUnit(wiring.Component):
         # All slices get the same terms in the same cycle, so that they are ready together.
         terms, row = sequencer.o, []
         for number in range(self._slices):
-            m.submodules[f"slice_{number}"] = unit = DotProduct(ROWS)
+            unit = IntegerDotProduct(ROWS) if integers else DotProduct(ROWS)
+            m.submodules[f"slice_{number}"] = unit
             m.d.comb += [
                 unit.i.payload.eq(terms.payload),
                 unit.i.p.a.eq(operands.a),

@@ -1,7 +1,7 @@
 """Which words meet in which cycle of a run."""
 
-from amaranth.hdl import Module, Signal
-from amaranth.lib import stream, wiring
+from amaranth.hdl import Module, Signal, Value
+from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from adagrain.models.granularity_unit import ROWS
@@ -15,12 +15,16 @@ __all__ = ["Sequencer"]
 class Sequencer(wiring.Component):
     """Goes through a run's words, and for each through the rows, so that sums take turns.
 
+    Or through the rows, and for each through the words, so that one sum grows at a time.
+
     A pair per cycle as long as ``o`` takes it, from the third cycle after the run was taken on.
 
     Parameters
     ----------
     words : int
         Words of each operand memory.
+    by_rows : bool
+        Row by row.
 
     Members
     -------
@@ -34,7 +38,8 @@ class Sequencer(wiring.Component):
         What they read.
     """
 
-    def __init__(self, words: int) -> None:
+    def __init__(self, words: int, *, by_rows: bool) -> None:
+        self._words, self._by_rows = words, by_rows
         super().__init__(
             {
                 "i": In(stream.Signature(TileRun)),
@@ -48,37 +53,66 @@ class Sequencer(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         run = Signal(TileRun)
-        active = Signal()
-        row, word = Signal(range(ROWS)), Signal(run.words.shape())
-        last_row, last_word = row == run.rows - 1, word == run.words - 1
-
+        active, moves = Signal(), Signal()
         m.d.comb += [
             self.i.ready.eq(~active & ~self.o.valid),
-            self.en.eq(active & (~self.o.valid | self.o.ready)),
+            moves.eq(~self.o.valid | self.o.ready),
+            self.en.eq(active & moves),
         ]
+        # What is compared is known from the beginning, or is 0: this is the unit's longest path.
+        begins = Signal()
+        row, highest = Signal(range(ROWS)), Signal(range(ROWS))
+        left, most = Signal(range(self._words)), Signal(range(self._words))
+        last_row, last_word = row == highest, left == 0
         with m.If(self.i.valid & self.i.ready):
             m.d.sync += [
                 run.eq(self.i.payload),
                 self.a_address.eq(self.i.p.a_first),
                 self.b_address.eq(self.i.p.b_first),
                 active.eq(1),
+                begins.eq(1),
                 row.eq(0),
-                word.eq(0),
+                highest.eq(self.i.p.rows - 1),
+                left.eq(self.i.p.words - 1),
+                most.eq(self.i.p.words - 1),
             ]
-        with m.If(self.o.ready):
-            m.d.sync += self.o.valid.eq(0)
+        with m.If(moves):
+            m.d.sync += self.o.valid.eq(active)
         with m.If(self.en):
             m.d.sync += [
-                self.o.valid.eq(1),
                 self.o.p.mode.eq(run.mode),
                 self.o.p.index.eq(row),
-                self.o.p.first.eq(run.first & (word == 0)),
+                self.o.p.first.eq(run.first & begins),
                 self.o.p.last.eq(run.last & last_word),
-                self.a_address.eq(self.a_address + 1),
-                row.eq(row + 1),
             ]
-            with m.If(last_row):
-                m.d.sync += [row.eq(0), word.eq(word + 1), self.b_address.eq(self.b_address + 1)]
+            with m.If(last_row & last_word):
+                m.d.sync += active.eq(0)
+            if self._by_rows:
+                m.d.sync += [begins.eq(last_word), left.eq(left - 1)]
+                self._next_word(m, run, row, last_word)
                 with m.If(last_word):
-                    m.d.sync += active.eq(0)
+                    m.d.sync += [left.eq(most), row.eq(row + 1)]
+            else:
+                m.d.sync += row.eq(row + 1)
+                self._next_row(m, last_row)
+                with m.If(last_row):
+                    m.d.sync += [begins.eq(0), left.eq(left - 1), row.eq(0)]
         return m
+
+    def _next_row(self, m: Module, last: Value) -> None:
+        """Addresses of the same words; behind the last row, of the next words."""
+        m.d.sync += self.a_address.eq(self.a_address + 1)
+        with m.If(last):
+            m.d.sync += self.b_address.eq(self.b_address + 1)
+
+    def _next_word(self, m: Module, run: data.View, row: Signal, last: Value) -> None:
+        """Addresses of the same row; behind the last word, of the next row."""
+        m.d.sync += [
+            self.a_address.eq(self.a_address + run.rows),
+            self.b_address.eq(self.b_address + 1),
+        ]
+        with m.If(last):
+            m.d.sync += [
+                self.a_address.eq(run.a_first + row + 1),
+                self.b_address.eq(run.b_first),
+            ]

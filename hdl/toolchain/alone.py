@@ -99,8 +99,8 @@ def place_alone(
         progress(f"synthesising {unit} for {board}")
         design = rtlil.convert(Harness(UNITS[unit](BOARDS[board])), platform=target, emit_src=False)
         (folder / "top.il").write_text(design)
-        synthesis = f"{family.synthesis} -top top {family.options} -json top.json"
-        run("YOSYS", ["-q", "-p", f"read_rtlil top.il; {synthesis}"], folder)
+        script = f"read_rtlil top.il; {family.script('top')}; write_json top.json"
+        run("YOSYS", ["-q", "-p", script], folder)
         for seed in seeds:
             progress(f"placing and routing {unit} alone, seed {seed}")
             options = ["--json", "top.json", "--report", "report.json", "--timing-allow-fail"]

@@ -60,10 +60,13 @@ def build(
     """
     folder.mkdir(parents=True, exist_ok=True)
     progress("elaborating")
+    family = FAMILIES[board.family]
     plan = board.platform().build(
         Top(board),
         do_build=False,
-        synth_opts=FAMILIES[board.family].options,
+        synth_opts=family.options,
+        script_after_read=family.before,
+        script_after_synth=family.after,
         nextpnr_opts=f"--freq {board.clock / 1e6}",
     )
     plan.extract(folder)
@@ -85,7 +88,7 @@ def build(
     progress("packing")
     for step in finish:
         run(*step, folder)
-    return Bitstream(folder / FAMILIES[board.family].product, best)
+    return Bitstream(folder / family.product, best)
 
 
 def _steps(script: str) -> list[Step]:

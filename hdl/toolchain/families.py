@@ -27,6 +27,8 @@ class Family:
         ``None``: it needs a board.
     models : str or None
         Simulation models of the cells, in Yosys' folder of shared files.
+    before, after : str
+        Yosys commands around synthesis.
     """
 
     synthesis: str
@@ -36,6 +38,13 @@ class Family:
     product: str
     place: tuple[str, ...] | None = None
     models: str | None = None
+    before: str = ""
+    after: str = ""
+
+    def script(self, top: str) -> str:
+        """Yosys commands that synthesise what was read."""
+        synthesis = f"{self.synthesis} -top {top} {self.options}"
+        return "; ".join(filter(None, (self.before, synthesis, self.after)))
 
 
 FAMILIES: dict[str, Family] = {
@@ -75,6 +84,11 @@ FAMILIES: dict[str, Family] = {
         product="top.bin",
         place=("NEXTPNR_ICE40", "--pcf-allow-unconstrained"),
         models="ice40/cells_sim.v",
+        # `ice40_dsp` makes a product of 16 bits without a clock of every SB_MAC16 that it finds,
+        # also of one that is two products of 8 bits (YosysHQ/yosys issue 2922): it must not.
+        before="read_verilog -lib +/ice40/cells_sim.v; rename SB_MAC16 HIDDEN_MAC16; "
+        "chtype -set HIDDEN_MAC16 t:SB_MAC16",
+        after="chtype -set SB_MAC16 t:HIDDEN_MAC16",
     ),
     "gowin": Family(
         synthesis="synth_gowin",

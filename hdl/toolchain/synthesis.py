@@ -61,10 +61,7 @@ def _cell_counts(component: Component, target: Target) -> dict[str, int]:
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
         (folder / "top.il").write_text(rtlil.convert(component, platform=target, emit_src=False))
-        script = (
-            f"read_rtlil top.il; {family.synthesis} -top top {family.options}; "
-            "tee -q -o stat.json stat -json"
-        )
+        script = f"read_rtlil top.il; {family.script('top')}; tee -q -o stat.json stat -json"
         run("YOSYS", ["-q", "-p", script], folder)
         statistics = json.loads((folder / "stat.json").read_text())
     return dict(statistics["design"]["num_cells_by_type"])

@@ -10,6 +10,7 @@ from torch import nn
 
 from adagrain.host.driver import Coprocessor, open_device
 from adagrain.host.failover import Failover
+from adagrain.host.product import check_built
 from adagrain.models.precision import Precision
 from adagrain.models.precision_controller import precision_of_rank
 
@@ -109,7 +110,7 @@ class Granularity:
     ------
     ValueError
         If the model has no granular layers or more units than the device has records, or the
-        build has no granularity unit.
+        build has no granularity unit, or none of a precision in which it may have to compute.
     """
 
     def __init__(
@@ -127,6 +128,8 @@ class Granularity:
         opened = open_device(device, preset) if isinstance(device, str) else device
         self.device = opened if isinstance(opened, Failover) else Failover(opened)
         self._check_build()
+        if offload:
+            self._check_precisions()
         self._offload = Offload(self.device, offload) if offload else None
         self._resources = resources
         self._steps = 0
@@ -254,6 +257,12 @@ class Granularity:
                 f"model must have at most {records} granularity units, as many as the device has "
                 f"records, not {units}"
             )
+
+    def _check_precisions(self) -> None:
+        """The device must compute in all that the layers may ask for."""
+        for layer in self._layers:
+            for precision in layer.policy.precisions:
+                check_built(precision, self.device.configuration)
 
     def _bind(self, layer: GranularLayer, first: int) -> None:
         layer.first = first

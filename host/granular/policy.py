@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from adagrain.host.product import precision_of
 from adagrain.models.precision import Precision
-from adagrain.models.precision_controller import precision_record, rank_of
+from adagrain.models.precision_controller import precision_of_rank, precision_record, rank_of
 
 __all__ = ["Policy"]
 
@@ -89,6 +89,14 @@ class Policy:
     def learns(self) -> bool:
         """Whether thresholds are taught."""
         return self.learn and self.fixed is None
+
+    @property
+    def precisions(self) -> tuple[Precision, ...]:
+        """All that a unit may compute in."""
+        if self.fixed is not None:
+            return (_given(self.fixed),)
+        ranks = range(rank_of(_given(self.floor)), rank_of(_given(self.ceiling)) + 1)
+        return (_given(self.start), *map(precision_of_rank, ranks))
 
     def record(self) -> bytes:
         """A unit's record to begin with."""

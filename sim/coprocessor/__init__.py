@@ -2,6 +2,7 @@
 
 from adagrain.hdl.coprocessor import Coprocessor
 from adagrain.models.configuration import configuration
+from adagrain.models.precision import INTEGERS
 from adagrain.models.protocol import Unit
 
 #: Short enough that a bench can wait for a starved pass, long enough for any random idling.
@@ -15,6 +16,10 @@ VARIANTS = {
     "small": lambda: Coprocessor(configuration("small", regions=16), starvation=STARVATION),
     "granular": lambda: Coprocessor(
         configuration("granular", regions=16, slices=2, operands=256), starvation=STARVATION
+    ),
+    "integers": lambda: Coprocessor(
+        configuration("granular", regions=16, slices=2, operands=256, precisions=INTEGERS),
+        starvation=STARVATION,
     ),
     "full": lambda: Coprocessor(configuration("full", regions=16), starvation=STARVATION),
 }

@@ -9,6 +9,7 @@ from adagrain.models.commands import GROUP, WORDS_PER_REGION
 from adagrain.models.configuration import Configuration
 from adagrain.models.formats import FORMATS
 from adagrain.models.granularity_unit import TileModel
+from adagrain.models.precision import Precision
 from adagrain.models.protocol import REGISTERS, Opcode, Unit
 from adagrain.models.records import (
     BINS,
@@ -186,11 +187,12 @@ class Traffic:
         """A tile in one or more runs, now and then with a run that is refused."""
         slices, operands = self._configuration.slices, self._configuration.operands
         rng = np.random.default_rng(self._random.getrandbits(32))
-        tile = random_tile(TileModel(slices, operands), slices, rng)
+        precisions = self._configuration.precisions
+        tile = random_tile(TileModel(slices, operands), slices, rng, precisions)
         made = []
         for writes, run in zip(tile.writes, tile.runs, strict=True):
             if not run["first"] or self._random.random() < 0.5:
-                other = run | self._random.choice(_doubtful(run, operands))
+                other = run | self._random.choice(_doubtful(run, self._configuration))
                 made.append(Request(Opcode.TILE_RUN, pack(TileRun, **other)))
             made += [Request(Opcode.TILE_WRITE, part) for part in _writes(writes)]
             made.append(Request(Opcode.TILE_RUN, pack(TileRun, **run)))
@@ -263,13 +265,16 @@ def _writes(words: list[tuple[int, int]]) -> list[bytes]:
     return [_u16(first) + octets for first, octets in parts]
 
 
-def _doubtful(run: dict[str, int], operands: int) -> list[dict[str, int]]:
+def _doubtful(run: dict[str, int], configuration: Configuration) -> list[dict[str, int]]:
     """Changes that make a run unsound, or another one than the model expects next."""
     other_sums = [
         {"rows": run["rows"] % 8 + 1, "words": 1, "first": 0},
         {"mode": run["mode"] ^ 1, "first": 0},
     ]
+    operands = configuration.operands
+    missing = [mode for mode in Precision if mode not in configuration.precisions]
     return [
+        *({"mode": int(mode)} for mode in missing),
         *other_sums * (1 if run["first"] else 5),
         {"a_first": operands - run["words"] * run["rows"] + 1},
         {"b_first": operands - run["words"] + 1},

@@ -2,11 +2,15 @@
 
 import numpy as np
 
-from adagrain.models.precision import Precision
 from adagrain.sim.bench import Bench, bench
 from adagrain.sim.payload import decode
 
 from .traffic import Terms
+
+
+def random_terms(b: Bench, rng: np.random.Generator, sums: int, **more: int) -> Terms:
+    precisions = b.component.PRECISIONS
+    return Terms.random(sums, b.component.entries, rng, precisions=precisions, **more)
 
 
 async def demand(b: Bench, terms: Terms) -> None:
@@ -18,14 +22,14 @@ async def demand(b: Bench, terms: Terms) -> None:
 async def equals_the_model(b: Bench) -> None:
     """Sums of random precisions and lengths, at any idling and any back-pressure."""
     rng = np.random.default_rng(b.seed)
-    await demand(b, Terms.random(b.scaled(300), b.component.entries, rng, longest=40))
+    await demand(b, random_terms(b, rng, b.scaled(300), longest=40))
 
 
 @bench(cycles=100_000)
 async def waits_for_a_sum_alone(b: Bench) -> None:
     """Terms of one sum that follow each other immediately."""
     rng = np.random.default_rng(b.seed)
-    await demand(b, Terms.random(b.scaled(60), b.component.entries, rng, longest=12, used=1))
+    await demand(b, random_terms(b, rng, b.scaled(60), longest=12, used=1))
 
 
 @bench(cycles=20_000)
@@ -34,16 +38,31 @@ async def takes_a_pair_each_cycle(b: Bench) -> None:
     entries = b.component.entries
     if entries < b.component.LOOP:
         return
+    length = 50
+    turns = [(index, k) for k in range(length) for index in range(entries)]
+    assert await cycles_of(b, turns, length) <= length * entries + 2
+
+
+@bench(cycles=20_000)
+async def takes_sums_one_after_the_other(b: Bench) -> None:
+    """Each pair waits for the one before, if the sum takes more than a cycle."""
+    entries, length = b.component.entries, 20
+    turns = [(index, k) for index in range(entries) for k in range(length)]
+    assert await cycles_of(b, turns, length) <= b.component.LOOP * length * entries + 2
+
+
+async def cycles_of(b: Bench, turns: list[tuple[int, int]], length: int) -> int:
+    """Cycles in which pairs of zeros are taken: of sums by index, the ``k``-th of each."""
     rng = np.random.default_rng(b.seed)
-    shape = b.shape("i")
-    source, length = b.source("i", idle=0), 50
+    shape, entries = b.shape("i"), b.component.entries
+    source = b.source("i", idle=0)
     b.sink("o", stall=0)
-    modes = rng.integers(0, len(Precision), entries)
-    for k in range(length):
-        for index in range(entries):
-            words = {"a": 0, "b": 0, "mode": int(modes[index]), "index": index}
-            source.put(decode(shape, 0) | words | {"first": k == 0, "last": k == length - 1})
+    modes = rng.choice(b.component.PRECISIONS, entries)
+    for index, k in turns:
+        words = {"a": 0, "b": 0, "mode": int(modes[index]), "index": index}
+        source.put(decode(shape, 0) | words | {"first": k == 0, "last": k == length - 1})
     start = b.cycle
     await source.drain()
-    assert b.cycle - start <= length * entries + 2
+    found = b.cycle - start
     await b.sink("o").take(entries)
+    return found

@@ -1,6 +1,7 @@
 """Terms of dot products that overlap in any order, and the model's sums."""
 
 from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Self
 
@@ -37,8 +38,9 @@ class Terms:
         *,
         longest: int,
         used: int | None = None,
+        precisions: Sequence[Precision] = tuple(Precision),
     ) -> Self:
-        """So many sums of all precisions, each of up to ``longest`` pairs of words.
+        """So many sums of all these precisions, each of up to ``longest`` pairs of words.
 
         All entries, or the first ``used`` of them, are in use at the same time, and which of them
         gets the next pair is random, or goes round.
@@ -46,7 +48,7 @@ class Terms:
         used = used or entries
         index_bits = (entries - 1).bit_length()
         waiting = deque(range(sums))
-        modes = rng.integers(0, len(Precision), sums)
+        modes = rng.choice(precisions, sums)
         lengths = rng.integers(1, longest + 1, sums)
         words = [
             sum_words(Precision(mode), int(length), rng)

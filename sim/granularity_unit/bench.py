@@ -23,7 +23,7 @@ async def equals_the_model(b: Bench) -> None:
     rng = np.random.default_rng(b.seed)
     model = TileModel(b.component.slices, b.component.words)
     for _ in range(b.scaled(60)):
-        tile = random_tile(model, b.component.slices, rng)
+        tile = random_tile(model, b.component.slices, rng, b.component.precisions)
         await execute(b, tile)
         await b.sink("o").expect([result._asdict() for result in tile.results])
 

@@ -1,5 +1,6 @@
 """Random runs on random operands."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -30,11 +31,16 @@ class Tile:
     results: list[TileResult] = field(default_factory=list)
 
 
-def random_tile(model: TileModel, slices: int, rng: np.random.Generator) -> Tile:
+def random_tile(
+    model: TileModel,
+    slices: int,
+    rng: np.random.Generator,
+    precisions: Sequence[Precision] = tuple(Precision),
+) -> Tile:
     """A tile in one to three runs; the model does them too."""
     tile, capacity = Tile(), model.memory.words
     rows = ROWS if rng.integers(0, 2) else int(rng.integers(1, ROWS + 1))
-    mode = Precision(int(rng.integers(0, len(Precision))))
+    mode = Precision(int(rng.choice(precisions)))
     pieces = int(rng.choice([1, 1, 2, 3]))
     for piece in range(pieces):
         words = int(rng.integers(1, min(capacity // rows, MAX_SUM, 24) + 1))

@@ -3,15 +3,17 @@
 
 import pytest
 
-from adagrain.hdl.dot_product import DotProduct
+from adagrain.hdl.dot_product import DotProduct, IntegerDotProduct
 from adagrain.hdl.dsp import Products
 from adagrain.hdl.granularity_unit import GranularityUnit
 from adagrain.hdl.precision_controller import PrecisionController
+from adagrain.models.precision import Precision
 
 
-def test_too_few_sums() -> None:
+@pytest.mark.parametrize("kind", [DotProduct, IntegerDotProduct])
+def test_too_few_sums(kind: type[DotProduct | IntegerDotProduct]) -> None:
     with pytest.raises(ValueError, match="entries must be at least 2, not 1"):
-        DotProduct(1)
+        kind(1)
 
 
 def test_a_number_of_units_that_is_no_power_of_two() -> None:
@@ -22,6 +24,12 @@ def test_a_number_of_units_that_is_no_power_of_two() -> None:
 def test_no_slices() -> None:
     with pytest.raises(ValueError, match="slices must be at least 1, not 0"):
         GranularityUnit(0, 64)
+
+
+def test_precisions_that_no_dot_product_has() -> None:
+    message = "precisions must be FP32, FP16, INT8, INT4, or INT8, INT4, not INT4"
+    with pytest.raises(ValueError, match=message):
+        GranularityUnit(1, 64, (Precision.INT4,))
 
 
 @pytest.mark.parametrize(

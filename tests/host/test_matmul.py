@@ -1,6 +1,7 @@
 """Products on a device: bit for bit the golden ones, whatever the shape; loud errors."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 import torch
@@ -11,10 +12,11 @@ from adagrain.host.driver import Coprocessor
 from adagrain.host.failover import Failover
 from adagrain.models.configuration import configuration
 from adagrain.models.matmul import DTYPES, matmul, reference
-from adagrain.models.precision import Precision
+from adagrain.models.precision import INTEGERS, Precision
 from adagrain.sim import runner
 
 SMALL = configuration("granular", slices=2, operands=64)
+OF_INTEGERS = replace(SMALL, precisions=INTEGERS)
 
 #: One tile; ragged ones; sums that do not fit the memories; columns that do not.
 SHAPES = [(8, 8, 2), (1, 1, 1), (9, 13, 5), (3, 300, 3), (17, 8, 70)]
@@ -112,6 +114,24 @@ def test_scales_that_do_not_fit(scales: tuple[float, float], message: str) -> No
     a, b = operands(3, 9, 4, Precision.INT8)
     with adagrain.open_device("golden:", SMALL) as device, pytest.raises(ValueError, match=message):
         device.matmul(a, b, "INT8", scales)
+
+
+@pytest.mark.parametrize("url", ["golden:", "sim:"])
+def test_a_device_of_integers_alone(url: str) -> None:
+    if not has_verilator(url):
+        pytest.skip(str(runner.missing("verilator")))
+    with adagrain.open_device(url, OF_INTEGERS) as device:
+        for precision in INTEGERS:
+            a, b = operands(9, 131, 5, precision)
+            found = device.matmul(a, b, precision)
+            assert torch.equal(found.values, matmul(a, b, precision))
+        assert device.selftest().passed
+        frames = [device.counters()["frames"] for _ in range(2)]
+        message = "precision must be one of INT8, INT4 on preset 'granular', not FP16"
+        with pytest.raises(ValueError, match=message):
+            device.matmul(a.half(), b.half(), "FP16")
+        frames.append(device.counters()["frames"])
+        assert frames[2] - frames[1] == frames[1] - frames[0]  # nothing was sent
 
 
 def test_wrong_arguments() -> None:

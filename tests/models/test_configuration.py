@@ -6,7 +6,10 @@ import pytest
 
 from adagrain.models.configuration import PRESETS, configuration
 from adagrain.models.formats import FormatCode
+from adagrain.models.precision import INTEGERS, Precision
 from adagrain.models.protocol import Unit
+
+_PRECISIONS = "precisions must be FP32, FP16, INT8, INT4, or INT8, INT4"
 
 
 def test_build_ids_tell_configurations_apart() -> None:
@@ -14,6 +17,7 @@ def test_build_ids_tell_configurations_apart() -> None:
     assert len(ids) == len(PRESETS)
     assert configuration("full").build_id() == PRESETS["full"].build_id()
     assert configuration("full", regions=16).build_id() not in ids
+    assert configuration("granular", precisions=INTEGERS).build_id() not in ids
 
 
 @pytest.mark.parametrize(
@@ -31,6 +35,10 @@ def test_build_ids_tell_configurations_apart() -> None:
         ({"slices": 17}, "slices must be from 0 to 16 with these units and this payload, not 17"),
         ({"slices": 1, "units": (Unit.STATISTICS,)}, "slices must be from 0 to 0 .*, not 1"),
         ({"slices": 7, "payload": 256}, "slices must be from 0 to 6 .*, not 7"),
+        ({"precisions": ()}, f"{_PRECISIONS}, not none"),
+        ({"precisions": (Precision.INT4, Precision.INT8)}, f"{_PRECISIONS}, not INT4, INT8"),
+        ({"precisions": (Precision.INT8,) * 2}, f"{_PRECISIONS}, not INT8, INT8"),
+        ({"precisions": (Precision.FP16,)}, f"{_PRECISIONS}, not FP16"),
     ],
 )
 def test_refusals(changes: dict, message: str) -> None:

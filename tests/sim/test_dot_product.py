@@ -6,8 +6,8 @@ import random
 import numpy as np
 import pytest
 
-from adagrain.hdl.dot_product import DotProduct
-from adagrain.models.precision import Precision
+from adagrain.hdl.dot_product import DotProduct, IntegerDotProduct
+from adagrain.models.precision import Precision, packed
 from adagrain.sim.compiled import CompiledUnit
 from adagrain.sim.dot_product.traffic import Terms
 
@@ -41,8 +41,52 @@ def test_sums_of_all_precisions(entries: int) -> None:
             demand_equal(unit, Terms.random(CHUNK, entries, rng, longest=60), seed)
 
 
+@pytest.mark.parametrize("used", [None, 1, 3])
+@pytest.mark.parametrize("entries", [8, 2])
+def test_sums_of_integers_alone(entries: int, used: int | None) -> None:
+    seed = random.SystemRandom().getrandbits(32)
+    rng = np.random.default_rng(seed)
+    precisions = IntegerDotProduct.PRECISIONS
+    with CompiledUnit(IntegerDotProduct(entries), "integer_dot_product") as unit:
+        for _ in range(0, SUMS, CHUNK):
+            some = min(used or entries, entries)
+            terms = Terms.random(CHUNK, entries, rng, longest=60, used=some, precisions=precisions)
+            demand_equal(unit, terms, seed)
+
+
+def test_every_product_of_int8() -> None:
+    """Each in one lane, beside three that do not change the sum."""
+    a, b = (side.ravel() for side in np.meshgrid(*[np.arange(-128, 128)] * 2))
+    for lane in range(Precision.INT8.lanes):
+        numbers = np.zeros((2, a.size, Precision.INT8.lanes), dtype=np.int64)
+        numbers[0, :, lane], numbers[1, :, lane] = a, b
+        everything(Precision.INT8, *numbers)
+
+
+def test_every_pair_sum_of_int4() -> None:
+    sides = [side.ravel() for side in np.meshgrid(*[np.arange(-8, 8)] * 4)]
+    for lane in range(0, Precision.INT4.lanes, 2):
+        numbers = np.zeros((2, sides[0].size, Precision.INT4.lanes), dtype=np.int64)
+        numbers[0, :, lane], numbers[0, :, lane + 1] = sides[0], sides[1]
+        numbers[1, :, lane], numbers[1, :, lane + 1] = sides[2], sides[3]
+        everything(Precision.INT4, *numbers)
+
+
+def everything(precision: Precision, a: np.ndarray, b: np.ndarray) -> None:
+    """Sums of one pair of words each."""
+    words = [packed(side, precision).tolist() for side in (a, b)]
+    tail = (precision | 1 << 5 | 1 << 6) << 64
+    totals = ((a * b).sum(axis=1) & 0xFFFF_FFFF).tolist()
+    with CompiledUnit(IntegerDotProduct(8), "integer_dot_product") as unit:
+        given = [x | y << 32 | tail for x, y in zip(*words, strict=True)]
+        demand_equal(unit, Terms(given, [total | precision << 37 for total in totals]), seed=1)
+
+
+@pytest.mark.parametrize("kind", [DotProduct, IntegerDotProduct], ids=lambda k: k.__name__)
 @pytest.mark.parametrize(("factor", "pairs"), [(-128, 32767), (-128, 32768), (127, 33288)])
-def test_integers_wrap_around_and_tell(factor: int, pairs: int) -> None:
+def test_integers_wrap_around_and_tell(
+    kind: type[DotProduct | IntegerDotProduct], factor: int, pairs: int
+) -> None:
     word = int.from_bytes(bytes([factor & 0xFF] * 4), "little")
     given = [
         word | word << 32 | (Precision.INT8 | (k == 0) << 5 | (k == pairs - 1) << 6) << 64
@@ -50,5 +94,26 @@ def test_integers_wrap_around_and_tell(factor: int, pairs: int) -> None:
     ]
     total = 4 * pairs * factor * factor
     expected = [total & 0xFFFF_FFFF | (total >= 1 << 31) << 34 | Precision.INT8 << 37]
-    with CompiledUnit(DotProduct(8), "dot_product") as unit:
+    with CompiledUnit(kind(8), kind.__name__.lower()) as unit:
+        demand_equal(unit, Terms(given, expected), seed=1)
+
+
+@pytest.mark.parametrize("others", [0, 1, 2, 3])
+def test_a_sum_that_has_wrapped_around_tells_it_at_its_end(others: int) -> None:
+    """However many sums of one pair come in between, and then no longer."""
+    words = {number: int.from_bytes(bytes([number & 0xFF] * 4), "little") for number in (-128, 1)}
+    factors = [-128] * 32768 + [1] * 20
+    given, expected = [], []
+    for rows in (factors, [1] * 20):
+        for k, factor in enumerate(rows):
+            ends = (k == 0) << 5 | (k == len(rows) - 1) << 6
+            given.append(words[factor] | words[factor] << 32 | (Precision.INT8 | ends) << 64)
+            if k == len(rows) - 1:
+                total = sum(4 * factor * factor for factor in rows)
+                expected.append(total | (total >> 31) << 34 | Precision.INT8 << 37)
+            for other in range(1, others + 1):
+                tail = Precision.INT8 | other << 2
+                given.append(words[1] | words[1] << 32 | (tail | 3 << 5) << 64)
+                expected.append(4 | tail << 37)
+    with CompiledUnit(IntegerDotProduct(8), "integer_dot_product") as unit:
         demand_equal(unit, Terms(given, expected), seed=1)

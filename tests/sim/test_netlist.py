@@ -24,7 +24,8 @@ RUNS = [
     )),
     *((unit, variant, "ice40") for unit, variant in (
         ("queue", "packet"), ("uart", "odd"), ("link", "tiny"), ("statistics", "tiny"),
-        ("coprocessor", "tiny"),
+        ("coprocessor", "tiny"), ("dot_product", "eight_of_integers"),
+        ("granularity_unit", "integers"),
     )),
 ]  # fmt: skip
 

@@ -9,7 +9,7 @@ import adagrain
 from adagrain.host.errors import DeviceError
 from adagrain.host.granular import Granularity, Policy, convert
 from adagrain.models.configuration import configuration
-from adagrain.models.precision import Precision
+from adagrain.models.precision import INTEGERS, Precision
 from adagrain.models.quantisation import rounded
 
 
@@ -254,6 +254,16 @@ def test_every_so_many_steps_are_offloaded() -> None:
     assert counts == [2, 2, 2, 4, 4, 4, 6]
 
 
+@pytest.mark.parametrize(
+    "policy", [Policy(ceiling="INT8"), Policy(fixed="INT4"), Policy(floor="INT8", ceiling="INT8")]
+)
+def test_a_device_of_integers_alone_computes_all_that_such_layers_ask_for(policy: Policy) -> None:
+    model, build = convert(network(), policy), configuration("granular", precisions=INTEGERS)
+    with Granularity(model, adagrain.open_device("golden:", build), offload=1) as granularity:
+        step(model, granularity, spreads(0.8))
+        assert granularity.offloaded.products == 2
+
+
 def test_a_device_that_dies_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     def run(dies: bool) -> list[object]:
         model = convert(network(), Policy(every=1, penalty=0.1))
@@ -285,6 +295,14 @@ def _dead(*_: object) -> None:
         (
             lambda: Granularity(convert(network()), "golden:", preset="full"),
             "granular layers need a build with a granularity unit: preset 'full' has no slices",
+        ),
+        (
+            lambda: Granularity(
+                convert(network(), Policy(ceiling="FP16")),
+                adagrain.open_device("golden:", configuration("granular", precisions=INTEGERS)),
+                offload=1,
+            ),
+            "precision must be one of INT8, INT4 on preset 'granular', not FP16",
         ),
         (lambda: Granularity(convert(network()), offload=-1), "every must be at least 1, not -1"),
         (

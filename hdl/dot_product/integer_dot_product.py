@@ -1,0 +1,102 @@
+"""Sums of products of integers alone."""
+
+from amaranth.hdl import Const, EnableInserter, Module, Signal, Value
+from amaranth.lib import stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from adagrain.hdl.delay import delayed
+from adagrain.models.precision import INTEGERS
+
+from .accumulator import later
+from .dot_product import sums_layout, terms_layout
+from .handshake import summing
+from .product_sum import ProductSum
+from .running_sum import RunningSum, turn_layout
+
+__all__ = ["IntegerDotProduct"]
+
+
+class IntegerDotProduct(wiring.Component):
+    """Adds products of INT8 and INT4 to sums, as :class:`DotProduct` does, with less logic.
+
+    A pair of words per cycle, whatever the modes and sums. A sum leaves :attr:`LATENCY` cycles
+    after its last pair; all stages wait together for ``o``.
+
+    Parameters
+    ----------
+    entries : int
+        Number of sums, at least 2.
+
+    Members
+    -------
+    i : ``In(stream.Signature(terms_layout(entries)))``
+        Terms; their modes must be INT8 or INT4: others are not told from them.
+    o : ``Out(stream.Signature(sums_layout(entries)))``
+        Sums that have ended.
+
+    Raises
+    ------
+    ValueError
+        If there are not enough entries.
+    """
+
+    #: Cycles from a pair of words to the next one of the same sum.
+    LOOP = 1
+    LATENCY = ProductSum.LATENCY + 1
+    PRECISIONS = INTEGERS
+
+    def __init__(self, entries: int) -> None:
+        if entries < 2:
+            raise ValueError(f"entries must be at least 2, not {entries!r}")
+        self._entries = entries
+        super().__init__(
+            {
+                "i": In(stream.Signature(terms_layout(entries))),
+                "o": Out(stream.Signature(sums_layout(entries))),
+            }
+        )
+
+    @property
+    def entries(self) -> int:
+        """Number of sums."""
+        return self._entries
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        last = Signal()
+        taken, moves = summing(m, self.i, self.o, self.LATENCY, busy=Const(0), last=last)
+        m.submodules.products = products = ProductSum()
+        m.d.comb += [
+            products.en.eq(moves),
+            products.mode.eq(self.i.p.mode),
+            products.a.eq(self.i.p.a),
+            products.b.eq(self.i.p.b),
+        ]
+        stages = Module()
+        stages.submodules.sums = sums = RunningSum(self._entries)
+        stages.d.comb += [
+            sums.turn.eq(later(stages, self._turn(stages, taken), ProductSum.LATENCY - 1)),
+            sums.i.eq(products.o),
+            self.o.p.word.eq(sums.o),
+            self.o.p.flags.overflow.eq(sums.overflow),
+            self.o.p.mode.eq(delayed(stages, self.i.p.mode, self.LATENCY)),
+            self.o.p.index.eq(delayed(stages, self.i.p.index, self.LATENCY)),
+            last.eq(delayed(stages, self.i.p.last, self.LATENCY)),
+        ]
+        m.submodules.stages = EnableInserter(moves)(stages)
+        return m
+
+    def _turn(self, m: Module, taken: Value) -> Signal:
+        """Whose turn it is."""
+        turn = Signal(turn_layout(self._entries))
+        index = Signal.like(self.i.p.index, reset_less=True)
+        same = index == self.i.p.index
+        m.d.comb += [
+            turn.valid.eq(taken),
+            turn.index.eq(self.i.p.index),
+            turn.stays.eq(same & ~self.i.p.first),
+            turn.returns.eq(~same & ~self.i.p.first),
+        ]
+        with m.If(taken):
+            m.d.sync += index.eq(self.i.p.index)
+        return turn

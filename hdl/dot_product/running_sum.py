@@ -1,0 +1,118 @@
+"""Sums of integers of which one grows at a time."""
+
+from amaranth.hdl import Cat, Module, Mux, Signal, Value, signed, unsigned
+from amaranth.lib import data, memory, wiring
+from amaranth.lib.wiring import In, Out
+
+from adagrain.models.dot_product import INTEGER_BITS
+from adagrain.models.slice import LANE_BITS
+
+from .accumulator import later
+
+__all__ = ["RunningSum", "turn_layout"]
+
+
+def turn_layout(entries: int) -> data.StructLayout:
+    """Which sum an integer belongs to.
+
+    Members
+    -------
+    valid : ``unsigned(1)``
+        There is an integer.
+    index : ``unsigned(...)``
+        Number of its sum.
+    stays : ``unsigned(1)``
+        It goes on with the sum of the integer before.
+    returns : ``unsigned(1)``
+        It goes on with another one. If neither, its sum begins.
+    """
+    bits = (entries - 1).bit_length()
+    names = {"index": unsigned(bits), "stays": unsigned(1), "returns": unsigned(1)}
+    return data.StructLayout({"valid": unsigned(1), **names})
+
+
+class RunningSum(wiring.Component):
+    """Adds integers to sums of 32 bits, which wrap around and tell it.
+
+    One integer per cycle, in any order of sums. The one that grows is in a register, all are in a
+    memory that is read synchronously, as an FPGA without any other has it. The turn comes a cycle
+    before its integer, and the sum a cycle after this. No back-pressure.
+
+    Parameters
+    ----------
+    entries : int
+        Number of sums.
+
+    Members
+    -------
+    turn : ``In(turn_layout(entries))``
+        To which sum.
+    i : ``In(signed(18))``
+        Integer.
+    o : ``Out(32)``
+        The sum with it.
+    overflow : ``Out(1)``
+        It has wrapped around since it began.
+    """
+
+    def __init__(self, entries: int) -> None:
+        self._entries = entries
+        super().__init__(
+            {
+                "turn": In(turn_layout(entries)),
+                "i": In(signed(LANE_BITS + 2)),
+                "o": Out(INTEGER_BITS),
+                "overflow": Out(1),
+            }
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        turn = later(m, self.turn, 1)
+        value, total = Signal(INTEGER_BITS), Signal(INTEGER_BITS)
+        stored = self._stored(m, turn, total)
+        m.d.comb += [
+            value.eq(Mux(turn.stays, self.o, stored)),
+            total.eq(value.as_signed() + self.i),
+        ]
+        with m.If(turn.valid):
+            m.d.sync += self.o.eq(total)
+        self._tell(m, turn, value[-1])
+        return m
+
+    def _stored(self, m: Module, turn: data.View, total: Value) -> Value:
+        """What is in the memory, to which the total goes in the same cycle.
+
+        What is read is not what is written: the sum would stay.
+        """
+        sums = memory.Memory(
+            shape=INTEGER_BITS, depth=self._entries, init=[], attrs={"no_rw_check": 1}
+        )
+        m.submodules.sums = sums
+        read, write = sums.read_port(domain="comb"), sums.write_port()
+        stored = Signal(INTEGER_BITS, reset_less=True)
+        m.d.sync += stored.eq(Mux(self.turn.returns, read.data, 0))
+        m.d.comb += [
+            read.addr.eq(self.turn.index),
+            write.addr.eq(turn.index),
+            write.data.eq(total),
+            write.en.eq(turn.valid),
+        ]
+        return stored
+
+    def _tell(self, m: Module, turn: data.View, sign: Value) -> None:
+        """Whether the sum has wrapped around; a 33rd bit of the memory would be a block RAM."""
+        ended = later(m, turn, 1)
+        raised = Signal(self._entries)
+        before, signs = Signal(), Signal(2)
+        wraps = (signs[0] == signs[1]) & (self.o[-1] != signs[0])
+        m.d.comb += self.overflow.eq(before | wraps)
+        with m.If(turn.valid):
+            m.d.sync += [
+                signs.eq(Cat(sign, self.i[-1])),
+                before.eq(
+                    (turn.stays & self.overflow) | (turn.returns & raised.bit_select(turn.index, 1))
+                ),
+            ]
+        with m.If(ended.valid):
+            m.d.sync += raised.bit_select(ended.index, 1).eq(self.overflow)
