@@ -1,6 +1,6 @@
 """What becomes of sums that have ended: sent as they are, or rescaled and packed."""
 
-from amaranth.hdl import Array, Module, Signal, Value, signed, unsigned
+from amaranth.hdl import Array, Module, Mux, Signal, Value, signed, unsigned
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out, connect
 
@@ -25,6 +25,12 @@ _Ending = data.StructLayout(
     {name: TileRun[name].shape for name in ("rows", "mode", "scaled", "to")}
 )
 
+#: A sum.
+_Sum = data.StructLayout({"word": unsigned(WORD), "flags": RESULT_FLAGS})
+
+#: A sum in its row, and the exponent by which it may be scaled.
+_Element = data.StructLayout({**dict(_Sum.members), "exponent": signed(8), "last": unsigned(1)})
+
 
 def row_layout(slices: int) -> data.StructLayout:
     """Sums of a row.
@@ -36,8 +42,7 @@ def row_layout(slices: int) -> data.StructLayout:
     sums : ``ArrayLayout(..., slices)``
         ``word`` and ``flags`` of each.
     """
-    element = data.StructLayout({"word": unsigned(WORD), "flags": RESULT_FLAGS})
-    return data.StructLayout({"index": range(ROWS), "sums": data.ArrayLayout(element, slices)})
+    return data.StructLayout({"index": range(ROWS), "sums": data.ArrayLayout(_Sum, slices)})
 
 
 class Results(wiring.Component):
@@ -78,35 +83,20 @@ class Results(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        m.submodules.endings = endings = Queue(_Ending, _RUNS)
         m.submodules.rescale = rescale = Rescale()
         m.submodules.packer = packer = Packer()
         connect(m, rescale.o, packer.i)
+        taken = Signal()
+        run, is_there = self._run(m)
+        arrives = self.i.valid & is_there
+        element = self._element(m, taken)
         m.d.comb += [
-            *[endings.i.p[name].eq(self.i_run.p[name]) for name, _ in _Ending],
-            endings.i.valid.eq(self.i_run.valid),
-            self.i_run.ready.eq(endings.i.ready),
-        ]
-        run, element = endings.o.p, Signal(self.i.p.sums.shape().elem_shape)
-        column = Signal(range(max(2, self._slices)))
-        last, taken = column == self._slices - 1, Signal()
-        m.d.comb += [
-            element.eq(self.i.p.sums[column]),
-            *[rescale.i.p[name].eq(element[name]) for name in ("word", "flags")],
+            *[rescale.i.p[name].eq(element[name]) for name, _ in element.shape()],
             *[rescale.i.p[name].eq(run[name]) for name in ("mode", "to")],
-            rescale.i.p.exponent.eq(Array(self.exponents)[column]),
-            rescale.i.p.last.eq(last),
-            self.i.ready.eq(taken & last),
-            endings.o.ready.eq(self.i.ready & (self.i.p.index == run.rows - 1)),
+            rescale.i.valid.eq(arrives & run.scaled),
         ]
-        with m.If(taken):
-            m.d.sync += column.eq(column + 1)
-            with m.If(last):
-                m.d.sync += column.eq(0)
-
-        arrives = self.i.valid & endings.o.valid
         with m.If(run.scaled):
-            m.d.comb += [rescale.i.valid.eq(arrives), taken.eq(arrives & rescale.i.ready)]
+            m.d.comb += taken.eq(arrives & rescale.i.ready)
         with m.If(self._inside(m, rescale, packer)):
             m.d.comb += [
                 self.o.p.word.eq(packer.o.p.word),
@@ -122,6 +112,31 @@ class Results(wiring.Component):
                 taken.eq(arrives & self.o.ready),
             ]
         return m
+
+    def _run(self, m: Module) -> tuple[data.View, Value]:
+        """The run whose rows come, and whether there is one."""
+        m.submodules.endings = endings = Queue(_Ending, _RUNS)
+        m.d.comb += [
+            *[endings.i.p[name].eq(self.i_run.p[name]) for name, _ in _Ending],
+            endings.i.valid.eq(self.i_run.valid),
+            self.i_run.ready.eq(endings.i.ready),
+            endings.o.ready.eq(self.i.ready & (self.i.p.index == endings.o.p.rows - 1)),
+        ]
+        return endings.o.p, endings.o.valid
+
+    def _element(self, m: Module, taken: Value) -> data.View:
+        """A row's next sum, with its exponent."""
+        column = Signal(range(max(2, self._slices)))
+        element = Signal(_Element)
+        m.d.comb += [
+            *[element[name].eq(self.i.p.sums[column][name]) for name, _ in _Sum],
+            element.exponent.eq(Array(self.exponents)[column]),
+            element.last.eq(column == self._slices - 1),
+            self.i.ready.eq(taken & element.last),
+        ]
+        with m.If(taken):
+            m.d.sync += column.eq(Mux(element.last, 0, column + 1))
+        return element
 
     def _inside(self, m: Module, rescale: Rescale, packer: Packer) -> Value:
         """Rows are being rescaled and packed."""

@@ -371,7 +371,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "a run is forgotten before its last row has left",
         "hdl/granularity_unit/results.py",
-        "self.i.ready & (self.i.p.index == run.rows - 1)",
+        "self.i.ready & (self.i.p.index == endings.o.p.rows - 1)",
         "self.i.ready",
         _bench("granularity_unit", "one_slice"),
     ),
