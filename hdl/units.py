@@ -18,6 +18,7 @@ from .link import Link
 from .precision_controller import PrecisionController
 from .queue import Queue
 from .region_manager import RegionManager
+from .rescale import Rescale
 from .slice import Slice
 from .statistics import Statistics
 from .uart import Receiver, Transmitter
@@ -58,6 +59,7 @@ UNITS: dict[str, Callable[[Board], Component]] = {
     "granularity_unit": _granularity_unit,
     "precision_controller": lambda _: PrecisionController(64),
     "dot_product": lambda _: DotProduct(8),
+    "rescale": lambda _: Rescale(),
     "adder": lambda _: Adder(FORMATS[FormatCode.FP32]),
     "receiver": lambda board: Receiver(board.clock, board.baud),
     "transmitter": lambda board: Transmitter(board.clock, board.baud),

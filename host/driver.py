@@ -26,9 +26,10 @@ from adagrain.models.statistics import Statistics, unbiased
 from .errors import DeviceError
 from .identity import Info, check_identity, read_identity
 from .precisions import Precisions
-from .product import Product, Progress, Scales, multiply, precision_of
+from .product import Product, Progress, multiply, precision_of
 from .region_copy import RegionCopy
 from .requests import histogram_requests, pass_requests, step_payloads, table_requests
+from .scales import Scales
 from .selftest import Report, selftest
 from .session import Request, Session, SessionLostError
 from .transport import connect
@@ -207,6 +208,9 @@ class Coprocessor:
         precision: Precision | str,
         scales: Scales | None = None,
         progress: Progress = lambda done, of: None,
+        *,
+        to: Precision | str | None = None,
+        to_scale: float = 1.0,
     ) -> Product:
         """The product of two matrices, as :func:`adagrain.models.matmul.matmul` has it.
 
@@ -223,6 +227,12 @@ class Coprocessor:
             of: powers of two. ``None``: the sums come back as int32.
         progress : callable
             Called with how many parts of the product are done, and of how many.
+        to : Precision, str or None
+            In which precision the product, with its scales, comes back: the device rounds each
+            exact multiple of a sum once, and sends them packed, as float32, float16, or int8
+            from -127 to 127 (INT4: from -7 to 7), clamped.
+        to_scale : float
+            What these numbers are multiples of: a power of two.
 
         Raises
         ------
@@ -234,6 +244,8 @@ class Coprocessor:
         """
         return multiply(
             *(a, b, precision_of(precision), scales),
+            to=None if to is None else precision_of(to, "to"),
+            to_scale=to_scale,
             configuration=self.configuration,
             execute=lambda job: self._reliably(
                 lambda: self._session.call(job.requests(self._session.frame_size))

@@ -12,7 +12,8 @@ from adagrain.models.statistics import Statistics
 
 from .driver import Coprocessor, Info, open_device
 from .errors import DeviceError
-from .product import Product, Progress, Scales
+from .product import Product, Progress
+from .scales import Scales
 
 __all__ = ["Failover"]
 
@@ -98,9 +99,16 @@ class Failover:
         precision: Precision | str,
         scales: Scales | None = None,
         progress: Progress = lambda done, of: None,
+        *,
+        to: Precision | str | None = None,
+        to_scale: float = 1.0,
     ) -> Product:
         """As :meth:`Coprocessor.matmul`."""
-        return self._guard(lambda device: device.matmul(a, b, precision, scales, progress))
+        return self._guard(
+            lambda device: device.matmul(
+                a, b, precision, scales, progress, to=to, to_scale=to_scale
+            )
+        )
 
     @property
     def precisions(self) -> "GuardedPrecisions":

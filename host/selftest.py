@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
+import numpy as np
 import torch
 
 from adagrain.models.formats import FORMATS, FormatCode
@@ -15,6 +16,7 @@ from adagrain.models.precision import Precision
 from adagrain.models.protocol import Unit
 from adagrain.models.records import CadencePolicy, Policy, RegionRecord, size
 from adagrain.models.region_manager import default_parameters, region_record
+from adagrain.models.rescale import rescale
 from adagrain.models.statistics import statistics
 
 from .errors import DeviceError
@@ -93,6 +95,8 @@ def _checks(
     if device.configuration.slices:
         for precision in device.configuration.precisions:
             yield f"products of {precision.name}", partial(_products, device, precision, generator)
+        for to in Precision:
+            yield f"results in {to.name}", partial(_results, device, to, generator)
 
 
 def _echo(device: Coprocessor, generator: torch.Generator) -> str:
@@ -131,6 +135,23 @@ def _products(device: Coprocessor, precision: Precision, generator: torch.Genera
     same = torch.equal(found.values.nan_to_num(7.0), values.nan_to_num(7.0))
     same = same and torch.equal(found.values.isnan(), values.isnan())
     return "" if same and torch.equal(found.flags, flags) else "a product differs"
+
+
+def _results(device: Coprocessor, to: Precision, generator: torch.Generator) -> str:
+    """Products of any bits in all precisions, which come back in another one."""
+    for precision in Precision:
+        a, b = (_matrix(shape, precision, generator) for shape in ((5, 9), (9, 11)))
+        found = device.matmul(a, b, precision, to=to, to_scale=4.0)
+        sums = _bits(reference(a, b, precision)[0])
+        wanted = rescale(sums, precision, np.array(-2), to).words
+        if not np.array_equal(_bits(found.values) & ((1 << to.bits) - 1), wanted):
+            return f"a product of {precision.name} differs"
+    return ""
+
+
+def _bits(values: torch.Tensor) -> np.ndarray:
+    array = values.numpy()
+    return array.view(f"u{array.itemsize}").astype(np.int64)
 
 
 def _matrix(

@@ -1,16 +1,17 @@
 """A matrix product as commands: which operands are written when, and where results belong."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from adagrain.models.granularity_unit import ROWS
+from adagrain.models.granularity_unit import ROWS, row_words
 from adagrain.models.precision import Precision
 from adagrain.models.protocol import Opcode
 from adagrain.models.records import TileResult, TileRun, pack, size
 
 from .frame_size import FrameSize
+from .rescaling import Rescaling
 from .session import Request
 
 __all__ = ["Job", "jobs"]
@@ -34,6 +35,8 @@ class Job:
         Number of the first one.
     precision : Precision
         How words are read.
+    rescaling : Rescaling or None
+        What the device makes of the sums.
     slices, operands : int
         As the device is configured.
     """
@@ -42,6 +45,7 @@ class Job:
     b: np.ndarray
     start: int
     precision: Precision
+    rescaling: Rescaling | None
     slices: int
     operands: int
 
@@ -56,8 +60,10 @@ class Job:
             if resident:
                 yield from self._rows(rows, slice(None), frame_size)
                 for tile in range(self._column_tiles):
+                    yield from self._scales(tile, anew=tile == rows.start == 0)
                     yield self._run(rows, words, b_first=tile * words, first=1, last=1)
                 continue
+            yield from self._scales(0, anew=rows.start == 0)
             for at in range(0, words, piece):
                 part = slice(at, at + piece)
                 yield from self._rows(rows, part, frame_size)
@@ -73,7 +79,7 @@ class Job:
         replies : list of bytes
             To all of :meth:`requests`.
         values : array of int64, shape (m, all columns)
-            Words of the product.
+            Words of the product, or what the device has made of them.
         flags : array of uint8, of the same shape
             What they have raised.
         """
@@ -82,17 +88,32 @@ class Job:
         for rows in self._row_tiles():
             height = len(self.a[rows])
             for tile in range(self._column_tiles):
-                found = records[at : at + height * self.slices].reshape(height, self.slices)
-                at += height * self.slices
+                found = records[at : at + height * self._row_results].reshape(height, -1)
+                at += found.size
+                numbers, raised = self._numbers(found["word"]), self._flags(found["flags"])
                 first = tile * self.slices
-                width = min(self.slices, len(self.b) - first)
+                width = min(self.slices, values.shape[1] - self.start - first)
                 columns = slice(self.start + first, self.start + first + width)
-                values[rows, columns] = found["word"][:, :width]
-                flags[rows, columns] = found["flags"][:, :width]
+                values[rows, columns] = numbers[:, :width]
+                flags[rows, columns] = raised[:, :width]
 
     def octets(self) -> int:
         """Octets that the device is given, in frames of any size."""
         return sum(len(request.payload) for request in self.requests(FrameSize(4096)))
+
+    @property
+    def _row_results(self) -> int:
+        """Results of each row."""
+        if self.rescaling is None:
+            return self.slices
+        return row_words(self.slices, self.rescaling.to)
+
+    def _numbers(self, words: np.ndarray) -> np.ndarray:
+        return words if self.rescaling is None else self.rescaling.numbers(words)
+
+    def _flags(self, flags: np.ndarray) -> np.ndarray:
+        """The flags of each number, which are those of its word."""
+        return flags if self.rescaling is None else flags.repeat(self.rescaling.to.lanes, axis=1)
 
     @property
     def _column_tiles(self) -> int:
@@ -110,14 +131,36 @@ class Job:
             words = self.b[number :: self.slices, part]
             yield from _writes((number + 1) * self.operands, words, frame_size)
 
+    def _scales(self, tile: int, *, anew: bool) -> Iterator[Request]:
+        """Exponents of a tile's columns, where they are not those of the one before."""
+        if self.rescaling is None:
+            return
+        exponents = self._exponents(tile)
+        if anew or exponents != self._exponents((tile - 1) % self._column_tiles):
+            yield Request(Opcode.TILE_SCALES, exponents)
+
+    def _exponents(self, tile: int) -> bytes:
+        """An octet for each slice."""
+        assert self.rescaling is not None
+        exponents = self.rescaling.exponents[self.start + tile * self.slices :][: self.slices]
+        return exponents.astype(np.int8).tobytes()
+
     def _run(self, rows: slice, words: int, *, b_first: int, first: int, last: int) -> Request:
         run = {"a_first": 0, "b_first": b_first, "words": words, "rows": rows.stop - rows.start}
         more = {"mode": int(self.precision), "first": int(first), "last": int(last)}
+        if self.rescaling is not None:
+            more |= {"scaled": 1, "to": int(self.rescaling.to)}
         return Request(Opcode.TILE_RUN, pack(TileRun, **run, **more))
 
 
 def jobs(
-    a: np.ndarray, b: np.ndarray, precision: Precision, *, slices: int, operands: int
+    a: np.ndarray,
+    b: np.ndarray,
+    precision: Precision,
+    rescaling: Rescaling | None,
+    *,
+    slices: int,
+    operands: int,
 ) -> list[Job]:
     """Jobs that make up a product.
 
@@ -129,6 +172,8 @@ def jobs(
         Packed columns.
     precision : Precision
         How words are read.
+    rescaling : Rescaling or None
+        What the device makes of the sums.
     slices, operands : int
         As the device is configured.
     """
@@ -136,8 +181,14 @@ def jobs(
     words = a.shape[1]
     tiles = operands // words if words <= operands // ROWS else 1
     step = tiles * slices
+    if rescaling is not None:
+        # Slices without a column repeat the last one: they raise no flags in its word.
+        missing = -len(b) % slices
+        b = np.pad(b, ((0, missing), (0, 0)), mode="edge")
+        exponents = np.pad(rescaling.exponents, (0, missing), mode="edge")
+        rescaling = replace(rescaling, exponents=exponents)
     return [
-        Job(a, b[start : start + step], start, precision, slices, operands)
+        Job(a, b[start : start + step], start, precision, rescaling, slices, operands)
         for start in range(0, len(b), step)
     ]
 

@@ -129,6 +129,7 @@ class CommandModel:
             Opcode.REGIONS_STEP: self._regions_step,
             Opcode.TILE_WRITE: self._tile_write,
             Opcode.TILE_RUN: self._tile_run,
+            Opcode.TILE_SCALES: self._tile_scales,
             Opcode.PRECISION_WRITE: self._precision_write,
             Opcode.PRECISION_READ: self._precision_read,
             Opcode.PRECISION_STEP: self._precision_step,
@@ -270,6 +271,11 @@ class CommandModel:
             raise Refusal(Status.BAD_VALUE if error.started else Status.NOT_STARTED) from None
         self.tile_words += run["rows"] * run["words"]
         return b"".join(pack(TileResult, **result._asdict()) for result in results)
+
+    def _tile_scales(self, payload: bytes) -> bytes:
+        require(len(payload) == self.configuration.slices, Status.BAD_LENGTH)
+        self.tiles.exponents = np.frombuffer(payload, dtype=np.int8).astype(np.int64)
+        return b""
 
     def _precision_write(self, payload: bytes) -> bytes:
         width = size(PrecisionRecord)

@@ -14,14 +14,17 @@ from numpy.typing import NDArray
 from .formats import ElementFormat
 
 __all__ = [
+    "Exact",
     "Flag",
-    "Products",
     "Rounded",
     "add",
     "convert",
+    "exact_numbers",
     "exact_products",
     "infinity",
     "multiply",
+    "nearest",
+    "nearest_integer",
     "round_exact",
     "with_nans",
 ]
@@ -50,8 +53,8 @@ class Rounded(NamedTuple):
     flags: Words
 
 
-class Products(NamedTuple):
-    """Exact products: a finite one is ``significand * 2**exponent``."""
+class Exact(NamedTuple):
+    """Values before rounding: a finite one is ``significand * 2**exponent``."""
 
     negative: Truths
     significand: Words
@@ -83,17 +86,14 @@ def multiply(a: Words, b: Words, row: ElementFormat) -> Rounded:
     row : ElementFormat
         Format of operands and products.
     """
-    exact = exact_products(a, b, row)
-    finite = round_exact(exact.negative, exact.significand, exact.exponent, row)
-    result = _where(exact.infinite, infinity(exact.negative, row), finite)
-    return with_nans(exact.nan, exact.invalid, result, row)
+    return nearest(exact_products(a, b, row), row)
 
 
-def exact_products(a: Words, b: Words, row: ElementFormat) -> Products:
+def exact_products(a: Words, b: Words, row: ElementFormat) -> Exact:
     """Products before rounding; parameters as in :func:`multiply`."""
     x, y = _unpack(a, row), _unpack(b, row)
     undefined = (x.infinite & y.zero) | (x.zero & y.infinite)
-    return Products(
+    return Exact(
         negative=x.negative ^ y.negative,
         significand=x.significand * y.significand,
         exponent=x.exponent + y.exponent,
@@ -139,10 +139,59 @@ def convert(a: Words, source: ElementFormat, target: ElementFormat) -> Rounded:
     source, target : ElementFormat
         Their format, and that of the results.
     """
-    x = _unpack(a, source)
-    finite = round_exact(x.negative, x.significand, x.exponent, target)
-    result = _where(x.infinite, infinity(x.negative, target), finite)
-    return with_nans(x.nan, x.signalling, result, target)
+    return nearest(exact_numbers(a, source), target)
+
+
+def exact_numbers(a: Words, row: ElementFormat) -> Exact:
+    """What numbers of a format stand for.
+
+    Parameters
+    ----------
+    a : array of int64
+        Their bits.
+    row : ElementFormat
+        Their format.
+    """
+    x = _unpack(a, row)
+    return Exact(x.negative, x.significand, x.exponent, x.infinite, x.nan, x.signalling)
+
+
+def nearest(x: Exact, row: ElementFormat) -> Rounded:
+    """The numbers of a format that are nearest to exact values; significands are below 2**62."""
+    finite = round_exact(x.negative, x.significand, x.exponent, row)
+    result = _where(x.infinite, infinity(x.negative, row), finite)
+    return with_nans(x.nan, x.invalid, result, row)
+
+
+def nearest_integer(x: Exact, top: int) -> Rounded:
+    """The integers from ``-top`` to ``top`` that are nearest to exact values, the even one of two.
+
+    Beyond them, and for infinities, it is the last one, with OVERFLOW and INEXACT; for NaNs
+    0, with INVALID.
+
+    Parameters
+    ----------
+    x : Exact
+        Values; their significands are below 2**32.
+    top : int
+        The largest integer, below 2**16.
+
+    Returns
+    -------
+    Rounded
+        Signed integers, and their flags.
+    """
+    beyond = x.infinite | (x.exponent + _bit_length(x.significand) > top.bit_length())
+    beyond &= x.infinite | (x.significand != 0)
+    kept, inexact = _shift_right(x.significand, np.where(beyond, 0, -x.exponent), below=False)
+    overflow = beyond | (kept > top)
+    magnitude = np.where(overflow, top, kept)
+    flags = np.where(inexact | overflow, int(Flag.INEXACT), 0)
+    flags |= np.where(overflow, int(Flag.OVERFLOW), 0)
+    return Rounded(
+        np.where(x.nan, 0, np.where(x.negative, -magnitude, magnitude)),
+        np.where(x.nan, int(Flag.INVALID), flags),
+    )
 
 
 def _unpack(words: Words, row: ElementFormat) -> _Number:

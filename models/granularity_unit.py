@@ -4,6 +4,9 @@ A tile has up to eight rows of ``a`` and as many columns of ``b`` as there are s
 operand memories, packed in 32-bit words at their precision: those of ``a`` word by word of its
 rows (all rows' first words, then all second words, …), those of ``b`` column by column, a memory
 for each slice. A sum may go on over several runs, so that operands that do not fit come in pieces.
+
+Sums that have ended are sent as they are; or, where the run asks for it, each times a power of two
+that its slice has, in any precision, the numbers of a row packed in words.
 """
 
 from collections.abc import Mapping
@@ -12,15 +15,30 @@ from typing import NamedTuple
 import numpy as np
 
 from .dot_product import EXACT_PRODUCTS, dot
+from .float import Rounded
 from .precision import Precision
+from .rescale import packed_rows, rescale
 
-__all__ = ["MAX_SUM", "ROWS", "OperandMemory", "RunError", "TileModel", "TileResult"]
+__all__ = [
+    "MAX_SUM",
+    "ROWS",
+    "OperandMemory",
+    "RunError",
+    "TileModel",
+    "TileResult",
+    "row_words",
+]
 
 #: Rows of a tile: as many sums as hide the latency of an adder.
 ROWS = 8
 
 #: Words of a sum of FP16, over all runs.
 MAX_SUM = EXACT_PRODUCTS // Precision.FP16.lanes
+
+
+def row_words(slices: int, to: Precision) -> int:
+    """Words that a row of so many numbers takes."""
+    return -(-slices // to.lanes)
 
 
 class RunError(ValueError):
@@ -32,7 +50,7 @@ class RunError(ValueError):
 
 
 class TileResult(NamedTuple):
-    """One element of a tile: a word, and the flags that its sum has raised."""
+    """An element of a tile, or packed ones: a word, and the flags that are raised for it."""
 
     word: int
     flags: int
@@ -84,10 +102,17 @@ class TileModel:
         Number of slices, which is that of a tile's columns.
     words : int
         Words of each operand memory.
+
+    Attributes
+    ----------
+    exponents : array of int64, shape (slices,)
+        Of the power of two with which each slice's sums are multiplied, in runs that are
+        ``scaled``; 0 at first.
     """
 
     def __init__(self, slices: int, words: int) -> None:
         self.memory = OperandMemory(slices, words)
+        self.exponents = np.zeros(slices, dtype=np.int64)
         self._sum: tuple[Precision, int] | None = None
         self._a: list[np.ndarray] = []
         self._b: list[np.ndarray] = []
@@ -126,10 +151,21 @@ class TileModel:
         self._a.append(self.memory.a(run["a_first"], words, rows).copy())
         self._b.append(self.memory.b(run["b_first"], words).copy())
         self._sum = None if run["last"] else (precision, rows)
-        return self._results(precision) if run["last"] else []
+        if not run["last"]:
+            return []
+        sums = self._sums(precision)
+        if run["scaled"]:
+            sums = self._scaled(sums, precision, Precision(run["to"]))
+        return [TileResult(*map(int, row)) for row in zip(*map(np.ravel, sums), strict=True)]
 
-    def _results(self, precision: Precision) -> list[TileResult]:
+    def _sums(self, precision: Precision) -> Rounded:
+        """Of shape (rows, slices)."""
         a, b = np.concatenate(self._a, axis=1), np.concatenate(self._b, axis=1)
         pairs = np.repeat(a, len(b), axis=0), np.tile(b, (len(a), 1))
-        total = dot(*pairs, precision)
-        return [TileResult(*row) for row in zip(*map(np.ndarray.tolist, total), strict=True)]
+        words, flags = dot(*pairs, precision)
+        return Rounded(words.reshape(len(a), -1), flags.reshape(len(a), -1))
+
+    def _scaled(self, sums: Rounded, precision: Precision, to: Precision) -> Rounded:
+        """Rows of packed numbers."""
+        words, flags = rescale(sums.words, precision, self.exponents, to)
+        return packed_rows(Rounded(words, flags | sums.flags), to)

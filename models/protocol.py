@@ -19,7 +19,7 @@ __all__ = ["MAGIC", "PROTOCOL_VERSION", "REGISTERS", "Header", "Opcode", "Regist
 MAGIC = int.from_bytes(b"AGRN", "little")
 
 #: Changes whenever a driver of the old protocol would be misunderstood.
-PROTOCOL_VERSION = 1
+PROTOCOL_VERSION = 2
 
 #: Head of every frame. ``length`` counts the payload's bytes.
 Header = data.StructLayout(
@@ -50,6 +50,7 @@ class Opcode(enum.IntEnum):
     REGIONS_STEP = 0x24  #: ``RegionStep``, ``RegionUpdate`` … → one ``Decision`` each
     TILE_WRITE = 0x30  #: ``first`` u16, words u32 … of the operand memories → nothing
     TILE_RUN = 0x31  #: ``TileRun`` → the tile's ``TileResult`` records, where its sums end
+    TILE_SCALES = 0x32  #: exponent s8 of each slice, for runs that are ``scaled`` → nothing
     PRECISION_WRITE = 0x40  #: ``first`` u16, ``PrecisionRecord`` … → nothing
     PRECISION_READ = 0x41  #: ``first`` u16, ``count`` u8 → that many ``PrecisionRecord``
     PRECISION_STEP = 0x42  #: ``PrecisionUpdate`` … → one ``PrecisionDecision`` each

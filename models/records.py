@@ -230,13 +230,17 @@ TileRun = data.StructLayout(
         "mode": unsigned(2),  # `Precision`
         "first": unsigned(1),  # sums begin; otherwise they go on
         "last": unsigned(1),  # sums end, and are sent
+        "scaled": unsigned(1),  # they are rescaled, and sent in packed words
+        "to": unsigned(2),  # `Precision` of these
+        "_reserved": unsigned(5),
     }
 )
 
-#: An element of a tile.
+#: An element of a tile, or a word of a run that is ``scaled``.
 TileResult = data.StructLayout(
     {
-        "word": unsigned(32),  # FP32, FP16 with zeros above, or an integer of 32 bits
+        # FP32, FP16 with zeros above, or an integer of 32 bits; or numbers, little end first
+        "word": unsigned(32),
         "flags": unsigned(8),  # exception flags; an integer that wrapped around has OVERFLOW
     }
 )

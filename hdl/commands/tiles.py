@@ -1,11 +1,11 @@
-"""Requests for the granularity unit: write operands, multiply them."""
+"""Requests for the granularity unit: write operands, multiply them, scale what comes of it."""
 
-from amaranth.hdl import Array, Module, Signal, unsigned
+from amaranth.hdl import Array, Cat, Module, Mux, Signal, Value, unsigned
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import Out
 
 from adagrain.models.configuration import Configuration
-from adagrain.models.granularity_unit import MAX_SUM, ROWS
+from adagrain.models.granularity_unit import MAX_SUM, ROWS, row_words
 from adagrain.models.precision import WORD, Precision
 from adagrain.models.protocol import Opcode, Status
 from adagrain.models.records import TileResult, TileRun, size
@@ -91,9 +91,17 @@ class TileCommands(wiring.Component):
                     m.next = "JUDGE"
             with m.State("JUDGE"):
                 self._judge(m, exchange, run, under_way)
+            with m.State("SCALES"):
+                with m.If(exchange.take(1)):
+                    m.d.sync += [
+                        Cat(unit.exponents).eq(Cat(*unit.exponents[1:], gathered[-8:])),
+                        left.eq(left - 1),
+                    ]
+                    with m.If(left == 1):
+                        exchange.reply(Status.OK)
             with m.State("START"):
                 m.d.comb += unit.i.valid.eq(1)
-                m.d.sync += left.eq(run.rows * slices)
+                m.d.sync += left.eq(run.rows * self._row_results(run))
                 with m.If(unit.i.ready):
                     m.next = "RESULT_STATUS"
                     with m.If(~run.last):
@@ -122,8 +130,19 @@ class TileCommands(wiring.Component):
                 m.next = "RUN"
                 with m.If(length != size(TileRun)):
                     exchange.reply(Status.BAD_LENGTH)
+            with m.Case(Opcode.TILE_SCALES):
+                m.d.sync += left.eq(length)
+                m.next = "SCALES"
+                with m.If(length != self._configuration.slices):
+                    exchange.reply(Status.BAD_LENGTH)
             with m.Default():
                 exchange.reply(Status.UNKNOWN_OPCODE)
+
+    def _row_results(self, run: data.View) -> Value:
+        """Results of each row."""
+        slices = self._configuration.slices
+        packed = Array(row_words(slices, precision) for precision in Precision)[run.to]
+        return Mux(run.scaled, packed, slices)
 
     def _judge(self, m: Module, exchange: Exchange, run: data.View, under_way: data.View) -> None:
         """Start a sound run, and remember of which sums it is."""

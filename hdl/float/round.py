@@ -9,7 +9,7 @@ from adagrain.models.formats import ElementFormat
 
 from .parts import result_layout
 
-__all__ = ["Round", "exact_layout"]
+__all__ = ["Round", "exact_layout", "leading_zeros"]
 
 #: What passes by the shifter.
 _SPECIAL = data.StructLayout(dict.fromkeys(("sign", "infinite", "nan", "invalid"), unsigned(1)))
@@ -41,13 +41,13 @@ def exact_layout(width: int, exponent_bits: int) -> data.StructLayout:
     )
 
 
-def _leading_zeros(value: Value) -> Value:
+def leading_zeros(value: Value) -> Value:
     """Zeros above the highest bit that is set, by halves; all ones where none is."""
     if len(value) == 2:
         return ~value[1]
     half = len(value) // 2
     none_high = ~value[half:].any()
-    below = Mux(none_high, _leading_zeros(value[:half]), _leading_zeros(value[half:]))
+    below = Mux(none_high, leading_zeros(value[:half]), leading_zeros(value[half:]))
     return Cat(below, none_high)
 
 
@@ -98,7 +98,7 @@ class Round(wiring.Component):
         # Stage 1: how far to shift. Subnormal numbers keep the smallest exponent.
         value = Signal.like(self.i)
         left, right = Signal(places), Signal(places + 1)
-        zeros = _leading_zeros(Cat(Const(0, (1 << places) - width), self.i.significand))
+        zeros = leading_zeros(Cat(Const(0, (1 << places) - width), self.i.significand))
         room = self.i.exponent - 1  # above the smallest exponent
         m.d.sync += [
             value.eq(self.i),

@@ -1,7 +1,7 @@
 """Tiles of matrix products."""
 
-from amaranth.hdl import Module, Signal
-from amaranth.lib import data, stream, wiring
+from amaranth.hdl import Module, signed
+from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from adagrain.models.granularity_unit import ROWS
@@ -10,6 +10,7 @@ from adagrain.models.records import TileResult, TileRun
 
 from ..dot_product import DotProduct, IntegerDotProduct
 from .operands import Operands, write_layout
+from .results import Results
 from .sequencer import Sequencer
 
 __all__ = ["GranularityUnit"]
@@ -20,9 +21,10 @@ class GranularityUnit(wiring.Component):
 
     Results as :class:`adagrain.models.granularity_unit.TileModel` has them. A run takes a cycle
     for each row and word (with fewer than seven rows, seven for each word), whatever the
-    precision, and its last results leave :attr:`DotProduct.LATENCY` cycles later; the next run
-    may be given before. With integers alone a run goes row by row, takes a cycle for each row
-    and word however few rows there are, and waits where a row's results leave.
+    precision, and its last results leave :attr:`DotProduct.LATENCY` cycles later, those that are
+    rescaled :attr:`Rescale.LATENCY` and one more after these; the next run may be given before.
+    With integers alone a run goes row by row, takes a cycle for each row and word however few rows
+    there are, and waits where a row's results leave.
 
     Parameters
     ----------
@@ -39,8 +41,12 @@ class GranularityUnit(wiring.Component):
         Operands; they wait until a run has read its own.
     i : ``In(stream.Signature(TileRun))``
         Runs; they must be sound: the unit does not check them.
+    exponents : ``In(signed(8)).array(slices)``
+        Of the power of two with which each slice's sums are multiplied in runs that are
+        ``scaled``; stable from such a run to its last result.
     o : ``Out(stream.Signature(TileResult))``
-        Elements of tiles whose sums have ended, row by row.
+        Elements of tiles whose sums have ended, row by row; of runs that are ``scaled``, words of
+        them.
     busy : ``Out(1)``
         Words are still read.
     tile_words : ``Out(32)``
@@ -63,6 +69,7 @@ class GranularityUnit(wiring.Component):
             {
                 "i_words": In(stream.Signature(write_layout(slices, words))),
                 "i": In(stream.Signature(TileRun)),
+                "exponents": In(signed(8)).array(slices),
                 "o": Out(stream.Signature(TileResult)),
                 "busy": Out(1),
                 "tile_words": Out(32),
@@ -89,7 +96,8 @@ class GranularityUnit(wiring.Component):
         m.submodules.operands = operands = Operands(self._slices, self._words)
         integers = self._precisions == INTEGERS
         m.submodules.sequencer = sequencer = Sequencer(self._words, by_rows=integers)
-        connect(m, flipped(self.i), sequencer.i)
+        m.submodules.results = results = Results(self._slices)
+        self._take(m, sequencer, results)
         m.d.comb += [
             operands.en.eq(sequencer.en),
             operands.a_address.eq(sequencer.a_address),
@@ -115,23 +123,28 @@ class GranularityUnit(wiring.Component):
         m.d.comb += terms.ready.eq(row[0].i.ready)
         with m.If(terms.valid & terms.ready):
             m.d.sync += self.tile_words.eq(self.tile_words + 1)
-        self._collect(m, [unit.o for unit in row])
+        self._collect(m, results, [unit.o for unit in row])
         return m
 
-    def _collect(self, m: Module, sums: list[stream.Interface]) -> None:
-        """Elements of a row one after the other."""
-        column = Signal(range(max(2, self._slices)))
-        last = column == self._slices - 1
-        results = data.ArrayLayout(TileResult, self._slices)
-        elements = Signal(results)
+    def _take(self, m: Module, sequencer: Sequencer, results: Results) -> None:
+        """A run; those that end sums are kept until their results leave."""
+        ends = self.i.p.last
+        m.d.comb += [
+            sequencer.i.payload.eq(self.i.payload),
+            results.i_run.payload.eq(self.i.payload),
+            sequencer.i.valid.eq(self.i.valid & (results.i_run.ready | ~ends)),
+            results.i_run.valid.eq(self.i.valid & sequencer.i.ready & ends),
+            self.i.ready.eq(sequencer.i.ready & (results.i_run.ready | ~ends)),
+        ]
+
+    def _collect(self, m: Module, results: Results, sums: list[stream.Interface]) -> None:
+        """A row of sums, and what becomes of it."""
         for number, port in enumerate(sums):
             m.d.comb += [
-                elements[number].word.eq(port.p.word),
-                elements[number].flags.eq(port.p.flags),
-                port.ready.eq(self.o.ready & last),
+                results.i.p.sums[number].word.eq(port.p.word),
+                results.i.p.sums[number].flags.eq(port.p.flags),
+                results.exponents[number].eq(self.exponents[number]),
+                port.ready.eq(results.i.ready),
             ]
-        m.d.comb += [self.o.payload.eq(elements[column]), self.o.valid.eq(sums[0].valid)]
-        with m.If(self.o.valid & self.o.ready):
-            m.d.sync += column.eq(column + 1)
-            with m.If(last):
-                m.d.sync += column.eq(0)
+        m.d.comb += [results.i.valid.eq(sums[0].valid), results.i.p.index.eq(sums[0].p.index)]
+        connect(m, results.o, flipped(self.o))

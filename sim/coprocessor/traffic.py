@@ -184,12 +184,14 @@ class Traffic:
         )
 
     def _tile(self) -> list[Request]:
-        """A tile in one or more runs, now and then with a run that is refused."""
+        """A tile in one or more runs, now and then with a request that is refused."""
         slices, operands = self._configuration.slices, self._configuration.operands
         rng = np.random.default_rng(self._random.getrandbits(32))
-        precisions = self._configuration.precisions
-        tile = random_tile(TileModel(slices, operands), slices, rng, precisions)
-        made = []
+        tile = random_tile(TileModel(slices, operands), slices, rng, self._configuration.precisions)
+        exponents = b"".join((exponent & 0xFF).to_bytes(1) for exponent in tile.exponents)
+        made = [Request(Opcode.TILE_SCALES, exponents)] if self._random.random() < 0.8 else []
+        if self._random.random() < 0.2:
+            made.append(Request(Opcode.TILE_SCALES, self._random.choice([b"", exponents + b"\1"])))
         for writes, run in zip(tile.writes, tile.runs, strict=True):
             if not run["first"] or self._random.random() < 0.5:
                 other = run | self._random.choice(_doubtful(run, self._configuration))
@@ -283,6 +285,7 @@ def _doubtful(run: dict[str, int], configuration: Configuration) -> list[dict[st
         {"rows": 0},
         {"rows": 9},
         {"first": 1 - run["first"]},
+        {"scaled": 1 - run["scaled"]},
     ]
 
 

@@ -5,15 +5,27 @@ import numpy as np
 from adagrain.models.granularity_unit import ROWS, TileModel
 from adagrain.sim.bench import Bench, bench
 
-from .traffic import Tile, random_tile
+from .traffic import Tile, random_tile, short_runs
+
+
+def scale(b: Bench, exponents: list[int]) -> None:
+    """Give each slice its exponent."""
+    for number, exponent in enumerate(exponents):
+        b.port(f"exponents__{number}").value = exponent & 0xFF
+
+
+async def write(b: Bench, words: list[tuple[int, int]]) -> None:
+    """Write words, each with its address."""
+    b.source("i_words").put(*({"address": at, "word": word} for at, word in words))
+    await b.source("i_words").drain()
 
 
 async def execute(b: Bench, tile: Tile) -> None:
     """Write, and run, again and again; words wait until nothing reads the last ones any more."""
+    scale(b, tile.exponents)
     for writes, run in zip(tile.writes, tile.runs, strict=True):
-        b.source("i_words").put(*({"address": at, "word": word} for at, word in writes))
-        await b.source("i_words").drain()
-        b.source("i").put(run | {"mode": int(run["mode"])})
+        await write(b, writes)
+        b.source("i").put({name: int(value) for name, value in run.items()})
         await b.source("i").drain()
 
 
@@ -28,15 +40,27 @@ async def equals_the_model(b: Bench) -> None:
         await b.sink("o").expect([result._asdict() for result in tile.results])
 
 
+@bench(cycles=200_000)
+async def keeps_order(b: Bench) -> None:
+    """Short runs that follow each other at once, some of which are rescaled."""
+    rng = np.random.default_rng(b.seed)
+    model = TileModel(b.component.slices, b.component.words)
+    tile = short_runs(model, b.scaled(150), rng)
+    scale(b, tile.exponents)
+    await write(b, tile.writes[0])
+    b.source("i").put(*tile.runs)
+    await b.sink("o").expect([result._asdict() for result in tile.results])
+
+
 @bench(cycles=2_000)
 async def multiplies_in_each_cycle(b: Bench) -> None:
     """A run of eight rows takes a cycle for each row and word."""
     b.source("i", idle=0)
     b.sink("o", stall=0)
     words = b.component.words // ROWS
-    run = {"words": words, "rows": ROWS, "mode": 2, "first": 1, "last": 0}
+    run = {"words": words, "rows": ROWS, "mode": 2, "first": 1, "last": 0, "scaled": 0, "to": 0}
     start = b.cycle
-    await execute(b, Tile([[]], [run]))
+    await execute(b, Tile(writes=[[]], runs=[run]))
     await b.wait()
     while b.port("busy").value:
         await b.wait()

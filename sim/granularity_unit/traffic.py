@@ -7,9 +7,10 @@ import numpy as np
 
 from adagrain.models.granularity_unit import MAX_SUM, ROWS, TileModel, TileResult
 from adagrain.models.precision import Precision
+from adagrain.models.rescale import EXPONENTS
 from adagrain.sim.dot_product.traffic import sum_words
 
-__all__ = ["Tile", "random_tile"]
+__all__ = ["Tile", "random_tile", "short_runs"]
 
 
 @dataclass
@@ -20,6 +21,8 @@ class Tile:
     ----------
     writes : list of list of (int, int)
         For each run, addresses and words.
+    exponents : list of int
+        That each slice has from then on.
     runs : list of dict
         Fields of ``TileRun``.
     results : list of TileResult
@@ -27,6 +30,7 @@ class Tile:
     """
 
     writes: list[list[tuple[int, int]]] = field(default_factory=list)
+    exponents: list[int] = field(default_factory=list)
     runs: list[dict[str, int]] = field(default_factory=list)
     results: list[TileResult] = field(default_factory=list)
 
@@ -37,10 +41,17 @@ def random_tile(
     rng: np.random.Generator,
     precisions: Sequence[Precision] = tuple(Precision),
 ) -> Tile:
-    """A tile in one to three runs; the model does them too."""
+    """A tile in one to three runs; the model does them too.
+
+    Two in three are rescaled, so that results are near the range of what they become.
+    """
     tile, capacity = Tile(), model.memory.words
     rows = ROWS if rng.integers(0, 2) else int(rng.integers(1, ROWS + 1))
     mode = Precision(int(rng.choice(precisions)))
+    to = Precision(int(rng.integers(0, len(Precision))))
+    scaling = {"scaled": int(rng.integers(0, 3) > 0), "to": to}
+    tile.exponents = _exponents(mode, to, slices, rng)
+    model.exponents = np.array(tile.exponents)
     pieces = int(rng.choice([1, 1, 2, 3]))
     for piece in range(pieces):
         words = int(rng.integers(1, min(capacity // rows, MAX_SUM, 24) + 1))
@@ -52,11 +63,41 @@ def random_tile(
         for address, word in writes:
             model.memory.write(address, np.array([word]))
         run = {"a_first": a_first, "b_first": b_first, "words": words, "rows": rows, "mode": mode}
-        run |= {"first": int(piece == 0), "last": int(piece == pieces - 1)}
+        run |= {"first": int(piece == 0), "last": int(piece == pieces - 1)} | scaling
         tile.writes.append(writes)
         tile.runs.append(run)
         tile.results += model.run(run)
     return tile
+
+
+def short_runs(model: TileModel, count: int, rng: np.random.Generator) -> Tile:
+    """So many short runs, each of which ends its sums, on the same operands and exponents."""
+    slices = len(model.exponents)
+    tile = Tile(exponents=_exponents(Precision.INT8, Precision.INT8, slices, rng))
+    model.exponents = np.array(tile.exponents)
+    reach, writes = 64, []
+    for memory in range(slices + 1):
+        first, mode = memory * model.memory.words, Precision(int(rng.integers(0, len(Precision))))
+        written = _words(mode, reach, rng)
+        model.memory.write(first, np.array(written))
+        writes += _numbered(first, written)
+    tile.writes = [writes]
+    ends = {"mode": len(Precision), "scaled": 2, "to": len(Precision)}
+    for _ in range(count):
+        run = {name: int(rng.integers(0, end)) for name, end in ends.items()}
+        run |= {name: int(rng.integers(0, reach - 3 * ROWS + 1)) for name in ("a_first", "b_first")}
+        run |= {"words": int(rng.integers(1, 4)), "rows": int(rng.integers(1, ROWS + 1))}
+        tile.runs.append(run | {"first": 1, "last": 1})
+        tile.results += model.run(tile.runs[-1])
+    return tile
+
+
+def _exponents(mode: Precision, to: Precision, slices: int, rng: np.random.Generator) -> list[int]:
+    """Exponents of slices, most of which bring a sum of a few products into the target's range."""
+    middle = 0 if not to.integer else to.bits - 1 - (2 * mode.bits if mode.integer else 0)
+    near = middle + rng.integers(-6, 7, slices)
+    anywhere = rng.integers(EXPONENTS[0], EXPONENTS[-1] + 1, slices)
+    return np.where(rng.integers(0, 6, slices) == 0, anywhere, near).tolist()
 
 
 def _words(mode: Precision, count: int, rng: np.random.Generator) -> list[int]:

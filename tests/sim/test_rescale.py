@@ -1,0 +1,41 @@
+"""The units that rescale and pack as compiled RTL against the golden model, over many numbers."""
+
+import os
+import random
+
+import numpy as np
+import pytest
+
+from adagrain.sim.compiled import CompiledUnit
+from adagrain.sim.rescale import VARIANTS
+from adagrain.sim.rescale.traffic import exchanged
+
+FULL = os.environ.get("ADAGRAIN_FULL") == "1"
+
+#: Numbers that go in.
+COUNT = {"numbers": 20_000_000 if FULL else 1_000_000, "rows": 1_000_000 if FULL else 100_000}
+CHUNK = 500_000
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_compiled_unit_equals_the_model(variant: str) -> None:
+    seed = random.SystemRandom().getrandbits(32)
+    rng = np.random.default_rng(seed)
+    component = VARIANTS[variant]()
+    with CompiledUnit(component, "rescale") as unit:
+        for _ in range(0, COUNT[variant], CHUNK):
+            count = min(CHUNK, COUNT[variant])
+            given, wanted = exchanged(component, count, rng)
+            run = unit.run(
+                {"i": given.astype(np.uint64)},
+                {"o": len(wanted)},
+                max_cycles=20 * len(given),
+                seed=seed,
+                idle=64,
+                stall=64,
+            )
+            wrong = np.flatnonzero(run.outputs["o"] != wanted.astype(np.uint64))
+            report = [
+                f"{given[n]:#x}: {wanted[n]:#x}, not {run.outputs['o'][n]:#x}" for n in wrong[:3]
+            ]
+            assert not wrong.size, f"{wrong.size} of {len(wanted)} differ: {report}: seed {seed}"
