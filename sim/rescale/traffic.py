@@ -46,7 +46,10 @@ def random_sums(
 ) -> tuple[Words, Words]:
     """Sums and exponents: any, special ones, and those that come near the target's range."""
     if mode.integer:
-        words = rng.integers(0, 1 << 32, count) >> rng.integers(0, 32, count)
+        places = rng.integers(1, 33, count)
+        words = rng.integers(0, 1 << 32, count) >> (32 - places)
+        round_ones = (1 << places) - rng.integers(-1, 3, count)  # near powers of two
+        words = np.where(rng.integers(0, 3, count) == 0, round_ones, words)
         words = np.where(rng.integers(0, 2, count), -words, words) & 0xFFFF_FFFF
         highest = np.array([word.bit_length() for word in words.tolist()], dtype=np.int64)
     else:

@@ -12,7 +12,17 @@ RUNS = [
 ]
 
 
-@pytest.mark.parametrize(("unit", "variant", "simulator"), RUNS)
+#: Units that take most of a minute on Icarus; CI runs their benches on Verilator alone.
+SLOW = ("coprocessor", "dot_product", "granularity_unit", "rescale")
+
+
+@pytest.mark.parametrize(
+    ("unit", "variant", "simulator"),
+    [
+        pytest.param(*r, marks=pytest.mark.full if r[0] in SLOW and r[2] == "icarus" else ())
+        for r in RUNS
+    ],
+)
 def test_bench(unit: str, variant: str, simulator: runner.Simulator) -> None:
     if reason := runner.missing(simulator):
         pytest.skip(reason)
