@@ -138,8 +138,8 @@ def _products(device: Coprocessor, precision: Precision, generator: torch.Genera
 
 
 def _results(device: Coprocessor, to: Precision, generator: torch.Generator) -> str:
-    """Products of any bits in all precisions, which come back in another one."""
-    for precision in Precision:
+    """Products of any bits in all that it computes in, which come back in another one."""
+    for precision in device.configuration.precisions:
         a, b = (_matrix(shape, precision, generator) for shape in ((5, 9), (9, 11)))
         found = device.matmul(a, b, precision, to=to, to_scale=4.0)
         sums = _bits(reference(a, b, precision)[0])
