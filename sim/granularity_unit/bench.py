@@ -45,7 +45,7 @@ async def keeps_order(b: Bench) -> None:
     """Short runs that follow each other at once, some of which are rescaled."""
     rng = np.random.default_rng(b.seed)
     model = TileModel(b.component.slices, b.component.words)
-    tile = short_runs(model, b.scaled(150), rng)
+    tile = short_runs(model, b.scaled(150), rng, b.component.precisions)
     scale(b, tile.exponents)
     await write(b, tile.writes[0])
     b.source("i").put(*tile.runs)

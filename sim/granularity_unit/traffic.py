@@ -70,22 +70,25 @@ def random_tile(
     return tile
 
 
-def short_runs(model: TileModel, count: int, rng: np.random.Generator) -> Tile:
+def short_runs(
+    model: TileModel, count: int, rng: np.random.Generator, precisions: Sequence[Precision]
+) -> Tile:
     """So many short runs, each of which ends its sums, on the same operands and exponents."""
     slices = len(model.exponents)
     tile = Tile(exponents=_exponents(Precision.INT8, Precision.INT8, slices, rng))
     model.exponents = np.array(tile.exponents)
     reach, writes = 64, []
     for memory in range(slices + 1):
-        first, mode = memory * model.memory.words, Precision(int(rng.integers(0, len(Precision))))
+        first, mode = memory * model.memory.words, Precision(int(rng.choice(precisions)))
         written = _words(mode, reach, rng)
         model.memory.write(first, np.array(written))
         writes += _numbered(first, written)
     tile.writes = [writes]
-    ends = {"mode": len(Precision), "scaled": 2, "to": len(Precision)}
+    ends = {"scaled": 2, "to": len(Precision)}
     for _ in range(count):
         run = {name: int(rng.integers(0, end)) for name, end in ends.items()}
         run |= {name: int(rng.integers(0, reach - 3 * ROWS + 1)) for name in ("a_first", "b_first")}
+        run |= {"mode": int(rng.choice(precisions))}
         run |= {"words": int(rng.integers(1, 4)), "rows": int(rng.integers(1, ROWS + 1))}
         tile.runs.append(run | {"first": 1, "last": 1})
         tile.results += model.run(tile.runs[-1])
