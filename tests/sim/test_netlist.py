@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 import adagrain
+from adagrain.hdl.dsp import Products
 from adagrain.hdl.queue import Queue
 from adagrain.sim import runner
 from adagrain.sim.netlist import gate_level
@@ -59,6 +60,13 @@ def test_wrong_arguments() -> None:
         gate_level("", "top", "gowin")
     with pytest.raises(ValueError, match="simulator must be verilator for a netlist, not 'icarus'"):
         runner.run("queue", "packet", "icarus", netlist="ecp5")
+
+
+def test_multipliers_that_are_instantiated_stay_what_they_are(tmp_path: Path) -> None:
+    text = emit(Products(8, 2), "top", tmp_path, "ice40").read_text()
+    cell = text[text.index("SB_MAC16 #(") : text.index("module SB_MAC16")]
+    assert ".MODE_8x8(1'h1)" in cell
+    assert ".A_REG(1'h1)" in cell
 
 
 def test_a_netlist_consists_of_cells(tmp_path: Path) -> None:
