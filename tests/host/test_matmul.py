@@ -5,13 +5,14 @@ from dataclasses import replace
 
 import pytest
 import torch
+from matrices import operands
 from transports import DyingTransport, ForgetfulTransport
 
 import adagrain
 from adagrain.host.driver import Coprocessor
 from adagrain.host.failover import Failover
 from adagrain.models.configuration import configuration
-from adagrain.models.matmul import DTYPES, matmul, reference
+from adagrain.models.matmul import matmul, reference
 from adagrain.models.precision import INTEGERS, Precision
 from adagrain.sim import runner
 
@@ -20,17 +21,6 @@ OF_INTEGERS = replace(SMALL, precisions=INTEGERS)
 
 #: One tile; ragged ones; sums that do not fit the memories; columns that do not.
 SHAPES = [(8, 8, 2), (1, 1, 1), (9, 13, 5), (3, 300, 3), (17, 8, 70)]
-
-
-def operands(m: int, k: int, n: int, precision: Precision) -> tuple[torch.Tensor, torch.Tensor]:
-    generator = torch.Generator().manual_seed(m + k + n)
-    if precision.integer:
-        reach = 1 << (precision.bits - 1)
-        made = [torch.randint(-reach, reach, s, generator=generator) for s in ((m, k), (k, n))]
-    else:
-        made = [torch.randn(s, generator=generator) for s in ((m, k), (k, n))]
-    a, b = (matrix.to(DTYPES[precision]) for matrix in made)
-    return a, b
 
 
 def has_verilator(url: str) -> bool:

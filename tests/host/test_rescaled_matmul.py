@@ -6,6 +6,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 import torch
+from matrices import operands
 from transports import ForgetfulTransport
 
 import adagrain
@@ -27,16 +28,13 @@ SMALL = configuration("granular", slices=SLICES, operands=64)
 SHAPES = [(8, 8, 5), (9, 13, 7), (3, 300, 3), (11, 8, 170)]
 
 
-def operands(m: int, k: int, n: int, precision: Precision) -> tuple[torch.Tensor, torch.Tensor]:
-    generator = torch.Generator().manual_seed(m + k + n)
-    if precision.integer:
-        reach = 1 << (precision.bits - 1)
-        made = [torch.randint(-reach, reach, s, generator=generator) for s in ((m, k), (k, n))]
-    else:
-        made = [torch.randn(s, generator=generator) for s in ((m, k), (k, n))]
-        made[0][0, 0] = torch.inf
-        made[1][0, n // 2] = 0.0
-    a, b = (matrix.to(DTYPES[precision]) for matrix in made)
+def special_operands(
+    m: int, k: int, n: int, precision: Precision
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """In FP32 and FP16 with an infinity, and with a sum that is not a number."""
+    a, b = operands(m, k, n, precision)
+    if not precision.integer:
+        a[0, 0], b[0, n // 2] = torch.inf, 0.0
     return a, b
 
 
@@ -77,7 +75,7 @@ def device(request: pytest.FixtureRequest) -> Iterator[Coprocessor]:
 def test_products_in_any_precision(
     device: Coprocessor, precision: Precision, to: Precision, shape: tuple[int, int, int]
 ) -> None:
-    a, b = operands(*shape, precision)
+    a, b = special_operands(*shape, precision)
     scales: Scales | None = None
     exponents = np.full(shape[2], 3)
     if precision.integer:
@@ -96,8 +94,8 @@ def test_products_in_any_precision(
 
 def test_two_layers(device: Coprocessor) -> None:
     """What leaves the first layer enters the second one as it is."""
-    x, first = operands(9, 24, 12, Precision.INT8)
-    second = operands(12, 12, 6, Precision.INT4)[1]
+    x, first = special_operands(9, 24, 12, Precision.INT8)
+    second = special_operands(12, 12, 6, Precision.INT4)[1]
     hidden = device.matmul(x, first, "INT8", (2.0**-7, 2.0**-7), to="INT4", to_scale=0.5)
     exact = (x.double() @ first.double()) * 2.0**-14 / hidden.scale
     assert torch.equal(hidden.values.double(), exact.round().clamp(-7, 7))
@@ -108,7 +106,7 @@ def test_two_layers(device: Coprocessor) -> None:
 @pytest.mark.parametrize("every", [23, 41])
 def test_a_device_that_is_reset_in_between(every: int) -> None:
     transport = ForgetfulTransport(SMALL, every=every)
-    a, b = operands(9, 13, 7, Precision.INT8)
+    a, b = special_operands(9, 13, 7, Precision.INT8)
     scales = (1.0, torch.from_numpy(2.0 ** (np.arange(7) % 4)))
     with adagrain.open_device("golden:", SMALL) as sound:
         right = sound.matmul(a, b, "INT8", scales, to="INT8", to_scale=1024.0)
@@ -121,7 +119,7 @@ def test_a_device_that_is_reset_in_between(every: int) -> None:
 
 
 def test_exponents_are_written_where_they_change() -> None:
-    a, b = operands(9, 8, 15, Precision.INT8)
+    a, b = special_operands(9, 8, 15, Precision.INT8)
     per_column = torch.from_numpy(2.0 ** np.arange(15))
     with adagrain.open_device("golden:", SMALL) as device:
         raw = device.matmul(a, b, "INT8").octets
@@ -133,7 +131,7 @@ def test_exponents_are_written_where_they_change() -> None:
 
 
 def test_failover_passes_it_on() -> None:
-    a, b = operands(3, 9, 4, Precision.INT8)
+    a, b = special_operands(3, 9, 4, Precision.INT8)
     with (
         adagrain.open_device("golden:", SMALL) as device,
         Failover(adagrain.open_device("golden:", SMALL)) as guarded,
@@ -164,6 +162,6 @@ def test_failover_passes_it_on() -> None:
     ],
 )
 def test_wrong_arguments(changes: dict[str, object], message: str) -> None:
-    a, b = operands(3, 9, 4, Precision.INT8)
+    a, b = special_operands(3, 9, 4, Precision.INT8)
     with adagrain.open_device("golden:", SMALL) as device, pytest.raises(ValueError, match=message):
         device.matmul(a, b, "INT8", **changes)  # type: ignore[arg-type]
