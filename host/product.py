@@ -76,6 +76,8 @@ def multiply(
     check_built(precision, configuration)
     check_operands(a, b, precision)
     check_scales(b.shape[1], precision, scales)
+    if to is not None:
+        check_built(to, configuration, "to")
     if to is None and to_scale != 1:
         raise ValueError(f"to_scale must be 1 where to is None, not {to_scale:g}")
     rescaling = None if to is None else Rescaling.of(to, to_scale, scales, b.shape[1])
@@ -111,8 +113,10 @@ def precision_of(precision: Precision | str, name: str = "precision") -> Precisi
     return Precision[precision]
 
 
-def check_built(precision: Precision, configuration: Configuration) -> None:
-    """Make sure that a build computes in a precision.
+def check_built(
+    precision: Precision, configuration: Configuration, name: str = "precision"
+) -> None:
+    """Make sure that a build computes in a precision; ``name`` is what it is for, in messages.
 
     Raises
     ------
@@ -121,6 +125,6 @@ def check_built(precision: Precision, configuration: Configuration) -> None:
     """
     if precision not in configuration.precisions:
         raise ValueError(
-            f"precision must be one of {names(configuration.precisions)} on preset "
+            f"{name} must be one of {names(configuration.precisions)} on preset "
             f"{configuration.preset!r}, not {precision.name}"
         )

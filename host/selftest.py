@@ -95,7 +95,7 @@ def _checks(
     if device.configuration.slices:
         for precision in device.configuration.precisions:
             yield f"products of {precision.name}", partial(_products, device, precision, generator)
-        for to in Precision:
+        for to in device.configuration.precisions:
             yield f"results in {to.name}", partial(_results, device, to, generator)
 
 

@@ -264,7 +264,8 @@ class CommandModel:
     def _tile_run(self, payload: bytes) -> bytes:
         require(len(payload) == size(TileRun), Status.BAD_LENGTH)
         run = unpack(TileRun, payload)
-        require(run["mode"] in self.configuration.precisions, Status.UNSUPPORTED)
+        needed = {run["mode"], run["to"] if run["last"] and run["scaled"] else run["mode"]}
+        require(needed <= {*self.configuration.precisions}, Status.UNSUPPORTED)
         try:
             results = self.tiles.run(run)
         except RunError as error:

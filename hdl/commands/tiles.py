@@ -155,7 +155,7 @@ class TileCommands(wiring.Component):
         with m.If(~run.first):
             m.d.comb += length.eq(under_way.words + run.words)
         built = Array(precision in self._configuration.precisions for precision in Precision)
-        with m.If(~built[run.mode]):
+        with m.If(~built[run.mode] | run.last & run.scaled & ~built[run.to]):
             exchange.reply(Status.UNSUPPORTED)
         with m.Elif((run.rows == 0) | (run.rows > ROWS) | (run.words == 0) | ~inside):
             exchange.reply(Status.BAD_VALUE)

@@ -21,8 +21,8 @@ class GranularityUnit(wiring.Component):
 
     Results as :class:`adagrain.models.granularity_unit.TileModel` has them. A run takes a cycle
     for each row and word (with fewer than seven rows, seven for each word), whatever the
-    precision, and its last results leave :attr:`DotProduct.LATENCY` cycles later, those that are
-    rescaled :attr:`Rescale.LATENCY` and one more after these; the next run may be given before.
+    precision, and its last row of results begins to leave :attr:`DotProduct.LATENCY` cycles and one
+    later, where it is rescaled :attr:`Rescale.LATENCY` and one more after these; the next run may be given before.
     With integers alone a run goes row by row, takes a cycle for each row and word however few rows
     there are, and waits where a row's results leave.
 
@@ -33,7 +33,7 @@ class GranularityUnit(wiring.Component):
     words : int
         Words of each operand memory: a power of two.
     precisions : tuple of Precision
-        What the modes may be: all four, or those of integers.
+        Of operands and results: all four, or those of integers.
 
     Members
     -------
@@ -88,7 +88,7 @@ class GranularityUnit(wiring.Component):
 
     @property
     def precisions(self) -> tuple[Precision, ...]:
-        """What the modes may be."""
+        """Of operands and results."""
         return self._precisions
 
     def elaborate(self, platform: object) -> Module:
@@ -96,7 +96,7 @@ class GranularityUnit(wiring.Component):
         m.submodules.operands = operands = Operands(self._slices, self._words)
         integers = self._precisions == INTEGERS
         m.submodules.sequencer = sequencer = Sequencer(self._words, by_rows=integers)
-        m.submodules.results = results = Results(self._slices)
+        m.submodules.results = results = Results(self._slices, self._precisions)
         self._take(m, sequencer, results)
         m.d.comb += [
             operands.en.eq(sequencer.en),

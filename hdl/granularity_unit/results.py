@@ -5,20 +5,17 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out, connect
 
 from adagrain.models.granularity_unit import ROWS
-from adagrain.models.precision import WORD
+from adagrain.models.precision import INTEGERS, WORD, Precision
 from adagrain.models.records import TileResult, TileRun
 
 from ..float.parts import RESULT_FLAGS
 from ..queue import Queue
-from ..rescale import Packer, Rescale
+from ..rescale import IntegerRescale, Packer, Rescale
 
 __all__ = ["Results", "row_layout"]
 
 #: Runs that may end before the results of the first of them have left.
 _RUNS = 4
-
-#: Rows that are being rescaled and packed at the same time, at most.
-_INSIDE = Rescale.LATENCY + 2
 
 #: What is kept of a run until its results have left.
 _Ending = data.StructLayout(
@@ -45,18 +42,28 @@ def row_layout(slices: int) -> data.StructLayout:
     return data.StructLayout({"index": range(ROWS), "sums": data.ArrayLayout(_Sum, slices)})
 
 
+def _sent_layout(slices: int) -> data.StructLayout:
+    """A row that is being sent, and what becomes of it."""
+    fields = {name: _Ending[name].shape for name in ("mode", "scaled", "to")}
+    return data.StructLayout({"sums": data.ArrayLayout(_Sum, slices), **fields})
+
+
 class Results(wiring.Component):
     """Sends the sums of rows, one after the other.
 
-    Sums of a run that is ``scaled`` go through :class:`~adagrain.hdl.rescale.Rescale` and
+    Sums of a run that is ``scaled`` go through :class:`~adagrain.hdl.rescale.Rescale`, or
+    with integers alone :class:`~adagrain.hdl.rescale.IntegerRescale`, and
     :class:`~adagrain.hdl.rescale.Packer`; those of one that is not wait until these are empty.
-    A sum per cycle, latency 0, or that of both units. The rows of a run must come in order, and
-    after the run.
+    A sum per cycle and a cycle between rows, latency 1, and that of both units. ``i.ready`` comes
+    from a register: the slices need not wait for a decision here. The rows of a run must come in
+    order, and after the run.
 
     Parameters
     ----------
     slices : int
         Sums of a row.
+    precisions : tuple of Precision
+        Of the sums, and of what becomes of them.
 
     Members
     -------
@@ -70,8 +77,8 @@ class Results(wiring.Component):
         Sums, or packed words.
     """
 
-    def __init__(self, slices: int) -> None:
-        self._slices = slices
+    def __init__(self, slices: int, precisions: tuple[Precision, ...]) -> None:
+        self._slices, self._precisions = slices, precisions
         super().__init__(
             {
                 "i_run": In(stream.Signature(TileRun)),
@@ -83,20 +90,21 @@ class Results(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        m.submodules.rescale = rescale = Rescale()
-        m.submodules.packer = packer = Packer()
+        rescale = IntegerRescale() if self._precisions == INTEGERS else Rescale()
+        m.submodules.rescale = rescale
+        m.submodules.packer = packer = Packer(self._precisions)
         connect(m, rescale.o, packer.i)
-        taken = Signal()
-        run, is_there = self._run(m)
-        arrives = self.i.valid & is_there
-        element = self._element(m, taken)
+        taken, ends = Signal(), Signal()  # a sum, and the last one of a row
+        row, waits = self._row(m, ends)
+        element = self._element(m, row.sums, taken)
+        m.d.comb += ends.eq(taken & element.last)
         m.d.comb += [
             *[rescale.i.p[name].eq(element[name]) for name, _ in element.shape()],
-            *[rescale.i.p[name].eq(run[name]) for name in ("mode", "to")],
-            rescale.i.valid.eq(arrives & run.scaled),
+            *[rescale.i.p[name].eq(row[name]) for name in ("mode", "to")],
+            rescale.i.valid.eq(waits & row.scaled),
         ]
-        with m.If(run.scaled):
-            m.d.comb += taken.eq(arrives & rescale.i.ready)
+        with m.If(row.scaled):
+            m.d.comb += taken.eq(waits & rescale.i.ready)
         with m.If(self._inside(m, rescale, packer)):
             m.d.comb += [
                 self.o.p.word.eq(packer.o.p.word),
@@ -104,43 +112,54 @@ class Results(wiring.Component):
                 self.o.valid.eq(packer.o.valid),
                 packer.o.ready.eq(self.o.ready),
             ]
-        with m.Elif(~run.scaled):
+        with m.Elif(~row.scaled):
             m.d.comb += [
                 self.o.p.word.eq(element.word),
                 self.o.p.flags.eq(element.flags),
-                self.o.valid.eq(arrives),
-                taken.eq(arrives & self.o.ready),
+                self.o.valid.eq(waits),
+                taken.eq(waits & self.o.ready),
             ]
         return m
 
-    def _run(self, m: Module) -> tuple[data.View, Value]:
-        """The run whose rows come, and whether there is one."""
+    def _row(self, m: Module, ends: Value) -> tuple[data.View, Signal]:
+        """The row that is being sent, with what becomes of it, and whether there is one."""
         m.submodules.endings = endings = Queue(_Ending, _RUNS)
+        run, is_last = endings.o.p, self.i.p.index == endings.o.p.rows - 1
+        row, waits = Signal(_sent_layout(self._slices)), Signal()
+        comes = self.i.valid & self.i.ready
         m.d.comb += [
             *[endings.i.p[name].eq(self.i_run.p[name]) for name, _ in _Ending],
             endings.i.valid.eq(self.i_run.valid),
             self.i_run.ready.eq(endings.i.ready),
-            endings.o.ready.eq(self.i.ready & (self.i.p.index == endings.o.p.rows - 1)),
+            self.i.ready.eq(endings.o.valid & ~waits),
+            endings.o.ready.eq(comes & is_last),
         ]
-        return endings.o.p, endings.o.valid
+        with m.If(comes):
+            m.d.sync += [
+                row.sums.eq(self.i.p.sums),
+                *[row[name].eq(run[name]) for name in ("mode", "scaled", "to")],
+                waits.eq(1),
+            ]
+        with m.If(ends):
+            m.d.sync += waits.eq(0)
+        return row, waits
 
-    def _element(self, m: Module, taken: Value) -> data.View:
+    def _element(self, m: Module, sums: data.View, taken: Value) -> data.View:
         """A row's next sum, with its exponent."""
         column = Signal(range(max(2, self._slices)))
         element = Signal(_Element)
         m.d.comb += [
-            *[element[name].eq(self.i.p.sums[column][name]) for name, _ in _Sum],
+            *[element[name].eq(sums[column][name]) for name, _ in _Sum],
             element.exponent.eq(Array(self.exponents)[column]),
             element.last.eq(column == self._slices - 1),
-            self.i.ready.eq(taken & element.last),
         ]
         with m.If(taken):
             m.d.sync += column.eq(Mux(element.last, 0, column + 1))
         return element
 
-    def _inside(self, m: Module, rescale: Rescale, packer: Packer) -> Value:
+    def _inside(self, m: Module, rescale: Rescale | IntegerRescale, packer: Packer) -> Value:
         """Rows are being rescaled and packed."""
-        rows = Signal(range(_INSIDE + 1))
+        rows = Signal(range(rescale.LATENCY + 3))  # a number each, and two in the packer
         enters = rescale.i.valid & rescale.i.ready & rescale.i.p.last
         leaves = packer.o.valid & packer.o.ready & packer.o.p.last
         m.d.sync += rows.eq(rows + enters - leaves)

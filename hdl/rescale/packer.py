@@ -4,7 +4,7 @@ from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from adagrain.models.precision import WORD, Precision
+from adagrain.models.precision import WORD, Precision, check_precisions
 
 from .layouts import number_layout, packed_layout
 
@@ -21,6 +21,11 @@ class Packer(wiring.Component):
     last word is zero. All numbers of a row are of the same precision: what comes of others is not
     defined.
 
+    Parameters
+    ----------
+    precisions : tuple of Precision
+        Of the numbers: all four, or integers.
+
     Members
     -------
     i : ``In(stream.Signature(number_layout()))``
@@ -29,13 +34,20 @@ class Packer(wiring.Component):
         Words.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, precisions: tuple[Precision, ...] = tuple(Precision)) -> None:
+        check_precisions(precisions)
+        self._precisions = precisions
         super().__init__(
             {
                 "i": In(stream.Signature(number_layout())),
                 "o": Out(stream.Signature(packed_layout())),
             }
         )
+
+    @property
+    def precisions(self) -> tuple[Precision, ...]:
+        """What its numbers may be."""
+        return self._precisions
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -44,7 +56,7 @@ class Packer(wiring.Component):
         places, copies = Signal(steps), Signal(WORD)  # which ones it takes, and what stands there
         full = Signal()
         with m.Switch(self.i.p.to):
-            for precision in Precision:
+            for precision in self._precisions:
                 width = precision.bits // _STEP
                 with m.Case(precision):
                     m.d.comb += [

@@ -45,6 +45,7 @@ class Rescale(wiring.Component):
     """
 
     LATENCY = 1 + Align.LATENCY + 2
+    PRECISIONS = tuple(Precision)
 
     def __init__(self) -> None:
         super().__init__(

@@ -277,6 +277,7 @@ def _doubtful(run: dict[str, int], configuration: Configuration) -> list[dict[st
     missing = [mode for mode in Precision if mode not in configuration.precisions]
     return [
         *({"mode": int(mode)} for mode in missing),
+        *({"to": int(to)} for to in missing),
         *other_sums * (1 if run["first"] else 5),
         {"a_first": operands - run["words"] * run["rows"] + 1},
         {"b_first": operands - run["words"] + 1},

@@ -48,7 +48,7 @@ def random_tile(
     tile, capacity = Tile(), model.memory.words
     rows = ROWS if rng.integers(0, 2) else int(rng.integers(1, ROWS + 1))
     mode = Precision(int(rng.choice(precisions)))
-    to = Precision(int(rng.integers(0, len(Precision))))
+    to = Precision(int(rng.choice(precisions)))
     scaling = {"scaled": int(rng.integers(0, 3) > 0), "to": to}
     tile.exponents = _exponents(mode, to, slices, rng)
     model.exponents = np.array(tile.exponents)
@@ -84,9 +84,8 @@ def short_runs(
         model.memory.write(first, np.array(written))
         writes += _numbered(first, written)
     tile.writes = [writes]
-    ends = {"scaled": 2, "to": len(Precision)}
     for _ in range(count):
-        run = {name: int(rng.integers(0, end)) for name, end in ends.items()}
+        run = {"scaled": int(rng.integers(0, 2)), "to": int(rng.choice(precisions))}
         run |= {name: int(rng.integers(0, reach - 3 * ROWS + 1)) for name in ("a_first", "b_first")}
         run |= {"mode": int(rng.choice(precisions))}
         run |= {"words": int(rng.integers(1, 4)), "rows": int(rng.integers(1, ROWS + 1))}

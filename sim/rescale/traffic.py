@@ -18,21 +18,23 @@ Words = NDArray[np.int64]
 #: Bits of flags.
 _FLAGS = 5
 
-#: Pairs of precisions: of the sum, and of the result.
-_KINDS = [(mode, to) for mode in Precision for to in Precision]
-
 
 def exchanged(unit: Any, count: int, rng: np.random.Generator) -> tuple[Words, Words]:
     """So many elements for a unit, and what comes out; as bits."""
-    return (_rows if isinstance(unit, Packer) else rescaled_sums)(count, rng)
+    if isinstance(unit, Packer):
+        return _rows(unit.precisions, count, rng)
+    return rescaled_sums(unit.PRECISIONS, count, rng)
 
 
-def rescaled_sums(count: int, rng: np.random.Generator) -> tuple[Words, Words]:
+def rescaled_sums(
+    precisions: tuple[Precision, ...], count: int, rng: np.random.Generator
+) -> tuple[Words, Words]:
     """Sums that change mode, exponent and precision with each."""
-    kind, last = rng.integers(0, len(_KINDS), count), rng.integers(0, 2, count)
+    kinds = [(mode, to) for mode in precisions for to in precisions]
+    kind, last = rng.integers(0, len(kinds), count), rng.integers(0, 2, count)
     raised = rng.integers(0, 1 << _FLAGS, count) & rng.integers(0, 1 << _FLAGS, count)
     given, wanted = np.zeros((2, count), dtype=np.int64)
-    for number, (mode, to) in enumerate(_KINDS):
+    for number, (mode, to) in enumerate(kinds):
         chosen = kind == number
         words, exponents = random_sums(mode, to, int(chosen.sum()), rng)
         found = rescale(words, mode, exponents, to)
@@ -68,12 +70,14 @@ def random_sums(
     return words, np.where(rng.integers(0, 4, count) == 0, anywhere, near)
 
 
-def _rows(count: int, rng: np.random.Generator) -> tuple[Words, Words]:
+def _rows(
+    precisions: tuple[Precision, ...], count: int, rng: np.random.Generator
+) -> tuple[Words, Words]:
     """Rows of one to twenty numbers, each row of one precision; at least so many numbers."""
     given: list[Words] = []
     wanted: list[Words] = []
     while sum(map(len, given)) < count:
-        columns, to = int(rng.integers(1, 21)), Precision(int(rng.integers(0, len(Precision))))
+        columns, to = int(rng.integers(1, 21)), precisions[rng.integers(0, len(precisions))]
         numbers = Rounded(
             rng.integers(0, 1 << to.bits, (1, columns)),
             rng.integers(0, 1 << _FLAGS, (1, columns)) & rng.integers(0, 1 << _FLAGS, (1, columns)),

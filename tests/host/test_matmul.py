@@ -115,11 +115,18 @@ def test_a_device_of_integers_alone(url: str) -> None:
             a, b = operands(9, 131, 5, precision)
             found = device.matmul(a, b, precision)
             assert torch.equal(found.values, matmul(a, b, precision))
+            for to in INTEGERS:
+                packed = device.matmul(a, b, precision, to=to.name, to_scale=8.0)
+                largest = {8: 127, 4: 7}[to.bits]
+                exact = (found.values / 8.0).round().clamp(-largest, largest)  # to even
+                assert torch.equal(packed.values, exact.to(torch.int8))
         assert device.selftest().passed
         frames = [device.counters()["frames"] for _ in range(2)]
         message = "precision must be one of INT8, INT4 on preset 'granular', not FP16"
         with pytest.raises(ValueError, match=message):
             device.matmul(a.half(), b.half(), "FP16")
+        with pytest.raises(ValueError, match=r"to must be one of INT8, INT4 .* not FP32"):
+            device.matmul(a, b, "INT4", to="FP32")
         frames.append(device.counters()["frames"])
         assert frames[2] - frames[1] == frames[1] - frames[0]  # nothing was sent
 

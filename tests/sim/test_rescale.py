@@ -6,14 +6,16 @@ import random
 import numpy as np
 import pytest
 
+from adagrain.hdl.rescale import Packer
 from adagrain.sim.compiled import CompiledUnit
 from adagrain.sim.rescale import VARIANTS
 from adagrain.sim.rescale.traffic import exchanged
 
 FULL = os.environ.get("ADAGRAIN_FULL") == "1"
 
-#: Numbers that go in.
-COUNT = {"numbers": 20_000_000 if FULL else 1_000_000, "rows": 1_000_000 if FULL else 100_000}
+#: Numbers that go into a unit that rescales, and into one that packs.
+NUMBERS = 20_000_000 if FULL else 1_000_000
+PACKED = 1_000_000 if FULL else 100_000
 CHUNK = 500_000
 
 
@@ -22,9 +24,10 @@ def test_compiled_unit_equals_the_model(variant: str) -> None:
     seed = random.SystemRandom().getrandbits(32)
     rng = np.random.default_rng(seed)
     component = VARIANTS[variant]()
+    total = PACKED if isinstance(component, Packer) else NUMBERS
     with CompiledUnit(component, "rescale") as unit:
-        for _ in range(0, COUNT[variant], CHUNK):
-            count = min(CHUNK, COUNT[variant])
+        for _ in range(0, total, CHUNK):
+            count = min(CHUNK, total)
             given, wanted = exchanged(component, count, rng)
             run = unit.run(
                 {"i": given.astype(np.uint64)},
