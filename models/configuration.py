@@ -112,6 +112,19 @@ class Configuration:
         return int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "little")
 
 
+_GRANULAR = Configuration(
+    preset="granular",
+    lanes=2,
+    formats=(FormatCode.FP32, FormatCode.FP16, FormatCode.BF16),
+    powers=4,
+    regions=256,
+    payload=1024,
+    window=4,
+    slices=4,
+    operands=4096,
+)
+
+#: By name. ``granular`` is small enough to be simulated; ``wide`` is the same for a board.
 PRESETS: dict[str, Configuration] = {
     row.preset: row
     for row in (
@@ -144,17 +157,8 @@ PRESETS: dict[str, Configuration] = {
             payload=1024,
             window=4,
         ),
-        Configuration(
-            preset="granular",
-            lanes=2,
-            formats=(FormatCode.FP32, FormatCode.FP16, FormatCode.BF16),
-            powers=4,
-            regions=256,
-            payload=1024,
-            window=4,
-            slices=4,
-            operands=4096,
-        ),
+        _GRANULAR,
+        replace(_GRANULAR, preset="wide", slices=8),
     )
 }
 
