@@ -23,8 +23,8 @@ class GranularityUnit(wiring.Component):
     for each row and word (with fewer than seven rows, seven for each word), whatever the
     precision, and its last row of results begins to leave :attr:`DotProduct.LATENCY` cycles and one
     later, where it is rescaled :attr:`Rescale.LATENCY` and one more after these; the next run may
-    be given before. With integers alone a run goes row by row, takes a cycle for each row and word however few rows
-    there are, and waits where a row's results leave.
+    be given before. With integers alone a run goes row by row, takes a cycle for each row and word
+    however few rows there are, and waits where a row's results leave.
 
     Parameters
     ----------
