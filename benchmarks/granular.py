@@ -3,8 +3,9 @@
 Trains the digits and a small character transformer in one process each, with golden devices (bit
 for bit what the RTL computes). Bit-operations are multiplications times the bits of both operands,
 forward and backward, of all layers that are converted, as parts of those of FP16 throughout.
-The *frontier* is what fixed formats and mixes reach: the convex hull of their mean losses over
-bit-operations. Losses are on held-out data; all ways see the same seeds.
+The *frontier* is what fixed formats and mixes reach: the convex hull of their mean losses, or
+errors, over bit-operations. The penalty falls to zero with the run. Losses are on held-out data;
+all ways see the same seeds.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -30,12 +31,12 @@ from torch.nn import functional
 from adagrain.granular import Granularity, Policy, convert
 from adagrain.host.train.data import load
 from adagrain.host.train.networks import build
-from adagrain.host.train.schedule import schedule
+from adagrain.host.train.schedule import remaining, schedule
 
 SEEDS = range(5)
-PENALTIES = (0.0, 0.05, 0.2, 1.0)
+PENALTIES = (0.0, 0.3, 0.6, 1.0)
 
-#: Peak rate of the thresholds, and batches of the character model that are held out.
+#: Rate of the thresholds, and batches of the character model that are held out.
 THRESHOLD_RATE, HELD_OUT = 1.0, 8
 
 
@@ -52,7 +53,7 @@ class Way:
     in_turn : bool
         The precisions of ``fixed`` take turns; else each has as many layers in a row.
     penalty : float
-        λ, where they choose.
+        λ at first, where they choose.
     """
 
     name: str
@@ -184,18 +185,18 @@ def fit(
     steps: int,
     batches: Callable[[], tuple[torch.Tensor, torch.Tensor]],
 ) -> None:
-    """Train with the rates' usual schedule."""
+    """Train as ``adagrain train`` does."""
     optimizers = [optimizer]
     if thresholds:
         optimizers.append(torch.optim.SGD(thresholds, lr=THRESHOLD_RATE, momentum=0.9))
-    schedules = [schedule(o, steps=steps, warmup=32) for o in optimizers]
-    for _ in range(steps):
+    rates = schedule(optimizer, steps=steps, warmup=32)
+    for step in range(steps):
         inputs, labels = batches()
         for each in optimizers:
             each.zero_grad()
         loss = functional.cross_entropy(model(inputs).flatten(0, -2), labels.flatten())
-        (loss + granularity.penalty()).backward()
-        for each in (*optimizers, *schedules):
+        (loss + remaining(step, steps) * granularity.penalty()).backward()
+        for each in (*optimizers, rates):
             each.step()
         granularity.step()
 
@@ -215,17 +216,20 @@ def outcome(logits: torch.Tensor, labels: torch.Tensor, granularity: Granularity
 
 def compared(found: Mapping[str, Sequence[Outcome]]) -> dict[str, Any]:
     """Means, and how far each way is from FP32 and from the frontier."""
-    frontier = hull([point(found[way.name]) for way in WAYS if way.fixed and way.name != "FP32"])
+    fixed = [found[way.name] for way in WAYS if way.fixed and way.name != "FP32"]
+    of_loss = hull([point(outcomes) for outcomes in fixed])
+    of_error = hull([(point(o)[0], 100 - accuracy(o)) for o in fixed])
     rows: dict[str, Any] = {}
     reference = point(found["FP32"])
     for name, outcomes in found.items():
         bits, loss = point(outcomes)
         rows[name] = {
-            "accuracy": mean([o.accuracy for o in outcomes]),
+            "accuracy": round(accuracy(outcomes), 5),
             "loss": loss,
             "loss_to_fp32": loss / reference[1] - 1,
             "bit_operations_to_fp16": bits,
-            "loss_below_frontier": float(np.interp(bits, *frontier)) - loss,
+            "loss_below_frontier": float(np.interp(bits, *of_loss)) - loss,
+            "accuracy_above_frontier": float(np.interp(bits, *of_error)) - 100 + accuracy(outcomes),
             "work": {p: mean([o.work[p] for o in outcomes]) for p in outcomes[0].work},
             "switches": mean([o.switches for o in outcomes]),
             "losses": [round(o.loss, 5) for o in outcomes],
@@ -236,6 +240,11 @@ def compared(found: Mapping[str, Sequence[Outcome]]) -> dict[str, Any]:
 
 def mean(values: Sequence[float]) -> float:
     return round(float(np.mean(values)), 5)
+
+
+def accuracy(outcomes: Sequence[Outcome]) -> float:
+    """Mean, in percent."""
+    return float(np.mean([o.accuracy for o in outcomes]))
 
 
 def point(outcomes: Sequence[Outcome]) -> tuple[float, float]:

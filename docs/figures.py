@@ -56,8 +56,8 @@ def _margin(clock: Mapping[str, float]) -> float:
 def _granular() -> str:
     """What fixed and chosen precisions cost and reach, on both tasks."""
     digits, text = _results("granular_digits"), _results("granular_text")
-    bits, below = "bit-operations", "loss below the frontier"
-    head = ("", "digits: accuracy", bits, below, "text: loss to FP32", bits, below)
+    costs = ("bit-operations", "accuracy above, loss below the frontier")
+    head = ("", "digits: accuracy", *costs, "text: loss to FP32", *costs)
     return _table(
         head,
         (
@@ -75,7 +75,8 @@ def _granular() -> str:
 
 
 def _costs(row: Mapping[str, float]) -> tuple[str, str]:
-    return f"{row['bit_operations_to_fp16']:.3f}", f"{row['loss_below_frontier']:z.4f}"
+    above, below = row["accuracy_above_frontier"], row["loss_below_frontier"]
+    return f"{row['bit_operations_to_fp16']:.3f}", f"{above:+z.2f}, {below:+z.4f}"
 
 
 def _results(name: str) -> dict[str, Any]:

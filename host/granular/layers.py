@@ -12,12 +12,12 @@ from torch.nn import functional
 from adagrain.host.product import precision_of
 from adagrain.models.dot_product import EXACT_PRODUCTS
 from adagrain.models.precision import Precision
-from adagrain.models.precision_controller import precision_of_rank
-from adagrain.models.quantisation import product, rounded
+from adagrain.models.quantisation import product
 from adagrain.models.spread import spread_of
 from adagrain.models.statistics import Statistics, statistics
 
 from .controller import Controllers
+from .lesson import taught
 from .policy import Policy
 from .product import Multiply, Part, Plan, straight_through
 from .resources import Cost
@@ -120,13 +120,13 @@ class GranularLayer(nn.Module):
         self._work.clear()
         return done
 
-    def _product(self, x: torch.Tensor, rows: torch.Tensor) -> torch.Tensor:
+    def _product(self, x: torch.Tensor, rows: torch.Tensor, samples: int) -> torch.Tensor:
         """Rows times the weights, looked at and taught where it is time to."""
         weight = self.weight.flatten(1)
         if not len(rows):
             return functional.linear(rows, weight, self.bias)
         looking = self.looking if self.training else self.decide is not None
-        lesson = looking and self.training and self.policy.learns
+        teaching = looking and self.training and self.policy.learns
         self.samples = len(rows)
         if looking:
             self._look(x)
@@ -134,8 +134,8 @@ class GranularLayer(nn.Module):
         plan = Plan(self._parts(), self.multiply, work)
         try:
             y = straight_through(rows, weight, self.controllers.thresholds, plan)
-            if lesson and self.seen:
-                y = y + self._lesson(rows.detach(), weight.detach())
+            if teaching and self.seen:
+                y = self._taught(y, rows.detach(), weight.detach(), samples)
         except ValueError as error:
             raise ValueError(f"layer {self.name}: {error}") from error
         return y if self.bias is None else y + self.bias
@@ -166,22 +166,13 @@ class GranularLayer(nn.Module):
             parts.append(Part(outputs, precision, self.policy.of_gradients(precision)))
         return parts
 
-    def _lesson(self, rows: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
-        """Zeros whose gradient tells the thresholds what other precisions would have given.
-
-        A look stands for all steps up to the next one.
-        """
-        weights = self.controllers.weights() * self.policy.every
-        shares = weights - weights.detach()
-        sizes = torch.tensor(self._ends).diff()
-        taught = torch.zeros(())
-        for rank in range(shares.shape[1]):
-            if weights[:, rank].any():
-                precision = precision_of_rank(rank)
-                output = rounded(rows, precision) @ rounded(weight, precision, by_row=True).t()
-                share = shares[:, rank].repeat_interleave(sizes)
-                taught = taught + share * output.nan_to_num(0.0, 0.0, 0.0)
-        return taught
+    def _taught(
+        self, y: torch.Tensor, rows: torch.Tensor, weight: torch.Tensor, samples: int
+    ) -> torch.Tensor:
+        """The product, which then teaches the thresholds; a look stands for all up to the next."""
+        sizes = [high - low for low, high in pairwise(self._ends)]
+        shares = self.controllers.weights() * self.policy.every
+        return taught(y, shares, rows, weight, sizes=sizes, samples=samples)
 
 
 class GranularLinear(GranularLayer):
@@ -201,7 +192,8 @@ class GranularLinear(GranularLayer):
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """As ``nn.Linear``: any leading dimensions, the last one of ``in_features``."""
         self._check(x, x.shape[-1], self.in_features)
-        y = self._product(x, x.reshape(-1, self.in_features))
+        rows = x.reshape(-1, self.in_features)
+        y = self._product(x, rows, len(rows))
         return y.view(*x.shape[:-1], self.out_features)
 
     def extra_repr(self) -> str:
@@ -237,7 +229,7 @@ class GranularConv2d(GranularLayer):
             raise ValueError(f"input of layer {self.name} must have 4 dimensions, not {x.dim()}")
         self._check(x, x.shape[1], self.in_channels)
         patches = functional.unfold(x, self._size, self._dilation, self._padding, self._stride)
-        y = self._product(x, patches.transpose(1, 2).reshape(-1, self.terms))
+        y = self._product(x, patches.transpose(1, 2).reshape(-1, self.terms), len(x))
         images = y.view(len(x), -1, self.out_channels).transpose(1, 2)
         return images.unflatten(2, self._places(x.shape[2:]))
 

@@ -77,9 +77,9 @@ class TrainingOptions:
     units : int
         Granularity units of a layer.
     penalty : float
-        λ of the granularity penalty.
+        λ of the granularity penalty at first; it falls to zero with the run.
     threshold_rate : float
-        Peak learning rate of the thresholds between precisions, in octaves.
+        Learning rate of the thresholds between precisions, in octaves.
     bits : float
         Mean bits of a number that the forward passes may have; 0: as many as are wanted.
     offload : str

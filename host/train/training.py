@@ -24,7 +24,7 @@ from adagrain.models.records import CadencePolicy
 from .data import Dataset
 from .networks import build
 from .options import TrainingOptions
-from .schedule import schedule
+from .schedule import remaining, schedule
 from .shards import Shards
 
 __all__ = ["Training"]
@@ -64,7 +64,7 @@ class Training:
         self.network = build(data, options.seed).to(place)
         if options.granular:
             self.network = convert(self.network, options.policy)
-        self._place = place
+        self._place, self._steps = place, options.steps
         sgd = torch.optim.SGD(
             _groups(self.network, options), lr=options.learning_rate, momentum=options.momentum
         )
@@ -120,7 +120,8 @@ class Training:
         loss = nn.functional.cross_entropy(self._model(inputs), labels)
         loss = self.handle.loss(loss)
         if self.granularity:
-            loss = loss + self.granularity.penalty()
+            part = remaining(self.step, self._steps)
+            loss = loss + part * self.granularity.penalty()
         loss.backward()
         self.handle.optimizer.step()
         self._scheduler.step()
@@ -178,7 +179,7 @@ def _groups(network: nn.Module, options: TrainingOptions) -> list[dict[str, Any]
     groups: list[dict[str, Any]] = [{"params": weights, "weight_decay": options.weight_decay}]
     if thresholds:
         ordered = [p for p in network.parameters() if p in thresholds]
-        groups.append({"params": ordered, "lr": options.threshold_rate})
+        groups.append({"params": ordered, "lr": options.threshold_rate, "steady": True})
     return groups
 
 

@@ -79,41 +79,54 @@ def test_penalty_raises_thresholds_of_units_that_cost_most() -> None:
         assert one.abs().sum() > two.abs().sum()
 
 
-def test_lessons_are_the_gradient_of_the_mix() -> None:
-    """Against finite differences of the softly mixed output, whose parts stand still."""
+def test_lessons_are_what_rounding_costs() -> None:
+    """Half the mean over samples of the square of gradient times error, of the soft choice."""
     policy = Policy(
-        thresholds=(0.03, 0.06, 0.12), every=1, units=2, skip=("two",), gradients="FP32"
+        thresholds=(0.03, 0.06, 0.12), every=2, units=2, skip=("two",), gradients="FP32"
     )
     model = convert(network(), policy)
     with Granularity(model):
-        layer, x = model.one, torch.randn(16, 12)
+        layer, x, weight = model.one, torch.randn(16, 12), model.one.weight.detach()
         seed = torch.randn(16, 8)
-        (layer(x) * seed).sum().backward()
+        (layer(x) * seed).sum().div(16).backward()
         found = layer.controllers.thresholds.grad.clone()
+        layer.controllers.thresholds.grad = None
+        shares = layer.controllers.weights()
+        total = torch.zeros(())
+        for rank, name in enumerate(("INT4", "INT8", "FP16")):
+            operands = rounded(x, Precision[name]), rounded(weight, Precision[name], by_row=True)
+            worse = (operands[0] @ operands[1].t() - x @ weight.t()) * seed  # by sample
+            for unit in range(2):
+                cost = worse[:, 4 * unit : 4 * unit + 4].sum(dim=1).square().mean() / 2
+                total = total + 2 * cost * shares[unit, rank]  # every other step has a look
+        total.backward()
+        assert torch.allclose(found, layer.controllers.thresholds.grad, rtol=1e-4)
+        assert found.count_nonzero() == 6
 
-        def mixed() -> float:
-            weights = layer.controllers.weights().double()
-            total = 0.0
-            for rank, name in enumerate(("INT4", "INT8", "FP16", "FP32")):
-                operands = (
-                    rounded(x, Precision[name]),
-                    rounded(layer.weight, Precision[name], by_row=True),
-                )
-                output = ((operands[0] @ operands[1].t()) * seed).double()
-                for unit in range(2):
-                    total += weights[unit, rank] * output[:, 4 * unit : 4 * unit + 4].sum()
-            return float(total)
 
-        with torch.no_grad():
-            for place in range(6):
-                values = layer.controllers.thresholds.view(-1)
-                ends = []
-                for change in (1e-3, -2e-3):
-                    values[place] += change
-                    ends.append(mixed())
-                values[place] += 1e-3
-                slope = (ends[0] - ends[1]) / 2e-3
-                assert found.view(-1)[place].item() == pytest.approx(slope, rel=0.02, abs=1e-4)
+def test_lessons_of_a_convolution_go_by_the_image() -> None:
+    """All places of an image belong to the same sample."""
+    policy = Policy(every=1, gradients="FP32")
+    model = convert(nn.Sequential(nn.Conv2d(2, 3, 3)), policy)
+    with Granularity(model):
+        layer, x = model[0], torch.randn(4, 2, 5, 6)
+        seed = torch.randn(4, 3, 3, 4)
+        (layer(x) * seed).sum().div(4).backward()
+        found = layer.controllers.thresholds.grad.clone()
+        layer.controllers.thresholds.grad = None
+        patches = nn.functional.unfold(x, 3).transpose(1, 2).reshape(4 * 12, 18)
+        shares, weight = layer.controllers.weights()[0], layer.weight.detach().flatten(1)
+        total = torch.zeros(())
+        for rank, name in enumerate(("INT4", "INT8", "FP16")):
+            operands = (
+                rounded(patches, Precision[name]),
+                rounded(weight, Precision[name], by_row=True),
+            )
+            errors = (operands[0] @ operands[1].t() - patches @ weight.t()).view(4, 12, 3)
+            worse = (errors.transpose(1, 2) * seed.flatten(2)).sum(dim=(1, 2))  # by image
+            total = total + worse.square().mean() / 2 * shares[rank]
+        total.backward()
+        assert torch.allclose(found, layer.controllers.thresholds.grad, rtol=1e-4)
 
 
 def test_in_fp32_what_is_not_finite_follows_ieee_and_teaches_nothing() -> None:
