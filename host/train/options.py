@@ -122,7 +122,7 @@ class TrainingOptions:
     noise: float = 0.25
     precision: str = "dynamic"
     units: int = 1
-    penalty: float = 0.02
+    penalty: float = 0.5
     threshold_rate: float = 1.0
     bits: float = 0.0
     offload: str = "none"

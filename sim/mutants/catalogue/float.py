@@ -1,0 +1,43 @@
+"""Bugs that are planted in `float`."""
+
+from .mutant import Mutant, bench, compiled
+
+__all__ = ["MUTANTS"]
+
+MUTANTS = (
+    Mutant(
+        "a tie rounds away from zero",
+        "hdl/float/round.py",
+        "guard & (rest[:-1].any() | kept[0])",
+        "guard",
+        bench("float", "multiply_fp16"),
+    ),
+    Mutant(
+        "underflow is told before rounding",
+        "hdl/float/round.py",
+        "tiny = ~kept[-1] & ~becomes_normal",
+        "tiny = ~kept[-1]",
+        compiled("float", "multiply_fp16"),
+    ),
+    Mutant(
+        "what is shifted out of a summand is forgotten",
+        "hdl/float/sum.py",
+        "wide[width] | wide[:width].any()",
+        "wide[width]",
+        bench("float", "add_fp16"),
+    ),
+    Mutant(
+        "a difference of equal numbers keeps its sign",
+        "hdl/float/sum.py",
+        "(magnitude == 0))),",
+        "(magnitude != magnitude))),",
+        bench("float", "add_fp32"),
+    ),
+    Mutant(
+        "infinity times zero is infinity",
+        "hdl/float/product.py",
+        "product.nan.eq(x.nan | y.nan | undefined)",
+        "product.nan.eq(x.nan | y.nan)",
+        bench("float", "multiply_fp32"),
+    ),
+)

@@ -1,0 +1,39 @@
+"""A planted bug, and what must find it."""
+
+from dataclasses import dataclass
+
+__all__ = ["Mutant", "bench", "compiled"]
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """A bug, and what must find it.
+
+    Parameters
+    ----------
+    name : str
+        What is wrong.
+    file : str
+        Where, below the project.
+    text, wrong : str
+        What stands there, once, and what is put in its place.
+    command : tuple of str
+        Python module and arguments that must fail.
+    """
+
+    name: str
+    file: str
+    text: str
+    wrong: str
+    command: tuple[str, ...]
+
+
+def bench(unit: str, variant: str) -> tuple[str, ...]:
+    """The cocotb bench of a unit."""
+    return ("adagrain.sim", unit, "--variant", variant)
+
+
+def compiled(unit: str, variant: str) -> tuple[str, ...]:
+    """The tests of a unit as compiled RTL."""
+    test = f"tests/sim/test_{unit}.py"
+    return ("pytest", "-q", "-x", "-p", "no:cacheprovider", "-n", "0", test, "-k", variant)

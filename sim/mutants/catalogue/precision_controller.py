@@ -1,0 +1,43 @@
+"""Bugs that are planted in `precision_controller`."""
+
+from .mutant import Mutant, bench, compiled
+
+__all__ = ["MUTANTS"]
+
+MUTANTS = (
+    Mutant(
+        "a threshold is passed without hysteresis downwards",
+        "hdl/precision_controller/precision_controller.py",
+        "spread + record.hysteresis >= t",
+        "spread >= t",
+        bench("precision_controller", "many_units"),
+    ),
+    Mutant(
+        "a spread at the threshold is above it",
+        "hdl/precision_controller/precision_controller.py",
+        "spread > t + record.hysteresis",
+        "spread >= t + record.hysteresis",
+        bench("precision_controller", "many_units"),
+    ),
+    Mutant(
+        "a change does not last",
+        "hdl/precision_controller/precision_controller.py",
+        "Mux(switched, record.dwell_length, record.dwell - record.dwell.any())",
+        "record.dwell - record.dwell.any()",
+        bench("precision_controller", "many_units"),
+    ),
+    Mutant(
+        "the ceiling prevails over the floor only from below",
+        "hdl/precision_controller/precision_controller.py",
+        "Mux(raised > high, high, raised)",
+        "Mux(value > high, high, raised)",
+        bench("precision_controller", "many_units"),
+    ),
+    Mutant(
+        "records may be written past the table's end",
+        "hdl/commands/table.py",
+        "self._outside(first, self.left)",
+        "self._outside(first, 1)",
+        compiled("coprocessor", "granular"),
+    ),
+)

@@ -1,0 +1,87 @@
+"""Bugs that are planted in `statistics`."""
+
+from .mutant import Mutant, bench
+
+__all__ = ["MUTANTS"]
+
+_STATISTICS = bench("statistics", "small")
+
+MUTANTS = (
+    Mutant(
+        "rounding goes up from the middle",
+        "hdl/statistics/quantise.py",
+        "(guard & (sticky | kept[0]))",
+        "guard",
+        _STATISTICS,
+    ),
+    Mutant(
+        "what falls out of the shift is forgotten",
+        "hdl/statistics/quantise.py",
+        "lost.eq(wide[:15].any()),",
+        "lost.eq(0),",
+        _STATISTICS,
+    ),
+    Mutant(
+        "a large number of the other sign is clamped wrongly",
+        "hdl/statistics/quantise.py",
+        "Mux(negative_2, -magnitude, magnitude)",
+        "Mux(negative_2 & ~clamped, -magnitude, magnitude)",
+        _STATISTICS,
+    ),
+    Mutant(
+        "minimum of negative numbers is turned round",
+        "hdl/statistics/extremes.py",
+        "Mux(word[31], ~word, word | 0x8000_0000)",
+        "Mux(word[31], word ^ 0x8000_0000, word | 0x8000_0000)",
+        _STATISTICS,
+    ),
+    Mutant(
+        "infinities count as finite",
+        "hdl/statistics/extremes.py",
+        "self.present[lane] & (word[23:31] != 255)",
+        "self.present[lane]",
+        _STATISTICS,
+    ),
+    Mutant(
+        "histogram forgets that a bin was just written",
+        "hdl/statistics/histogram.py",
+        "bins.read_port(transparent_for=(write,))",
+        "bins.read_port()",
+        _STATISTICS,
+    ),
+    Mutant(
+        "histogram's rest grows a binade late",
+        "hdl/statistics/histogram.py",
+        "grows = ~number[0] & (number > 2)",
+        "grows = number[0] & (number > 2)",
+        _STATISTICS,
+    ),
+    Mutant(
+        "histogram is not cleared after a reset",
+        "hdl/statistics/histogram.py",
+        "sweeping = Signal(init=1)",
+        "sweeping = Signal(init=0)",
+        _STATISTICS,
+    ),
+    Mutant(
+        "halves of a word are swapped",
+        "hdl/statistics/widen.py",
+        "half = Mux(second, words",
+        "half = Mux(~second, words",
+        _STATISTICS,
+    ),
+    Mutant(
+        "a subnormal half becomes a normal number",
+        "hdl/statistics/widen.py",
+        "exponent.eq(127 - bias + 1 - shift)",
+        "exponent.eq(127 - bias - shift)",
+        _STATISTICS,
+    ),
+    Mutant(
+        "the last accumulators are read before they are done",
+        "hdl/statistics/statistics.py",
+        "max(Counts.LATENCY, PowerSums.LATENCY) + 1",
+        "0",
+        _STATISTICS,
+    ),
+)
