@@ -6,7 +6,8 @@ long: gateware instantiates them as signals, the host packs and unpacks them wit
 """
 
 import enum
-from typing import Any
+from functools import cache
+from typing import Any, NamedTuple
 
 from amaranth.hdl import signed, unsigned
 from amaranth.lib import data
@@ -289,11 +290,26 @@ PrecisionDecision = data.StructLayout(
 )
 
 
+class _Field(NamedTuple):
+    """Where a field is, and what it may be."""
+
+    offset: int
+    width: int
+    low: int
+    high: int
+
+
+class _Form(NamedTuple):
+    """A layout, looked up once: amaranth finds sizes and offsets anew whenever it is asked."""
+
+    octets: int
+    fields: dict[str, _Field]
+    named: dict[str, _Field]
+
+
 def size(layout: data.Layout) -> int:
     """Bytes that a record of the layout takes on the wire."""
-    if layout.size % 8:
-        raise ValueError(f"layout must be a whole number of bytes, not {layout.size} bits")
-    return layout.size // 8
+    return _form(layout).octets
 
 
 def pack(layout: data.Layout, **fields: int) -> bytes:
@@ -304,16 +320,16 @@ def pack(layout: data.Layout, **fields: int) -> bytes:
     ValueError
         If a field does not exist, or a value does not fit it.
     """
+    form = _form(layout)
     bits = 0
     for name, value in fields.items():
-        if name not in dict(layout):
-            raise ValueError(f"field must be one of {', '.join(_names(layout))}, not {name!r}")
-        field = layout[name]
-        low, high = _range(field.shape)
-        if not low <= value <= high:
-            raise ValueError(f"{name} must be from {low} to {high}, not {value}")
+        field = form.fields.get(name)
+        if field is None:
+            raise ValueError(f"field must be one of {', '.join(form.named)}, not {name!r}")
+        if not field.low <= value <= field.high:
+            raise ValueError(f"{name} must be from {field.low} to {field.high}, not {value}")
         bits |= (int(value) & ((1 << field.width) - 1)) << field.offset
-    return bits.to_bytes(size(layout), "little")
+    return bits.to_bytes(form.octets, "little")
 
 
 def unpack(layout: data.Layout, octets: bytes) -> dict[str, int]:
@@ -324,14 +340,22 @@ def unpack(layout: data.Layout, octets: bytes) -> dict[str, int]:
     ValueError
         If there are not exactly :func:`size` octets.
     """
-    if len(octets) != size(layout):
-        raise ValueError(f"record must be {size(layout)} bytes long, not {len(octets)}")
+    form = _form(layout)
+    if len(octets) != form.octets:
+        raise ValueError(f"record must be {form.octets} bytes long, not {len(octets)}")
     bits = int.from_bytes(octets, "little")
-    return {name: _extract(bits, layout[name]) for name in _names(layout)}
+    return {name: _extract(bits, field) for name, field in form.named.items()}
 
 
-def _names(layout: data.Layout) -> list[str]:
-    return [name for name, _ in layout if not str(name).startswith("_")]
+@cache
+def _form(layout: data.Layout) -> _Form:
+    if layout.size % 8:
+        raise ValueError(f"layout must be a whole number of bytes, not {layout.size} bits")
+    fields = {
+        str(name): _Field(field.offset, field.width, *_range(field.shape)) for name, field in layout
+    }
+    named = {name: field for name, field in fields.items() if not name.startswith("_")}
+    return _Form(layout.size // 8, fields, named)
 
 
 def _range(shape: Any) -> tuple[int, int]:
@@ -340,8 +364,6 @@ def _range(shape: Any) -> tuple[int, int]:
     return 0, (1 << shape.width) - 1
 
 
-def _extract(bits: int, field: data.Field) -> int:
+def _extract(bits: int, field: _Field) -> int:
     value = (bits >> field.offset) & ((1 << field.width) - 1)
-    if field.shape.signed and value >> (field.width - 1):
-        value -= 1 << field.width
-    return value
+    return value - (1 << field.width) if value > field.high else value
