@@ -87,14 +87,13 @@ class PrecisionController(wiring.Component):
         m.submodules.ratio = ratio = Ratio(self._UNROLL)
         write, read = records.write_port(), records.read_port()
         unit = Signal(16)
-        record = read.data
-        spread = ratio.o.payload
+        record = Signal(PrecisionRecord)
         m.d.comb += [
             write.addr.eq(unit),
             read.addr.eq(unit),
             ratio.i.p.x.eq(self.i.p.variance),
             ratio.i.p.y.eq(self.i.p.square),
-            self.o_access.payload.eq(record),
+            self.o_access.payload.eq(read.data),
         ]
 
         with m.FSM():
@@ -116,34 +115,44 @@ class PrecisionController(wiring.Component):
                 with m.If(self.o_access.ready):
                     m.next = "IDLE"
             with m.State("DIVIDE"):
-                m.d.comb += [read.en.eq(0), unit.eq(self.o.p.unit), ratio.o.ready.eq(1)]
-                known = self.o.p.unit < self._units
+                m.d.comb += read.en.eq(0)
+                m.d.sync += record.eq(read.data)
                 with m.If(ratio.o.valid):
-                    m.d.comb += write.en.eq(known)
-                    self._decide(m, record, spread, write.data)
-                    with m.If(~known):
-                        answer = self.o.p
-                        m.d.sync += [self.o.payload.eq(0), answer.unit.eq(answer.unit)]
-                        m.d.sync += answer.unknown.eq(1)
-                    m.next = "DECIDED"
+                    m.next = "COMPARE"
+            with m.State("COMPARE"):
+                least, most = self._compare(m, record, ratio.o.payload)
+                m.next = "DECIDE"
+            with m.State("DECIDE"):
+                known = self.o.p.unit < self._units
+                m.d.comb += [unit.eq(self.o.p.unit), write.en.eq(known), ratio.o.ready.eq(1)]
+                self._decide(m, record, _clamped(record.wanted, least, most), write.data)
+                m.d.sync += self.o.p.spread.eq(ratio.o.payload)
+                with m.If(~known):
+                    answer = self.o.p
+                    m.d.sync += [self.o.payload.eq(0), answer.unit.eq(answer.unit)]
+                    m.d.sync += answer.unknown.eq(1)
+                m.next = "DECIDED"
             with m.State("DECIDED"):
                 m.d.comb += self.o.valid.eq(1)
                 with m.If(self.o.ready):
                     m.next = "IDLE"
         return m
 
-    def _decide(self, m: Module, record: data.View, spread: Value, after: data.View) -> None:
-        """The decision, and the record after it."""
+    def _compare(self, m: Module, record: data.View, spread: Value) -> tuple[Signal, Signal]:
+        """Ranks between which what is wanted must be."""
         least, most = Signal(2), Signal(2)
         thresholds = [record[name] for name in THRESHOLDS]
-        m.d.comb += [
+        m.d.sync += [
             least.eq(sum(spread > t + record.hysteresis for t in thresholds)),
             most.eq(sum(spread + record.hysteresis >= t for t in thresholds)),
         ]
-        asked, wanted, chosen = (Signal(2, name=name) for name in ("asked", "wanted", "chosen"))
+        return least, most
+
+    def _decide(self, m: Module, record: data.View, asked: Value, after: data.View) -> None:
+        """The decision, and the record after it."""
+        wanted, chosen = Signal(2), Signal(2)
         switched, overridden = wanted != record.wanted, chosen != wanted
         m.d.comb += [
-            asked.eq(_clamped(record.wanted, least, most)),
             wanted.eq(Mux(record.dwell.any(), record.wanted, asked)),
             chosen.eq(_clamped(wanted, record.floor, record.ceiling)),
             after.eq(record),
@@ -154,7 +163,6 @@ class PrecisionController(wiring.Component):
             after.overrides.eq(record.overrides + overridden),
         ]
         m.d.sync += [
-            self.o.p.spread.eq(spread),
             self.o.p.wanted.eq(wanted),
             self.o.p.precision.eq(len(THRESHOLDS) - chosen),
             self.o.p.switched.eq(switched),
