@@ -39,6 +39,9 @@ PENALTIES = (0.0, 0.3, 0.6, 1.0)
 #: Rate of the thresholds, and batches of the character model that are held out.
 THRESHOLD_RATE, HELD_OUT = 1.0, 8
 
+#: Of the picture, in parts of FP16's bit-operations.
+TICKS = (0.15, 0.2, 0.25, 0.5, 1, 2, 4)
+
 
 @dataclass(frozen=True)
 class Way:
@@ -92,8 +95,9 @@ def main(
     for task in TASKS:
         if only in task:
             found = train(task, range(seeds))
-            report(f"granular_{task}", {"seeds": seeds, **compared(found)})
-            draw(task, found, RESULTS / f"granular_{task}.png")
+            rows = compared(found)
+            report(f"granular_{task}", {"seeds": seeds, **rows})
+            draw(task, rows, RESULTS / f"granular_{task}.png")
 
 
 def train(task: str, seeds: Sequence[int]) -> dict[str, list[Outcome]]:
@@ -271,18 +275,31 @@ def _above(a: tuple[float, float], b: tuple[float, float], c: tuple[float, float
     return (b[1] - a[1]) * (c[0] - a[0]) >= (c[1] - a[1]) * (b[0] - a[0])
 
 
-def draw(task: str, found: Mapping[str, Sequence[Outcome]], path: Path) -> None:
+def draw(task: str, rows: Mapping[str, Mapping[str, Any]], path: Path) -> None:
     """Loss over bit-operations, of every way, with the frontier."""
     figure, axis = plt.subplots(figsize=(8, 5))
     fixed = [way.name for way in WAYS if way.fixed]
-    axis.plot(*hull([point(found[name]) for name in fixed]), color="#9ca3af", zorder=1)
-    for name, outcomes in found.items():
-        colour = "#6b7280" if name in fixed else "#7c3aed"
-        bits, loss = point(outcomes)
-        deviation = float(np.std([o.loss for o in outcomes])) / len(outcomes) ** 0.5
-        axis.errorbar(bits, loss, deviation, fmt="o", color=colour, markersize=4, zorder=2)
-        axis.annotate(name, (bits, loss), xytext=(5, 3), textcoords="offset points", fontsize=7)
+    points = {name: (row["bit_operations_to_fp16"], row["loss"]) for name, row in rows.items()}
+    axis.plot(*hull([points[name] for name in fixed]), color="#9ca3af", zorder=1)
+    for name, row in rows.items():
+        is_fixed = name in fixed
+        colour = "#6b7280" if is_fixed else "#7c3aed"
+        deviation = float(np.std(row["losses"])) / len(row["losses"]) ** 0.5
+        axis.errorbar(*points[name], deviation, fmt="o", color=colour, markersize=4, zorder=2)
+        axis.annotate(
+            name,
+            points[name],
+            xytext=(5, 3) if is_fixed else (-5, -3),
+            textcoords="offset points",
+            ha="left" if is_fixed else "right",
+            va="bottom" if is_fixed else "top",
+            color=colour,
+            fontsize=7,
+        )
     axis.set_xscale("log")
+    axis.set_xlim(left=0.6 * min(bits for bits, _ in points.values()))
+    axis.set_xticks(TICKS, [f"{tick:g}" for tick in TICKS], minor=False)
+    axis.set_xticks([], minor=True)
     axis.set_xlabel("bit-operations, of FP16 throughout")
     axis.set_ylabel("held-out loss, mean and standard error")
     axis.set_title(f"{task}: fixed precisions and their frontier (grey), chosen ones (violet)")
