@@ -1,9 +1,11 @@
 """How large and how fast the units of switchable precision are alone, over three seeds.
 
-The slice and the dot product on an ECP5; the granularity unit of integers alone on an iCE40UP5K.
+The slice, the dot product and what rescales on an ECP5; the granularity unit of integers alone on
+an iCE40UP5K.
 """
 
 import sys
+from dataclasses import dataclass
 from typing import Any
 
 from _report import report
@@ -11,56 +13,83 @@ from rich.console import Console
 
 from adagrain.hdl.toolchain import place_alone
 
-BOARD = "ulx3s"
-UNITS = ("slice", "dot_product")
-MEGAHERTZ = 100
 
-#: Goals for the slice; peers measured with the same flow and FPGA: LUT, DSP, MHz.
+@dataclass(frozen=True)
+class Alone:
+    """A unit on a board's FPGA, with nothing else.
+
+    Parameters
+    ----------
+    unit, board : str
+        Keys of their tables.
+    megahertz : float
+        Clock that is asked for.
+    products : int
+        INT8 products per cycle.
+    """
+
+    unit: str
+    board: str
+    megahertz: float
+    products: int = 0
+
+
+UNITS = (
+    Alone("slice", "ulx3s", 100, 4),
+    Alone("dot_product", "ulx3s", 100, 4),
+    Alone("rescale", "ulx3s", 120),
+    Alone("granularity_unit", "icebreaker", 50, 16),
+)
+
+#: Goals for the slice.
 LUTS, DSPS, SLOWEST = 6400, 4, 80
-PEERS = {
-    "CVFPU, FP32 | 2 FP16 | 2 BF16 | 4 FP8": [6477, 11, 29.6],
-    "HardFloat, FP32 alone": [2924, 4, 52.3],
-}
 
-#: The unit of integers alone: where, the clock that is asked for, and its INT8 products per cycle.
-SMALL_BOARD, SMALL_MEGAHERTZ, PRODUCTS = "icebreaker", 50, 16
-#: Its peer on the same FPGA: logic cells, DSP, MHz, million INT8 products per second.
-SMALL_PEER = {"MARLANN, INT8 alone, programmable": [4093, 8, 29.5, 471]}
+#: Peers, measured with the same flow on the same FPGAs.
+PEERS: dict[str, dict[str, Any]] = {
+    "CVFPU, FP32 or 2 FP16 or 2 BF16 or 4 FP8": {
+        "board": "ulx3s",
+        "LUT": 6477,
+        "DSP": 11,
+        "MHz": [29.6],
+    },
+    "HardFloat, FP32 alone": {"board": "ulx3s", "LUT": 2924, "DSP": 4, "MHz": [52.3]},
+    "MARLANN, INT8 alone, programmable": {
+        "board": "icebreaker",
+        "LUT": 4093,
+        "DSP": 8,
+        "MHz": [29.5],
+        "INT8 M MAC/s": [471],
+    },
+}
 
 
 def main() -> None:
+    """Place and route all of them."""
     console = Console()
-    figures: dict[str, Any] = {"board": BOARD}
-    for unit in UNITS:
+    units = {}
+    for row in UNITS:
         with console.status("") as status:
-            placed = place_alone(unit, BOARD, MEGAHERTZ, progress=status.update)
-        for name in ("LUT", "FF", "DSP"):
-            figures[f"{unit} {name}"] = placed[0].usage[name]
-        figures[f"{unit} MHz"] = [round(row.megahertz, 1) for row in placed]
-    figures |= {f"peer: {name}": row for name, row in PEERS.items()}
-    figures |= of_integers(console)
-    report("slices", figures)
-    small = figures["slice LUT"] <= LUTS and figures["slice DSP"] == DSPS
-    if not small or min(figures["slice MHz"]) < SLOWEST:
+            units[row.unit] = placed(row, status)
+    report("slices", {**units, **PEERS})
+    alone = units["slice"]
+    small = alone["LUT"] <= LUTS and alone["DSP"] == DSPS
+    if not small or min(alone["MHz"]) < SLOWEST:
         sys.exit(f"the slice must have at most {LUTS} LUTs, {DSPS} DSPs, and {SLOWEST} MHz")
-    rate = SMALL_PEER["MARLANN, INT8 alone, programmable"][-1]
-    if min(figures["granularity_unit INT8 M MAC/s"]) <= rate:
+    (rate,) = PEERS["MARLANN, INT8 alone, programmable"]["INT8 M MAC/s"]
+    if min(units["granularity_unit"]["INT8 M MAC/s"]) <= rate:
         sys.exit(f"the granularity unit must have more than {rate} M MAC/s of INT8")
 
 
-def of_integers(console: Console) -> dict[str, Any]:
-    """Figures of the granularity unit on the small FPGA."""
-    with console.status("") as status:
-        placed = place_alone(
-            "granularity_unit", SMALL_BOARD, SMALL_MEGAHERTZ, progress=status.update
-        )
-    figures: dict[str, Any] = {"small board": SMALL_BOARD}
-    for name in ("LUT", "DSP", "block RAM"):
-        figures[f"granularity_unit {name}"] = placed[0].usage[name]
-    figures["granularity_unit MHz"] = [round(row.megahertz, 1) for row in placed]
-    rates = [round(PRODUCTS * row.megahertz) for row in placed]
-    figures["granularity_unit INT8 M MAC/s"] = rates
-    return figures | {f"peer: {name}": row for name, row in SMALL_PEER.items()}
+def placed(row: Alone, status: Any) -> dict[str, Any]:
+    """Figures of a unit."""
+    found = place_alone(row.unit, row.board, row.megahertz, progress=status.update)
+    rates = [report.megahertz for report in found]
+    figures: dict[str, Any] = {"board": row.board}
+    figures |= {name: found[0].usage[name] for name in ("LUT", "DSP")}
+    figures["MHz"] = [round(rate, 1) for rate in rates]
+    if row.products:
+        figures["INT8 M MAC/s"] = [round(row.products * rate) for rate in rates]
+    return figures
 
 
 if __name__ == "__main__":

@@ -19,6 +19,7 @@ def pages() -> dict[Path, str]:
     return {
         ROOT / "README.md": _filled("README.md", boards=_boards()),
         ROOT / "docs" / "granular.md": _filled("docs/granular.md", granular=_granular()),
+        ROOT / "docs" / "precision.md": _filled("docs/precision.md", slices=_slices()),
     }
 
 
@@ -51,6 +52,26 @@ def _boards() -> str:
 
 def _margin(clock: Mapping[str, float]) -> float:
     return clock["reached"] / clock["wanted"]
+
+
+def _slices() -> str:
+    """Units of switchable precision alone, and their peers."""
+    head = ("alone", "FPGA of", "LUT", "DSP", "MHz, three seeds", "million INT8 products a second")
+    rows = ((name, row) for name, row in _results("slices").items() if "MHz" in row)
+    return _table(
+        head,
+        (
+            (
+                f"`{name}`" if "," not in name else name,
+                BOARDS[row["board"]].title,
+                row["LUT"],
+                row["DSP"],
+                ", ".join(map(str, row["MHz"])),
+                ", ".join(map(str, row.get("INT8 M MAC/s", ["–"]))),
+            )
+            for name, row in rows
+        ),
+    )
 
 
 def _granular() -> str:

@@ -8,6 +8,7 @@ from typer.testing import CliRunner
 
 from adagrain import __version__
 from adagrain.host.cli import app
+from adagrain.models.configuration import PRESETS
 
 COMMANDS = (
     *("train", "devices", "info", "selftest", "sim"),
@@ -33,6 +34,12 @@ def test_every_command_has_help_with_an_example(command: str) -> None:
     status, text = call(command, "--help")
     assert status == 0
     assert "Example: " in text
+
+
+@pytest.mark.parametrize("command", ["train", "info", "selftest", "virtual-board"])
+def test_help_names_all_presets(command: str) -> None:
+    words = re.findall(r"\w+", call(command, "--help")[1])
+    assert {*PRESETS} <= {*words}
 
 
 def test_version() -> None:
