@@ -112,17 +112,16 @@ class Configuration:
         return int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "little")
 
 
-_GRANULAR = Configuration(
-    preset="granular",
+_SMALL = Configuration(
+    preset="small",
     lanes=2,
     formats=(FormatCode.FP32, FormatCode.FP16, FormatCode.BF16),
     powers=4,
     regions=256,
     payload=1024,
     window=4,
-    slices=4,
-    operands=4096,
 )
+_GRANULAR = replace(_SMALL, preset="granular", slices=4, operands=4096)
 
 #: By name. ``granular`` is small enough to be simulated; ``wide`` is the same for a board.
 PRESETS: dict[str, Configuration] = {
@@ -139,15 +138,7 @@ PRESETS: dict[str, Configuration] = {
             decision_cycles=256,
             units=(Unit.STATISTICS,),
         ),
-        Configuration(
-            preset="small",
-            lanes=2,
-            formats=(FormatCode.FP32, FormatCode.FP16, FormatCode.BF16),
-            powers=4,
-            regions=256,
-            payload=1024,
-            window=4,
-        ),
+        _SMALL,
         Configuration(
             preset="full",
             lanes=4,
