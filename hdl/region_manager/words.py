@@ -4,6 +4,7 @@ from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, Value, signed, 
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from ..float.round import leading_zeros
 from .layouts import WORD_BITS, Sums, Word
 
 __all__ = ["Sweep", "Words"]
@@ -195,8 +196,9 @@ class Words(wiring.Component):
     def _note(self, m: Module, stage: data.View, total: Value, highest: Array) -> data.View:
         """Keep the place of the highest one in each pair of results."""
         noted, result, place = Signal(_Stage), Signal(WORD_BITS), Signal(7)
+        highest_one = ~leading_zeros(result)
         m.d.sync += [noted.eq(stage), result.eq(total)]
-        m.d.comb += place.eq(_highest_one(m, result) + Mux(_is_fast(noted.word), _FAST, 0))
+        m.d.comb += place.eq(highest_one + Mux(_is_fast(noted.word), _FAST, 0))
         pair = highest[noted.word[1:]]
         with m.If(noted.valid & noted.average & (~noted.word[0] | (place > pair))):
             m.d.sync += pair.eq(place)
@@ -213,19 +215,6 @@ def _is_sum(word: Value) -> Value:
 
 def _is_fast(word: Value) -> Value:
     return (word == Word.N_FAST) | (word == Word.LOSS_FAST)
-
-
-def _highest_one(m: Module, value: Value) -> Value:
-    """Place of the highest one; 0 if there is none."""
-    place: list[Value] = []
-    while len(value) > 1:
-        half = len(value) // 2
-        upper = value[half:].any()
-        place.insert(0, upper)
-        rest = Signal(half)
-        m.d.comb += rest.eq(Mux(upper, value[half:], value[:half]))
-        value = rest
-    return Cat(*place)
 
 
 #: Which value each word takes in, and the shift of its decay; sums do not decay.
