@@ -37,5 +37,5 @@ ULX3S_25F = replace(
 )
 
 ULX3S_85F_GRANULAR = replace(
-    ULX3S_85F, name="ulx3s-granular", title="ULX3S-85F, granular", preset="wide"
+    ULX3S_85F, name="ulx3s-granular", title="ULX3S-85F, granular", preset="granular"
 )

@@ -19,9 +19,7 @@ Url = Annotated[
     str,
     typer.Argument(help="Url of the device: golden:, sim:, virtual:, serial:PORT.", metavar="URL"),
 ]
-Preset = Annotated[
-    str, typer.Option(help="What it was built with: tiny, small, full, granular or wide.")
-]
+Preset = Annotated[str, typer.Option(help="What it was built with: tiny, small, full or granular.")]
 
 #: Seconds to wait for an answer from a port that may be anything.
 _PROBE = 0.3
