@@ -19,7 +19,7 @@ __all__ = ["MAGIC", "PROTOCOL_VERSION", "REGISTERS", "Header", "Opcode", "Regist
 MAGIC = int.from_bytes(b"AGRN", "little")
 
 #: Changes whenever a driver of the old protocol would be misunderstood.
-PROTOCOL_VERSION = 2
+PROTOCOL_VERSION = 3
 
 #: Head of every frame. ``length`` counts the payload's bytes.
 Header = data.StructLayout(

@@ -2,7 +2,8 @@
 
 All of them are :mod:`amaranth.lib.data` layouts, little end first, a whole number of bytes
 long: gateware instantiates them as signals, the host packs and unpacks them with
-:func:`pack` and :func:`unpack`.
+:func:`pack` and :func:`unpack`. What a request may hold any number of is a power of two long,
+so that a device counts it by a shift.
 """
 
 import enum
@@ -272,6 +273,7 @@ PrecisionUpdate = data.StructLayout(
         "unit": unsigned(16),
         "variance": unsigned(32),  # of the elements, in units of ``square``
         "square": unsigned(32),  # of the largest magnitude
+        "_reserved": unsigned(48),
     }
 )
 

@@ -81,9 +81,8 @@ class PrecisionCommands(wiring.Component):
             with m.Case(Opcode.PRECISION_READ):
                 table.accept_read(length)
             with m.Case(Opcode.PRECISION_STEP):
-                m.d.sync += table.left.eq(length // size(PrecisionUpdate))
                 m.next = "STEP_STATUS"
-                with m.If((length == 0) | (length % size(PrecisionUpdate) != 0)):
+                with m.If((length == 0) | table.count(length, size(PrecisionUpdate))):
                     exchange.reply(Status.BAD_LENGTH)
             with m.Default():
                 exchange.reply(Status.UNKNOWN_OPCODE)

@@ -113,7 +113,6 @@ class RegionCommands(wiring.Component):
     def _accept(self, m: Module, exchange: Exchange, table: Table) -> None:
         """What can be told from opcode and length alone; how many entries or updates follow."""
         length = self.handler.i_call.payload.length
-        updates = length - size(RegionStep)
         with m.Switch(self.handler.i_call.payload.opcode):
             with m.Case(Opcode.REGIONS_WRITE):
                 table.accept_write(length)
@@ -128,9 +127,9 @@ class RegionCommands(wiring.Component):
                 with m.If(length != 0):
                     exchange.reply(Status.BAD_LENGTH)
             with m.Case(Opcode.REGIONS_STEP):
-                m.d.sync += table.left.eq(updates // size(RegionUpdate))
                 m.next = "STEP"
-                with m.If((length < size(RegionStep)) | (updates % size(RegionUpdate) != 0)):
+                broken = table.count(length - size(RegionStep), size(RegionUpdate))
+                with m.If((length < size(RegionStep)) | broken):
                     exchange.reply(Status.BAD_LENGTH)
             with m.Default():
                 exchange.reply(Status.UNKNOWN_OPCODE)

@@ -2,6 +2,7 @@
 
 from amaranth.hdl import Module, Signal, Value, unsigned
 from amaranth.lib import data, stream
+from amaranth.utils import exact_log2
 
 from adagrain.models.protocol import Status
 from adagrain.models.records import size as octets_of
@@ -34,7 +35,7 @@ class Table:
     entries : int
         Number of entries.
     size : int
-        Octets of an entry.
+        Octets of an entry: a power of two.
     payload : int
         Most octets of a request or a reply.
 
@@ -61,12 +62,24 @@ class Table:
         self.entry = Signal(_First, name="entry")
         self.left = Signal(range(payload + 1), name="left")
 
+    def count(self, octets: Value, size: int) -> Value:
+        """Set ``left`` to the entries, or updates, in so many octets; high if they end in a part.
+
+        Raises
+        ------
+        ValueError
+            If ``size``, the octets of one, is not a power of two: they are counted by a shift.
+        """
+        if size & (size - 1):
+            raise ValueError(f"size must be a power of two, not {size}")
+        self._m.d.sync += self.left.eq(octets >> exact_log2(size))
+        return octets[: exact_log2(size)].any()
+
     def accept_write(self, length: Value) -> None:
         """Go on to write, if a request of this length can be one."""
-        m, entries = self._m, length - _FIRST_OCTETS
-        m.d.sync += self.left.eq(entries // self._size)
-        m.next = "WRITE"
-        with m.If((length <= _FIRST_OCTETS) | (entries % self._size != 0)):
+        self._m.next = "WRITE"
+        broken = self.count(length - _FIRST_OCTETS, self._size)
+        with self._m.If((length <= _FIRST_OCTETS) | broken):
             self._exchange.reply(Status.BAD_LENGTH)
 
     def accept_read(self, length: Value) -> None:

@@ -56,7 +56,7 @@ def test_decisions_are_the_models(device: Coprocessor) -> None:
         assert other.precisions.read(0, 100) == device.precisions.read(0, 100)
 
 
-@pytest.mark.parametrize("every", [7, 12])
+@pytest.mark.parametrize("every", [9, 14])
 def test_a_device_that_was_reset_gets_its_records_back(every: int) -> None:
     transport = ForgetfulTransport(SMALL, every=every)
     with Coprocessor(transport, SMALL, url="test:", timeout=0.05, retries=40) as device:
