@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from adagrain.models.formats import FORMATS, STREAMED, FormatCode
 from adagrain.models.statistics import Statistics, statistics
 
-SPECIAL = [0.0, -0.0, math.inf, -math.inf, math.nan, 1e-45, -1e-45, 1.1754944e-38, 3.4028235e38]
+LARGEST = float.fromhex("0x1.fffffep127")
+SPECIAL = [0.0, -0.0, math.inf, -math.inf, math.nan, 2.0**-149, -(2.0**-149), 2.0**-126, LARGEST]
 floats = st.floats(width=32) | st.sampled_from(SPECIAL)
 exponents = st.integers(-126, 127)
 
