@@ -7,6 +7,7 @@ from amaranth.lib.wiring import In, Out
 from adagrain.models.protocol import Status
 
 from ..packet import Packet
+from ..pipeline import stallable
 from .call import HandlerSignature
 
 __all__ = ["Dispatcher"]
@@ -17,7 +18,8 @@ class Dispatcher(wiring.Component):
 
     The group is the upper half of the opcode. A request of a group without a handler gets
     ``UNKNOWN_OPCODE``. Whatever of the payload the handler left is dropped. The handler is called
-    in the cycle after the opcode; payload and reply pass unchanged, an octet per cycle.
+    in the cycle after the opcode; payload and reply pass unchanged, an octet per cycle, the reply
+    through a register.
 
     Parameters
     ----------
@@ -61,7 +63,10 @@ class Dispatcher(wiring.Component):
         payload_over = Signal()
         absent = sum((group == number for number in self._absent), Const(0))
         arrives = self.i.valid & self.i.ready
-        replied = self.o.valid & self.o.ready & self.o.payload.last
+        reply = stream.Signature(Packet).create(path=("reply",))
+        with m.If(stallable(m, reply, self.o, 1)):
+            m.d.sync += self.o.payload.eq(reply.payload)
+        replied = reply.valid & reply.ready & reply.payload.last
 
         with m.If(arrives & self.i.payload.last):
             m.d.sync += payload_over.eq(1)
@@ -85,14 +90,14 @@ class Dispatcher(wiring.Component):
                 with m.Switch(group):
                     for number, handler in enumerate(self.handler):
                         with m.Case(number):
-                            self._join(m, handler, payload_over)
+                            self._join(m, handler, reply, payload_over)
                 with m.If(replied):
                     m.next = "DRAIN"
             with m.State("UNKNOWN"):
                 m.d.comb += [
-                    self.o.payload.data.eq(Mux(absent, Status.UNSUPPORTED, Status.UNKNOWN_OPCODE)),
-                    self.o.payload.last.eq(1),
-                    self.o.valid.eq(1),
+                    reply.payload.data.eq(Mux(absent, Status.UNSUPPORTED, Status.UNKNOWN_OPCODE)),
+                    reply.payload.last.eq(1),
+                    reply.valid.eq(1),
                 ]
                 with m.If(replied):
                     m.next = "DRAIN"
@@ -110,11 +115,17 @@ class Dispatcher(wiring.Component):
             ]
         return m
 
-    def _join(self, m: Module, handler: wiring.PureInterface, payload_over: Signal) -> None:
+    def _join(
+        self,
+        m: Module,
+        handler: wiring.PureInterface,
+        reply: stream.Interface,
+        payload_over: Signal,
+    ) -> None:
         m.d.comb += [
             handler.i.valid.eq(self.i.valid & ~payload_over),
             self.i.ready.eq(handler.i.ready & ~payload_over),
-            self.o.payload.eq(handler.o.payload),
-            self.o.valid.eq(handler.o.valid),
-            handler.o.ready.eq(self.o.ready),
+            reply.payload.eq(handler.o.payload),
+            reply.valid.eq(handler.o.valid),
+            handler.o.ready.eq(reply.ready),
         ]

@@ -24,6 +24,16 @@ _Open = data.StructLayout(
     {"is_open": unsigned(1), "mode": unsigned(2), "rows": unsigned(4), "words": unsigned(16)}
 )
 
+#: A run against the memories and the sums that are under way; registered, since verdicts and much
+#: else hang on it.
+_Measured = data.StructLayout(
+    {
+        "inside": unsigned(1),  # the memories hold its words
+        "same": unsigned(1),  # as the open sums
+        "length": unsigned(17),  # words of its sums
+    }
+)
+
 
 class TileCommands(wiring.Component):
     """Handler of group 3, with the granularity unit.
@@ -88,9 +98,12 @@ class TileCommands(wiring.Component):
             with m.State("RUN"):
                 m.d.sync += run.eq(gathered)
                 with m.If(exchange.take(size(TileRun))):
-                    m.next = "JUDGE"
+                    m.next = "MEASURE"
+            with m.State("MEASURE"):
+                measured = self._measure(m, run, under_way)
+                m.next = "JUDGE"
             with m.State("JUDGE"):
-                self._judge(m, exchange, run, under_way)
+                self._judge(m, exchange, run, measured, under_way)
             with m.State("SCALES"):
                 with m.If(exchange.take(1)):
                     m.d.sync += [
@@ -144,30 +157,41 @@ class TileCommands(wiring.Component):
         packed = Array(row_words(slices, precision) for precision in Precision)[run.to]
         return Mux(run.scaled, packed, slices)
 
-    def _judge(self, m: Module, exchange: Exchange, run: data.View, under_way: data.View) -> None:
-        """Start a sound run, and remember of which sums it is."""
-        operands = self._configuration.operands
+    def _measure(self, m: Module, run: data.View, under_way: data.View) -> data.View:
+        """What a run needs, a cycle later."""
+        measured, operands = Signal(_Measured), self._configuration.operands
         a_end, b_end = run.a_first + run.words * run.rows, run.b_first + run.words
-        inside = (a_end <= operands) & (b_end <= operands)
-        length = Signal(17)
-        m.d.comb += length.eq(run.words)
         same = (under_way.mode == run.mode) & (under_way.rows == run.rows) & under_way.is_open
-        with m.If(~run.first):
-            m.d.comb += length.eq(under_way.words + run.words)
+        m.d.sync += [
+            measured.inside.eq((a_end <= operands) & (b_end <= operands)),
+            measured.same.eq(same),
+            measured.length.eq(run.words + Mux(run.first, 0, under_way.words)),
+        ]
+        return measured
+
+    def _judge(
+        self,
+        m: Module,
+        exchange: Exchange,
+        run: data.View,
+        measured: data.View,
+        under_way: data.View,
+    ) -> None:
+        """Start a sound run, and remember of which sums it is."""
         built = Array(precision in self._configuration.precisions for precision in Precision)
         with m.If(~built[run.mode] | run.last & run.scaled & ~built[run.to]):
             exchange.reply(Status.UNSUPPORTED)
-        with m.Elif((run.rows == 0) | (run.rows > ROWS) | (run.words == 0) | ~inside):
+        with m.Elif((run.rows == 0) | (run.rows > ROWS) | (run.words == 0) | ~measured.inside):
             exchange.reply(Status.BAD_VALUE)
-        with m.Elif(~run.first & ~same):
+        with m.Elif(~run.first & ~measured.same):
             exchange.reply(Status.NOT_STARTED)
-        with m.Elif((run.mode == Precision.FP16) & (length > MAX_SUM)):
+        with m.Elif((run.mode == Precision.FP16) & (measured.length > MAX_SUM)):
             exchange.reply(Status.BAD_VALUE)
         with m.Else():
             m.d.sync += [
                 under_way.is_open.eq(~run.last),
                 under_way.mode.eq(run.mode),
                 under_way.rows.eq(run.rows),
-                under_way.words.eq(length),
+                under_way.words.eq(measured.length),
             ]
             m.next = "START"

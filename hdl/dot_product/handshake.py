@@ -3,7 +3,7 @@
 from amaranth.hdl import Module, Signal, Value
 from amaranth.lib import stream
 
-from adagrain.hdl.float.pipeline import stallable
+from adagrain.hdl.pipeline import stallable
 
 __all__ = ["summing"]
 

@@ -2,9 +2,10 @@
 
 from amaranth.hdl import EnableInserter, Module
 
+from adagrain.hdl.pipeline import stallable
+
 from .arithmetic import Arithmetic
 from .parts import take_apart
-from .pipeline import stallable
 from .round import Round
 from .sum import ExactSum
 

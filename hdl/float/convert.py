@@ -4,10 +4,10 @@ from amaranth.hdl import Cat, Const, EnableInserter, Module, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from adagrain.hdl.pipeline import stallable
 from adagrain.models.formats import ElementFormat
 
 from .parts import result_layout, take_apart
-from .pipeline import stallable
 from .round import Round, exact_layout
 
 __all__ = ["Converter"]

@@ -2,9 +2,10 @@
 
 from amaranth.hdl import EnableInserter, Module, Signal
 
+from adagrain.hdl.pipeline import stallable
+
 from .arithmetic import Arithmetic
 from .parts import take_apart
-from .pipeline import stallable
 from .product import product_parts
 from .round import Round, exact_layout
 

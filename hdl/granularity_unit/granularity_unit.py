@@ -21,7 +21,7 @@ class GranularityUnit(wiring.Component):
 
     Results as :class:`adagrain.models.granularity_unit.TileModel` has them. A run takes a cycle
     for each row and word (with fewer than seven rows, seven for each word), whatever the
-    precision, and its last row of results begins to leave :attr:`DotProduct.LATENCY` cycles and one
+    precision, and its last row of results begins to leave :attr:`DotProduct.LATENCY` cycles and two
     later, where it is rescaled :attr:`Rescale.LATENCY` and one more after these; the next run may
     be given before. With integers alone a run goes row by row, takes a cycle for each row and word
     however few rows there are, and waits where a row's results leave.
@@ -48,7 +48,7 @@ class GranularityUnit(wiring.Component):
         Elements of tiles whose sums have ended, row by row; of runs that are ``scaled``, words of
         them.
     busy : ``Out(1)``
-        Words are still read.
+        Words are still read, or wait for the slices.
     tile_words : ``Out(32)``
         Pairs of words that each slice has multiplied since reset.
 
@@ -102,7 +102,7 @@ class GranularityUnit(wiring.Component):
             operands.en.eq(sequencer.en),
             operands.a_address.eq(sequencer.a_address),
             operands.b_address.eq(sequencer.b_address),
-            self.busy.eq(~sequencer.i.ready),
+            self.busy.eq(~sequencer.i.ready | sequencer.o.valid),
             self.i_words.ready.eq(~self.busy),
             operands.en_write.eq(self.i_words.valid & self.i_words.ready),
             operands.write.eq(self.i_words.payload),

@@ -9,7 +9,7 @@ from adagrain.models.quantisation import LEVELS
 
 from ..delay import delayed
 from ..float.parts import RESULT_FLAGS
-from ..float.pipeline import stallable
+from ..pipeline import stallable
 from .layouts import number_layout, sum_layout
 
 __all__ = ["IntegerRescale"]

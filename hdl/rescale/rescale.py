@@ -8,7 +8,7 @@ from adagrain.models.precision import WORD, Precision
 from adagrain.models.quantisation import LEVELS
 
 from ..float.parts import RESULT_FLAGS, take_apart
-from ..float.pipeline import stallable
+from ..pipeline import stallable
 from .align import PLACE, REST, Align
 from .layouts import number_layout, sum_layout
 

@@ -6,9 +6,9 @@ from amaranth.lib.wiring import In, Out
 
 from adagrain.hdl.delay import delayed
 from adagrain.hdl.float.parts import RESULT_FLAGS, take_apart
-from adagrain.hdl.float.pipeline import stallable
 from adagrain.hdl.float.round import Round
 from adagrain.hdl.float.sum import ExactSum
+from adagrain.hdl.pipeline import stallable
 from adagrain.models.precision import Operation, Precision
 from adagrain.models.slice import LANE_BITS, LANES
 
