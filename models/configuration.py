@@ -121,7 +121,9 @@ _SMALL = Configuration(
     payload=1024,
     window=4,
 )
+_GRANULAR = replace(_SMALL, preset="granular", slices=4, operands=4096)
 
+#: By name. ``granular`` is small enough to be simulated; ``wide`` is the same for a board.
 PRESETS: dict[str, Configuration] = {
     row.preset: row
     for row in (
@@ -146,7 +148,8 @@ PRESETS: dict[str, Configuration] = {
             payload=1024,
             window=4,
         ),
-        replace(_SMALL, preset="granular", slices=4, operands=4096),
+        _GRANULAR,
+        replace(_GRANULAR, preset="wide", slices=8),
     )
 }
 

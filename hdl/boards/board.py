@@ -29,6 +29,8 @@ class Board:
         Bits per second of its serial line.
     part : tuple of str
         Which FPGA of the family it is, in nextpnr's options.
+    options : tuple of str
+        More options for place and route.
     capacity : dict of str to int
         Resources of its FPGA, by the names of the reports.
     platform : callable
@@ -51,6 +53,7 @@ class Board:
     clock: float
     baud: float
     part: tuple[str, ...] = ()
+    options: tuple[str, ...] = ()
     capacity: Mapping[str, int]
     platform: Callable[[], Platform]
     clocking: Callable[[ClockDomain], Elaboratable] | None

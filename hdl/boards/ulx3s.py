@@ -36,6 +36,11 @@ ULX3S_25F = replace(
     platform=ULX3S_25F_Platform,
 )
 
+#: Nextpnr's default router comes to no end with so much of it in use.
 ULX3S_85F_GRANULAR = replace(
-    ULX3S_85F, name="ulx3s-granular", title="ULX3S-85F, granular", preset="granular"
+    ULX3S_85F,
+    name="ulx3s-granular",
+    title="ULX3S-85F, granular",
+    preset="wide",
+    options=("--router", "router2"),
 )

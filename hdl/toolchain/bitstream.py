@@ -67,7 +67,7 @@ def build(
         synth_opts=family.options,
         script_after_read=family.before,
         script_after_synth=family.after,
-        nextpnr_opts=f"--freq {board.clock / 1e6}",
+        nextpnr_opts=" ".join(("--freq", str(board.clock / 1e6), *board.options)),
     )
     plan.extract(folder)
     synthesis, place, *finish = _steps((folder / "build_top.sh").read_text())

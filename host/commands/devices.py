@@ -19,7 +19,9 @@ Url = Annotated[
     str,
     typer.Argument(help="Url of the device: golden:, sim:, virtual:, serial:PORT.", metavar="URL"),
 ]
-Preset = Annotated[str, typer.Option(help="What it was built with: tiny, small, full or granular.")]
+Preset = Annotated[
+    str, typer.Option(help="What it was built with: tiny, small, full, granular or wide.")
+]
 
 #: Seconds to wait for an answer from a port that may be anything.
 _PROBE = 0.3

@@ -35,7 +35,7 @@ def train(
     device_preset: Annotated[
         str,
         typer.Option(
-            help="tiny, small, full or granular.",
+            help="tiny, small, full, granular or wide.",
             show_default="granular if needed, else full",
         ),
     ] = TrainingOptions.device_preset,

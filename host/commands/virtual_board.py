@@ -12,7 +12,7 @@ __all__ = ["virtual_board"]
 
 def virtual_board(
     preset: Annotated[
-        str, typer.Option(help="What it is built with: tiny, small, full or granular.")
+        str, typer.Option(help="What it is built with: tiny, small, full, granular or wide.")
     ] = "full",
 ) -> None:
     """Simulate a board down to its serial pins, and print its port; Ctrl-C ends it.

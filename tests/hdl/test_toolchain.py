@@ -2,6 +2,7 @@
 
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,7 @@ cells = {{"TRELLIS_COMB": {{"used": 7, "available": 9}}}}
 clocks = {{"clk": {{"achieved": reached, "constraint": 50.0}}}}
 json.dump({{"utilization": cells, "fmax": clocks}}, open("report.json", "w"))
 open("top.config", "w").write(seed)
+open("arguments", "w").write(" ".join(sys.argv))
 """
 
 #: Stands for ecppack.
@@ -63,6 +65,13 @@ def test_seeds_are_tried_until_timing_is_met(
     assert made.report.usage["LUT"] == 7
     assert made.path.read_text() == str(seed)
     assert len([text for text in said if "seed" in text]) == tried
+
+
+def test_a_boards_own_options(programs: Path) -> None:
+    place(programs, {"1": 51.0})
+    board = replace(BOARDS["ulx3s-25f"], options=("--router", "router2"))
+    build(board, programs / "build")
+    assert "--freq 50.0 --router router2" in (programs / "build" / "arguments").read_text()
 
 
 def test_a_program_that_fails_is_quoted(programs: Path) -> None:

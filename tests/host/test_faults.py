@@ -218,7 +218,7 @@ def test_bad_arguments() -> None:
     with pytest.raises(ValueError, match="device url must begin with one of 'golden:', 'sim:'"):
         adagrain.open_device("usb:")
     with pytest.raises(
-        ValueError, match="preset must be one of tiny, small, full, granular, not 'huge'"
+        ValueError, match="preset must be one of tiny, small, full, granular, wide, not 'huge'"
     ):
         adagrain.open_device("golden:", "huge")
 

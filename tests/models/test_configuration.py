@@ -48,6 +48,6 @@ def test_refusals(changes: dict, message: str) -> None:
 
 def test_unknown_preset() -> None:
     with pytest.raises(
-        ValueError, match="preset must be one of tiny, small, full, granular, not 'huge'"
+        ValueError, match="preset must be one of tiny, small, full, granular, wide, not 'huge'"
     ):
         configuration("huge")
