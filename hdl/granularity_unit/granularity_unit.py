@@ -1,14 +1,17 @@
 """Tiles of matrix products."""
 
 from amaranth.hdl import Module, signed
-from amaranth.lib import stream, wiring
+from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from adagrain.models.granularity_unit import ROWS
-from adagrain.models.precision import INTEGERS, Precision, check_precisions
+from adagrain.models.precision import INTEGERS, WORD, Precision, check_precisions
 from adagrain.models.records import TileResult, TileRun
 
 from ..dot_product import DotProduct, IntegerDotProduct
+from ..dot_product.dot_product import terms_layout
+from ..pipeline import stallable
+from ..skid import Skid
 from .operands import Operands, write_layout
 from .results import Results
 from .sequencer import Sequencer
@@ -102,21 +105,19 @@ class GranularityUnit(wiring.Component):
             operands.en.eq(sequencer.en),
             operands.a_address.eq(sequencer.a_address),
             operands.b_address.eq(sequencer.b_address),
-            self.busy.eq(~sequencer.i.ready | sequencer.o.valid),
             self.i_words.ready.eq(~self.busy),
             operands.en_write.eq(self.i_words.valid & self.i_words.ready),
             operands.write.eq(self.i_words.payload),
         ]
 
         # All slices get the same terms in the same cycle, so that they are ready together.
-        terms, row = sequencer.o, []
+        terms, row = self._words_to_slices(m, sequencer, operands), []
         for number in range(self._slices):
             unit = IntegerDotProduct(ROWS) if integers else DotProduct(ROWS)
             m.submodules[f"slice_{number}"] = unit
             m.d.comb += [
-                unit.i.payload.eq(terms.payload),
-                unit.i.p.a.eq(operands.a),
-                unit.i.p.b.eq(operands.b[number]),
+                unit.i.payload.eq(terms.p.common),
+                unit.i.p.b.eq(terms.p.b[number]),
                 unit.i.valid.eq(terms.valid),
             ]
             row.append(unit)
@@ -136,6 +137,30 @@ class GranularityUnit(wiring.Component):
             results.i_run.valid.eq(self.i.valid & sequencer.i.ready & ends),
             self.i.ready.eq(sequencer.i.ready & (results.i_run.ready | ~ends)),
         ]
+
+    def _words_to_slices(
+        self, m: Module, sequencer: Sequencer, operands: Operands
+    ) -> stream.Interface:
+        """Terms of all slices, from a register: memories are slow, and far from most slices.
+
+        Nor can a slice that waits tell all memories in the same cycle.
+        """
+        layout = data.StructLayout(
+            {"common": terms_layout(ROWS), "b": data.ArrayLayout(WORD, self._slices)}
+        )
+        m.submodules.skid = skid = Skid(layout)
+        terms = stream.Signature(layout).create(path=("terms",))
+        m.d.comb += [
+            skid.i.p.common.eq(sequencer.o.payload),
+            skid.i.p.common.a.eq(operands.a),
+            *[skid.i.p.b[number].eq(word) for number, word in enumerate(operands.b)],
+            skid.i.valid.eq(sequencer.o.valid),
+            sequencer.o.ready.eq(skid.i.ready),
+            self.busy.eq(~sequencer.i.ready | skid.o.valid | terms.valid),
+        ]
+        with m.If(stallable(m, skid.o, terms, 1)):
+            m.d.sync += terms.payload.eq(skid.o.payload)
+        return terms
 
     def _collect(self, m: Module, results: Results, sums: list[stream.Interface]) -> None:
         """A row of sums, and what becomes of it."""

@@ -34,14 +34,13 @@ class Operands(wiring.Component):
     write : ``In(write_layout(slices, words))``
         What is written, and where.
     en : ``In(1)``
-        Read in this cycle, and show what was read the last time.
+        Read in this cycle; what was read stays until the next time.
     a_address, b_address : ``In(range(words))``
         What is read of the memory of ``a``, and of each slice's.
     a : ``Out(32)``
-        Word of ``a``, two cycles with ``en`` later, from a register: a memory is slow, and slices
-        are many and far from it.
+        Word of ``a``, a cycle later.
     b : ``Out(32).array(slices)``
-        Word of each slice, likewise.
+        Word of each slice, a cycle later.
     """
 
     def __init__(self, slices: int, words: int) -> None:
@@ -74,7 +73,6 @@ class Operands(wiring.Component):
                 write.en.eq(self.en_write & (bank == number)),
                 read.addr.eq(address),
                 read.en.eq(self.en),
+                output.eq(read.data),
             ]
-            with m.If(self.en):
-                m.d.sync += output.eq(read.data)
         return m

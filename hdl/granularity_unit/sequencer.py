@@ -17,7 +17,7 @@ class Sequencer(wiring.Component):
 
     Or through the rows, and for each through the words, so that one sum grows at a time.
 
-    A pair per cycle as long as ``o`` takes it, from the fourth cycle after the run was taken on.
+    A pair per cycle as long as ``o`` takes it, from the third cycle after the run was taken on.
 
     Parameters
     ----------
@@ -31,11 +31,11 @@ class Sequencer(wiring.Component):
     i : ``In(stream.Signature(TileRun))``
         Runs; they must be sound.
     o : ``Out(stream.Signature(terms_layout(8)))``
-        Terms without their words, as late as these come from :class:`Operands`.
+        Terms without their words, in the cycle in which these come out of the memories.
     en : ``Out(1)``
-        Words move on, in and behind the memories.
+        The memories read.
     a_address, b_address : ``Out(range(words))``
-        What is read.
+        What they read.
     """
 
     def __init__(self, words: int, *, by_rows: bool) -> None:
@@ -53,10 +53,11 @@ class Sequencer(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         run = Signal(TileRun)
-        active, read, terms = Signal(), Signal(), Signal(self.o.p.shape())
+        active, moves = Signal(), Signal()
         m.d.comb += [
-            self.i.ready.eq(~active & ~read),
-            self.en.eq(~self.o.valid | self.o.ready),
+            self.i.ready.eq(~active & ~self.o.valid),
+            moves.eq(~self.o.valid | self.o.ready),
+            self.en.eq(active & moves),
         ]
         # What is compared is known from the beginning, or is 0: this is the unit's longest path.
         begins = Signal()
@@ -75,17 +76,15 @@ class Sequencer(wiring.Component):
                 left.eq(self.i.p.words - 1),
                 most.eq(self.i.p.words - 1),
             ]
+        with m.If(moves):
+            m.d.sync += self.o.valid.eq(active)
         with m.If(self.en):
             m.d.sync += [
-                read.eq(active),
-                terms.mode.eq(run.mode),
-                terms.index.eq(row),
-                terms.first.eq(run.first & begins),
-                terms.last.eq(run.last & last_word),
-                self.o.valid.eq(read),
-                self.o.payload.eq(terms),
+                self.o.p.mode.eq(run.mode),
+                self.o.p.index.eq(row),
+                self.o.p.first.eq(run.first & begins),
+                self.o.p.last.eq(run.last & last_word),
             ]
-        with m.If(active & self.en):
             with m.If(last_row & last_word):
                 m.d.sync += active.eq(0)
             if self._by_rows:
