@@ -5,10 +5,11 @@ from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from adagrain.hdl.queue import Queue
+from adagrain.hdl.skid import Skid
 
 from .harness import Proof, counted, demand_order, demand_patience, demand_stable, moves
 
-__all__ = ["QueueProof", "SkidProof"]
+__all__ = ["QueueProof", "SingleProof"]
 
 
 class QueueProof(Proof):
@@ -26,8 +27,12 @@ class QueueProof(Proof):
     def __init__(self) -> None:
         super().__init__({"i": In(stream.Signature(2)), "o": Out(stream.Signature(2))})
 
+    def unit(self) -> Queue | Skid:
+        """What is proved."""
+        return Queue(2, depth=self.ELEMENTS)
+
     def build(self, m: Module) -> None:
-        m.submodules.queue = queue = Queue(2, depth=self.ELEMENTS)
+        m.submodules.queue = queue = self.unit()
         connect(m, flipped(self.i), queue.i)
         connect(m, queue.o, flipped(self.o))
         entered, left = moves(self.i), moves(self.o)
@@ -40,7 +45,7 @@ class QueueProof(Proof):
         m.d.comb += Cover(~self.i.ready)
 
 
-class SkidProof(QueueProof):
+class SingleProof(QueueProof):
     """A queue of one element, which cuts a stream's combinational paths."""
 
     ELEMENTS = 1

@@ -18,13 +18,15 @@ from .cells import BlockRamProof, Ecp5ProductsProof, Ice40ProductsProof, Multipl
 from .framing import CobsProof, PacketQueueProof
 from .harness import Proof
 from .packers import NarrowProof, SerialProof, WidenProof
-from .queue import QueueProof, SkidProof
+from .queue import QueueProof, SingleProof
 from .receiver import ReceiverProof
+from .skid import SkidProof
 
 __all__ = ["PROOFS", "Found", "Holds", "prove"]
 
 PROOFS: Mapping[str, type[Proof]] = {
     "queue": QueueProof,
+    "single": SingleProof,
     "skid": SkidProof,
     "packet_queue": PacketQueueProof,
     "cobs": CobsProof,
