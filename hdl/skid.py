@@ -33,11 +33,6 @@ class Skid(wiring.Component):
         self._shape = shape
         super().__init__({"i": In(stream.Signature(shape)), "o": Out(stream.Signature(shape))})
 
-    @property
-    def shape(self) -> Any:
-        """Shape of the payload."""
-        return self._shape
-
     def elaborate(self, platform: object) -> Module:
         m = Module()
         kept, full = Signal(self._shape), Signal()
