@@ -149,9 +149,14 @@ class Bench:
             await RisingEdge(self.dut.clk)
 
     async def reset(self, cycles: int = 2) -> None:
-        """Hold the unit in reset for some cycles. Sources and sinks do not stop for it."""
+        """Hold the unit in reset for some cycles. Sources do not stop for it.
+
+        What came out before and was not taken yet is forgotten.
+        """
         self.dut.rst.value = 1
         await self.wait(cycles)
+        for sink in self._sinks.values():
+            sink.received.clear()
         self.dut.rst.value = 0
         await self.wait()
 
@@ -248,6 +253,8 @@ class StreamSource:
 class StreamSink:
     """Empties one output stream, and fails the test when an offered element changes or vanishes.
 
+    Only a reset may take an element back; none is received while it lasts.
+
     Attributes
     ----------
     stall : float
@@ -264,7 +271,7 @@ class StreamSink:
         self.received: deque[Any] = deque()
         self.cycles: list[int] = []
         self._bench = b
-        self._clock = b.dut.clk
+        self._clock, self._reset = b.dut.clk, b.dut.rst
         self._payload = b.port(f"{name}__payload")
         self._valid = b.port(f"{name}__valid")
         self._ready = b.port(f"{name}__ready")
@@ -300,8 +307,9 @@ class StreamSink:
                 f"{self.name} took back {self._show(decode(self._shape, offered))} "
                 f"before it was accepted: {self._bench}"
             )
-            offered = None if ready else bits
-            if ready and bits is not None:
+            resets = bool(self._reset.value)
+            offered = None if ready or resets else bits
+            if ready and bits is not None and not resets:
                 self.received.append(decode(self._shape, bits))
                 self.cycles.append(self._bench.cycle)
                 self._arrival.set()
