@@ -10,7 +10,7 @@ import importlib
 import os
 import random
 import shutil
-from contextlib import nullcontext, suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -22,6 +22,7 @@ from cocotb_tools.runner import get_runner
 
 from adagrain.sim import verilator
 from adagrain.sim.lock import locked
+from adagrain.sim.runtime import Runtime
 from adagrain.sim.verilog import digest, emit
 
 __all__ = ["SIMULATORS", "BenchError", "Outcome", "missing", "run", "units", "variants"]
@@ -160,16 +161,20 @@ class _Build:
         if stamp.exists() and stamp.read_text() == contents:
             return
         log = self.directory / "build.log"
+        lent: AbstractContextManager[list[str]] = nullcontext([])
+        if self._simulator == "verilator":
+            lent = Runtime(*arguments).lent(self.directory)
         try:
-            self._runner.build(
-                sources=[source],
-                hdl_toplevel=TOP,
-                always=True,
-                build_dir=self.directory,
-                build_args=arguments,
-                waves=self._waves is not None,
-                log_file=log,
-            )
+            with lent as more:
+                self._runner.build(
+                    sources=[source],
+                    hdl_toplevel=TOP,
+                    always=True,
+                    build_dir=self.directory,
+                    build_args=[*arguments, *more],
+                    waves=self._waves is not None,
+                    log_file=log,
+                )
         except (SystemExit, Exception) as error:
             raise BenchError(f"{self._title} could not be built: {error}; see {log}") from error
         stamp.write_text(contents)

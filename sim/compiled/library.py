@@ -1,7 +1,6 @@
 """Shared libraries of compiled units: built once per design, kept in the user's cache."""
 
 import ctypes
-import os
 import platform
 import subprocess
 import sys
@@ -16,13 +15,15 @@ from amaranth.lib import wiring
 import adagrain.hdl
 import adagrain.models
 from adagrain.sim import verilator
+from adagrain.sim.cache import cache_directory
 from adagrain.sim.lock import locked
 from adagrain.sim.netlist import gate_level, models_of, target
+from adagrain.sim.runtime import Runtime
 from adagrain.sim.verilog import TIMESCALE, digest, to_verilog
 
 from .ports import Ports, StreamPort
 
-__all__ = ["BuildError", "cache_directory", "library"]
+__all__ = ["BuildError", "library"]
 
 _TOP = "dut"
 _WRAPPER = Path(__file__).with_name("wrapper.cc")
@@ -38,13 +39,6 @@ _SECONDS, _CHARACTERS_PER_SECOND = 8, 50_000
 
 class BuildError(RuntimeError):
     """Verilator or the C++ compiler failed; the message ends with what they said."""
-
-
-def cache_directory() -> Path:
-    """``$ADAGRAIN_CACHE``, or else ``adagrain`` in the user's cache directory."""
-    if chosen := os.environ.get("ADAGRAIN_CACHE"):
-        return Path(chosen)
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "adagrain"
 
 
 def library(
@@ -113,7 +107,8 @@ def _source_code() -> str:
 
 
 def _build(verilog: str, header: str, flags: list[str], name: str, path: Path) -> None:
-    environment = verilator.environment()
+    runtime = Runtime(*flags)
+    environment = verilator.environment(runtime.make_flags)
     seconds = _SECONDS + len(verilog) // _CHARACTERS_PER_SECOND
     print(f"building the simulated device {name} (about {seconds} s, once)", file=sys.stderr)
     with tempfile.TemporaryDirectory(dir=path.parent) as scratch:
@@ -123,7 +118,7 @@ def _build(verilog: str, header: str, flags: list[str], name: str, path: Path) -
         (directory / _WRAPPER.name).write_text(_WRAPPER.read_text())
         placement = ("--top-module", _TOP, "-Mdir", ".", "-o", "dut.so")
         outcome = subprocess.run(
-            ["verilator", *flags, *placement, "dut.v", _WRAPPER.name],
+            ["verilator", *flags, *runtime.arguments, *placement, "dut.v", _WRAPPER.name],
             cwd=directory,
             env=environment,
             capture_output=True,
@@ -133,6 +128,7 @@ def _build(verilog: str, header: str, flags: list[str], name: str, path: Path) -
         if outcome.returncode:
             said = (outcome.stdout + outcome.stderr)[-4000:]
             raise BuildError(f"simulated device {name} could not be built:\n{said}")
+        runtime.keep(directory)
         (directory / "dut.so").replace(path)
 
 

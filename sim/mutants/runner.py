@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from adagrain.sim.runtime import share
+
 from .catalogue import Mutant
 
 __all__ = ["Verdict", "check", "patched_copy"]
@@ -47,7 +49,9 @@ def check(mutant: Mutant) -> Verdict:
 
 
 def _verdict(copy: Path, command: tuple[str, ...]) -> Verdict:
-    environment = os.environ | {"PYTHONPATH": str(copy), "ADAGRAIN_CACHE": str(copy / "cache")}
+    cache = copy / "cache"
+    share(cache)
+    environment = os.environ | {"PYTHONPATH": str(copy), "ADAGRAIN_CACHE": str(cache)}
     environment.pop("WAVES", None)
     try:
         outcome = subprocess.run(

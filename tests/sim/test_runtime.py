@@ -1,0 +1,31 @@
+"""Verilator's own objects, which the first build leaves to the others."""
+
+from pathlib import Path
+
+import pytest
+
+from adagrain.sim import runner
+from adagrain.sim.runtime import share
+
+
+def test_the_second_build_compiles_none_of_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if reason := runner.missing("verilator"):
+        pytest.skip(reason)
+    cache, builds = tmp_path / "cache", tmp_path / "builds"
+    monkeypatch.setenv("ADAGRAIN_CACHE", str(cache))
+    monkeypatch.setattr(runner, "BUILD", builds)
+
+    assert runner.run("queue", "packet").tests
+    (archive,) = cache.iterdir()
+    assert list((builds / "queue/packet/verilator").glob("verilated*.o"))
+
+    made = archive.stat().st_ino
+    assert runner.run("queue", "single").tests
+    assert archive.stat().st_ino == made
+    assert not list((builds / "queue/single/verilator").glob("verilated*.o"))
+
+    other = tmp_path / "other"
+    share(other)
+    assert (other / archive.name).read_bytes() == archive.read_bytes()
