@@ -66,7 +66,9 @@ class SerialCoprocessor(wiring.Component):
         m = Module()
         m.submodules.receiver = receiver = Receiver(self._clock, self._baud)
         m.submodules.synchronizer = FFSynchronizer(self.rx, receiver.rx, init=1)
-        restart = ResetInserter(receiver.is_break)
+        is_break = Signal()
+        m.d.sync += is_break.eq(receiver.is_break)  # from a register, to so many
+        restart = ResetInserter(is_break)
         coprocessor = Coprocessor(self._configuration, starvation=1)
         transmitter = Transmitter(self._clock, self._baud)
         m.submodules.coprocessor = restart(coprocessor)

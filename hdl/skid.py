@@ -35,7 +35,7 @@ class Skid(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        kept, full = Signal(self._shape), Signal()
+        kept, full = Signal(self._shape, reset_less=True), Signal()
         m.d.comb += [
             self.i.ready.eq(~full),
             self.o.valid.eq(self.i.valid | full),

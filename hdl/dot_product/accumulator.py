@@ -4,6 +4,8 @@ from amaranth.hdl import Module, Mux, Signal, Value, unsigned
 from amaranth.lib import data, memory
 from amaranth.lib.data import ShapeLike
 
+from adagrain.hdl.delay import delayed
+
 __all__ = ["Store", "step_layout"]
 
 
@@ -59,7 +61,8 @@ class Store:
 def later(m: Module, step: data.View, cycles: int) -> data.View:
     """A step some cycles later; after reset none is valid."""
     for _ in range(cycles):
-        behind = Signal.like(step, name="step")
-        m.d.sync += behind.eq(step)
+        valid, behind = Signal(name="step_valid"), Signal.like(step, name="step")
+        m.d.sync += valid.eq(step.valid)
+        m.d.comb += [behind.eq(delayed(m, step.as_value(), 1)), behind.valid.eq(valid)]
         step = behind
     return step

@@ -85,10 +85,10 @@ class ExactAccumulator(wiring.Component):
         history.write(step, ever)
 
         # Stages 5 and 6: its magnitude, and what of it FP16 can hold.
-        held, held_ever = Signal(EXACT_BITS, reset_less=True), Signal(_SEEN)
+        held, held_ever = Signal(EXACT_BITS, reset_less=True), Signal(_SEEN, reset_less=True)
         m.d.sync += [held.eq(total), held_ever.eq(ever)]
         magnitude = Signal(EXACT_BITS - 1, reset_less=True)
-        sign, last_ever = Signal(), Signal(_SEEN)
+        sign, last_ever = Signal(reset_less=True), Signal(_SEEN, reset_less=True)
         m.d.sync += [
             magnitude.eq(Mux(held[-1], -held, held)),
             sign.eq(held[-1]),
@@ -134,7 +134,7 @@ class ExactAccumulator(wiring.Component):
         too_large = magnitude[_TOP:].any()
         width, exponent_bits = len(kept), _ROW.exponent_bits + 2
         opposed = seen.positive & seen.negative
-        exact = Signal(exact_layout(width, exponent_bits))
+        exact = Signal(exact_layout(width, exponent_bits), reset_less=True)
         m.d.sync += [
             exact.significand.eq(Mux(too_large, Const(1 << (width - 1), width), kept)),
             exact.exponent.eq(Mux(too_large, 2 * _ROW.bias + 1, 2 * _ROW.bias)),

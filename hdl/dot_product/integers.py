@@ -4,6 +4,7 @@ from amaranth.hdl import Cat, Module, Signal, signed
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
+from adagrain.hdl.delay import delayed
 from adagrain.models.dot_product import INTEGER_BITS
 from adagrain.models.slice import LANE_BITS, LANES
 
@@ -50,7 +51,7 @@ class IntegerAccumulator(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         step = later(m, self.step, 1)
-        addend = Signal(signed(LANE_BITS + 2))
+        addend = Signal(signed(LANE_BITS + 2), reset_less=True)
         m.d.sync += addend.eq((self.i[0] + self.i[1]) + (self.i[2] + self.i[3]))
 
         sums = Store(m, INTEGER_BITS + 1, self._entries)
@@ -61,5 +62,5 @@ class IntegerAccumulator(wiring.Component):
         overflow = before[INTEGER_BITS] | wraps
         m.d.comb += total.eq(value.as_signed() + addend)
         sums.write(step, Cat(total, overflow))
-        m.d.sync += [self.o.eq(total), self.overflow.eq(overflow)]
+        m.d.comb += Cat(self.o, self.overflow).eq(delayed(m, Cat(total, overflow), 1))
         return m

@@ -63,7 +63,7 @@ class Converter(wiring.Component):
         m.submodules.round = EnableInserter(moves)(rounding)
 
         x = take_apart(m, self.i.payload, source)
-        exact = Signal(exact_layout(width, exponent_bits))
+        exact = Signal(exact_layout(width, exponent_bits), reset_less=True)
         with m.If(moves):
             m.d.sync += [
                 exact.sign.eq(x.sign),

@@ -29,8 +29,8 @@ class Multiplier(Arithmetic):
         m.submodules.round = EnableInserter(moves)(rounding)
 
         a, b = (take_apart(m, word, row) for word in (self.i.p.a, self.i.p.b))
-        x, y = Signal.like(a), Signal.like(b)
-        product = Signal(exact_layout(2 * precision, exponent_bits))
+        x, y = (Signal.like(parts, reset_less=True) for parts in (a, b))
+        product = Signal(exact_layout(2 * precision, exponent_bits), reset_less=True)
         with m.If(moves):
             m.d.sync += [
                 x.eq(a),

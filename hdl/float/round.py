@@ -54,8 +54,8 @@ def leading_zeros(value: Value) -> Value:
 class Round(wiring.Component):
     """Normalises and rounds to nearest even, with subnormal numbers, overflow and flags.
 
-    One value per cycle, latency :attr:`LATENCY` cycles, no back-pressure. UNDERFLOW is raised
-    where an inexact result is tiny after rounding.
+    One value per cycle, latency :attr:`LATENCY` cycles, no back-pressure, no reset. UNDERFLOW is
+    raised where an inexact result is tiny after rounding.
 
     Parameters
     ----------
@@ -96,8 +96,8 @@ class Round(wiring.Component):
         places = ceil_log2(width)
 
         # Stage 1: how far to shift. Subnormal numbers keep the smallest exponent.
-        value = Signal.like(self.i)
-        left, right = Signal(places), Signal(places + 1)
+        value = Signal.like(self.i, reset_less=True)
+        left, right = Signal(places, reset_less=True), Signal(places + 1, reset_less=True)
         zeros = leading_zeros(Cat(Const(0, (1 << places) - width), self.i.significand))
         room = self.i.exponent - 1  # above the smallest exponent
         m.d.sync += [
@@ -107,11 +107,9 @@ class Round(wiring.Component):
         ]
 
         # Stage 2: shift; what falls out leaves a trace in the lowest bit.
-        shifted = Signal(width)
-        exponent = Signal(signed(self._exponent_bits))  # of the highest bit, where it is set
-        special = Signal(
-            data.StructLayout(dict.fromkeys(("sign", "infinite", "nan", "invalid"), 1))
-        )
+        shifted = Signal(width, reset_less=True)
+        exponent = Signal(signed(self._exponent_bits), reset_less=True)  # of the highest bit
+        special = Signal(_SPECIAL, reset_less=True)
         m.d.sync += [
             shifted.eq(self._shifted(value.significand, left, right)),
             exponent.eq(value.exponent - left),
@@ -132,16 +130,18 @@ class Round(wiring.Component):
         overflow = magnitude >= infinity
         becomes_normal = kept[:-1].all() & guard & next_bit  # with one bit more to round to
         tiny = ~kept[-1] & ~becomes_normal
+        o = Signal.like(self.o, reset_less=True)
+        m.d.comb += self.o.eq(o)
         m.d.sync += [
-            self.o.flags.eq(0),
-            self.o.word.eq(Cat(Mux(overflow, infinity, magnitude)[: row.bits - 1], special.sign)),
-            self.o.flags.inexact.eq(inexact | overflow),
-            self.o.flags.underflow.eq(inexact & tiny),
-            self.o.flags.overflow.eq(overflow),
+            o.flags.eq(0),
+            o.word.eq(Cat(Mux(overflow, infinity, magnitude)[: row.bits - 1], special.sign)),
+            o.flags.inexact.eq(inexact | overflow),
+            o.flags.underflow.eq(inexact & tiny),
+            o.flags.overflow.eq(overflow),
         ]
         with m.If(special.infinite | special.nan):
-            m.d.sync += [self.o.flags.eq(0), self.o.flags.invalid.eq(special.invalid)]
-            m.d.sync += self.o.word.eq(
+            m.d.sync += [o.flags.eq(0), o.flags.invalid.eq(special.invalid)]
+            m.d.sync += o.word.eq(
                 Mux(special.nan, nan, Cat(Const(infinity, row.bits - 1), special.sign))
             )
         return m

@@ -14,11 +14,14 @@ __all__ = ["ExactSum"]
 #: Places below the last one that tell how to round: guard, round and sticky.
 _GUARDS = 3
 
+#: What passes by the adder.
+_SPECIAL = data.StructLayout(dict.fromkeys(("infinite", "nan", "invalid"), 1))
+
 
 class ExactSum(wiring.Component):
     """Sum of two numbers before rounding.
 
-    One sum per cycle, latency :attr:`LATENCY` cycles, no back-pressure.
+    One sum per cycle, latency :attr:`LATENCY` cycles, no back-pressure, no reset.
 
     Parameters
     ----------
@@ -50,8 +53,8 @@ class ExactSum(wiring.Component):
         width = precision + _GUARDS + 1
 
         # Stage 1: the one of the larger magnitude first.
-        large, small = Signal(parts_layout(row)), Signal(parts_layout(row))
-        distance = Signal(row.exponent_bits)
+        large, small = (Signal(parts_layout(row), reset_less=True) for _ in range(2))
+        distance = Signal(row.exponent_bits, reset_less=True)
         a, b = self.a, self.b
         m.d.sync += [
             large.eq(Mux(turn, b, a)),
@@ -60,10 +63,10 @@ class ExactSum(wiring.Component):
         ]
 
         # Stage 2: the smaller one under the larger one.
-        larger = Signal(parts_layout(row))
-        aligned = Signal(precision + _GUARDS)
-        differ = Signal()
-        special = Signal(data.StructLayout(dict.fromkeys(("infinite", "nan", "invalid"), 1)))
+        larger = Signal(parts_layout(row), reset_less=True)
+        aligned = Signal(precision + _GUARDS, reset_less=True)
+        differ = Signal(reset_less=True)
+        special = Signal(_SPECIAL, reset_less=True)
         opposed = large.infinite & small.infinite & (large.sign != small.sign)
         m.d.sync += [
             larger.eq(large),
@@ -77,13 +80,15 @@ class ExactSum(wiring.Component):
         # Stage 3: their sum; of two equal ones with other signs it is +0.
         augend = Cat(Const(0, _GUARDS), larger.significand)
         magnitude = Mux(differ, augend - aligned, augend + aligned)[:width]
+        o = Signal.like(self.o, reset_less=True)
+        m.d.comb += self.o.eq(o)
         m.d.sync += [
-            self.o.significand.eq(magnitude),
-            self.o.sign.eq(larger.sign & ~(differ & ~special.infinite & (magnitude == 0))),
-            self.o.exponent.eq(larger.exponent + 1),
-            self.o.infinite.eq(special.infinite),
-            self.o.nan.eq(special.nan),
-            self.o.invalid.eq(special.invalid),
+            o.significand.eq(magnitude),
+            o.sign.eq(larger.sign & ~(differ & ~special.infinite & (magnitude == 0))),
+            o.exponent.eq(larger.exponent + 1),
+            o.infinite.eq(special.infinite),
+            o.nan.eq(special.nan),
+            o.invalid.eq(special.invalid),
         ]
         return m
 

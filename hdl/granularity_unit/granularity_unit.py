@@ -1,6 +1,6 @@
 """Tiles of matrix products."""
 
-from amaranth.hdl import Module, signed
+from amaranth.hdl import Module, Signal, signed
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
@@ -150,6 +150,7 @@ class GranularityUnit(wiring.Component):
         )
         m.submodules.skid = skid = Skid(layout)
         terms = stream.Signature(layout).create(path=("terms",))
+        held = Signal(layout, reset_less=True)
         m.d.comb += [
             skid.i.p.common.eq(sequencer.o.payload),
             skid.i.p.common.a.eq(operands.a),
@@ -157,9 +158,10 @@ class GranularityUnit(wiring.Component):
             skid.i.valid.eq(sequencer.o.valid),
             sequencer.o.ready.eq(skid.i.ready),
             self.busy.eq(~sequencer.i.ready | skid.o.valid | terms.valid),
+            terms.payload.eq(held),
         ]
         with m.If(stallable(m, skid.o, terms, 1)):
-            m.d.sync += terms.payload.eq(skid.o.payload)
+            m.d.sync += held.eq(skid.o.payload)
         return terms
 
     def _collect(self, m: Module, results: Results, sums: list[stream.Interface]) -> None:

@@ -125,7 +125,7 @@ class Results(wiring.Component):
         """The row that is being sent, with what becomes of it, and whether there is one."""
         m.submodules.endings = endings = Queue(_Ending, _RUNS)
         run, is_last = endings.o.p, self.i.p.index == endings.o.p.rows - 1
-        row, waits = Signal(_sent_layout(self._slices)), Signal()
+        row, waits = Signal(_sent_layout(self._slices), reset_less=True), Signal()
         comes = self.i.valid & self.i.ready
         m.d.comb += [
             *[endings.i.p[name].eq(self.i_run.p[name]) for name, _ in _Ending],

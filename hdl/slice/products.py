@@ -49,9 +49,9 @@ def products_layout() -> data.StructLayout:
 class ExactProducts(wiring.Component):
     """Products before rounding: one of FP32, two of FP16, four of INT8, or eight of INT4.
 
-    One pair of words per cycle, latency :attr:`LATENCY` cycles, no back-pressure. The mode may
-    change with each pair. FP32's significands of 24 bits are multiplied by halves; two products
-    of INT4 come out of one multiplier as their sum.
+    One pair of words per cycle, latency :attr:`LATENCY` cycles, no back-pressure, no reset. The
+    mode may change with each pair. FP32's significands of 24 bits are multiplied by halves; two
+    products of INT4 come out of one multiplier as their sum.
 
     Members
     -------
@@ -82,30 +82,33 @@ class ExactProducts(wiring.Component):
             m.d.comb += [products.a[number].eq(a), products.b[number].eq(b)]
 
         moving = Module()
-        self._combine(moving, products.o)
-        self._describe(moving, self.o.wide, [row[0] for row in wide], Precision.FP32)
+        o = Signal.like(self.o, reset_less=True)
+        m.d.comb += self.o.eq(o)
+        self._combine(moving, products.o, o)
+        self._describe(moving, o.wide, [row[0] for row in wide], Precision.FP32)
         for lane in range(Precision.FP16.lanes):
             sides = [row[lane] for row in narrow]
-            self._describe(moving, self.o.narrow[lane], sides, Precision.FP16)
+            self._describe(moving, o.narrow[lane], sides, Precision.FP16)
         m.submodules.moving = EnableInserter(self.en)(moving)
         return m
 
-    def _combine(self, m: Module, product: data.View) -> None:
+    def _combine(self, m: Module, product: data.View, o: data.View) -> None:
         """From the multipliers to significands and integers, in two stages."""
         mode = delayed(m, self.mode, Products.LATENCY)
         part = [Value.cast(product[number]).as_unsigned() for number in range(MULTIPLIERS)]
 
-        middle, outer = Signal(2 * _HALF + 1), Signal(4 * _HALF)
+        middle = Signal(2 * _HALF + 1, reset_less=True)
+        outer = Signal(4 * _HALF, reset_less=True)
         total = outer[_HALF:] + middle
         m.d.sync += [
             middle.eq(part[1][: 2 * _HALF] + part[2][: 2 * _HALF]),
             outer.eq(Cat(part[0][: 2 * _HALF], part[3][: 2 * _HALF])),
-            self.o.wide.significand.eq(Cat(outer[:_HALF], total[: 3 * _HALF])),
+            o.wide.significand.eq(Cat(outer[:_HALF], total[: 3 * _HALF])),
         ]
-        for lane, exact in enumerate(self.o.narrow):
+        for lane, exact in enumerate(o.narrow):
             bits = len(exact.significand)
             m.d.sync += exact.significand.eq(delayed(m, part[lane][:bits], 1))
-        for lane, integer in enumerate(self.o.integers):
+        for lane, integer in enumerate(o.integers):
             field = part[lane][FIELD : 2 * FIELD].as_signed()
             pair = Signal(signed(LANE_BITS), name="pair")
             m.d.comb += pair.eq(field + part[lane][FIELD - 1])  # what the field below borrowed
@@ -116,7 +119,7 @@ class ExactProducts(wiring.Component):
         self, m: Module, product: data.View, sides: list[data.View], precision: Precision
     ) -> None:
         """All of a product but its significand, as late as that."""
-        early = Signal(product.shape(), name="early")
+        early = Signal(product.shape(), name="early", reset_less=True)
         m.d.sync += product_parts(early, sides[0], sides[1], precision.row)
         for name, _ in early.shape():
             if name != "significand":

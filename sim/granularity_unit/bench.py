@@ -66,3 +66,22 @@ async def multiplies_in_each_cycle(b: Bench) -> None:
         await b.wait()
     assert b.cycle - start <= words * ROWS + 8
     assert b.port("tile_words").value == words * ROWS
+
+
+@bench(cycles=200_000)
+async def forgets_what_a_reset_cut_off(b: Bench) -> None:
+    """A reset at any time of a run leaves nothing of it in the tiles behind."""
+    rng = np.random.default_rng(b.seed)
+    b.sink("o")
+    for _ in range(b.scaled(20)):
+        model = TileModel(b.component.slices, b.component.words)
+        given = short_runs(model, 3, rng, b.component.precisions)
+        scale(b, given.exponents)
+        await write(b, given.writes[0])
+        b.source("i").put(*given.runs)
+        await b.source("i").drain()
+        await b.wait(b.random.randrange(60))
+        await b.reset()
+        tile = random_tile(model, b.component.slices, rng, b.component.precisions)
+        await execute(b, tile)
+        await b.sink("o").expect([result._asdict() for result in tile.results])

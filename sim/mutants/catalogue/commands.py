@@ -1,6 +1,6 @@
 """Bugs that are planted in `commands`."""
 
-from .mutant import Mutant, bench, compiled
+from .mutant import Mutant, bench, compiled, simulated
 
 __all__ = ["MUTANTS"]
 
@@ -9,6 +9,13 @@ _DEVICE_COMPILED = compiled("coprocessor", "tiny_whole")
 _NARROW = bench("coprocessor", "small")
 
 MUTANTS = (
+    Mutant(
+        "a reply that waits in the dispatcher is overwritten",
+        "hdl/commands/dispatcher.py",
+        "with m.If(stallable(m, reply, self.o, 1)):",
+        "with m.If(stallable(m, reply, self.o, 1) | self.o.valid):",
+        simulated("test_commands.py", "replies_that_wait"),
+    ),
     Mutant(
         "dispatcher leaves a refused payload behind",
         "hdl/commands/dispatcher.py",

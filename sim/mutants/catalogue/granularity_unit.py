@@ -6,6 +6,20 @@ __all__ = ["MUTANTS"]
 
 MUTANTS = (
     Mutant(
+        "what a skid keeps is lost while nothing new comes",
+        "hdl/skid.py",
+        "full.eq(self.o.valid & ~self.o.ready)",
+        "full.eq(self.i.valid & ~self.o.ready)",
+        bench("granularity_unit", "three_slices"),
+    ),
+    Mutant(
+        "terms outlive a reset",
+        "hdl/pipeline.py",
+        "valid = Signal(stages)",
+        "valid = Signal(stages, reset_less=True)",
+        bench("granularity_unit", "three_slices"),
+    ),
+    Mutant(
         "a row begins at the first one's words",
         "hdl/granularity_unit/sequencer.py",
         "self.a_address.eq(run.a_first + row + 1)",

@@ -2,7 +2,9 @@
 
 from dataclasses import dataclass
 
-__all__ = ["Mutant", "bench", "compiled"]
+__all__ = ["Mutant", "bench", "compiled", "simulated"]
+
+_PYTEST = ("pytest", "-q", "-x", "-p", "no:cacheprovider", "-n", "0")
 
 
 @dataclass(frozen=True)
@@ -36,4 +38,9 @@ def bench(unit: str, variant: str) -> tuple[str, ...]:
 def compiled(unit: str, variant: str) -> tuple[str, ...]:
     """The tests of a unit as compiled RTL."""
     test = f"tests/sim/test_{unit}.py"
-    return ("pytest", "-q", "-x", "-p", "no:cacheprovider", "-n", "0", test, "-k", variant)
+    return (*_PYTEST, test, "-k", variant)
+
+
+def simulated(file: str, test: str) -> tuple[str, ...]:
+    """A test in ``tests/hdl``, which runs Amaranth's own simulator."""
+    return (*_PYTEST, f"tests/hdl/{file}", "-k", test)
