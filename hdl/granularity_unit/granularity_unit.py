@@ -143,26 +143,24 @@ class GranularityUnit(wiring.Component):
     ) -> stream.Interface:
         """Terms of all slices, from a register: memories are slow, and far from most slices.
 
-        Nor can a slice that waits tell all memories in the same cycle.
+        Nor can a slice that waits tell this register, and the memories, in the same cycle.
         """
         layout = data.StructLayout(
             {"common": terms_layout(ROWS), "b": data.ArrayLayout(WORD, self._slices)}
         )
         m.submodules.skid = skid = Skid(layout)
-        terms = stream.Signature(layout).create(path=("terms",))
         held = Signal(layout, reset_less=True)
         m.d.comb += [
-            skid.i.p.common.eq(sequencer.o.payload),
-            skid.i.p.common.a.eq(operands.a),
-            *[skid.i.p.b[number].eq(word) for number, word in enumerate(operands.b)],
-            skid.i.valid.eq(sequencer.o.valid),
-            sequencer.o.ready.eq(skid.i.ready),
-            self.busy.eq(~sequencer.i.ready | skid.o.valid | terms.valid),
-            terms.payload.eq(held),
+            skid.i.payload.eq(held),
+            self.busy.eq(~sequencer.i.ready | sequencer.o.valid | skid.o.valid),
         ]
-        with m.If(stallable(m, skid.o, terms, 1)):
-            m.d.sync += held.eq(skid.o.payload)
-        return terms
+        with m.If(stallable(m, sequencer.o, skid.i, 1)):
+            m.d.sync += [
+                held.common.eq(sequencer.o.payload),
+                held.common.a.eq(operands.a),
+                *[held.b[number].eq(word) for number, word in enumerate(operands.b)],
+            ]
+        return skid.o
 
     def _collect(self, m: Module, results: Results, sums: list[stream.Interface]) -> None:
         """A row of sums, and what becomes of it."""

@@ -19,7 +19,7 @@ class Histogram(wiring.Component):
     :func:`adagrain.models.statistics.statistics` describes them.
 
     One beat per cycle, whatever the bins: a read sees the write before it. No back-pressure. An
-    element is in its memory after :attr:`LATENCY` cycles; the sweep takes 512 cycles and 2 more.
+    element is in its memory after :attr:`LATENCY` cycles; the sweep takes 512 cycles and 3 more.
     Memories outlive a reset, so one sweep follows it; the 64 bins are then undefined.
 
     Parameters
@@ -45,7 +45,7 @@ class Histogram(wiring.Component):
         Bins of the last sweep, one per two cycles.
     """
 
-    LATENCY = 3
+    LATENCY = 4
 
     def __init__(self, lanes: int, count_bits: int = 32) -> None:
         if not 1 <= count_bits <= 32:
@@ -72,9 +72,9 @@ class Histogram(wiring.Component):
         address = Signal(range(RAW_BINS))
         sums = [self._lane(m, lane, sweeping, address) for lane in range(self._lanes)]
 
-        # The sweep's stages: address, memory's output, sum over the lanes.
-        swept = self._delay(m, sweeping, 2)
-        number = self._delay(m, address, 2)
+        # The sweep's stages: address, memory's output, register, sum over the lanes.
+        swept = self._delay(m, sweeping, 3)
+        number = self._delay(m, address, 3)
         raw = Signal(self._bin)
         m.d.sync += raw.count.eq(sum(lane.count for lane in sums))
         m.d.sync += raw.energy.eq(sum(lane.energy for lane in sums))
@@ -90,7 +90,7 @@ class Histogram(wiring.Component):
         return m
 
     def _lane(self, m: Module, lane: int, sweeping: Signal, address: Signal) -> data.View:
-        """Memory of one lane; its output, a cycle after the address."""
+        """Memory of one lane; its output, two cycles after the address."""
         bins = memory.Memory(shape=self._bin, depth=RAW_BINS, init=[])
         m.submodules[f"bins_{lane}"] = bins
         write = bins.write_port()
@@ -105,16 +105,21 @@ class Histogram(wiring.Component):
             counted.eq(self.present[lane] & (word[23:31] != 255) & (word[:31] != 0)),
             number.eq(word[22:31]),
             significand.eq(Cat(word[16:23], word[23:31] != 0)),
-            square.eq(significand * significand),  # a cycle later, when the bin has been read
+            square.eq(significand * significand),
         ]
         m.d.comb += read.addr.eq(Mux(sweeping, address, number))
-        m.d.sync += write.addr.eq(read.addr)
-        m.d.comb += write.en.eq(self._delay(m, counted | sweeping, 1))
-        cleared = self._delay(m, sweeping, 1)
+
+        # The bin from a register, or what is being written to it: the memory is slow.
+        found, before = self._delay(m, read.addr, 1), Signal(self._bin, reset_less=True)
+        cleared = self._delay(m, sweeping, 2)
+        m.d.sync += [before.eq(read.data), write.addr.eq(found)]
+        with m.If(write.en & (found == write.addr)):
+            m.d.sync += before.eq(write.data)
+        m.d.comb += write.en.eq(self._delay(m, counted | sweeping, 2))
         with m.If(~cleared):
-            m.d.comb += write.data.count.eq(read.data.count + 1)
-            m.d.comb += write.data.energy.eq(read.data.energy + square)
-        return read.data
+            m.d.comb += write.data.count.eq(before.count + 1)
+            m.d.comb += write.data.energy.eq(before.energy + self._delay(m, square, 1))
+        return before
 
     def _rebase(self, m: Module, swept: Signal, number: Signal, raw: data.View) -> None:
         """Write the 64 bins while raw bins come by from the smallest to the largest."""

@@ -23,8 +23,8 @@ class Statistics(wiring.Component):
     """Counts, extremes, power sums and histogram of a tensor, in one pass.
 
     Takes a beat per cycle from the pass's start to its last beat: ``i`` is never stalled. The
-    record is offered 11 cycles after the last beat, and, where there is a histogram, 525 after
-    it. The next pass begins when the record has been taken; the first one can 514 cycles after a
+    record is offered 11 cycles after the last beat, and, where there is a histogram, 526 after
+    it. The next pass begins when the record has been taken; the first one can 515 cycles after a
     reset.
 
     Finishing (mean, variance and so on) is the host's; formats narrower than FP32 are widened by

@@ -33,8 +33,8 @@ def test_a_pass_takes_the_cycles_that_are_documented(lanes: int) -> None:
 
     async def passes(ctx: SimulatorContext) -> None:
         await ctx.tick()
-        assert await cycles_until(ctx, unit.i_begin.ready) == 514
-        for histogram, wanted in ((0, 11), (1, 525), (0, 11)):
+        assert await cycles_until(ctx, unit.i_begin.ready) == 515
+        for histogram, wanted in ((0, 11), (1, 526), (0, 11)):
             begin = {"exponent": 127, "histogram": histogram}
             ctx.set(unit.i_begin.payload, begin)
             ctx.set(unit.i_begin.valid, 1)

@@ -50,6 +50,13 @@ MUTANTS = (
         _STATISTICS,
     ),
     Mutant(
+        "histogram forgets that a bin is being written",
+        "hdl/statistics/histogram.py",
+        "before.eq(write.data)",
+        "before.eq(read.data)",
+        _STATISTICS,
+    ),
+    Mutant(
         "histogram's rest grows a binade late",
         "hdl/statistics/histogram.py",
         "grows = ~number[0] & (number > 2)",
