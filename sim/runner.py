@@ -163,7 +163,7 @@ class _Build:
         log = self.directory / "build.log"
         lent: AbstractContextManager[list[str]] = nullcontext([])
         if self._simulator == "verilator":
-            lent = Runtime(*arguments).lent(self.directory)
+            lent = Runtime(*arguments, *versions).lent(self.directory)
         try:
             with lent as more:
                 self._runner.build(
