@@ -9,6 +9,9 @@ from .ecp5_clock import Ecp5Clock
 
 __all__ = ["ULX3S_25F", "ULX3S_85F", "ULX3S_85F_GRANULAR"]
 
+#: Nextpnr's default router takes a quarter of an hour, or with most of the FPGA in use comes to no
+#: end, and its default placement gives slower clocks.
+_OPTIONS = ("--router", "router2", "--placer-heap-timingweight", "30")
 
 ULX3S_85F = Board(
     name="ulx3s",
@@ -18,6 +21,7 @@ ULX3S_85F = Board(
     clock=50e6,
     baud=3e6,
     part=("--85k", "--package", "CABGA381", "--speed", "6"),
+    options=_OPTIONS,
     capacity={"LUT": 83640, "FF": 83640, "DSP": 156, "block RAM": 208},
     platform=ULX3S_85F_Platform,
     clocking=lambda domain: Ecp5Clock(domain, "clk25", multiple=2),
@@ -36,12 +40,9 @@ ULX3S_25F = replace(
     platform=ULX3S_25F_Platform,
 )
 
-#: Nextpnr's default router comes to no end with so much of it in use, and its default placement is
-#: some 8 % slower.
 ULX3S_85F_GRANULAR = replace(
     ULX3S_85F,
     name="ulx3s-granular",
     title="ULX3S-85F, granular",
     preset="wide",
-    options=("--router", "router2", "--placer-heap-timingweight", "30"),
 )
