@@ -19,7 +19,10 @@ def test_a_clean_line_is_used_to_nine_tenths(preset: str) -> None:
     assert rates.round_trip <= 2
 
 
-@pytest.mark.parametrize(("error_rate", "goal"), [(1e-4, 0.9), (1e-3, 0.6), (1e-2, 0.0)])
+@pytest.mark.parametrize(
+    ("error_rate", "goal"),
+    [(1e-4, 0.9), (1e-3, 0.6), pytest.param(1e-2, 0.0, marks=pytest.mark.full)],
+)
 def test_errors_cost_little(error_rate: float, goal: float) -> None:
     elements = 40_000 if error_rate < 1e-2 else 2_000
     board = configuration("small")

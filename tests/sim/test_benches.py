@@ -15,13 +15,18 @@ RUNS = [
 #: Units that take most of a minute on Icarus; CI runs their benches on Verilator alone.
 SLOW = ("coprocessor", "dot_product", "granularity_unit", "rescale")
 
+#: Variants of which CI runs larger ones, and these as compiled RTL.
+COVERED = (("coprocessor", "tiny"), ("coprocessor", "small"))
+
+
+def is_slow(unit: str, variant: str, simulator: str) -> bool:
+    """Whether a run is left to ``make test-full``."""
+    return (unit in SLOW and simulator == "icarus") or (unit, variant) in COVERED
+
 
 @pytest.mark.parametrize(
     ("unit", "variant", "simulator"),
-    [
-        pytest.param(*r, marks=pytest.mark.full if r[0] in SLOW and r[2] == "icarus" else ())
-        for r in RUNS
-    ],
+    [pytest.param(*run, marks=pytest.mark.full if is_slow(*run) else ()) for run in RUNS],
 )
 def test_bench(unit: str, variant: str, simulator: runner.Simulator) -> None:
     if reason := runner.missing(simulator):
