@@ -149,7 +149,7 @@ PRESETS: dict[str, Configuration] = {
             window=4,
         ),
         _GRANULAR,
-        replace(_GRANULAR, preset="wide", slices=8),
+        replace(_GRANULAR, preset="wide", slices=10),
     )
 }
 
