@@ -1,6 +1,7 @@
 """Writes the tables of measured figures into README and docs, from `benchmarks/results/`."""
 
 import json
+import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,14 @@ from adagrain.hdl.boards import BOARDS
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "benchmarks" / "results"
 
+#: Blocks of README's table that are recorded in parts, or whose build is to be named.
+PARTS = {
+    "uart": {"receiver": "receiving", "transmitter": "sending"},
+    "granularity_unit": {"granularity_unit": "4 slices"},
+    "precision_controller": {"precision_controller": "64 units"},
+    "float": {"multiplier": "FP32 multiply", "adder": "add"},
+}
+
 #: Which ways of training are shown, by the beginning of their names.
 WAYS = ("FP32", "FP16", "INT8", "INT4", "dynamic")
 
@@ -17,7 +26,7 @@ WAYS = ("FP32", "FP16", "INT8", "INT4", "dynamic")
 def pages() -> dict[Path, str]:
     """Each page with its tables as the results have them."""
     return {
-        ROOT / "README.md": _filled("README.md", boards=_boards()),
+        ROOT / "README.md": _with_blocks(_filled("README.md", boards=_boards())),
         ROOT / "docs" / "granular.md": _filled("docs/granular.md", granular=_granular()),
         ROOT / "docs" / "precision.md": _filled("docs/precision.md", slices=_slices()),
     }
@@ -48,6 +57,22 @@ def _boards() -> str:
         megahertz = (f"{clock['reached']:.1f} MHz", f"{clock['wanted']:g} MHz")
         rows.append((*cells, *megahertz, record["seed"]))
     return _table(head, rows)
+
+
+def _with_blocks(text: str) -> str:
+    """README with what each block takes of an FPGA, in the fourth cell of its row."""
+    record = _results("boards/ulx3s")
+
+    def taken(unit: str) -> str:
+        return " / ".join(str(record[unit][cell]) for cell in ("LUT", "FF", "DSP", "block RAM"))
+
+    def row(found: re.Match[str]) -> str:
+        parts = PARTS.get(found["block"], {found["block"]: ""})
+        cells = (f"{name}: {taken(unit)}".removeprefix(": ") for unit, name in parts.items())
+        return f"{found['before']} {', '.join(cells)} |"
+
+    pattern = r"^(?P<before>\| \[`(?P<block>\w+)`\](?:[^|]*\|){3})[^|]*\|"
+    return re.sub(pattern, row, text, flags=re.MULTILINE)
 
 
 def _margin(clock: Mapping[str, float]) -> float:
