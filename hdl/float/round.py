@@ -98,21 +98,23 @@ class Round(wiring.Component):
         # Stage 1: how far to shift. Subnormal numbers keep the smallest exponent.
         value = Signal.like(self.i, reset_less=True)
         left, right = Signal(places, reset_less=True), Signal(places + 1, reset_less=True)
-        zeros = leading_zeros(Cat(Const(0, (1 << places) - width), self.i.significand))
-        room = self.i.exponent - 1  # above the smallest exponent
+        exponent = self.i.exponent  # 1 is the smallest one of the format
+        subnormal, lost = exponent < 1, exponent < 1 - width
+        marked = self.i.significand | self._lowest(m, exponent)
+        zeros = leading_zeros(Cat(Const(0, (1 << places) - width), marked))
         m.d.sync += [
             value.eq(self.i),
-            left.eq(Mux(room < 0, 0, Mux(room < zeros, room, zeros))),
-            right.eq(Mux(room >= 0, 0, Mux(-room > width, width, -room))),
+            left.eq(Mux(subnormal, 0, zeros)),
+            right.eq(Mux(~subnormal, 0, Mux(lost, width, 1 - exponent))),
         ]
 
         # Stage 2: shift; what falls out leaves a trace in the lowest bit.
         shifted = Signal(width, reset_less=True)
-        exponent = Signal(signed(self._exponent_bits), reset_less=True)  # of the highest bit
+        highest = Signal(signed(self._exponent_bits), reset_less=True)  # the highest bit's exponent
         special = Signal(_SPECIAL, reset_less=True)
         m.d.sync += [
             shifted.eq(self._shifted(value.significand, left, right)),
-            exponent.eq(value.exponent - left),
+            highest.eq(value.exponent - left),
             *[special[name].eq(value[name]) for name, _ in _SPECIAL],
         ]
 
@@ -122,12 +124,13 @@ class Round(wiring.Component):
         guard, next_bit, inexact = rest[-1], rest[-2], rest.any()
         up = guard & (rest[:-1].any() | kept[0])
         # The hidden bit, and what rounding carries over, raise the exponent by themselves.
-        base = Mux(kept[-1], exponent - 1, 0)[: self._exponent_bits]
+        base = Mux(kept[-1], highest - 1, 0)[: self._exponent_bits]
         magnitude = Signal(row.mantissa_bits + self._exponent_bits + 1)
         m.d.comb += magnitude.eq(Cat(Const(0, row.mantissa_bits), base) + kept + up)
         infinity = row.beyond
         nan = infinity | 1 << (row.mantissa_bits - 1)
-        overflow = magnitude >= infinity
+        top = magnitude[row.mantissa_bits :]
+        overflow = top[: row.exponent_bits].all() | top[row.exponent_bits :].any()
         becomes_normal = kept[:-1].all() & guard & next_bit  # with one bit more to round to
         tiny = ~kept[-1] & ~becomes_normal
         o = Signal.like(self.o, reset_less=True)
@@ -145,6 +148,15 @@ class Round(wiring.Component):
                 Mux(special.nan, nan, Cat(Const(infinity, row.bits - 1), special.sign))
             )
         return m
+
+    def _lowest(self, m: Module, exponent: Value) -> Value:
+        """Where the highest bit of the smallest normal number is: no number is shifted past it."""
+        place = Signal(self._width)
+        with m.Switch(exponent):
+            for left in range(self._width):
+                with m.Case(left + 1):
+                    m.d.comb += place[self._width - 1 - left].eq(1)
+        return place
 
     def _shifted(self, significand: Value, left: Value, right: Value) -> Value:
         up = (significand << left)[: self._width]
