@@ -20,6 +20,20 @@ MUTANTS = (
         compiled("float", "multiply_fp16"),
     ),
     Mutant(
+        "a number is normalised past the smallest exponent",
+        "hdl/float/round.py",
+        "marked = self.i.significand | self._lowest(m, exponent)",
+        "marked = self.i.significand",
+        compiled("float", "multiply_fp16"),
+    ),
+    Mutant(
+        "what is far above infinity does not overflow",
+        "hdl/float/round.py",
+        "top[: row.exponent_bits].all() | top[row.exponent_bits :].any()",
+        "top[: row.exponent_bits].all()",
+        compiled("float", "multiply_fp16"),
+    ),
+    Mutant(
         "what is shifted out of a summand is forgotten",
         "hdl/float/sum.py",
         "wide[width] | wide[:width].any()",
