@@ -5,16 +5,50 @@ import re
 import tempfile
 from pathlib import Path
 
+from amaranth.back import rtlil
+from amaranth.hdl import Module
+from amaranth.lib import wiring
+
 from adagrain.hdl.dsp import Target
 from adagrain.hdl.toolchain.families import FAMILIES
 from adagrain.hdl.toolchain.tools import ToolError, run
 
-__all__ = ["CELLS", "gate_level", "models_of", "target"]
+__all__ = ["CELLS", "convert", "gate_level", "models_of"]
 
 #: Our own models of cells that Yosys knows as black boxes, in a folder per family.
 CELLS = Path(__file__).parent / "cells"
 
 _INCLUDE = re.compile(r'^`include "(\S+)"$', re.M)
+
+
+class _Shell(wiring.Component):
+    """Nothing but a component, whose netlist is so a module of its own.
+
+    cocotb has access to all signals of the top module. If those were the ones of a netlist,
+    Verilator could leave out none of them.
+
+    Parameters
+    ----------
+    component : wiring.Component
+        What is synthesised; the ports are its own.
+    """
+
+    def __init__(self, component: wiring.Component) -> None:
+        self._component = component
+        super().__init__(component.signature)
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        m.submodules.netlist = self._component
+        wiring.connect(m, wiring.flipped(self), self._component)
+        return m
+
+
+def convert(component: wiring.Component, name: str, family: str | None) -> str:
+    """RTLIL of a component for simulation, or for :func:`gate_level` to make a netlist of it."""
+    if family is None:
+        return rtlil.convert(component, name=name, emit_src=False)
+    return rtlil.convert(_Shell(component), name=name, platform=Target(family), emit_src=False)
 
 
 def gate_level(netlist: str, name: str, family: str) -> str:
@@ -25,7 +59,7 @@ def gate_level(netlist: str, name: str, family: str) -> str:
     Parameters
     ----------
     netlist : str
-        RTLIL of the component, as :func:`amaranth.back.rtlil.convert` writes it.
+        RTLIL of the component, as :func:`convert` writes it.
     name : str
         Its top module.
     family : str
@@ -45,15 +79,11 @@ def gate_level(netlist: str, name: str, family: str) -> str:
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
         (folder / "top.il").write_text(netlist)
-        script = f"read_rtlil top.il; {row.script(name)}; write_verilog -noattr netlist.v"
+        kept = f"setattr -mod -set keep_hierarchy 1 {name}.netlist"
+        script = f"read_rtlil top.il; {kept}; {row.script(name)}; write_verilog -noattr netlist.v"
         run("YOSYS", ["-q", "-p", script], folder)
         synthesised = (folder / "netlist.v").read_text()
     return f"{synthesised}\n{_joined(models_of(family))}"
-
-
-def target(family: str | None) -> Target | None:
-    """What a component is elaborated for; ``None``: for simulation."""
-    return None if family is None else Target(family)
 
 
 def models_of(family: str) -> list[Path]:

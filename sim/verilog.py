@@ -4,10 +4,10 @@ import hashlib
 import re
 from pathlib import Path
 
-from amaranth.back import rtlil, verilog
+from amaranth.back import verilog
 from amaranth.lib import wiring
 
-from .netlist import gate_level, models_of, target
+from .netlist import convert, gate_level, models_of
 
 __all__ = ["emit"]
 
@@ -44,7 +44,7 @@ def emit(
         The file.
     """
     path = directory / f"{name}.v"
-    netlist = rtlil.convert(component, name=name, platform=target(family), emit_src=False)
+    netlist = convert(component, name, family)
     models = [file.read_text() for file in models_of(family)] if family else []
     origin = digest(netlist, str(family), *models, Path(__file__).read_text())
     heading = f"// netlist {origin}\n{TIMESCALE}\n"

@@ -9,7 +9,6 @@ from contextlib import suppress
 from pathlib import Path
 
 import amaranth
-from amaranth.back import rtlil
 from amaranth.lib import wiring
 
 import adagrain.hdl
@@ -17,7 +16,7 @@ import adagrain.models
 from adagrain.sim import verilator
 from adagrain.sim.cache import cache_directory
 from adagrain.sim.lock import locked
-from adagrain.sim.netlist import gate_level, models_of, target
+from adagrain.sim.netlist import convert, gate_level, models_of
 from adagrain.sim.runtime import Runtime
 from adagrain.sim.verilog import TIMESCALE, digest, to_verilog
 
@@ -82,7 +81,7 @@ def library(
     if link and link.exists():
         component._MustUse__used = True  # or Amaranth warns that it was never elaborated
         return ctypes.CDLL(str(link))
-    netlist = rtlil.convert(component, name=_TOP, platform=target(family), emit_src=False)
+    netlist = convert(component, _TOP, family)
     path = _cached(name, netlist, *recipe)
     if not path.exists():
         with locked(path.parent):
