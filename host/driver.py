@@ -250,7 +250,7 @@ class Coprocessor:
             execute=lambda job: self._reliably(
                 lambda: self._session.call(job.requests(self._session.frame_size))
             ),
-            clock=lambda: self.counters()["cycles"],
+            counters=self.counters,
             progress=progress,
         )
 

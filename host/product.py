@@ -1,12 +1,13 @@
 """Matrix products on the device."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 import torch
 
 from adagrain.models.configuration import Configuration
+from adagrain.models.float import Flag
 from adagrain.models.matmul import check_operands, packed_rows, to_tensor
 from adagrain.models.precision import Precision, names
 
@@ -31,10 +32,13 @@ class Product:
     flags : Tensor of uint8, shape (m, n)
         The :class:`~adagrain.models.float.Flag` of each element's sum, or of the packed word in
         which the device sent it.
+        Scaled numbers that single precision cannot hold have overflowed as well.
     cycles : int
         Clock cycles of the device from the first command to the last; 0 where it has no clock.
+    busy : int
+        Of these, the ones in which the slices multiplied, as the device counts them.
     octets : int
-        Operands and commands that the device was given, without frames and repeats.
+        Commands with their operands, and replies, without frames and repeats.
     scale : float
         What the values are multiples of: 1, unless another one was asked for.
     """
@@ -42,6 +46,7 @@ class Product:
     values: torch.Tensor
     flags: torch.Tensor
     cycles: int
+    busy: int
     octets: int
     scale: float
 
@@ -56,7 +61,7 @@ def multiply(
     to_scale: float,
     configuration: Configuration,
     execute: Callable[[Job], list[bytes]],
-    clock: Callable[[], int],
+    counters: Callable[[], Mapping[str, int]],
     progress: Progress,
 ) -> Product:
     """What :meth:`Coprocessor.matmul` does, on the device that executes jobs.
@@ -65,8 +70,8 @@ def multiply(
     ----------
     execute : callable
         The device's replies to a job.
-    clock : callable
-        Clock cycles of the device so far.
+    counters : callable
+        The device's counters.
     """
     if not configuration.slices:
         raise ValueError(
@@ -86,16 +91,27 @@ def multiply(
     parts = jobs(rows, columns, precision, rescaling, **sizes)
     values = np.zeros((len(rows), len(columns)), dtype=np.int64)
     flags = np.zeros(values.shape, dtype=np.uint8)
-    began = clock()
+    octets, before = 0, counters()
     for done, job in enumerate(parts, start=1):
-        job.place(execute(job), values, flags)
+        replies = execute(job)
+        job.place(replies, values, flags)
+        octets += job.octets() + sum(map(len, replies))
         progress(done, len(parts))
-    cycles, octets = clock() - began, sum(job.octets() for job in parts)
+    after, raised = counters(), torch.from_numpy(flags)
     if rescaling is None:
         found = rescaled(to_tensor(values, precision), scales)
+        if scales is not None:
+            raised[found.isinf()] |= Flag.OVERFLOW | Flag.INEXACT
     else:
         found = rescaling.tensor(values)
-    return Product(found, torch.from_numpy(flags), cycles, octets, to_scale)
+    return Product(
+        found,
+        raised,
+        cycles=after["cycles"] - before["cycles"],
+        busy=(after["tile_words"] - before["tile_words"]) % (1 << 32),
+        octets=octets,
+        scale=to_scale,
+    )
 
 
 def precision_of(precision: Precision | str, name: str = "precision") -> Precision:

@@ -11,6 +11,9 @@ __all__ = ["Scales", "check_power_of_two", "check_scales", "rescaled"]
 #: A scale of ``a``, and one of ``b`` or one for each of its columns.
 Scales = tuple[float, float | Sequence[float] | torch.Tensor]
 
+#: Of the product of two scales, the largest power: any sum times it is a number of float64.
+_MOST = 512
+
 
 def check_scales(columns: int, precision: Precision, scales: Scales | None) -> None:
     """Make sure that scales are powers of two, and as many as are needed.
@@ -31,6 +34,12 @@ def check_scales(columns: int, precision: Precision, scales: Scales | None) -> N
         )
     for scale in (a, b):
         check_power_of_two("scale", scale)
+    both = a.frexp().exponent + b.frexp().exponent - 2
+    wrong = both[both.abs() > _MOST]
+    if wrong.numel():
+        raise ValueError(
+            f"scales of a and b must multiply to 2**-{_MOST} to 2**{_MOST}, not 2**{wrong[0]}"
+        )
 
 
 def check_power_of_two(name: str, scale: torch.Tensor) -> None:
@@ -50,7 +59,7 @@ def rescaled(values: torch.Tensor, scales: Scales | None) -> torch.Tensor:
     """Sums of integers times the scales of their operands, as float32.
 
     Each sum is rounded to float32, to nearest even; the scales only move its exponent, down to
-    subnormal numbers, which are rounded too.
+    subnormal numbers, which are rounded too, and up to infinity.
 
     Parameters
     ----------

@@ -16,23 +16,26 @@ from .session import Request
 
 __all__ = ["Job", "jobs"]
 
+#: Rows of a job: so many that writing its columns anew costs little.
+_JOB_ROWS = 128 * ROWS
+
 _RECORD = np.dtype([("word", "<u4"), ("flags", "u1")])
 
 
 @dataclass(frozen=True)
 class Job:
-    """The part of a product whose columns lie in the operand memories together.
+    """Rows of a product, and columns that lie in the operand memories together.
 
     Every job writes all that it needs, so that one that was interrupted can be done again.
 
     Parameters
     ----------
     a : array of int64, shape (m, words)
-        All rows of ``a``, packed.
+        The job's rows of ``a``, packed.
     b : array of int64, shape (n, words)
         The job's columns of ``b``, packed.
-    start : int
-        Number of the first one.
+    row, start : int
+        Number of the first row, and of the first column.
     precision : Precision
         How words are read.
     rescaling : Rescaling or None
@@ -43,6 +46,7 @@ class Job:
 
     a: np.ndarray
     b: np.ndarray
+    row: int
     start: int
     precision: Precision
     rescaling: Rescaling | None
@@ -94,8 +98,9 @@ class Job:
                 first = tile * self.slices
                 width = min(self.slices, values.shape[1] - self.start - first)
                 columns = slice(self.start + first, self.start + first + width)
-                values[rows, columns] = numbers[:, :width]
-                flags[rows, columns] = raised[:, :width]
+                placed = slice(self.row + rows.start, self.row + rows.stop)
+                values[placed, columns] = numbers[:, :width]
+                flags[placed, columns] = raised[:, :width]
 
     def octets(self) -> int:
         """Octets that the device is given, in frames of any size."""
@@ -188,8 +193,12 @@ def jobs(
         exponents = np.pad(rescaling.exponents, (0, missing), mode="edge")
         rescaling = replace(rescaling, exponents=exponents)
     return [
-        Job(a, b[start : start + step], start, precision, rescaling, slices, operands)
+        Job(
+            *(a[row : row + _JOB_ROWS], b[start : start + step], row, start),
+            *(precision, rescaling, slices, operands),
+        )
         for start in range(0, len(b), step)
+        for row in range(0, len(a), _JOB_ROWS)
     ]
 
 

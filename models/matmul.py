@@ -135,7 +135,7 @@ def to_tensor(words: np.ndarray, precision: Precision) -> torch.Tensor:
 
 
 def _in_order(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
-    total = torch.empty(a.shape[0], b.shape[1])
+    total = torch.empty(a.shape[0], b.shape[1], dtype=torch.float32)
     left, right = (matrix.contiguous().numpy() for matrix in (a, b))
     product_in_order(left, right, total.numpy())
     return total.masked_fill_(total.isnan(), torch.nan)

@@ -16,7 +16,7 @@ from .dot_product import EXACT_PRODUCTS
 from .matmul import matmul
 from .precision import Precision
 
-__all__ = ["LEVELS", "check_terms", "product", "quantised", "rounded", "scale_of"]
+__all__ = ["LEVELS", "check_terms", "fits", "product", "quantised", "rounded", "scale_of"]
 
 #: Largest integer of each integer precision.
 LEVELS = {Precision.INT8: 127, Precision.INT4: 7}
@@ -30,6 +30,10 @@ _EXACT_TERMS = {precision: (1 << 24) // top**2 for precision, top in LEVELS.item
 #: Smallest power of two that is used as a scale, and magnitude that numbers must be below: whatever
 #: two scales make of a sum of integers is a normal number.
 _LEAST, _LIMIT = 2.0**-60, 2.0**60
+
+#: Terms of which each precision can hold the sum: FP16 exactly, integers in 32 bits.
+_MOST_TERMS = {precision: ((1 << 31) - 1) // top**2 for precision, top in LEVELS.items()}
+_MOST_TERMS[Precision.FP16] = EXACT_PRODUCTS
 
 
 def scale_of(
@@ -110,6 +114,14 @@ def rounded(
     return numbers.mul_(scale)
 
 
+def fits(x: torch.Tensor, precision: Precision) -> bool:
+    """Whether a precision can stand for all elements of a float32 tensor."""
+    if precision is Precision.FP16:
+        return bool(x.half().isfinite().all())
+    limit = _LIMIT if precision.integer else torch.inf
+    return bool((x.abs() < limit).all())
+
+
 def _check(x: torch.Tensor, largest: torch.Tensor, precision: Precision, name: str) -> None:
     if bool((largest < _LIMIT).all()):
         return
@@ -159,13 +171,16 @@ def product(x: torch.Tensor, weight: torch.Tensor, precision: Precision) -> torc
     return sums.mul_(a_scale * b_scale.t())
 
 
-def check_terms(terms: int, name: str) -> None:
-    """Make sure that FP16 can add so many products.
+def check_terms(terms: int, precision: Precision, name: str) -> None:
+    """Make sure that sums of so many products cannot exceed what a precision adds in.
 
     Raises
     ------
     ValueError
-        If it cannot.
+        If they can.
     """
-    if terms > EXACT_PRODUCTS:
-        raise ValueError(f"{name} must have at most {EXACT_PRODUCTS} inputs for FP16, not {terms}")
+    most = _MOST_TERMS.get(precision, terms)
+    if terms > most:
+        raise ValueError(
+            f"{name} must have at most {most} inputs for {precision.name}, not {terms}"
+        )

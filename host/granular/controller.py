@@ -1,12 +1,13 @@
 """The granularity controllers of a layer: what they know, and how they learn."""
 
 import math
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import torch
 from torch import nn
 
-from adagrain.host.product import precision_of
 from adagrain.models.precision import Precision
 from adagrain.models.precision_controller import THRESHOLDS, precision_of_rank, rank_of
 from adagrain.models.records import PrecisionRecord, pack, unpack
@@ -34,6 +35,8 @@ class Controllers(nn.Module):
         What they begin with.
     units : int
         How many there are.
+    place : torch.device
+        Where the thresholds are.
 
     Members
     -------
@@ -45,15 +48,15 @@ class Controllers(nn.Module):
         What the last look at the layer's input found.
     """
 
-    def __init__(self, policy: Policy, units: int) -> None:
+    def __init__(self, policy: Policy, units: int, place: torch.device) -> None:
         super().__init__()
         self._policy = policy
-        start = torch.tensor([math.log2(threshold) for threshold in policy.thresholds])
+        logarithms = [math.log2(threshold) for threshold in policy.thresholds]
+        start = torch.tensor(logarithms, dtype=torch.float32, device=place)
         self.thresholds = nn.Parameter(start.repeat(units, 1), requires_grad=policy.learns)
         record = torch.tensor(list(policy.record()), dtype=torch.uint8)
         self._records = record.repeat(units, 1)
-        first = precision_of(policy.start if policy.fixed is None else policy.fixed)
-        self.precisions = [first] * units
+        self.precisions = [policy.first] * units
         self.spread: float | None = None
 
     def take(self, precisions: list[Precision], records: list[bytes]) -> None:
@@ -73,7 +76,7 @@ class Controllers(nn.Module):
         return torch.cat([codes[:, None], self._records, octets], dim=1)
 
     def set_extra_state(self, state: torch.Tensor) -> None:
-        """Restore what :meth:`get_extra_state` gave.
+        """Restore what :meth:`get_extra_state` gave, as far as the policy of now allows.
 
         Raises
         ------
@@ -83,8 +86,10 @@ class Controllers(nn.Module):
         octets = self._records.shape[1]
         if state.shape != (len(self.precisions), 1 + octets + 8):
             raise ValueError(f"state must be of {len(self.precisions)} units, not of {len(state)}")
-        self.precisions = [Precision(code) for code in state[:, 0].tolist()]
-        self._records = state[:, 1 : 1 + octets].clone()
+        state = state.cpu()
+        self.precisions = [self._policy.allowed(Precision(code)) for code in state[:, 0].tolist()]
+        restored = [self._restored(bytes(row.tolist())) for row in state[:, 1 : 1 + octets]]
+        self._records = torch.tensor([list(record) for record in restored], dtype=torch.uint8)
         spread = state[0, 1 + octets :].clone().view(torch.float64).item()
         self.spread = None if math.isnan(spread) else spread
 
@@ -95,7 +100,17 @@ class Controllers(nn.Module):
         ----------
         bounds : list of (Precision, Precision)
             Floor and ceiling of each unit.
+
+        Raises
+        ------
+        ValueError
+            If a threshold is not a number.
         """
+        if not self.thresholds.isfinite().all():
+            raise ValueError(
+                f"thresholds must be finite, not {self.thresholds.tolist()}; look at the loss, and "
+                "at their learning rate"
+            )
         rows = self._ascending().detach().exp2().mul(_ONE).round().clamp(0, _ONE).int().tolist()
         found = []
         for octets, row, (floor, ceiling) in zip(self._records, rows, bounds, strict=True):
@@ -104,6 +119,11 @@ class Controllers(nn.Module):
             record |= {"floor": rank_of(floor), "ceiling": rank_of(ceiling)}
             found.append(pack(PrecisionRecord, **record))
         return found
+
+    def hold(self) -> None:
+        """Keep the thresholds from passing 1, where no gradient would bring them back."""
+        with torch.no_grad():
+            self.thresholds.clamp_(max=0.0)
 
     def spreads(self) -> list[tuple[float, ...]]:
         """Each unit's thresholds, as spreads."""
@@ -134,20 +154,34 @@ class Controllers(nn.Module):
 
     def bits(self) -> torch.Tensor:
         """Bits of each unit's numbers: the hard choice's value, the soft choice's gradient."""
-        hard = torch.tensor([float(precision.bits) for precision in self.precisions])
+        hard = self._tensor([float(precision.bits) for precision in self.precisions])
         if not self._policy.learns or self.spread is None:
             return hard
-        soft = self.weights() @ torch.tensor(_BITS)
+        soft = self.weights() @ self._tensor(_BITS)
         return hard + (soft - soft.detach())
 
     def _allowed(self) -> torch.Tensor:
         """Which ranks the bounds leave to each unit."""
         records = [unpack(PrecisionRecord, bytes(octets.tolist())) for octets in self._records]
         floor, ceiling = (
-            torch.tensor([[record[bound]] for record in records]) for bound in ("floor", "ceiling")
+            self._tensor([[record[bound]] for record in records]) for bound in ("floor", "ceiling")
         )
-        ranks = torch.arange(len(_BITS))
+        ranks = self._tensor(range(len(_BITS)))
         return (ranks >= floor) & (ranks <= ceiling)
+
+    def _restored(self, octets: bytes) -> bytes:
+        """A record with what its policy says of now."""
+        record, own = (
+            unpack(PrecisionRecord, octets),
+            unpack(PrecisionRecord, self._policy.record()),
+        )
+        for bound in ("floor", "ceiling"):
+            record[bound] = min(max(record[bound], own["floor"]), own["ceiling"])
+        record |= {name: own[name] for name in ("hysteresis", "dwell_length")}
+        return pack(PrecisionRecord, **record)
+
+    def _tensor(self, values: Sequence[Any]) -> torch.Tensor:
+        return torch.tensor(values, dtype=torch.float32, device=self.thresholds.device)
 
     def _ascending(self) -> torch.Tensor:
         return self.thresholds.cummax(dim=1).values.clamp(max=0.0)

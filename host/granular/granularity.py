@@ -16,9 +16,13 @@ from adagrain.models.precision_controller import precision_of_rank
 
 from .layers import GranularLayer
 from .offload import Offload
+from .product import of_layer
 from .resources import ResourceManager
 
 __all__ = ["Granularity", "GranularityLog", "UnitLog"]
+
+#: Where wrappers keep the model.
+_WRAPPERS = {"DistributedDataParallel": "module", "OptimizedModule": "_orig_mod"}
 
 
 @dataclass(frozen=True)
@@ -81,7 +85,8 @@ class Granularity:
         optimizer.step()
         granularity.step()
 
-    Precisions are a worker's own; the weights they lead to are not.
+    Precisions are a worker's own; the weights they lead to are not. An optimizer gets the
+    thresholds as a group of their own, without weight decay (:meth:`thresholds`).
 
     Parameters
     ----------
@@ -93,7 +98,8 @@ class Granularity:
     preset : str
         What the device was built with, where it is given by url.
     offload : int
-        The device computes the forward passes of every so many steps; 0: of none.
+        The device computes the forward passes of every so many steps, and with 1 those in
+        evaluation, too; 0: of none.
     resources : ResourceManager or None
         What the machine can afford.
 
@@ -122,9 +128,7 @@ class Granularity:
         offload: int = 0,
         resources: ResourceManager | None = None,
     ) -> None:
-        self._layers = [m for m in model.modules() if isinstance(m, GranularLayer)]
-        if not self._layers:
-            raise ValueError("model must have granular layers; granular.convert makes them")
+        self._layers = _named_layers(model)
         opened = open_device(device, preset) if isinstance(device, str) else device
         self.device = opened if isinstance(opened, Failover) else Failover(opened)
         self._check_build()
@@ -132,6 +136,8 @@ class Granularity:
             self._check_precisions()
         self._offload = Offload(self.device, offload) if offload else None
         self._resources = resources
+        if resources and resources.slices is None:
+            resources.slices = self.device.configuration.slices
         self._steps = 0
         self.work = dict.fromkeys(Precision, 0)
         self.switches = self.overrides = 0
@@ -177,6 +183,11 @@ class Granularity:
         """Of all steps."""
         return GranularityLog(self.work, ()).bit_operations
 
+    def thresholds(self) -> list[nn.Parameter]:
+        """What the penalty and the task teach, for an optimizer: logarithms to base 2."""
+        found = [layer.controllers.thresholds for layer in self._layers]
+        return [thresholds for thresholds in found if thresholds.requires_grad]
+
     def precisions(self) -> dict[str, Precision]:
         """What each unit computes in, by name."""
         return {
@@ -186,19 +197,22 @@ class Granularity:
         }
 
     def penalty(self) -> torch.Tensor:
-        """λ · Σ multiplications·bits / Σ multiplications·32 of the last forward pass.
+        """λ · Σ multiplications·bits / Σ multiplications·32 of this step's forward passes, so far.
 
-        Its value is that of the precisions in use; its gradient goes to the thresholds.
+        Its value is that of the precisions in use; its gradient goes to the thresholds of the
+        layers that were used.
 
         Returns
         -------
         Tensor of float32, scalar
         """
-        total, most = torch.zeros(()), 0
+        total, most = torch.zeros((), dtype=torch.float32), 0
         for layer in self._layers:
-            macs = torch.tensor([float(count) for count in layer.macs()])
-            total = total + layer.policy.penalty * (layer.controllers.bits() * macs).sum()
-            most += sum(layer.macs())
+            if layer.samples:
+                bits = layer.controllers.bits()
+                macs = torch.tensor(layer.macs(), dtype=torch.float32, device=bits.device)
+                total = total.to(bits.device) + layer.policy.penalty * (bits * macs).sum()
+                most += sum(layer.macs())
         return total / (Precision.FP32.bits * max(most, 1))
 
     def step(self) -> GranularityLog:
@@ -208,13 +222,21 @@ class Granularity:
         ------
         BudgetError
             If a budget cannot be met; the precisions stay as they are.
+        ValueError
+            If thresholds are not finite.
         """
         work = dict.fromkeys(Precision, 0)
         for layer in self._layers:
             for precision, count in layer.work().items():
                 work[precision] += count
                 self.work[precision] += count
-        units = self._decide([layer for layer in self._layers if layer.seen])
+            layer.controllers.hold()
+        if self._resources and self._offload and self._offload.reckoned:
+            self._resources.overhead = self._offload.busy / self._offload.reckoned
+        looked = [layer for layer in self._layers if layer.seen]
+        if not looked and self._steps == 0:
+            self._bounds()  # fixed precisions, too, may exceed a budget
+        units = self._decide(looked)
         self._steps += 1
         if self._offload:
             self._offload.step = self._steps
@@ -228,6 +250,7 @@ class Granularity:
             "work": {precision.name: count for precision, count in self.work.items()},
             "switches": self.switches,
             "overrides": self.overrides,
+            "resources": self._resources.state_dict() if self._resources else None,
         }
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
@@ -235,12 +258,17 @@ class Granularity:
         self._steps = state["steps"]
         self.work = {Precision[name]: count for name, count in state["work"].items()}
         self.switches, self.overrides = state["switches"], state["overrides"]
+        if self._resources and state["resources"]:
+            self._resources.load_state_dict(state["resources"])
         if self._offload:
             self._offload.step = self._steps
         self._look_ahead()
 
     def close(self) -> None:
-        """Let go of the device."""
+        """Let go of the device; the layers compute on with the golden model."""
+        for layer in self._layers:
+            if layer.measure == self.device.statistics:
+                layer.release()
         self.device.close()
 
     def _check_build(self) -> None:
@@ -265,10 +293,13 @@ class Granularity:
                 check_built(precision, self.device.configuration)
 
     def _bind(self, layer: GranularLayer, first: int) -> None:
+        layer.release()
         layer.first = first
         layer.measure = self.device.statistics
         if self._offload:
             layer.multiply = self._offload.multiply
+            if self._offload.every == 1:
+                layer.evaluate = self._offload.multiply
 
     def _follow(self, layer: GranularLayer) -> None:
         """Decide for a layer in evaluation, at once."""
@@ -309,13 +340,11 @@ class Granularity:
     def _write_records(self) -> None:
         """Have the device know thresholds and bounds of now."""
         bounds = self._bounds()
-        asked = [
-            record
-            for layer in self._layers
-            for record in layer.controllers.asked_records(
-                bounds[layer.first : layer.first + layer.policy.units]
-            )
-        ]
+        asked: list[bytes] = []
+        for layer in self._layers:
+            with of_layer(layer.name):
+                mine = bounds[layer.first : layer.first + layer.policy.units]
+                asked += layer.controllers.asked_records(mine)
         if asked != self.device.precisions.state():
             self.device.precisions.configure(asked)
 
@@ -324,6 +353,18 @@ class Granularity:
         if self._resources:
             return self._resources.bounds(costs)
         return [(cost.floor, cost.ceiling) for cost in costs]
+
+
+def _named_layers(model: nn.Module) -> list[GranularLayer]:
+    """Granular layers, with the names that they have in the model, however it is wrapped."""
+    while wrapped := _WRAPPERS.get(type(model).__name__):
+        model = model.get_submodule(wrapped)
+    found = [(n, m) for n, m in model.named_modules() if isinstance(m, GranularLayer)]
+    if not found:
+        raise ValueError("model must have granular layers; granular.convert makes them")
+    for name, layer in found:
+        layer.name = name or layer.name
+    return [layer for _, layer in found]
 
 
 def _names(layer: GranularLayer) -> list[str]:

@@ -9,23 +9,24 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from adagrain.host.product import precision_of
-from adagrain.models.dot_product import EXACT_PRODUCTS
 from adagrain.models.precision import Precision
-from adagrain.models.quantisation import product
+from adagrain.models.quantisation import check_terms, product
 from adagrain.models.spread import spread_of
 from adagrain.models.statistics import Statistics, statistics
 
 from .controller import Controllers
 from .lesson import taught
 from .policy import Policy
-from .product import Multiply, Part, Plan, straight_through
+from .product import Multiply, Part, Plan, exactly, of_layer, straight_through
 from .resources import Cost
 
 __all__ = ["GranularConv2d", "GranularLayer", "GranularLinear"]
 
 #: Finds the statistics of a tensor.
 Measure = Callable[[torch.Tensor], Statistics]
+
+#: What autocast makes of a float32 tensor.
+_SHORT = (torch.float16, torch.bfloat16)
 
 
 class GranularLayer(nn.Module):
@@ -46,19 +47,21 @@ class GranularLayer(nn.Module):
         One for each granularity unit.
     first : int
         Number of its first unit in the device's table.
-    multiply : callable
-        What computes the forward pass: the golden model, unless a device is offered the work.
+    multiply, evaluate : callable
+        What computes the forward passes in training and in evaluation: the golden model, unless a
+        device is offered the work.
     measure : callable
         What finds the statistics of its input, likewise.
     looking : bool
-        The next forward pass in training looks at its input.
+        Forward passes in training look at their input, and teach the thresholds.
     decide : callable or None
         Called in evaluation, after a look at the input and before the pass computes; without it,
         evaluation does not look.
     seen : tuple of (int, int) or None
-        Variance and squared largest magnitude of the input, from the last look.
-    products : int
-        Multiplications of a unit's output element.
+        Variance and squared largest magnitude of the input, from a look that nothing was decided
+        from yet.
+    samples : int
+        Rows of the forward passes of this training step.
     """
 
     weight: torch.Tensor
@@ -76,86 +79,123 @@ class GranularLayer(nn.Module):
             raise ValueError(
                 f"units must be at most {outputs}, the outputs of {name}, not {policy.units}"
             )
-        if self.terms > EXACT_PRODUCTS and policy.fixed in (None, Precision.FP16):
-            raise ValueError(
-                f"{name} must have at most {EXACT_PRODUCTS} inputs for FP16, not {self.terms}"
-            )
+        for precision in policy.precisions:
+            check_terms(self.terms, precision, name)
         self._ends = [outputs * unit // policy.units for unit in range(policy.units + 1)]
-        self.controllers = Controllers(policy, policy.units)
-        self.multiply: Multiply = product
-        self.measure: Measure = _measure
+        self.controllers = Controllers(policy, policy.units, layer.weight.device)
         self.first = 0
-        self.looking = False
-        self.decide: Callable[[], None] | None = None
         self.seen: tuple[int, int] | None = None
-        self.samples = 0
+        self.samples = self._samples_before = 0
         self._work: Counter[Precision] = Counter()
+        self.release()
 
     def __getstate__(self) -> dict[str, Any]:
         """What is copied or pickled: all but the ties to a device."""
-        return self.__dict__ | {"multiply": product, "measure": _measure, "decide": None}
+        return self.__dict__ | _UNTIED
+
+    def release(self) -> None:
+        """Be tied to no device, and look at nothing."""
+        self.multiply: Multiply = product
+        self.evaluate: Multiply = product
+        self.measure: Measure = _statistics
+        self.decide: Callable[[], None] | None = None
+        self.looking = False
+
+    @torch.compiler.disable
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """As the layer that it replaces; what autocast has shortened is widened again."""
+        if torch.is_autocast_enabled(x.device.type) and x.dtype in _SHORT:
+            x = x.float()
+        self._check(x)
+        with exactly(x):
+            return self._outputs(x)
 
     def macs(self) -> list[int]:
-        """Multiplications of each unit in the last forward pass."""
-        counts = (high - low for low, high in pairwise(self._ends))
-        return [count * self.terms * self.samples for count in counts]
+        """Multiplications of each unit in this training step's forward passes, so far."""
+        return [size * self.terms * self.samples for size in self._sizes()]
 
     def costs(self) -> list[Cost]:
-        """What each unit needs for a forward pass like the last one."""
-        sizes = (high - low for low, high in pairwise(self._ends))
+        """What each unit needs in a step like this one, or like the last one that used it."""
+        samples, (floor, ceiling) = self.samples or self._samples_before, self.policy.bounds
         return [
             Cost(
                 name=self.name,
-                macs=macs,
+                macs=size * self.terms * samples,
                 weights=size * self.terms,
-                floor=precision_of(self.policy.floor),
-                ceiling=precision_of(self.policy.ceiling),
+                floor=floor,
+                ceiling=ceiling,
             )
-            for macs, size in zip(self.macs(), sizes, strict=True)
+            for size in self._sizes()
         ]
 
     def work(self) -> dict[Precision, int]:
-        """Multiplications since the last call, forward and backward, by precision."""
+        """Multiplications of the step that ends, forward and backward, by precision."""
         done = {precision: self._work[precision] for precision in Precision}
         self._work.clear()
+        self._samples_before, self.samples = self.samples or self._samples_before, 0
         return done
+
+    def _outputs(self, x: torch.Tensor) -> torch.Tensor:
+        raise NotImplementedError
+
+    def _sizes(self) -> list[int]:
+        """Outputs of each unit."""
+        return [high - low for low, high in pairwise(self._ends)]
 
     def _product(self, x: torch.Tensor, rows: torch.Tensor, samples: int) -> torch.Tensor:
         """Rows times the weights, looked at and taught where it is time to."""
-        weight = self.weight.flatten(1)
+        weight, thresholds = self.weight.flatten(1), self.controllers.thresholds
         if not len(rows):
-            return functional.linear(rows, weight, self.bias)
-        looking = self.looking if self.training else self.decide is not None
-        teaching = looking and self.training and self.policy.learns
-        self.samples = len(rows)
-        if looking:
-            self._look(x)
-        work = self._work if self.training else Counter[Precision]()
-        plan = Plan(self._parts(), self.multiply, work)
-        try:
-            y = straight_through(rows, weight, self.controllers.thresholds, plan)
-            if teaching and self.seen:
-                y = self._taught(y, rows.detach(), weight.detach(), samples)
-        except ValueError as error:
-            raise ValueError(f"layer {self.name}: {error}") from error
+            return functional.linear(rows, weight, self.bias) + 0 * thresholds.sum()
+        self._look(x, len(rows))
+        with of_layer(self.name):
+            y = straight_through(rows, weight, thresholds, self._plan())
+            if self._teaches():
+                # A look stands for all steps up to the next.
+                shares = self.controllers.weights() * self.policy.every
+                operands = rows.detach(), weight.detach()
+                y = taught(y, shares, *operands, sizes=self._sizes(), samples=samples)
         return y if self.bias is None else y + self.bias
 
-    def _check(self, x: torch.Tensor, features: int, wanted: int) -> None:
-        if x.dtype != torch.float32:
-            raise TypeError(f"input of layer {self.name} must be of torch.float32, not {x.dtype}")
+    def _check(self, x: torch.Tensor) -> None:
+        for what, tensor in (("input", x), ("weight", self.weight)):
+            if tensor.dtype != torch.float32:
+                raise TypeError(
+                    f"{what} of layer {self.name} must be of torch.float32, not {tensor.dtype}"
+                )
+
+    def _check_features(self, features: int, wanted: int) -> None:
         if features != wanted:
             raise ValueError(
                 f"input of layer {self.name} must have {wanted} features, not {features}"
             )
 
-    def _look(self, x: torch.Tensor) -> None:
-        self.looking = False
+    def _look(self, x: torch.Tensor, rows: int) -> None:
+        """Look at the input, if it is time to; in training, once a step."""
+        if self.training:
+            self.samples += rows
+            if self.looking and not self.seen:
+                self._measure(x)
+        elif self.decide is not None:
+            self._samples_before = rows
+            self._measure(x)
+            self.decide()
+
+    def _measure(self, x: torch.Tensor) -> None:
         found = spread_of(self.measure(x.detach()))
         self.seen = found
         if found is not None:
             self.controllers.spread = found[0] / found[1]
-        if not self.training and self.decide is not None:
-            self.decide()
+
+    def _teaches(self) -> bool:
+        """Whether this pass teaches the thresholds."""
+        looked = self.training and self.looking and self.seen is not None
+        return looked and self.policy.learns and torch.is_grad_enabled()
+
+    def _plan(self) -> Plan:
+        if self.training:
+            return Plan(self.name, self._parts(), self.multiply, self._work)
+        return Plan(self.name, self._parts(), self.evaluate, Counter())
 
     def _parts(self) -> list[Part]:
         units = zip(self.controllers.precisions, pairwise(self._ends), strict=True)
@@ -165,14 +205,6 @@ class GranularLayer(nn.Module):
             outputs = slice(ends[0], ends[-1])
             parts.append(Part(outputs, precision, self.policy.of_gradients(precision)))
         return parts
-
-    def _taught(
-        self, y: torch.Tensor, rows: torch.Tensor, weight: torch.Tensor, samples: int
-    ) -> torch.Tensor:
-        """The product, which then teaches the thresholds; a look stands for all up to the next."""
-        sizes = [high - low for low, high in pairwise(self._ends)]
-        shares = self.controllers.weights() * self.policy.every
-        return taught(y, shares, rows, weight, sizes=sizes, samples=samples)
 
 
 class GranularLinear(GranularLayer):
@@ -188,10 +220,9 @@ class GranularLinear(GranularLayer):
         super().__init__(layer, policy, name)
         self.in_features, self.out_features = layer.in_features, layer.out_features
 
-    @torch.compiler.disable
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """As ``nn.Linear``: any leading dimensions, the last one of ``in_features``."""
-        self._check(x, x.shape[-1], self.in_features)
+    def _outputs(self, x: torch.Tensor) -> torch.Tensor:
+        """Any leading dimensions, the last one of ``in_features``."""
+        self._check_features(x.shape[-1], self.in_features)
         rows = x.reshape(-1, self.in_features)
         y = self._product(x, rows, len(rows))
         return y.view(*x.shape[:-1], self.out_features)
@@ -218,27 +249,28 @@ class GranularConv2d(GranularLayer):
             raise ValueError(f"{name} must be padded with a number of zeros, not {kind!r}; skip it")
         super().__init__(layer, policy, name)
         self.in_channels, self.out_channels = layer.in_channels, layer.out_channels
-        self._size = layer.kernel_size
-        self._dilation, self._stride = layer.dilation, layer.stride
-        self._padding = tuple(int(padding) for padding in layer.padding)
+        self.kernel_size, self.groups = layer.kernel_size, layer.groups
+        self.dilation, self.stride = layer.dilation, layer.stride
+        self.padding = tuple(int(padding) for padding in layer.padding)
 
-    @torch.compiler.disable
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """As ``nn.Conv2d``: shape (samples, channels, height, width)."""
+    def _outputs(self, x: torch.Tensor) -> torch.Tensor:
+        """Shape (samples, channels, height, width)."""
         if x.dim() != 4:
             raise ValueError(f"input of layer {self.name} must have 4 dimensions, not {x.dim()}")
-        self._check(x, x.shape[1], self.in_channels)
-        patches = functional.unfold(x, self._size, self._dilation, self._padding, self._stride)
-        y = self._product(x, patches.transpose(1, 2).reshape(-1, self.terms), len(x))
-        images = y.view(len(x), -1, self.out_channels).transpose(1, 2)
-        return images.unflatten(2, self._places(x.shape[2:]))
+        self._check_features(x.shape[1], self.in_channels)
+        patches = functional.unfold(
+            x, self.kernel_size, self.dilation, self.padding, self.stride
+        ).transpose(1, 2)
+        y = self._product(x, patches.reshape(-1, self.terms), len(x))
+        images = y.view(len(x), *self._places(x.shape[2:]), self.out_channels)
+        return images.permute(0, 3, 1, 2).contiguous()
 
     def _places(self, image: Sequence[int]) -> list[int]:
         """Height and width of what comes out."""
         return [
             (length + 2 * padding - dilation * (size - 1) - 1) // stride + 1
             for length, size, padding, dilation, stride in zip(
-                image, self._size, self._padding, self._dilation, self._stride, strict=True
+                image, self.kernel_size, self.padding, self.dilation, self.stride, strict=True
             )
         ]
 
@@ -247,5 +279,9 @@ class GranularConv2d(GranularLayer):
         return f"{self.terms} products, {self.out_channels}, units={self.policy.units}"
 
 
-def _measure(x: torch.Tensor) -> Statistics:
+def _statistics(x: torch.Tensor) -> Statistics:
     return statistics(x, None, powers=2)
+
+
+#: What ties a layer to no device.
+_UNTIED = {"multiply": product, "evaluate": product, "measure": _statistics, "decide": None}

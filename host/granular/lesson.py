@@ -1,12 +1,16 @@
 """What the task teaches the thresholds between precisions: what rounding costs the loss."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import torch
+from torch.autograd.function import once_differentiable
 
 from adagrain.models.precision import Precision
 from adagrain.models.precision_controller import precision_of_rank
-from adagrain.models.quantisation import rounded
+from adagrain.models.quantisation import fits, rounded
+
+from .product import exactly
 
 __all__ = ["taught"]
 
@@ -17,7 +21,7 @@ def taught(
     rows: torch.Tensor,
     weight: torch.Tensor,
     *,
-    sizes: list[int],
+    sizes: Sequence[int],
     samples: int,
 ) -> torch.Tensor:
     """A product as it is; in the backward pass each precision's cost goes to its share.
@@ -27,17 +31,26 @@ def taught(
     order, with the empirical Fisher information in place of the Hessian, by half the mean square
     of gradient times error, summed over all that a sample computes. (LeCun, Denker and Solla:
     Optimal Brain Damage, 1989; Theis and others: Faster gaze prediction with dense networks and
-    Fisher pruning, 2018.) Where the product is scaled by a power of two, costs stay as they are.
+    Fisher pruning, 2018.)
+
+    Rounding errors of two operands are taken as independent, so that squares add up, and so are
+    gradients of outputs, weights of an input, and inputs: of gradients, a row's and a column's sum
+    of squares is all that is needed, of weights and inputs a column's mean square. (Shazeer and
+    Stern: Adafactor, 2018, factor second moments alike.) So no product is computed for a lesson, in
+    no precision: it takes as many operations as there are operands and gradients, for each unit.
+
+    Where the product is scaled by a power of two, costs stay as they are. A precision that
+    operands or outputs are too large for counts as losing the whole product.
 
     Parameters
     ----------
     y : Tensor, shape (m, n)
         The product that the loss is made of.
     shares : Tensor, shape (units, 4)
-        By rank; precisions that no unit has a share of are not computed.
+        By rank; those of no unit's are not looked at.
     rows, weight : Tensor, shapes (m, k) and (n, k)
         Operands as they are, without gradients.
-    sizes : list of int
+    sizes : sequence of int
         Outputs of each unit.
     samples : int
         Of which the loss is the mean; each has as many of the rows, in order.
@@ -45,22 +58,32 @@ def taught(
     Returns
     -------
     Tensor, shape (m, n)
-        ``y``. Errors that are not finite are taken as none.
-
-    Raises
-    ------
-    ValueError
-        If integers have to stand for what is not finite.
+        ``y``, the same tensor.
     """
-    exact = rows @ weight.t()
-    errors = exact.new_zeros(shares.shape[1], *exact.shape)
-    for rank, error in enumerate(errors):
+    squares = torch.stack([_squares(part).mean(dim=0) for part in weight.split(list(sizes))])
+    inputs = _squares(rows).mean(dim=0)
+    by_row = inputs.new_zeros(shares.shape[1], len(rows), len(sizes))
+    by_column = inputs.new_zeros(shares.shape[1], len(weight))
+    for rank in range(shares.shape[1]):
         precision = precision_of_rank(rank)
-        if precision is not Precision.FP32 and shares[:, rank].any():
-            by_row = rounded(weight, precision, by_row=True)
-            torch.mm(rounded(rows, precision), by_row.t(), out=error)
-            error.sub_(exact).nan_to_num_(0.0, 0.0, 0.0)
-    return _Taught.apply(y, shares, errors, sizes, samples)
+        if precision is Precision.FP32 or not shares[:, rank].any():
+            continue
+        if fits(rows, precision) and fits(weight, precision) and fits(y.detach(), precision):
+            torch.mm(_errors(rows, precision), squares.t(), out=by_row[rank])
+            torch.mv(_errors(weight, precision, by_row=True), inputs, out=by_column[rank])
+        else:
+            torch.mm(_squares(rows), squares.t(), out=by_row[rank])
+    return _Taught.apply(y, shares, by_row, by_column, sizes, samples)
+
+
+def _errors(x: torch.Tensor, precision: Precision, **options: Any) -> torch.Tensor:
+    """Squares of what rounding does to each element."""
+    return _squares(rounded(x, precision, **options).sub_(x))
+
+
+def _squares(x: torch.Tensor) -> torch.Tensor:
+    """Squares, of which none is too large or too small: those of float32 numbers as float64."""
+    return x.double().square_()
 
 
 class _Taught(torch.autograd.Function):
@@ -69,20 +92,28 @@ class _Taught(torch.autograd.Function):
         ctx: Any,
         y: torch.Tensor,
         shares: torch.Tensor,
-        errors: torch.Tensor,
-        sizes: list[int],
+        by_row: torch.Tensor,
+        by_column: torch.Tensor,
+        sizes: Sequence[int],
         samples: int,
     ) -> torch.Tensor:
-        ctx.save_for_backward(errors)
-        ctx.sizes, ctx.samples = sizes, samples
-        return y.view_as(y)
+        ctx.save_for_backward(by_row, by_column)
+        ctx.sizes, ctx.samples = list(sizes), samples
+        ctx.mark_dirty(y)
+        return y
 
     @staticmethod
+    @once_differentiable
     def backward(ctx: Any, *gradients: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
-        (errors,) = ctx.saved_tensors
-        by_unit = (errors * gradients[0]).split(ctx.sizes, dim=2)
-        by_sample = [
-            part.reshape(len(errors), ctx.samples, -1).sum(dim=2).square().sum(dim=1)
-            for part in by_unit
-        ]
-        return gradients[0], torch.stack(by_sample) * (ctx.samples / 2), None, None, None
+        by_row, by_column = ctx.saved_tensors
+        with exactly(by_row):
+            squares = _squares(gradients[0]).split(ctx.sizes, dim=1)
+            of_rows = torch.stack([part.sum(dim=1) for part in squares], dim=1)
+            of_columns = torch.stack(
+                [
+                    errors @ part.sum(dim=0)
+                    for errors, part in zip(by_column.split(ctx.sizes, dim=1), squares, strict=True)
+                ]
+            )
+            costs = (by_row * of_rows).sum(dim=1).t() + of_columns
+        return gradients[0], costs.float() * (ctx.samples / 2), None, None, None, None

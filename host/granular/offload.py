@@ -1,11 +1,14 @@
 """The forward pass of granular layers on a device."""
 
+import numpy as np
 import torch
 
 from adagrain.host.driver import Coprocessor
 from adagrain.host.failover import Failover
 from adagrain.models.precision import Precision
 from adagrain.models.quantisation import product, quantised
+
+from .resources import slice_cycles
 
 __all__ = ["Offload"]
 
@@ -28,9 +31,11 @@ class Offload:
         Number of the training step.
     active : bool
         This step is such a one.
-    products, cycles, octets : int
-        Products that the device computed, cycles that it took, octets that operands and results
-        took on the link.
+    products, cycles, busy, octets : int
+        Products that the device computed, cycles that it took, those of them in which its slices
+        multiplied, octets that commands and replies took on the link.
+    reckoned : int
+        What ``busy`` would be if no slice ever had nothing to multiply.
     flags : int
         Exceptions that its sums have raised, :class:`~adagrain.models.float.Flag`.
 
@@ -46,7 +51,7 @@ class Offload:
         self._device = device
         self.every = every
         self.step = 0
-        self.products = self.cycles = self.octets = self.flags = 0
+        self.products = self.cycles = self.busy = self.octets = self.flags = self.reckoned = 0
 
     @property
     def active(self) -> bool:
@@ -72,6 +77,10 @@ class Offload:
         found = self._device.matmul(a.cpu(), b.t().cpu(), precision, scales)
         self.products += 1
         self.cycles += found.cycles
+        self.busy += found.busy
+        self.reckoned += slice_cycles(
+            found.values.numel() * x.shape[1], precision, self._device.configuration.slices
+        )
         self.octets += found.octets
-        self.flags |= int(found.flags.max())
+        self.flags |= int(np.bitwise_or.reduce(found.flags.numpy(), axis=None))
         return found.values.float().to(x.device)

@@ -4,7 +4,12 @@ from dataclasses import dataclass
 
 from adagrain.host.product import precision_of
 from adagrain.models.precision import Precision
-from adagrain.models.precision_controller import precision_of_rank, precision_record, rank_of
+from adagrain.models.precision_controller import (
+    THRESHOLDS,
+    precision_of_rank,
+    precision_record,
+    rank_of,
+)
 
 __all__ = ["Policy"]
 
@@ -27,7 +32,7 @@ class Policy:
     every : int
         Steps between looks at a layer's input; in between, its units keep their precisions.
     start : Precision
-        Precision before the first look.
+        Precision before the first look, or the one of those allowed that is nearest to it.
     floor, ceiling : Precision
         Lowest and highest precision; a resource manager may lower the ceiling.
     fixed : Precision or None
@@ -81,6 +86,8 @@ class Policy:
             raise ValueError(f"penalty must not be negative, not {self.penalty:g}")
         if not self.softness > 0:
             raise ValueError(f"softness must be positive, not {self.softness:g}")
+        if len(self.thresholds) != len(THRESHOLDS):
+            raise ValueError(f"thresholds must be {len(THRESHOLDS)}, not {len(self.thresholds)}")
         if min(self.thresholds) <= 0:
             raise ValueError(f"thresholds must be above 0, not {min(self.thresholds):g}")
         self.record()
@@ -91,12 +98,27 @@ class Policy:
         return self.learn and self.fixed is None
 
     @property
-    def precisions(self) -> tuple[Precision, ...]:
-        """All that a unit may compute in."""
+    def bounds(self) -> tuple[Precision, Precision]:
+        """Lowest and highest that a unit may compute in."""
         if self.fixed is not None:
-            return (_given(self.fixed),)
-        ranks = range(rank_of(_given(self.floor)), rank_of(_given(self.ceiling)) + 1)
-        return (_given(self.start), *map(precision_of_rank, ranks))
+            return _given(self.fixed), _given(self.fixed)
+        return _given(self.floor), _given(self.ceiling)
+
+    @property
+    def precisions(self) -> tuple[Precision, ...]:
+        """All that a unit may compute in, the lowest first."""
+        low, high = map(rank_of, self.bounds)
+        return tuple(map(precision_of_rank, range(low, high + 1)))
+
+    @property
+    def first(self) -> Precision:
+        """What a unit computes in at first."""
+        return self.allowed(_given(self.start))
+
+    def allowed(self, precision: Precision) -> Precision:
+        """A precision, or the one within the bounds that is nearest to it."""
+        low, high = map(rank_of, self.bounds)
+        return precision_of_rank(min(max(rank_of(precision), low), high))
 
     def record(self) -> bytes:
         """A unit's record to begin with."""
@@ -104,9 +126,9 @@ class Policy:
             self.thresholds,
             hysteresis=self.hysteresis,
             dwell=self.dwell,
-            start=_given(self.fixed or self.start),
-            floor=_given(self.floor),
-            ceiling=_given(self.ceiling),
+            start=self.first,
+            floor=self.bounds[0],
+            ceiling=self.bounds[1],
         )
 
     def of_gradients(self, forward: Precision) -> Precision:

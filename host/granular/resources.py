@@ -1,12 +1,13 @@
 """How much precision the machine and the user can afford."""
 
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from adagrain.models.precision import Precision
 from adagrain.models.precision_controller import precision_of_rank, rank_of
 
-__all__ = ["Budget", "BudgetError", "Cost", "ResourceManager"]
+__all__ = ["Budget", "BudgetError", "Cost", "ResourceManager", "slice_cycles"]
 
 #: Part of a limit below which a busy host counts as idle again.
 _RELIEF = 0.9
@@ -46,7 +47,8 @@ class Budget:
     Parameters
     ----------
     cycles : int or None
-        Cycles of the device's slices for all forward passes of a step.
+        Cycles of the device's slices for all forward passes of a step: reckoned from the numbers
+        of multiplications, times what the device's counters have shown to come on top.
     octets : int or None
         Octets of all weights, packed at their precisions.
     bits : float or None
@@ -93,12 +95,15 @@ def host_load() -> tuple[float, float]:
 class ResourceManager:
     """Sets floor and ceiling of each granularity unit, so that a budget is kept.
 
+    Bounds hold for a unit from its next look on that finds a spread, and for a layer that has been
+    used in a step.
+
     Parameters
     ----------
     budget : Budget
         What may be used.
-    slices : int
-        Slices of the device, which share the work.
+    slices : int or None
+        Slices of the device, which share the work; ``None``: as many as it has.
     load : callable
         What tells the host's load, as :func:`host_load` does.
 
@@ -106,18 +111,29 @@ class ResourceManager:
     -------
     pressure : int
         Precisions by which a busy host lowers all ceilings.
+    overhead : float
+        Cycles that the device's slices were busy, of each that was reckoned: more than 1 where
+        rows or columns do not fill them. 1 until it has computed something.
     """
 
     def __init__(
         self,
         budget: Budget,
-        slices: int = 1,
+        slices: int | None = None,
         load: Callable[[], tuple[float, float]] = host_load,
     ) -> None:
         self.budget = budget
-        self.pressure = 0
-        self._slices = slices
+        self.slices = slices
+        self.pressure, self.overhead = 0, 1.0
         self._load = load
+
+    def state_dict(self) -> dict[str, float]:
+        """What was felt and measured."""
+        return {"pressure": self.pressure, "overhead": self.overhead}
+
+    def load_state_dict(self, state: Mapping[str, float]) -> None:
+        """Restore what :meth:`state_dict` gave."""
+        self.pressure, self.overhead = int(state["pressure"]), state["overhead"]
 
     def bounds(self, costs: Sequence[Cost]) -> list[tuple[Precision, Precision]]:
         """Floors and ceilings with which the budget is kept whatever the controllers want.
@@ -153,7 +169,7 @@ class ResourceManager:
                     least = sum(row[r] for row, r in zip(table, ceilings, strict=True))
                     raise BudgetError(
                         f"{name} must be at least {_shown(name, least, costs)} with all units at "
-                        f"their floors, not {getattr(self.budget, name):g}"
+                        f"their floors, not {getattr(self.budget, name):.12g}"
                     )
                 ceilings[best] -= 1
         return [
@@ -177,9 +193,7 @@ class ResourceManager:
         """Name of each limit, its value, and what a unit needs of it in a precision."""
         budget, found = self.budget, list[tuple[str, float, Callable[[Cost, Precision], float]]]()
         if budget.cycles is not None:
-            found.append(
-                ("cycles", budget.cycles, lambda c, p: -(-c.macs // (p.lanes * self._slices)))
-            )
+            found.append(("cycles", budget.cycles, self._cycles))
         if budget.octets is not None:
             found.append(("octets", budget.octets, lambda c, p: c.weights * p.bits / 8))
         if budget.bits is not None:
@@ -187,6 +201,17 @@ class ResourceManager:
             found.append(("bits", budget.bits * macs, lambda c, p: c.macs * p.bits))
         return found
 
+    def _cycles(self, cost: Cost, precision: Precision) -> float:
+        return self.overhead * slice_cycles(cost.macs, precision, self.slices or 1)
+
+
+def slice_cycles(macs: int, precision: Precision, slices: int) -> int:
+    """Cycles of so many multiplications, if all slices have something to multiply in each."""
+    return -(-macs // (precision.lanes * slices))
+
 
 def _shown(name: str, least: float, costs: Sequence[Cost]) -> str:
-    return f"{least / sum(c.macs for c in costs) if name == 'bits' else least:g}"
+    """What a limit must be, rounded up."""
+    if name == "bits":
+        return f"{math.ceil(1e6 * least / sum(c.macs for c in costs)) / 1e6:.12g}"
+    return f"{math.ceil(least)}"

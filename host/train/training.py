@@ -92,13 +92,12 @@ class Training:
         )
 
     def _granularity(self, options: TrainingOptions) -> Granularity:
-        slices = self.handle.device.configuration.slices
         budget = Budget(bits=options.bits) if options.bits else None
         return Granularity(
             self.network,
             self.handle.device,
             offload=options.offload_every if options.offload == "forward" else 0,
-            resources=ResourceManager(budget, slices) if budget else None,
+            resources=ResourceManager(budget) if budget else None,
         )
 
     @property

@@ -12,6 +12,7 @@ import adagrain
 from adagrain.host.driver import Coprocessor
 from adagrain.host.failover import Failover
 from adagrain.models.configuration import configuration
+from adagrain.models.float import Flag
 from adagrain.models.matmul import matmul, reference
 from adagrain.models.precision import INTEGERS, Precision
 from adagrain.sim import runner
@@ -49,7 +50,8 @@ def test_products_of_any_shape(
     assert torch.equal(found.flags, flags)
     assert parts[-1] == (len(parts), len(parts))
     assert (found.cycles > 0) == (device.url == "sim:")
-    assert found.octets >= (a.numel() + b.numel()) * precision.bits // 8
+    given = (a.numel() + b.numel()) * precision.bits // 8
+    assert found.octets >= given + 5 * found.values.numel()  # each with its flags
 
 
 def test_special_values_raise_flags(device: Coprocessor) -> None:
@@ -58,6 +60,34 @@ def test_special_values_raise_flags(device: Coprocessor) -> None:
     found = device.matmul(a, torch.cat([b, b.flip(0) * 3], dim=1), "FP32")
     assert found.values.isnan().tolist() == [[True, False], [True, True], [False, False]]
     assert found.flags.tolist() == [[16, 0], [0, 0], [0, 5]]
+
+
+def test_jobs_are_of_so_many_rows() -> None:
+    a, b = operands(2500, 3, 5, Precision.INT8)
+    parts: list[tuple[int, int]] = []
+    with adagrain.open_device("golden:", SMALL) as device:
+        found = device.matmul(a, b, "INT8", progress=lambda *done: parts.append(done))
+        assert torch.equal(found.values, matmul(a, b, Precision.INT8))
+        packed = device.matmul(a, b, "INT8", to="INT8", to_scale=64.0)
+        exact = (found.values / 64.0).round().clamp(-127, 127)
+        assert torch.equal(packed.values, exact.to(torch.int8))
+    assert parts == [(1, 3), (2, 3), (3, 3)]
+    column_tiles, words = 3, 1
+    assert found.busy == 2500 * column_tiles * words
+
+
+def test_integers_that_wrap_are_flagged(device: Coprocessor) -> None:
+    a = torch.full((1, 133_200), 127, dtype=torch.int8)
+    found = device.matmul(a, a.t(), "INT8")
+    assert found.values.item() == 133_200 * 127**2 - (1 << 32)
+    assert found.flags.item() == Flag.OVERFLOW
+
+
+def test_scaled_numbers_that_overflow_are_flagged(device: Coprocessor) -> None:
+    a, b = torch.tensor([[1], [0]], dtype=torch.int8), torch.tensor([[1]], dtype=torch.int8)
+    found = device.matmul(a, b, "INT8", (2.0**100, 2.0**100))
+    assert found.values.flatten().tolist() == [torch.inf, 0]
+    assert found.flags.flatten().tolist() == [Flag.OVERFLOW | Flag.INEXACT, 0]
 
 
 def test_scales(device: Coprocessor) -> None:
@@ -97,6 +127,10 @@ def test_the_golden_model_takes_over() -> None:
         ((1.0, 3.0), "scale must be a positive power of two, not 3"),
         ((torch.inf, 1.0), "scale must be a positive power of two, not inf"),
         ((-2.0, 1.0), "scale must be a positive power of two, not -2"),
+        (
+            (2.0**600, 2.0**600),
+            r"scales of a and b must multiply to 2\*\*-512 to 2\*\*512, not 2\*\*1200",
+        ),
         ((1.0, [1.0, 2.0, 4.0]), "scales must be one of a, and one or 4 of b, not 1 and 3"),
     ],
 )

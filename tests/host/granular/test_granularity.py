@@ -9,8 +9,8 @@ import adagrain
 from adagrain.host.errors import DeviceError
 from adagrain.host.granular import Granularity, Policy, convert
 from adagrain.models.configuration import configuration
+from adagrain.models.float import Flag
 from adagrain.models.precision import INTEGERS, Precision
-from adagrain.models.quantisation import rounded
 
 
 def spreads(*values: float) -> torch.Tensor:
@@ -79,56 +79,6 @@ def test_penalty_raises_thresholds_of_units_that_cost_most() -> None:
         assert one.abs().sum() > two.abs().sum()
 
 
-def test_lessons_are_what_rounding_costs() -> None:
-    """Half the mean over samples of the square of gradient times error, of the soft choice."""
-    policy = Policy(
-        thresholds=(0.03, 0.06, 0.12), every=2, units=2, skip=("two",), gradients="FP32"
-    )
-    model = convert(network(), policy)
-    with Granularity(model):
-        layer, x, weight = model.one, torch.randn(16, 12), model.one.weight.detach()
-        seed = torch.randn(16, 8)
-        (layer(x) * seed).sum().div(16).backward()
-        found = layer.controllers.thresholds.grad.clone()
-        layer.controllers.thresholds.grad = None
-        shares = layer.controllers.weights()
-        total = torch.zeros(())
-        for rank, name in enumerate(("INT4", "INT8", "FP16")):
-            operands = rounded(x, Precision[name]), rounded(weight, Precision[name], by_row=True)
-            worse = (operands[0] @ operands[1].t() - x @ weight.t()) * seed  # by sample
-            for unit in range(2):
-                cost = worse[:, 4 * unit : 4 * unit + 4].sum(dim=1).square().mean() / 2
-                total = total + 2 * cost * shares[unit, rank]  # every other step has a look
-        total.backward()
-        assert torch.allclose(found, layer.controllers.thresholds.grad, rtol=1e-4)
-        assert found.count_nonzero() == 6
-
-
-def test_lessons_of_a_convolution_go_by_the_image() -> None:
-    """All places of an image belong to the same sample."""
-    policy = Policy(every=1, gradients="FP32")
-    model = convert(nn.Sequential(nn.Conv2d(2, 3, 3)), policy)
-    with Granularity(model):
-        layer, x = model[0], torch.randn(4, 2, 5, 6)
-        seed = torch.randn(4, 3, 3, 4)
-        (layer(x) * seed).sum().div(4).backward()
-        found = layer.controllers.thresholds.grad.clone()
-        layer.controllers.thresholds.grad = None
-        patches = nn.functional.unfold(x, 3).transpose(1, 2).reshape(4 * 12, 18)
-        shares, weight = layer.controllers.weights()[0], layer.weight.detach().flatten(1)
-        total = torch.zeros(())
-        for rank, name in enumerate(("INT4", "INT8", "FP16")):
-            operands = (
-                rounded(patches, Precision[name]),
-                rounded(weight, Precision[name], by_row=True),
-            )
-            errors = (operands[0] @ operands[1].t() - patches @ weight.t()).view(4, 12, 3)
-            worse = (errors.transpose(1, 2) * seed.flatten(2)).sum(dim=(1, 2))  # by image
-            total = total + worse.square().mean() / 2 * shares[rank]
-        total.backward()
-        assert torch.allclose(found, layer.controllers.thresholds.grad, rtol=1e-4)
-
-
 def test_in_fp32_what_is_not_finite_follows_ieee_and_teaches_nothing() -> None:
     model = convert(network(), Policy(every=1, start="FP32", floor="FP32"))
     with Granularity(model) as granularity:
@@ -176,7 +126,7 @@ def test_a_task_that_needs_precision_lowers_the_thresholds() -> None:
         model = convert(network(), policy)
         with Granularity(model) as granularity:
             weights = torch.optim.SGD([model.one.weight, model.one.bias], lr=0.1)
-            thresholds = torch.optim.SGD([model.one.controllers.thresholds], lr=0.5)
+            thresholds = torch.optim.SGD([model.one.controllers.thresholds], lr=1.0)
             for _ in range(80):
                 weights.zero_grad()
                 thresholds.zero_grad()
@@ -265,6 +215,15 @@ def test_every_so_many_steps_are_offloaded() -> None:
             granularity.step()
             counts.append(granularity.offloaded.products)
     assert counts == [2, 2, 2, 4, 4, 4, 6]
+
+
+def test_flags_of_all_sums_are_kept() -> None:
+    model = convert(nn.Linear(2, 2, bias=False), Policy(fixed="FP32"))
+    with Granularity(model, offload=1) as granularity, torch.no_grad():
+        model.weight.copy_(torch.tensor([[0.0, 1.0], [3e38, 3e38]]))
+        model(torch.tensor([[torch.inf, 1.0], [3.0, 3.0]]))
+        wanted = Flag.INVALID | Flag.OVERFLOW | Flag.INEXACT
+        assert granularity.offloaded.flags == wanted
 
 
 @pytest.mark.parametrize(

@@ -2,25 +2,20 @@
 
 import copy
 import pickle
-from collections import OrderedDict
 
 import pytest
 import torch
+from granular_networks import network
 from torch import nn
 
 from adagrain.host.granular import Granularity, GranularLinear, Policy, convert
 from adagrain.models.precision import Precision
 from adagrain.models.quantisation import product
+from adagrain.models.records import PrecisionRecord, unpack
 
 
 def seeded(seed: int = 0) -> None:
     torch.manual_seed(seed)
-
-
-def network() -> nn.Sequential:
-    seeded()
-    layers = {"one": nn.Linear(12, 8), "relu": nn.ReLU(), "two": nn.Linear(8, 5)}
-    return nn.Sequential(OrderedDict(layers))
 
 
 def fixed(precision: str, **changes: object) -> Policy:
@@ -125,99 +120,6 @@ def test_units_compute_each_in_its_own_precision() -> None:
     assert layer.macs() == [6 * 16 * n for n in (3, 3, 4)]
 
 
-def test_convert_keeps_parameters_and_shared_layers() -> None:
-    shared = nn.Linear(6, 6)
-    model = nn.ModuleDict({"a": shared, "b": nn.Sequential(shared, nn.ReLU(), shared)})
-    before = dict(model.named_parameters())
-    convert(model)
-    assert model["a"] is model["b"][0] is model["b"][2]
-    assert isinstance(model["a"], GranularLinear)
-    after = dict(model.named_parameters())
-    assert all(after[name] is parameter for name, parameter in before.items())
-    assert set(after) - set(before) == {"a.controllers.thresholds"}
-
-
-def test_convert_leaves_out_what_it_is_told_to() -> None:
-    model = convert(network(), Policy(skip=("one",)), {"two": fixed("FP16")})
-    assert type(model.one) is nn.Linear
-    assert model.two.policy.fixed is Precision.FP16
-
-
-class Mine(nn.Linear):
-    pass
-
-
-@pytest.mark.parametrize(
-    ("model", "policy", "error", "message"),
-    [
-        (nn.ReLU(), Policy(), ValueError, "must have nn.Linear or nn.Conv2d layers to convert"),
-        (nn.Sequential(Mine(2, 2)), Policy(), ValueError, "layers to convert, and has none"),
-        (
-            network(),
-            Policy(skip=("three",)),
-            ValueError,
-            "skip must name layers .one, two., not 'three'",
-        ),
-        (
-            network(),
-            Policy(units=6),
-            ValueError,
-            "units must be at most 5, the outputs of two, not 6",
-        ),
-        (
-            nn.Linear(16385, 2),
-            Policy(),
-            ValueError,
-            "Linear must have at most 16384 inputs for FP16, not 16385",
-        ),
-        (
-            nn.Conv2d(4, 4, 3, groups=2),
-            Policy(),
-            ValueError,
-            "Conv2d must have 1 group, not 2; skip it",
-        ),
-        (
-            nn.Conv2d(4, 4, 3, padding="same"),
-            Policy(),
-            ValueError,
-            "padded with a number of zeros, not 'same'",
-        ),
-        (
-            nn.Conv2d(4, 4, 3, padding_mode="reflect"),
-            Policy(),
-            ValueError,
-            "number of zeros, not 'reflect'",
-        ),
-        (
-            nn.Sequential(nn.Linear(2, 2).half()),
-            Policy(),
-            ValueError,
-            "0.weight must be of torch.float32, not torch.float16",
-        ),
-        (convert(network()), Policy(), TypeError, "must not be converted twice"),
-        (torch.compile(network()), Policy(), TypeError, "must be converted before torch.compile"),
-    ],
-)
-def test_models_that_cannot_be_converted(
-    model: nn.Module, policy: Policy, error: type[Exception], message: str
-) -> None:
-    with pytest.raises(error, match=message):
-        convert(model, policy)
-
-
-def test_overrides_must_name_layers() -> None:
-    with pytest.raises(ValueError, match=r"overrides must name layers .one, two., not 'three'"):
-        convert(network(), overrides={"three": Policy()})
-
-
-def test_weights_that_are_not_finite_are_named() -> None:
-    model = network()
-    with torch.no_grad():
-        model.two.weight[1, 2] = torch.nan
-    with pytest.raises(ValueError, match=r"two\.weight must be finite: 1 of 40 elements are not"):
-        convert(model)
-
-
 def test_inputs_that_integers_cannot_stand_for_are_named() -> None:
     model, x = convert(network(), fixed("INT8")), torch.randn(3, 12)
     x[0, 0] = torch.inf
@@ -237,6 +139,7 @@ def test_inputs_that_integers_cannot_stand_for_are_named() -> None:
         ({"dwell": 256}, "dwell must be from 0 to 255, not 256"),
         ({"penalty": -1.0}, "penalty must not be negative, not -1"),
         ({"softness": 0.0}, "softness must be positive, not 0"),
+        ({"thresholds": (0.1, 0.2)}, "thresholds must be 3, not 2"),
         ({"thresholds": (0.0, 0.1, 0.2)}, "thresholds must be above 0, not 0"),
         ({"thresholds": (0.3, 0.1, 0.2)}, "thresholds must not fall"),
         ({"hysteresis": 2.0}, "hysteresis must be from 0 to 1, not 2"),
@@ -267,6 +170,68 @@ def test_inputs_that_do_not_fit(
 @pytest.mark.parametrize("precision", list(Precision.__members__))
 def test_no_samples_are_no_trouble(precision: str) -> None:
     assert convert(network(), fixed(precision))(torch.ones(0, 12)).shape == (0, 5)
+    layer = convert(nn.Conv2d(2, 4, 3, stride=2), fixed(precision))
+    assert layer(torch.ones(0, 2, 9, 8)).shape == (0, 4, 4, 3)
+
+
+def test_images_lie_in_memory_as_torch_has_them() -> None:
+    plain, x = nn.Conv2d(2, 4, 3), torch.randn(3, 2, 6, 5)
+    assert convert(plain)(x).stride() == plain(x).stride()
+    assert convert(plain)(x).view(3, -1).shape == (3, 48)
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float16])
+def test_weights_of_another_type_are_refused(dtype: torch.dtype) -> None:
+    model = convert(network(), fixed("FP16")).to(dtype)
+    with pytest.raises(
+        TypeError, match=f"weight of layer one must be of torch.float32, not {dtype}"
+    ):
+        model(torch.randn(3, 12))
+
+
+@pytest.mark.parametrize("what", ["gradient", "weight"])
+def test_errors_of_the_backward_pass_name_the_layer(what: str) -> None:
+    model = convert(network(), fixed("INT8"))
+    y = model(torch.randn(3, 12))
+    if what == "weight":
+        model.two.weight.data[0, 0] = torch.nan
+    with pytest.raises(ValueError, match=f"layer two: {what} must be finite and below .* for INT8"):
+        y.backward(torch.full_like(y, torch.nan if what == "gradient" else 1.0))
+
+
+@pytest.mark.parametrize("times", [1e-15, 1.0, 1e5, 1e15])
+def test_gradients_in_fp16_are_brought_into_its_range(times: float) -> None:
+    seeded()
+    x, seed = torch.randn(64, 16) * times, torch.randn(64, 8)
+    layer = convert(nn.Linear(16, 8), fixed("INT8", gradients="FP16"))
+    (found,) = torch.autograd.grad(layer(x), [layer.weight], seed)
+    wanted = seed.t() @ x
+    assert (found - wanted).norm() < 1e-3 * wanted.norm()
+
+
+@pytest.mark.parametrize(
+    ("changes", "first"),
+    [
+        ({"floor": "FP16"}, "FP16"),
+        ({"ceiling": "INT4"}, "INT4"),
+        ({"start": "FP32", "ceiling": "FP16"}, "FP16"),
+        ({"fixed": "FP32"}, "FP32"),
+    ],
+)
+def test_bounds_hold_from_the_start(changes: dict[str, str], first: str) -> None:
+    layer = convert(nn.Linear(4, 3), Policy(**changes))
+    assert layer.controllers.precisions == [Precision[first]]
+
+
+def test_states_are_taken_as_far_as_the_policy_allows() -> None:
+    state = convert(network(), Policy(start="FP16", dwell=9, hysteresis=0.1)).state_dict()
+    for changes, wanted in (({"fixed": "INT4"}, "INT4"), ({"ceiling": "INT8"}, "INT8")):
+        model = convert(network(), Policy(dwell=2, hysteresis=0.0, **changes))
+        model.load_state_dict(state)
+        assert model.one.controllers.precisions == [Precision[wanted]]
+        (octets,) = model.one.controllers.asked_records([model.one.policy.bounds])
+        record = unpack(PrecisionRecord, octets)
+        assert (record["dwell_length"], record["hysteresis"]) == (2, 0)
 
 
 def test_copies_are_tied_to_no_device() -> None:

@@ -32,7 +32,7 @@ def test_budgets_lower_ceilings(budget: Budget, wanted: list[str]) -> None:
     """One has 960 multiplications and 96 weights, two 400 and 40; both want FP32."""
     policy = Policy(thresholds=(1e-5, 2e-5, 3e-5), hysteresis=0.0, dwell=0, every=1)
     model = convert(network(), policy)
-    with Granularity(model, resources=ResourceManager(budget)) as granularity:
+    with Granularity(model, resources=ResourceManager(budget, slices=1)) as granularity:
         found = step(model, granularity, torch.randn(10, 12))
         assert found == [Precision[name] for name in wanted]
         assert granularity.overrides == sum(name != "FP32" for name in wanted)
@@ -52,6 +52,16 @@ def test_budgets_lower_ceilings(budget: Budget, wanted: list[str]) -> None:
             "octets must be at least 68 with all units at their floors, not 10",
         ),
         (
+            Budget(bits=4),
+            Policy(fixed="FP32"),
+            "bits must be at least 32 with all units at their floors, not 4",
+        ),
+        (
+            Budget(cycles=1000),
+            Policy(fixed="FP32"),
+            "cycles must be at least 1360 with all units at their floors, not 1000",
+        ),
+        (
             Budget(bits=5),
             Policy(floor="INT8"),
             "bits must be at least 8 with all units at their floors, not 5",
@@ -60,7 +70,7 @@ def test_budgets_lower_ceilings(budget: Budget, wanted: list[str]) -> None:
 )
 def test_budgets_that_cannot_be_met(budget: Budget, policy: Policy, message: str) -> None:
     model = convert(network(), policy)
-    with Granularity(model, resources=ResourceManager(budget)) as granularity:
+    with Granularity(model, resources=ResourceManager(budget, slices=1)) as granularity:
         before = granularity.precisions()
         model(torch.randn(10, 12)).sum().backward()
         with pytest.raises(BudgetError, match=message):
@@ -80,6 +90,37 @@ def test_budgets_that_cannot_be_met(budget: Budget, policy: Policy, message: str
 def test_budgets_that_make_no_sense(fields: dict[str, float], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         Budget(**fields)
+
+
+def test_a_fixed_layer_counts_as_what_it_computes_in() -> None:
+    """One is fixed at INT4, so that two may have FP16, with 0.7 * 4 + 0.3 * 16 bits."""
+    policy = Policy(thresholds=(1e-5, 2e-5, 3e-5), hysteresis=0.0, dwell=0, every=1)
+    model = convert(network(), policy, {"one": Policy(fixed="INT4")})
+    with Granularity(model, resources=ResourceManager(Budget(bits=8))) as granularity:
+        found = step(model, granularity, torch.randn(10, 12))
+    assert found == [Precision.INT4, Precision.FP16]
+
+
+def test_the_device_s_counters_say_what_slices_leave_idle() -> None:
+    """Two has 5 outputs on 4 slices, which compute 8."""
+    policy = Policy(thresholds=(1e-5, 2e-5, 3e-5), hysteresis=0.0, dwell=0, every=1)
+    reckoned = (960 + 400) // 4
+    limits = {}
+    for offload in (0, 1):
+        model = convert(network(), policy)
+        manager = ResourceManager(Budget(cycles=reckoned))
+        with Granularity(model, offload=offload, resources=manager) as granularity:
+            step(model, granularity, torch.randn(10, 12))
+            limits[offload] = [p.name for p in step(model, granularity, torch.randn(10, 12))]
+            state = granularity.state_dict()
+    assert limits[0] == ["FP32", "FP32"]
+    assert limits[1] != limits[0]
+    assert manager.slices == 4
+    assert manager.overhead > 1
+    again = ResourceManager(Budget(cycles=reckoned))
+    with Granularity(model, resources=again) as granularity:
+        granularity.load_state_dict(state)
+    assert again.overhead == manager.overhead
 
 
 def test_a_busy_host_lowers_ceilings_until_it_is_idle() -> None:
