@@ -2,26 +2,23 @@
 
 Trains the digits and a small character transformer in one process each, with golden devices (bit
 for bit what the RTL computes). Bit-operations are multiplications times the bits of both operands,
-forward and backward, of all layers that are converted, as parts of those of FP16 throughout.
-The *frontier* is what fixed formats and mixes reach: the convex hull of their mean losses, or
-errors, over bit-operations. The penalty falls to zero with the run. Losses are on held-out data;
-all ways see the same seeds.
+forward and backward, of all layers that are converted, as parts of those of FP16 throughout; what
+layers learn to choose by takes no products. The *frontier* is what fixed formats and mixes reach:
+the convex hull of their mean losses, or errors, over bit-operations. How far a way is from it is a
+mean over seeds, with its standard error: of each seed, against the two ways beside it on the hull
+with the same seed. The penalty falls to zero with the run. Losses are on held-out data.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import dataclass, replace
+from itertools import product
 from typing import Annotated, Any
 
-import matplotlib
-
-matplotlib.use("Agg")
-
-import matplotlib.pyplot as plt
 import numpy as np
 import torch
 import typer
+from _frontier import draw, frontier, mean, standard_error
 from _report import RESULTS, report
 from _text import BATCH, CharTransformer, batch_of, text
 from rich.progress import Progress
@@ -33,14 +30,12 @@ from adagrain.host.train.data import load
 from adagrain.host.train.networks import build
 from adagrain.host.train.schedule import remaining, schedule
 
-SEEDS = range(5)
+#: Seeds of each task: the digits' few test images make theirs differ more.
+SEEDS = {"digits": 15, "text": 5}
 PENALTIES = (0.0, 0.3, 0.6, 1.0)
 
 #: Rate of the thresholds, and batches of the character model that are held out.
 THRESHOLD_RATE, HELD_OUT = 1.0, 8
-
-#: Of the picture, in parts of FP16's bit-operations.
-TICKS = (0.15, 0.2, 0.25, 0.5, 1, 2, 4)
 
 
 @dataclass(frozen=True)
@@ -57,12 +52,15 @@ class Way:
         The precisions of ``fixed`` take turns; else each has as many layers in a row.
     penalty : float
         λ at first, where they choose.
+    gradients : str
+        Lowest precision of the backward pass.
     """
 
     name: str
     fixed: tuple[str, ...] = ()
     in_turn: bool = False
     penalty: float = 0.0
+    gradients: str = "INT8"
 
 
 @dataclass(frozen=True)
@@ -76,36 +74,52 @@ class Outcome:
     switches: int
 
 
-WAYS = (
-    *(Way(name, (name,)) for name in ("FP32", "FP16", "INT8", "INT4")),
-    Way("INT8, then INT4", ("INT8", "INT4")),
-    Way("INT4, then INT8", ("INT4", "INT8")),
-    Way("INT4 and INT8 in turn", ("INT4", "INT8"), in_turn=True),
-    Way("INT8 and INT4 in turn", ("INT8", "INT4"), in_turn=True),
-    Way("FP16, then INT8", ("FP16", "INT8")),
-    *(Way(f"dynamic, penalty {penalty:g}", penalty=penalty) for penalty in PENALTIES),
-)
+#: Mixes of which each layer has one, as the digits have three, or each half, or every other layer.
+MIXES = {
+    "digits": [
+        Way(" ".join(mix), mix) for mix in product(("INT4", "INT8"), repeat=3) if len(set(mix)) > 1
+    ],
+    "text": [
+        Way("INT8, then INT4", ("INT8", "INT4")),
+        Way("INT4, then INT8", ("INT4", "INT8")),
+        Way("INT4 and INT8 in turn", ("INT4", "INT8"), in_turn=True),
+        Way("INT8 and INT4 in turn", ("INT8", "INT4"), in_turn=True),
+    ],
+}
+
+
+def ways(task: str) -> list[Way]:
+    """All that are compared; those that have INT4 also with INT4 in the backward pass."""
+    formats = [Way(name, (name,)) for name in ("FP32", "FP16", "INT8", "INT4")]
+    chosen = [Way(f"dynamic, penalty {penalty:g}", penalty=penalty) for penalty in PENALTIES]
+    lower = [
+        replace(way, name=f"{way.name}, INT4 backward", gradients="INT4")
+        for way in (formats[-1], *MIXES[task], *chosen[1:])
+    ]
+    return [*formats, *MIXES[task], Way("FP16, then INT8", ("FP16", "INT8")), *chosen, *lower]
 
 
 def main(
     only: Annotated[str, typer.Option(help="digits or text; by default both.")] = "",
-    seeds: Annotated[int, typer.Option(help="How many.")] = len(SEEDS),
+    seeds: Annotated[int, typer.Option(help="How many; by default 15 and 5.")] = 0,
 ) -> None:
     """Train all ways on all seeds, and compare."""
     for task in TASKS:
         if only in task:
-            found = train(task, range(seeds))
-            rows = compared(found)
-            report(f"granular_{task}", {"seeds": seeds, **rows})
-            draw(task, rows, RESULTS / f"granular_{task}.png")
+            count = seeds or SEEDS[task]
+            rows = compared(task, train(task, range(count)))
+            report(f"granular_{task}", {"seeds": count, **rows})
+            fixed = [way.name for way in ways(task) if way.fixed]
+            draw(task, rows, fixed, RESULTS / f"granular_{task}.png")
 
 
 def train(task: str, seeds: Sequence[int]) -> dict[str, list[Outcome]]:
     """Outcomes by way, in the order of the seeds."""
-    found: dict[str, dict[int, Outcome]] = {way.name: {} for way in WAYS}
+    pairs = list(product(ways(task), seeds))
+    found: dict[str, dict[int, Outcome]] = {way.name: {} for way, _ in pairs}
     with Progress() as progress, ProcessPoolExecutor(2) as pool:
-        bar = progress.add_task(task, total=len(WAYS) * len(seeds))
-        jobs = {pool.submit(run, task, way, seed): (way, seed) for way in WAYS for seed in seeds}
+        bar = progress.add_task(task, total=len(pairs))
+        jobs = {pool.submit(run, task, way, seed): (way, seed) for way, seed in pairs}
         for job in as_completed(jobs):
             way, seed = jobs[job]
             found[way.name][seed] = job.result()
@@ -160,14 +174,17 @@ TASKS: dict[str, Callable[[Way, int], Outcome]] = {"digits": digits, "text": cha
 def converted(model: nn.Module, way: Way) -> tuple[nn.Module, Granularity]:
     """The model as a way has it."""
     if not way.fixed:
-        model = convert(model, Policy(penalty=way.penalty))
+        model = convert(model, Policy(penalty=way.penalty, gradients=way.gradients))
         return model, Granularity(model)
     layers = [name for name, layer in model.named_modules() if isinstance(layer, nn.Linear)]
     count = len(way.fixed)
     in_turn = [number % count for number in range(len(layers))]
     in_blocks = [number * count // len(layers) for number in range(len(layers))]
     places = in_turn if way.in_turn else in_blocks
-    chosen = {n: Policy(fixed=way.fixed[p]) for n, p in zip(layers, places, strict=True)}
+    chosen = {
+        name: Policy(fixed=way.fixed[place], gradients=way.gradients)
+        for name, place in zip(layers, places, strict=True)
+    }
     model = convert(model, overrides=chosen)
     return model, Granularity(model)
 
@@ -218,95 +235,33 @@ def outcome(logits: torch.Tensor, labels: torch.Tensor, granularity: Granularity
     return found
 
 
-def compared(found: Mapping[str, Sequence[Outcome]]) -> dict[str, Any]:
+def compared(task: str, found: Mapping[str, Sequence[Outcome]]) -> dict[str, Any]:
     """Means, and how far each way is from FP32 and from the frontier."""
-    fixed = [found[way.name] for way in WAYS if way.fixed and way.name != "FP32"]
-    of_loss = hull([point(outcomes) for outcomes in fixed])
-    of_error = hull([(point(o)[0], 100 - accuracy(o)) for o in fixed])
+    bits = {name: mean([o.bit_operations for o in outcomes]) for name, outcomes in found.items()}
+    losses = {name: np.array([o.loss for o in outcomes]) for name, outcomes in found.items()}
+    errors = {
+        name: np.array([100 - o.accuracy for o in outcomes]) for name, outcomes in found.items()
+    }
+    fixed = [way.name for way in ways(task) if way.fixed]
     rows: dict[str, Any] = {}
-    reference = point(found["FP32"])
     for name, outcomes in found.items():
-        bits, loss = point(outcomes)
+        below = frontier(fixed, bits, losses, bits[name]) - losses[name]
+        above = frontier(fixed, bits, errors, bits[name]) - errors[name]
         rows[name] = {
-            "accuracy": round(accuracy(outcomes), 5),
-            "loss": loss,
-            "loss_to_fp32": loss / reference[1] - 1,
-            "bit_operations_to_fp16": bits,
-            "loss_below_frontier": float(np.interp(bits, *of_loss)) - loss,
-            "accuracy_above_frontier": float(np.interp(bits, *of_error)) - 100 + accuracy(outcomes),
+            "accuracy": mean([o.accuracy for o in outcomes]),
+            "loss": mean(losses[name]),
+            "loss_to_fp32": float(losses[name].mean() / losses["FP32"].mean()) - 1,
+            "bit_operations_to_fp16": bits[name],
+            "loss_below_frontier": mean(below),
+            "loss_below_frontier_error": standard_error(below),
+            "accuracy_above_frontier": mean(above),
+            "accuracy_above_frontier_error": standard_error(above),
             "work": {p: mean([o.work[p] for o in outcomes]) for p in outcomes[0].work},
             "switches": mean([o.switches for o in outcomes]),
             "losses": [round(o.loss, 5) for o in outcomes],
             "accuracies": [round(o.accuracy, 3) for o in outcomes],
         }
     return rows
-
-
-def mean(values: Sequence[float]) -> float:
-    return round(float(np.mean(values)), 5)
-
-
-def accuracy(outcomes: Sequence[Outcome]) -> float:
-    """Mean, in percent."""
-    return float(np.mean([o.accuracy for o in outcomes]))
-
-
-def point(outcomes: Sequence[Outcome]) -> tuple[float, float]:
-    """Mean bit-operations and mean loss."""
-    return (
-        float(np.mean([o.bit_operations for o in outcomes])),
-        float(np.mean([o.loss for o in outcomes])),
-    )
-
-
-def hull(points: Sequence[tuple[float, float]]) -> tuple[list[float], list[float]]:
-    """Lower left convex hull: what is reached by choosing among the points, or mixing two."""
-    kept: list[tuple[float, float]] = []
-    for x, y in sorted(points):
-        if kept and y >= kept[-1][1]:
-            continue
-        while len(kept) > 1 and _above(kept[-2], kept[-1], (x, y)):
-            kept.pop()
-        kept.append((x, y))
-    return [x for x, _ in kept], [y for _, y in kept]
-
-
-def _above(a: tuple[float, float], b: tuple[float, float], c: tuple[float, float]) -> bool:
-    return (b[1] - a[1]) * (c[0] - a[0]) >= (c[1] - a[1]) * (b[0] - a[0])
-
-
-def draw(task: str, rows: Mapping[str, Mapping[str, Any]], path: Path) -> None:
-    """Loss over bit-operations, of every way, with the frontier."""
-    figure, axis = plt.subplots(figsize=(8, 5))
-    fixed = [way.name for way in WAYS if way.fixed]
-    points = {name: (row["bit_operations_to_fp16"], row["loss"]) for name, row in rows.items()}
-    axis.plot(*hull([points[name] for name in fixed]), color="#9ca3af", zorder=1)
-    for name, row in rows.items():
-        is_fixed = name in fixed
-        colour = "#6b7280" if is_fixed else "#7c3aed"
-        deviation = float(np.std(row["losses"])) / len(row["losses"]) ** 0.5
-        axis.errorbar(*points[name], deviation, fmt="o", color=colour, markersize=4, zorder=2)
-        axis.annotate(
-            name,
-            points[name],
-            xytext=(5, 3) if is_fixed else (-5, -3),
-            textcoords="offset points",
-            ha="left" if is_fixed else "right",
-            va="bottom" if is_fixed else "top",
-            color=colour,
-            fontsize=7,
-        )
-    axis.set_xscale("log")
-    axis.set_xlim(left=0.6 * min(bits for bits, _ in points.values()))
-    axis.set_xticks(TICKS, [f"{tick:g}" for tick in TICKS], minor=False)
-    axis.set_xticks([], minor=True)
-    axis.set_xlabel("bit-operations, of FP16 throughout")
-    axis.set_ylabel("held-out loss, mean and standard error")
-    axis.set_title(f"{task}: fixed precisions and their frontier (grey), chosen ones (violet)")
-    axis.spines[["top", "right"]].set_visible(False)
-    figure.tight_layout()
-    figure.savefig(path, dpi=110)
-    plt.close(figure)
 
 
 if __name__ == "__main__":

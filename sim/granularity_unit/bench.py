@@ -54,18 +54,19 @@ async def keeps_order(b: Bench) -> None:
 
 @bench(cycles=2_000)
 async def multiplies_in_each_cycle(b: Bench) -> None:
-    """A run of eight rows takes a cycle for each row and word."""
+    """A run of eight rows takes a cycle for each row and word, in each precision."""
     b.source("i", idle=0)
     b.sink("o", stall=0)
     words = b.component.words // ROWS
-    run = {"words": words, "rows": ROWS, "mode": 2, "first": 1, "last": 0, "scaled": 0, "to": 0}
-    start = b.cycle
-    await execute(b, Tile(writes=[[]], runs=[run]))
-    await b.wait()
-    while b.port("busy").value:
+    run = {"words": words, "rows": ROWS, "first": 1, "last": 0, "scaled": 0, "to": 0}
+    for runs, precision in enumerate(b.component.precisions, start=1):
+        start = b.cycle
+        await execute(b, Tile(writes=[[]], runs=[run | {"mode": int(precision)}]))
         await b.wait()
-    assert b.cycle - start <= words * ROWS + 8
-    assert b.port("tile_words").value == words * ROWS
+        while b.port("busy").value:
+            await b.wait()
+        assert b.cycle - start <= words * ROWS + 8
+        assert b.port("tile_words").value == runs * words * ROWS
 
 
 @bench(cycles=200_000)

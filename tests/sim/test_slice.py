@@ -9,15 +9,16 @@ import pytest
 from adagrain.hdl.slice import Slice
 from adagrain.models.precision import Operation, Precision, packed
 from adagrain.sim.compiled import CompiledUnit
+from adagrain.sim.float.traffic import special
 from adagrain.sim.slice.traffic import Pairs
 
 FULL = os.environ.get("ADAGRAIN_FULL") == "1"
 
 #: Pairs of words in modes that change with each, of which each mode gets a fourth.
-MIXED = 4_000_000 if FULL else 100_000
-#: Pairs of numbers for each operation.
+MIXED = 4_500_000 if FULL else 100_000
+#: Pairs of numbers for each operation, of which half of those of FP32 are near to each other.
 PAIRS = {
-    Precision.FP32: 5_000_000 if FULL else 100_000,
+    Precision.FP32: 10_000_000 if FULL else 100_000,
     Precision.FP16: 50_000_000 if FULL else 100_000,
 }
 CHUNK = 500_000
@@ -67,9 +68,26 @@ def test_every_pair_sum_of_int4() -> None:
     everything(Precision.INT4, a, b)
 
 
-def everything(precision: Precision, a: np.ndarray, b: np.ndarray) -> None:
+@pytest.mark.parametrize("operation", Operation, ids=lambda o: o.name)
+@pytest.mark.parametrize("precision", PAIRS, ids=lambda p: p.name)
+def test_all_special_pairs(precision: Precision, operation: Operation) -> None:
+    a, b = np.meshgrid(*[special(precision.row)] * 2)
+    lanes = precision.lanes
+    everything(precision, a.reshape(-1, lanes), b.reshape(-1, lanes), operation)
+
+
+def everything(
+    precision: Precision,
+    a: np.ndarray,
+    b: np.ndarray,
+    operation: Operation = Operation.MULTIPLY,
+) -> None:
+    """All rows of numbers, each of them in every place of a word."""
+    step = 2 if precision is Precision.INT4 else 1  # two share a multiplier
+    turns = range(0, precision.lanes, step)
+    a, b = (np.concatenate([np.roll(side, turn, axis=1) for turn in turns]) for side in (a, b))
     pairs = Pairs(
-        [(precision, Operation.MULTIPLY)],
+        [(precision, operation)],
         np.zeros(len(a), dtype=np.int64),
         packed(a, precision),
         packed(b, precision),
