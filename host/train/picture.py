@@ -52,8 +52,10 @@ def draw(history: History, path: Path, *, title: str, workers: int, noise: float
     colours = plt.get_cmap("viridis")(np.linspace(0.0, 0.88, max(len(names), 2)))
     strip = float(np.clip(0.28 * len(names), 0.7, 3.0))
     heights = [1.5, 1.5, 1.7, 1.7, 1.7, strip, strip]
+    if history.bit_operations:
+        heights += [1.5]
     if history.units:
-        heights += [1.5, float(np.clip(0.28 * len(history.units), 0.7, 3.0))]
+        heights += [float(np.clip(0.28 * len(history.units), 0.7, 3.0))]
     with plt.rc_context(_STYLE):
         figure, axes = plt.subplots(
             len(heights),
@@ -72,8 +74,9 @@ def draw(history: History, path: Path, *, title: str, workers: int, noise: float
         _finish_ratio(ratio, noise)
         _draw_cadences(cadence, history)
         _draw_states(state, history)
-        if history.units:
+        if history.bit_operations:
             _draw_work(axes[7], history)
+        if history.units:
             _draw_precisions(axes[8], history)
         axes[-1].set_xlabel("step")
         axes[-1].set_xlim(0, max(history.steps, default=1))

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from adagrain.host.granular import Granularity
+from adagrain.models.float import Flag
 from adagrain.models.precision import Precision
 
 __all__ = ["combined", "precision_counts", "precision_rows"]
@@ -63,5 +64,9 @@ def precision_rows(found: dict[str, Any]) -> dict[str, str]:
         "changes of precision": f"{found['switches']}, and {found['overrides']} overridden",
     }
     if found["products"]:
-        rows["products in the devices"] = f"{found['products']:,} in {found['cycles']:,} cycles"
+        rows["products in the devices"] = (
+            f"{found['products']:,} in {found['cycles']:,} cycles, {found['octets']:,} octets"
+        )
+        flags = [str(flag.name).lower() for flag in Flag if flag & found["flags"]]
+        rows["flags that they raised"] = ", ".join(flags) or "none"
     return rows

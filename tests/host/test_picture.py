@@ -14,7 +14,17 @@ from adagrain.host.train.picture import _noise_to_signal, draw
 STATES = ("GLOBAL", "HYBRID", "FULL")
 
 
-def write_log(path: Path, *, regions: int, steps: int = 40, loss: float | None = 1.0) -> None:
+PRECISIONS = ("INT4", "INT8", "FP16", "FP32")
+
+
+def write_log(
+    path: Path,
+    *,
+    regions: int,
+    steps: int = 40,
+    loss: float | None = 1.0,
+    units: int | None = None,
+) -> None:
     with path.open("w") as file:
         for step in range(steps):
             rows = [
@@ -29,7 +39,14 @@ def write_log(path: Path, *, regions: int, steps: int = 40, loss: float | None =
                 for r in range(regions)
                 if (step + 1) % (1 << (r % 3)) == 0
             ]
-            file.write(json.dumps({"step": step, "loss": loss, "regions": rows}) + "\n")
+            line = {"step": step, "loss": loss, "regions": rows}
+            if units is not None:
+                decided = [
+                    {"name": f"unit{unit}", "precision": PRECISIONS[unit % 4]}
+                    for unit in range(units)
+                ]
+                line["precisions"] = {"bit_operations": 7 + step, "units": decided}
+            file.write(json.dumps(line) + "\n")
             if step % 20 == 19:
                 file.write(json.dumps({"step": step, "accuracy": step / 40}) + "\n")
 
@@ -57,6 +74,22 @@ def test_picture_is_drawn(tmp_path: Path, regions: int, loss: float | None) -> N
     height, width = pixels.shape[:2]
     assert width > 1000 and height > 1000
     assert len(np.unique(pixels.reshape(-1, pixels.shape[2]), axis=0)) > 50, "it is not blank"
+
+
+def test_precisions_are_part_of_the_picture(tmp_path: Path) -> None:
+    """Bit-operations of any granular run, and a band for each unit where they choose."""
+    pixels = {}
+    for units in (None, 0, 4):
+        write_log(tmp_path / "log", regions=3, units=units)
+        history = History.read(tmp_path / "log")
+        draw(history, tmp_path / "picture.png", title="run", workers=2, noise=1.0)
+        image = matplotlib.image.imread(tmp_path / "picture.png")
+        pixels[units] = (255 * image[..., :3]).round().astype(int).reshape(-1, 3)
+    assert len(pixels[None]) < len(pixels[0]) < len(pixels[4])
+    assert history.units["unit2"].precision == ["FP16"] * 40
+    for colour in ((0xE9, 0xD5, 0xFF), (0xC0, 0x84, 0xFC), (0x7E, 0x22, 0xCE), (0x3B, 0x07, 0x64)):
+        area = {units: (found == colour).all(axis=1).sum() for units, found in pixels.items()}
+        assert area[4] > 5000 > area[0]
 
 
 def test_noise_to_signal_of_known_noise(tmp_path: Path) -> None:

@@ -47,6 +47,34 @@ def test_scaling_the_input_changes_no_decision() -> None:
     assert decided[0] == decided[1] == decided[2]
 
 
+@pytest.mark.parametrize("power", [1, 7, -12])
+def test_scaling_a_layer_and_back_changes_neither_decisions_nor_lessons(power: int) -> None:
+    """One layer's weights times 2^k, the next one's times 2^-k: as gaming the penalty would."""
+    found = []
+    for k in (0, power):
+        policy = Policy(thresholds=(0.06, 0.9, 0.95), dwell=0, every=1, gradients="FP32")
+        model = convert(network(), policy)
+        with torch.no_grad():
+            model.one.weight.mul_(2.0**k)
+            model.one.bias.mul_(2.0**k)
+            model.two.weight.mul_(2.0**-k)
+        with Granularity(model) as granularity:
+            logs = []
+            for seed in range(6):
+                torch.manual_seed(seed)
+                y = model(torch.randn(16, 12) ** (1 + 2 * (seed % 2)))
+                y.square().mean().backward()
+                taught = [p.grad.clone() for p in granularity.thresholds()]
+                units = [(unit.precision, unit.spread) for unit in granularity.step().units]
+                logs.append((y, taught, units))
+        found.append(logs)
+    for (y, taught, units), (other, others, other_units) in zip(*found, strict=True):
+        assert units == other_units
+        assert torch.equal(y, other)
+        assert all(map(torch.equal, taught, others))
+    assert len({precision for _, _, units in found[0] for precision, _ in units}) == 2
+
+
 def test_noise_at_a_threshold_does_not_flap() -> None:
     def switches(**changes: object) -> int:
         policy = Policy(thresholds=(0.2, 0.5, 0.9), every=1, skip=("two",), learn=False, **changes)
