@@ -1,9 +1,9 @@
 """Rounding that is right on average, and the same each time.
 
 A number between two integers goes to the upper one as often as it is near to it; a hash of the
-number's own bits takes the part of chance. So small numbers are not lost in a sum of many, as
+number's own fraction takes the part of chance. So small numbers are not lost in a sum of many, as
 rounding to nearest would lose them, and yet no state of a random generator has to be kept: equal
-numbers are rounded alike, on every machine.
+numbers are rounded alike, on every machine, and a tensor times a power of two to the same integers.
 """
 
 import numpy as np
@@ -18,7 +18,9 @@ __all__ = ["dithered"]
 #: Knuth's multiplier for hashing, 2**32 over the golden ratio, as a signed number.
 _HASH = np.int32(2654435769 - (1 << 32))
 
-_LOW, _PARTS = np.int32(8), np.int32(0xFFFF)
+#: Bits of the product from 7 to 22: they depend on the number's fraction alone, not on its
+#: exponent or sign.
+_LOW, _PARTS = np.int32(7), np.int32(0xFFFF)
 _PART = np.float32(2.0**-16)
 
 

@@ -127,6 +127,8 @@ def test_dither_is_right_on_average_and_always_the_same(precision: Precision) ->
     small = x.abs() < scale / 2  # to nearest, all of these would be lost
     assert found[small].any()
     assert not dithered(torch.zeros(2, 3), precision).any()
+    for power in (1, -3, 40):
+        assert torch.equal(dithered(x * 2.0**power, precision), found * 2.0**power)
 
 
 @pytest.mark.parametrize("size", ["narrow", "split", "wide"])

@@ -53,7 +53,7 @@ def test_scaling_a_layer_and_back_changes_neither_decisions_nor_lessons(power: i
     found = []
     for k in (0, power):
         policy = Policy(  # of integers: FP16 has an end
-            thresholds=(0.06, 0.9, 0.95), dwell=0, every=1, gradients="FP32", ceiling="INT8"
+            thresholds=(0.06, 0.9, 0.95), dwell=0, every=1, ceiling="INT8"
         )
         model = convert(network(), policy)
         with torch.no_grad():
