@@ -5,6 +5,7 @@ its input in every fourth step, and is taught then.
 """
 
 import statistics
+import sys
 import time
 from collections.abc import Callable
 
@@ -17,8 +18,15 @@ from adagrain.granular import Granularity, Policy, convert
 
 ROUNDS = 40
 
-#: Samples, inputs, outputs.
-SIZES = ((64, 256, 256), (256, 512, 512))
+#: Layers, and the shapes of their inputs.
+LAYERS: dict[str, tuple[Callable[[], nn.Module], tuple[int, ...]]] = {
+    "64x256x256": (lambda: nn.Linear(256, 256), (64, 256)),
+    "256x512x512": (lambda: nn.Linear(512, 512), (256, 512)),
+    "conv_32x32x16x16_64": (lambda: nn.Conv2d(32, 64, 3, padding=1), (32, 32, 16, 16)),
+}
+
+#: What a step may cost: integers, and what chooses among them, and the exact order of the others.
+MOST = {"FP32": 8.0, "FP16": 8.0, "INT8": 3.0, "INT4": 3.0, "choosing": 3.0}
 
 WAYS = {name: Policy(fixed=name) for name in ("FP32", "FP16", "INT8", "INT4")} | {
     "choosing": Policy(penalty=0.02)
@@ -26,23 +34,27 @@ WAYS = {name: Policy(fixed=name) for name in ("FP32", "FP16", "INT8", "INT4")} |
 
 
 def main() -> None:
-    """Measure all sizes."""
+    """Measure all layers."""
     torch.set_num_threads(1)
-    figures = {}
-    for size in SIZES:
-        for name, ratio in ratios(*size).items():
-            figures[f"{name}_to_plain_{'x'.join(map(str, size))}"] = ratio
+    figures, slow = {}, []
+    for layer, (make, shape) in LAYERS.items():
+        for name, ratio in ratios(layer, make, shape).items():
+            figures[f"{name}_to_plain_{layer}"] = ratio
+            if ratio > MOST[name]:
+                slow.append(f"{name} of {layer} must take at most {MOST[name]:g}, not {ratio:.2f}")
     report("granular_cost", figures)
+    sys.exit("; ".join(slow) or None)
 
 
-def ratios(samples: int, inputs: int, outputs: int) -> dict[str, float]:
+def ratios(layer: str, make: Callable[[], nn.Module], shape: tuple[int, ...]) -> dict[str, float]:
     """Median time of each way, as a multiple of the plain layer's."""
-    x, gradient = torch.randn(samples, inputs), torch.randn(samples, outputs)
-    passes = {"plain": passing(nn.Linear(inputs, outputs), x, gradient)}
+    x = torch.randn(shape)
+    gradient = torch.randn_like(make()(x))
+    passes = {"plain": passing(make(), x, gradient)}
     for name, policy in WAYS.items():
-        passes[name] = granular(inputs, outputs, policy, x, gradient)
+        passes[name] = granular(make(), policy, x, gradient)
     times: dict[str, list[float]] = {name: [] for name in passes}
-    for _ in track(range(ROUNDS), f"{samples} × {inputs} × {outputs}"):
+    for _ in track(range(ROUNDS), layer):
         for name, step in passes.items():
             times[name].append(timed(step))
     plain = statistics.median(times.pop("plain"))
@@ -57,9 +69,9 @@ def means(name: str, times: list[float]) -> float:
 
 
 def granular(
-    inputs: int, outputs: int, policy: Policy, x: torch.Tensor, gradient: torch.Tensor
+    plain_layer: nn.Module, policy: Policy, x: torch.Tensor, gradient: torch.Tensor
 ) -> Callable[[], None]:
-    layer = convert(nn.Linear(inputs, outputs), policy)
+    layer = convert(plain_layer, policy)
     granularity, plain = Granularity(layer), passing(layer, x, gradient)
 
     def step() -> None:

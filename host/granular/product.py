@@ -22,6 +22,9 @@ Multiply = Callable[[torch.Tensor, torch.Tensor, Precision], torch.Tensor]
 #: largest one that it is multiplied by, whose reciprocal is still a normal number.
 _EXPONENT, _MOST_UP = 10, 126
 
+#: Between what largest magnitudes other operands are left where they are.
+_LEAST, _MOST = 2.0**-6, 2.0**15
+
 
 @dataclass(frozen=True)
 class Part:
@@ -148,15 +151,17 @@ class _Product(torch.autograd.Function):
 
 
 def _operand(x: torch.Tensor, precision: Precision, **options: Any) -> torch.Tensor:
-    """An operand in a precision."""
-    return _half(x) if precision is Precision.FP16 else rounded(x, precision, **options)
+    """An operand in a precision; FP16 with powers of two where it is far from what that holds."""
+    if precision is Precision.FP16 and not _LEAST < x.abs().max() < _MOST:
+        return _half(x)
+    return rounded(x, precision, **options)
 
 
 def _rounded_gradient(gradient: torch.Tensor, precision: Precision) -> torch.Tensor:
     """A gradient in a precision, row by row."""
     if precision.integer:
         return dithered(gradient, precision, name="gradient")
-    return _operand(gradient, precision)
+    return _half(gradient) if precision is Precision.FP16 else gradient
 
 
 def _half(x: torch.Tensor) -> torch.Tensor:
