@@ -39,15 +39,17 @@ def exact_product(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
     Tensor of float16, shape (m, n)
     """
     terms = (a.shape[1] - 1).bit_length()
-    ends = [int(torch.frexp(matrix.float().abs().max()).exponent) for matrix in (a, b)]
     x, y = a.double(), b.double()
-    room = _BITS - terms - (ends[1] - _LAST)  # bits that the first operand, or a part, may have
-    if ends[0] - _LAST <= room:
+    ends = [int(torch.frexp(torch.maximum(z.amax(), -z.amin())).exponent) for z in (x, y)]
+    split = int(y.numel() < x.numel())  # of both operands the smaller one, if one has to be
+    room = _BITS - terms - (ends[1 - split] - _LAST)  # bits that it, or a part of it, may have
+    if ends[split] - _LAST <= room:
         return _to_half(x @ y, torch.zeros(1, 1, dtype=torch.float64))
     place = _LAST + room
-    if ends[0] - place <= room:
-        high, low = _split(x, 2.0**place)
-        return _to_half(high @ y, low @ y)
+    if ends[split] - place <= room:
+        parts = _split((x, y)[split], 2.0**place)
+        high, low = (x @ part if split else part @ y for part in parts)
+        return _to_half(high, low)
     return _of_wide(x, y)
 
 
@@ -96,7 +98,7 @@ def _of_wide(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
 
 def _split(matrix: torch.Tensor, place: float) -> tuple[torch.Tensor, torch.Tensor]:
     """Multiples of a power of two, and what is left."""
-    high = (matrix / place).trunc() * place
+    high = (matrix * (1 / place)).trunc_().mul_(place)
     return high, matrix - high
 
 

@@ -62,7 +62,9 @@ def scale_of(
         If an element is not a number, infinite, or 2**60 and above.
     """
     dimensions = (1,) if by_row else (0, 1)
-    largest = x.abs().amax(dim=dimensions, keepdim=True)
+    largest = torch.maximum(  # of magnitudes, without a tensor of them
+        x.amax(dim=dimensions, keepdim=True), x.amin(dim=dimensions, keepdim=True).neg_()
+    )
     _check(x, largest, precision, name)
     bits = LEVELS[precision].bit_length()
     # From a significand above top/2**(bits - 1) on, the next power of two.
@@ -119,7 +121,7 @@ def fits(x: torch.Tensor, precision: Precision) -> bool:
     if precision is Precision.FP16:
         return bool(x.half().isfinite().all())
     limit = _LIMIT if precision.integer else torch.inf
-    return bool((x.abs() < limit).all())
+    return bool(x.amax() < limit and x.amin() > -limit)
 
 
 def _check(x: torch.Tensor, largest: torch.Tensor, precision: Precision, name: str) -> None:

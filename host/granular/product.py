@@ -134,14 +134,15 @@ class _Product(torch.autograd.Function):
         """Gradients of ``x`` and of the weights."""
         x, weight = ctx.saved_tensors
         of_x, of_weight, *_ = ctx.needs_input_grad
-        to_x = torch.zeros_like(x) if of_x else None
+        to_x: torch.Tensor | None = None
         to_weight = torch.empty_like(weight) if of_weight else None
         for part in ctx.plan.parts:
             columns, precision = gradient[:, part.outputs], part.backward
             work = columns.numel() * x.shape[1]
-            if to_x is not None:
+            if of_x:
                 rows = _operand(weight[part.outputs].t(), precision, by_row=True, name="weight")
-                to_x.addmm_(_rounded_gradient(columns, precision), rows.t())
+                share = _rounded_gradient(columns, precision) @ rows.t()
+                to_x = share if to_x is None else to_x.add_(share)
                 ctx.plan.work[precision] += work
             if to_weight is not None:
                 outputs = _rounded_gradient(columns.t(), precision)
@@ -152,7 +153,7 @@ class _Product(torch.autograd.Function):
 
 def _operand(x: torch.Tensor, precision: Precision, **options: Any) -> torch.Tensor:
     """An operand in a precision; FP16 with powers of two where it is far from what that holds."""
-    if precision is Precision.FP16 and not _LEAST < x.abs().max() < _MOST:
+    if precision is Precision.FP16 and not _LEAST < torch.maximum(x.amax(), -x.amin()) < _MOST:
         return _half(x)
     return rounded(x, precision, **options)
 
@@ -166,6 +167,7 @@ def _rounded_gradient(gradient: torch.Tensor, precision: Precision) -> torch.Ten
 
 def _half(x: torch.Tensor) -> torch.Tensor:
     """Numbers rounded to FP16, each row with a power of two that brings it into range."""
-    largest = x.abs().amax(dim=1, keepdim=True)
-    up = (_EXPONENT - torch.frexp(largest).exponent).clamp(max=_MOST_UP)
-    return torch.ldexp(rounded(torch.ldexp(x, up), Precision.FP16), -up)
+    largest = torch.maximum(x.amax(dim=1, keepdim=True), x.amin(dim=1, keepdim=True).neg_())
+    exponent = (_EXPONENT - torch.frexp(largest).exponent).clamp(max=_MOST_UP)
+    up = torch.ldexp(torch.ones_like(largest), exponent)
+    return rounded(x * up, Precision.FP16).mul_(up.reciprocal_())
