@@ -1,8 +1,9 @@
 """Networks that choose their own precision: :mod:`adagrain.granular`."""
 
 from .convert import convert
-from .granularity import Granularity, GranularityLog, UnitLog
+from .granularity import Granularity
 from .layers import GranularConv2d, GranularLayer, GranularLinear
+from .logs import GranularityLog, UnitLog
 from .policy import Policy
 from .resources import Budget, BudgetError, ResourceManager
 

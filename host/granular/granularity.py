@@ -1,7 +1,6 @@
 """All granularity units of a network: they are told what they see, and learn what to compute in."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, Self
 
@@ -12,65 +11,17 @@ from adagrain.host.driver import Coprocessor, open_device
 from adagrain.host.failover import Failover
 from adagrain.host.product import check_built
 from adagrain.models.precision import Precision
-from adagrain.models.precision_controller import precision_of_rank
 
 from .layers import GranularLayer
+from .logs import GranularityLog, UnitLog, logs_of, unit_names
 from .offload import Offload
 from .product import of_layer
 from .resources import ResourceManager
 
-__all__ = ["Granularity", "GranularityLog", "UnitLog"]
+__all__ = ["Granularity"]
 
 #: Where wrappers keep the model.
 _WRAPPERS = {"DistributedDataParallel": "module", "OptimizedModule": "_orig_mod"}
-
-
-@dataclass(frozen=True)
-class UnitLog:
-    """What a look decided for a unit.
-
-    Parameters
-    ----------
-    name : str
-        Its layer, and its number there.
-    precision, wanted : Precision
-        What it computes in from now on, and what it would without bounds.
-    spread : float
-        Of its input, 0 to 1.
-    thresholds : tuple of float
-        As they stand.
-    switched, overridden : bool
-        What is wanted has changed; the bounds prevailed.
-    """
-
-    name: str
-    precision: Precision
-    wanted: Precision
-    spread: float
-    thresholds: tuple[float, ...]
-    switched: bool
-    overridden: bool
-
-
-@dataclass(frozen=True)
-class GranularityLog:
-    """A step.
-
-    Parameters
-    ----------
-    work : mapping of Precision to int
-        Multiplications, forward and backward.
-    units : tuple of UnitLog
-        What was decided; empty between looks.
-    """
-
-    work: Mapping[Precision, int]
-    units: tuple[UnitLog, ...]
-
-    @property
-    def bit_operations(self) -> int:
-        """Multiplications, each times the bits of both operands."""
-        return sum(count * precision.bits**2 for precision, count in self.work.items())
 
 
 class Granularity:
@@ -193,7 +144,7 @@ class Granularity:
         return {
             name: precision
             for layer in self._layers
-            for name, precision in zip(_names(layer), layer.controllers.precisions, strict=True)
+            for name, precision in zip(unit_names(layer), layer.controllers.precisions, strict=True)
         }
 
     def penalty(self) -> torch.Tensor:
@@ -332,7 +283,7 @@ class Granularity:
                 records[layer.first : layer.first + units],
             )
             layer.seen = None
-            logs += _logs(layer, mine)
+            logs += logs_of(layer, mine)
         self.switches += sum(log.switched for log in logs)
         self.overrides += sum(log.overridden for log in logs)
         return logs
@@ -365,25 +316,3 @@ def _named_layers(model: nn.Module) -> list[GranularLayer]:
     for name, layer in found:
         layer.name = name or layer.name
     return [layer for _, layer in found]
-
-
-def _names(layer: GranularLayer) -> list[str]:
-    if layer.policy.units == 1:
-        return [layer.name]
-    return [f"{layer.name}[{unit}]" for unit in range(layer.policy.units)]
-
-
-def _logs(layer: GranularLayer, decisions: list[dict[str, int]]) -> list[UnitLog]:
-    thresholds = layer.controllers.spreads()
-    return [
-        UnitLog(
-            name=name,
-            precision=Precision(decision["precision"]),
-            wanted=precision_of_rank(decision["wanted"]),
-            spread=decision["spread"] / (1 << 16),
-            thresholds=row,
-            switched=bool(decision["switched"]),
-            overridden=bool(decision["overridden"]),
-        )
-        for name, decision, row in zip(_names(layer), decisions, thresholds, strict=True)
-    ]

@@ -1,0 +1,83 @@
+"""What a training step of granular layers did and decided."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from adagrain.models.precision import Precision
+from adagrain.models.precision_controller import precision_of_rank
+
+from .layers import GranularLayer
+
+__all__ = ["GranularityLog", "UnitLog", "logs_of", "unit_names"]
+
+
+@dataclass(frozen=True)
+class UnitLog:
+    """What a look decided for a unit.
+
+    Parameters
+    ----------
+    name : str
+        Its layer, and its number there.
+    precision, wanted : Precision
+        What it computes in from now on, and what it would without bounds.
+    spread : float
+        Of its input, 0 to 1.
+    thresholds : tuple of float
+        As they stand.
+    switched, overridden : bool
+        What is wanted has changed; the bounds prevailed.
+    """
+
+    name: str
+    precision: Precision
+    wanted: Precision
+    spread: float
+    thresholds: tuple[float, ...]
+    switched: bool
+    overridden: bool
+
+
+@dataclass(frozen=True)
+class GranularityLog:
+    """A step.
+
+    Parameters
+    ----------
+    work : mapping of Precision to int
+        Multiplications, forward and backward.
+    units : tuple of UnitLog
+        What was decided; empty between looks.
+    """
+
+    work: Mapping[Precision, int]
+    units: tuple[UnitLog, ...]
+
+    @property
+    def bit_operations(self) -> int:
+        """Multiplications, each times the bits of both operands."""
+        return sum(count * precision.bits**2 for precision, count in self.work.items())
+
+
+def unit_names(layer: GranularLayer) -> list[str]:
+    """What a layer's units are called."""
+    if layer.policy.units == 1:
+        return [layer.name]
+    return [f"{layer.name}[{unit}]" for unit in range(layer.policy.units)]
+
+
+def logs_of(layer: GranularLayer, decisions: list[dict[str, int]]) -> list[UnitLog]:
+    """What was decided for each unit of a layer, from fields of ``PrecisionDecision``."""
+    thresholds = layer.controllers.spreads()
+    return [
+        UnitLog(
+            name=name,
+            precision=Precision(decision["precision"]),
+            wanted=precision_of_rank(decision["wanted"]),
+            spread=decision["spread"] / (1 << 16),
+            thresholds=row,
+            switched=bool(decision["switched"]),
+            overridden=bool(decision["overridden"]),
+        )
+        for name, decision, row in zip(unit_names(layer), decisions, thresholds, strict=True)
+    ]
