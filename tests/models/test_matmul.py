@@ -64,3 +64,17 @@ def test_operands_that_do_not_fit(
 ) -> None:
     with pytest.raises(error, match=message):
         matmul(a, b, precision)
+
+
+@pytest.mark.parametrize("rows", [1, 50], ids=["few rows", "many rows"])
+@pytest.mark.parametrize("tiny", [0.0, 2.0**-24, -(2.0**-24)])
+def test_fp16_sums_of_very_different_terms_are_exact(rows: int, tiny: float) -> None:
+    """1024.5, a tie, and the smallest product there is, whichever operand is the larger one."""
+    a = torch.tensor([[2.0**15, 2.0**4, tiny]]).half()
+    b = torch.tensor([[2.0**-5], [2.0**-5], [2.0**-24]]).half()
+    wanted = 1025.0 if tiny > 0 else 1024.0
+    found = matmul(a.expand(rows, 3), b.expand(3, 7), Precision.FP16)
+    assert (found == wanted).all()
+    found = matmul(b.t().expand(rows, 3), a.t().expand(3, 7), Precision.FP16)
+    assert (found == wanted).all()
+    assert reference(a, b, Precision.FP16)[0].item() == wanted
