@@ -12,10 +12,13 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
 
-__all__ = ["draw", "frontier", "mean", "standard_error"]
+__all__ = ["LOWER", "draw", "frontier", "mean", "standard_error"]
 
 #: Of the picture, in parts of FP16's bit-operations.
-TICKS = (0.06, 0.1, 0.15, 0.2, 0.25, 0.5, 1, 2, 4)
+TICKS = (0.06, 0.1, 0.15, 0.25, 0.5, 1, 2, 4)
+
+#: How names of ways end that have INT4 in the backward pass.
+LOWER = ", INT4 backward"
 
 #: Ways with fewer bit-operations than that may lie above the picture.
 SHOWN_FROM = 0.07
@@ -68,7 +71,10 @@ def draw(
     errors = {name: [100 - a for a in row["accuracies"]] for name, row in rows.items()}
     _panel(axes[0], fixed, bits, losses, "held-out loss, mean and standard error")
     _panel(axes[1], fixed, bits, errors, "held-out errors in percent, mean and standard error")
-    figure.suptitle(f"{task}: fixed precisions and their frontier (grey), chosen ones (violet)")
+    figure.suptitle(
+        f"{task}: fixed precisions and their frontier (grey), chosen ones (violet, by penalty); "
+        "squares: INT4 also in the backward pass"
+    )
     figure.tight_layout()
     figure.savefig(path, dpi=110)
     plt.close(figure)
@@ -91,10 +97,11 @@ def _panel(
         is_fixed = name in fixed
         colour = "#9ca3af" if is_fixed else "#7c3aed"
         error = standard_error(values[name])
-        axis.errorbar(*point, error, fmt="o", color=colour, markersize=4, zorder=2)
+        shape = "s" if name.endswith(LOWER) else "o"
+        axis.errorbar(*point, error, fmt=shape, color=colour, markersize=4, zorder=2)
         if (not is_fixed or name in on_hull) and point[1] <= most:
             axis.annotate(
-                name,
+                name.removeprefix("dynamic, penalty ").removesuffix(LOWER),
                 point,
                 xytext=(5, 3) if is_fixed else (-5, -3),
                 textcoords="offset points",
@@ -106,7 +113,7 @@ def _panel(
     least = min(y for _, y in points.values())
     axis.set_ylim(least - 0.1 * (most - least), most + 0.1 * (most - least))
     axis.set_xscale("log")
-    axis.set_xlim(left=0.4 * min(bits.values()))
+    axis.set_xlim(left=0.75 * min(bits.values()))
     axis.set_xticks(TICKS, [f"{tick:g}" for tick in TICKS], minor=False)
     axis.set_xticks([], minor=True)
     axis.set_xlabel("bit-operations, of FP16 throughout")

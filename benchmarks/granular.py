@@ -18,7 +18,7 @@ from typing import Annotated, Any
 import numpy as np
 import torch
 import typer
-from _frontier import draw, frontier, mean, standard_error
+from _frontier import LOWER, draw, frontier, mean, standard_error
 from _report import RESULTS, report
 from _text import BATCH, CharTransformer, batch_of, text
 from rich.progress import Progress
@@ -93,7 +93,7 @@ def ways(task: str) -> list[Way]:
     formats = [Way(name, (name,)) for name in ("FP32", "FP16", "INT8", "INT4")]
     chosen = [Way(f"dynamic, penalty {penalty:g}", penalty=penalty) for penalty in PENALTIES]
     lower = [
-        replace(way, name=f"{way.name}, INT4 backward", gradients="INT4")
+        replace(way, name=f"{way.name}{LOWER}", gradients="INT4")
         for way in (formats[-1], *MIXES[task], *chosen[1:])
     ]
     return [*formats, *MIXES[task], Way("FP16, then INT8", ("FP16", "INT8")), *chosen, *lower]

@@ -19,15 +19,20 @@ PARTS = {
     "float": {"multiplier": "FP32 multiply", "adder": "add"},
 }
 
-#: Which ways of training are shown, by the beginning of their names.
-WAYS = ("FP32", "FP16", "INT8", "INT4", "dynamic")
+#: Which ways of training are shown.
+WAYS = r"FP32|FP16|(INT8|INT4|dynamic, .*)(, INT4 backward)?"
+
+#: How far a way is from the frontier, and in how many digits.
+MARGINS = (("accuracy_above_frontier", 2), ("loss_below_frontier", 4))
 
 
 def pages() -> dict[Path, str]:
     """Each page with its tables as the results have them."""
     return {
         ROOT / "README.md": _with_blocks(_filled("README.md", boards=_boards())),
-        ROOT / "docs" / "granular.md": _filled("docs/granular.md", granular=_granular()),
+        ROOT / "docs" / "granular.md": _filled(
+            "docs/granular.md", digits=_granular("digits"), text=_granular("text")
+        ),
         ROOT / "docs" / "precision.md": _filled("docs/precision.md", slices=_slices()),
     }
 
@@ -99,30 +104,23 @@ def _slices() -> str:
     )
 
 
-def _granular() -> str:
-    """What fixed and chosen precisions cost and reach, on both tasks."""
-    digits, text = _results("granular_digits"), _results("granular_text")
-    costs = ("bit-operations", "accuracy above, loss below the frontier")
-    head = ("", "digits: accuracy", *costs, "text: loss to FP32", *costs)
-    return _table(
-        head,
-        (
-            (
-                name,
-                f"{digits[name]['accuracy']:.2f} %",
-                *_costs(digits[name]),
-                f"{100 * text[name]['loss_to_fp32']:+z.2f} %",
-                *_costs(text[name]),
-            )
-            for name in digits
-            if name in WAYS or name.startswith(WAYS[-1])
-        ),
-    )
+def _granular(task: str) -> str:
+    """What fixed and chosen precisions cost and reach on a task."""
+    results = _results(f"granular_{task}")
+    frontier = ("accuracy above the frontier", "loss below it")
+    head = ("", "bit-operations", "accuracy", "loss", "loss to FP32", *frontier)
+    rows = []
+    for name, row in results.items():
+        if re.fullmatch(WAYS, name):
+            cells = (f"{row['bit_operations_to_fp16']:.3f}", f"{row['accuracy']:.2f} %")
+            losses = (f"{row['loss']:.4f}", f"{100 * row['loss_to_fp32']:+z.2f} %")
+            rows.append((name, *cells, *losses, *map(_with_error, (row, row), MARGINS)))
+    return _table(head, rows)
 
 
-def _costs(row: Mapping[str, float]) -> tuple[str, str]:
-    above, below = row["accuracy_above_frontier"], row["loss_below_frontier"]
-    return f"{row['bit_operations_to_fp16']:.3f}", f"{above:+z.2f}, {below:+z.4f}"
+def _with_error(row: Mapping[str, float], margin: tuple[str, int]) -> str:
+    name, digits = margin
+    return f"{row[name]:+z.{digits}f} ± {row[f'{name}_error']:.{digits}f}"
 
 
 def _results(name: str) -> dict[str, Any]:
