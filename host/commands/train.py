@@ -74,6 +74,9 @@ def train(
     units: Annotated[
         int, typer.Option(help="Granularity units of a layer.")
     ] = TrainingOptions.units,
+    gradients: Annotated[
+        str, typer.Option(help="Lowest precision of the backward pass: INT4, INT8, FP16 or FP32.")
+    ] = TrainingOptions.gradients,
     penalty: Annotated[
         float, typer.Option(help="Weight of the granularity penalty.")
     ] = TrainingOptions.penalty,
@@ -130,6 +133,7 @@ def train(
             noise=noise,
             precision=precision,
             units=units,
+            gradients=gradients,
             penalty=penalty,
             threshold_rate=threshold_rate,
             bits=bits,

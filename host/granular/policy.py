@@ -76,7 +76,7 @@ class Policy:
         for name in ("start", "floor", "ceiling", "gradients", "fixed"):
             value = getattr(self, name)
             if value is not None:
-                object.__setattr__(self, name, precision_of(value))
+                object.__setattr__(self, name, precision_of(value, name))
         for name in ("every", "units"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} must be at least 1, not {getattr(self, name)}")

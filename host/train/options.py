@@ -76,6 +76,8 @@ class TrainingOptions:
         ``dynamic``, or the name of the one that all layers compute in, in a granular run.
     units : int
         Granularity units of a layer.
+    gradients : str
+        Lowest precision of the backward pass in a granular run.
     penalty : float
         λ of the granularity penalty at first; it falls to zero with the run.
     threshold_rate : float
@@ -122,6 +124,7 @@ class TrainingOptions:
     noise: float = 0.25
     precision: str = "dynamic"
     units: int = 1
+    gradients: str = "INT8"
     penalty: float = 0.5
     threshold_rate: float = 1.0
     bits: float = 0.0
@@ -186,6 +189,7 @@ class TrainingOptions:
         return Policy(
             fixed=None if self.precision == "dynamic" else self.precision,
             units=self.units,
+            gradients=self.gradients,
             penalty=self.penalty,
         )
 

@@ -24,6 +24,7 @@ from adagrain.host.train.options import TrainingOptions
         ({"preset": "granular", "offload_every": 0}, "offload_every must be at least 1, not 0"),
         ({"preset": "granular", "units": 0}, "units must be at least 1, not 0"),
         ({"preset": "granular", "penalty": -1.0}, "penalty must not be negative, not -1"),
+        ({"preset": "granular", "gradients": "INT2"}, "gradients must be one of .* not 'INT2'"),
         ({"threshold_rate": -1.0}, "threshold_rate must not be negative, not -1"),
         ({"preset": "speculate"}, "'speculate' comes with a later version"),
         ({"workers": 0}, "workers must be at least 1, not 0"),

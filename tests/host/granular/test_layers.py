@@ -133,7 +133,7 @@ def test_inputs_that_integers_cannot_stand_for_are_named() -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"fixed": "INT9"}, "precision must be one of FP32, FP16, INT8, INT4, not 'INT9'"),
+        ({"fixed": "INT9"}, "fixed must be one of FP32, FP16, INT8, INT4, not 'INT9'"),
         ({"every": 0}, "every must be at least 1, not 0"),
         ({"units": 0}, "units must be at least 1, not 0"),
         ({"dwell": 256}, "dwell must be from 0 to 255, not 256"),
