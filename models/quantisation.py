@@ -9,14 +9,30 @@ power of two leaves its integers as they are.
 """
 
 import math
+from dataclasses import dataclass
 
+import numpy as np
 import torch
+from numba import njit
 
 from .dot_product import EXACT_PRODUCTS
-from .matmul import matmul
+from .magnitude import largest_magnitude
+from .matmul import DTYPES, matmul
 from .precision import Precision
+from .rounding import multiples
 
-__all__ = ["LEVELS", "check_terms", "fits", "product", "quantised", "rounded", "scale_of"]
+__all__ = [
+    "LEVELS",
+    "Operand",
+    "check_terms",
+    "fits",
+    "multiplied",
+    "operand",
+    "product",
+    "quantised",
+    "rounded",
+    "scale_of",
+]
 
 #: Largest integer of each integer precision.
 LEVELS = {Precision.INT8: 127, Precision.INT4: 7}
@@ -27,69 +43,124 @@ _STEP = 0.335
 #: Terms whose sum single precision holds exactly, as products of integers.
 _EXACT_TERMS = {precision: (1 << 24) // top**2 for precision, top in LEVELS.items()}
 
-#: Smallest power of two that is used as a scale, and magnitude that numbers must be below: whatever
-#: two scales make of a sum of integers is a normal number.
-_LEAST, _LIMIT = 2.0**-60, 2.0**60
+#: Biased exponent of the smallest power of two that is used as a scale, and magnitude that numbers
+#: must be below: whatever two scales make of a sum of integers is a normal number.
+_LEAST_EXPONENT, _LIMIT = 127 - 60, 2.0**60
 
 #: Terms of which each precision can hold the sum: FP16 exactly, integers in 32 bits.
 _MOST_TERMS = {precision: ((1 << 31) - 1) // top**2 for precision, top in LEVELS.items()}
 _MOST_TERMS[Precision.FP16] = EXACT_PRODUCTS
 
+#: Magnitude below which each precision can stand for a number.
+_LIMITS = {Precision.FP32: math.inf, Precision.FP16: 65520.0} | dict.fromkeys(LEVELS, _LIMIT)
+
+
+@dataclass(frozen=True)
+class Operand:
+    """A tensor as a precision has it.
+
+    Parameters
+    ----------
+    numbers : Tensor
+        float16 of FP16, else float32; whole ones of integers.
+    scale : Tensor of float32 or None
+        What integers are multiples of; of floats none.
+    precision : Precision
+        Which it is.
+    """
+
+    numbers: torch.Tensor
+    scale: torch.Tensor | None
+    precision: Precision
+
+    def matrix(self) -> torch.Tensor:
+        """All rows as :func:`adagrain.models.matmul.matmul` takes them, on the CPU."""
+        rows = self.numbers.reshape(-1, self.numbers.shape[-1])
+        return rows.to("cpu", DTYPES[self.precision])
+
+    def products(self, found: torch.Tensor) -> torch.Tensor:
+        """What became of the rows in a product, as float32, in as many matrices as there were."""
+        found = found.float().to(self.numbers.device)
+        matrices = self.numbers.shape[:-1]
+        return found if len(matrices) == 1 else found.view(*matrices, found.shape[1])
+
 
 def scale_of(
-    x: torch.Tensor, precision: Precision, *, by_row: bool = False, name: str = "x"
+    x: torch.Tensor,
+    precision: Precision,
+    *,
+    along: tuple[int, ...] | None = None,
+    name: str = "x",
 ) -> torch.Tensor:
     """The power of two of which integers that stand for a tensor are multiples.
 
     Parameters
     ----------
-    x : Tensor, shape (m, n)
+    x : Tensor, any shape
         Finite float32 numbers.
     precision : Precision
         INT8 or INT4.
-    by_row : bool
-        Whether each row gets its own.
+    along : tuple of int or None
+        Dimensions along which elements share a scale; None: all.
     name : str
         What the tensor is, for messages.
 
     Returns
     -------
-    Tensor of float32, shape (m, 1) or (1, 1)
+    Tensor of float32
+        With a length of 1 in these dimensions.
 
     Raises
     ------
     ValueError
         If an element is not a number, infinite, or 2**60 and above.
     """
-    dimensions = (1,) if by_row else (0, 1)
-    largest = torch.maximum(  # of magnitudes, without a tensor of them
-        x.amax(dim=dimensions, keepdim=True), x.amin(dim=dimensions, keepdim=True).neg_()
-    )
-    _check(x, largest, precision, name)
-    bits = LEVELS[precision].bit_length()
-    # From a significand above top/2**(bits - 1) on, the next power of two.
-    scale = _power_below(largest, carry=(1 << 24 - bits) - 1).mul_(2.0 ** (1 - bits))
+    x = x.detach()
+    largest = largest_magnitude(x, along)
+    steps = largest
     if precision is Precision.INT4:
-        count = x.shape[1] if by_row else x.numel()
-        norm = torch.linalg.vector_norm(x, dim=dimensions, keepdim=True)
-        nearest = _power_below(norm.mul_(_STEP * math.sqrt(2.0 / count)))
-        scale = torch.minimum(scale, nearest)
-    return scale.clamp_min_(_LEAST)
+        norm = torch.linalg.vector_norm(x, dim=along, keepdim=True)
+        steps = norm.mul_(_STEP * math.sqrt(2.0 * largest.numel() / x.numel()))
+    powers = np.empty(largest.shape, dtype=np.float32)
+    flat, most = (each.cpu().view(-1).numpy() for each in (largest, steps))
+    if not _scales(flat, most, powers.reshape(-1), LEVELS[precision].bit_length()):
+        wrong = int((~(x.abs() < _LIMIT)).sum())
+        raise ValueError(
+            f"{name} must be finite and below {_LIMIT:g} for {precision.name}: {wrong} of "
+            f"{x.numel()} elements are not"
+        )
+    return torch.from_numpy(powers).to(x.device)
 
 
-def _power_below(x: torch.Tensor, carry: int = 0) -> torch.Tensor:
-    """The power of two at or below each number, or that above it where the carry reaches it."""
-    return ((x.view(torch.int32) + carry) & 0x7F80_0000).view(torch.float32)
+@njit(cache=True, nogil=True)
+def _scales(largest, steps, out, bits):  # pragma: no cover - compiled
+    """Scales with which nothing is clamped, but at most the powers of two below the steps.
+
+    Nothing is found, and False returned, where a magnitude is too large or not a number.
+    """
+    exponents, most = largest.view(np.int32), steps.view(np.int32)
+    for i in range(out.size):
+        if not largest[i] < _LIMIT:
+            return False
+        # From a significand above top/2**(bits - 1) on, the next power of two.
+        exponent = (exponents[i] + (1 << 24 - bits) - 1 >> 23) - (bits - 1)
+        exponent = max(min(exponent, most[i] >> 23), _LEAST_EXPONENT)
+        out.view(np.int32)[i] = exponent << 23
+    return True
 
 
 def quantised(
-    x: torch.Tensor, precision: Precision, *, by_row: bool = False, name: str = "x"
+    x: torch.Tensor,
+    precision: Precision,
+    *,
+    along: tuple[int, ...] | None = None,
+    name: str = "x",
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """A tensor's integers, to nearest even, and their scale.
 
     Parameters
     ----------
-    x, precision, by_row, name
+    x, precision, along, name
         As for :func:`scale_of`, and the same errors.
 
     Returns
@@ -97,49 +168,81 @@ def quantised(
     (Tensor, Tensor), both of float32
         Whole numbers from -127 to 127 or -7 to 7, and the scale.
     """
-    scale, top = scale_of(x, precision, by_row=by_row, name=name), LEVELS[precision]
-    return (x * scale.reciprocal()).round_().clamp_(-top, top), scale
+    scale, top = scale_of(x, precision, along=along, name=name), LEVELS[precision]
+    return multiples(x, scale, along, top), scale
 
 
-def rounded(
-    x: torch.Tensor, precision: Precision, *, by_row: bool = False, name: str = "x"
-) -> torch.Tensor:
-    """A float32 tensor as the precision has it: what its numbers stand for, again as float32.
+def operand(
+    x: torch.Tensor,
+    precision: Precision,
+    *,
+    along: tuple[int, ...] | None = None,
+    name: str = "x",
+) -> Operand:
+    """A float32 tensor in a precision, as :func:`quantised` where that has integers.
 
     FP16 is rounded once, to nearest even; beyond its range it is infinite.
     """
-    if precision is Precision.FP32:
-        return x
-    if precision is Precision.FP16:
-        return x.half().float()
-    numbers, scale = quantised(x, precision, by_row=by_row, name=name)
-    return numbers.mul_(scale)
+    if precision.integer:
+        return Operand(*quantised(x, precision, along=along, name=name), precision)
+    return Operand(x.to(DTYPES[precision]), None, precision)
 
 
-def fits(x: torch.Tensor, precision: Precision) -> bool:
-    """Whether a precision can stand for all elements of a float32 tensor."""
-    if precision is Precision.FP16:
-        return bool(x.half().isfinite().all())
-    limit = _LIMIT if precision.integer else torch.inf
-    return bool(x.amax() < limit and x.amin() > -limit)
+def rounded(
+    x: torch.Tensor,
+    precision: Precision,
+    *,
+    along: tuple[int, ...] | None = None,
+    name: str = "x",
+) -> torch.Tensor:
+    """What the numbers of :func:`operand` stand for, again as float32."""
+    if precision.integer:
+        scale = scale_of(x, precision, along=along, name=name)
+        return multiples(x, scale, along, LEVELS[precision], valued=True)
+    return x.to(DTYPES[precision]).float()
 
 
-def _check(x: torch.Tensor, largest: torch.Tensor, precision: Precision, name: str) -> None:
-    if bool((largest < _LIMIT).all()):
-        return
-    wrong = int((~(x.abs() < _LIMIT)).sum())
-    raise ValueError(
-        f"{name} must be finite and below {_LIMIT:g} for {precision.name}: {wrong} of {x.numel()} "
-        "elements are not"
-    )
+def fits(largest: float, precision: Precision) -> bool:
+    """Whether a precision can stand for numbers of this magnitude, or it is too large."""
+    return largest < _LIMITS[precision]
+
+
+def multiplied(a: Operand, b: Operand) -> torch.Tensor:
+    """``a @ b.T`` in the arithmetic of a precision.
+
+    Bit for bit what a granularity unit's words give when the same numbers, and the powers of two
+    that integers are multiples of, are sent to it: sums of integers are rounded to float32 once.
+
+    Parameters
+    ----------
+    a : Operand, shape (..., m, k)
+        Integers with one scale.
+    b : Operand, shape (n, k)
+        Of the same precision; integers with one scale for each row.
+
+    Returns
+    -------
+    Tensor of float32, shape (..., m, n)
+        Each matrix lies in memory as that of ``a`` does.
+    """
+    if a.scale is None or b.scale is None:
+        return a.products(matmul(a.matrix(), b.matrix().t(), a.precision))
+    if b.numbers.shape[1] <= _EXACT_TERMS[a.precision]:
+        sums = _sums(a.numbers, b.numbers)
+    else:
+        sums = _sums(a.numbers.double(), b.numbers.double()).float()
+    return sums.mul_(a.scale.view(1, 1) * b.scale.t())
+
+
+def _sums(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+    """``a @ b.T``; several matrices are those of patches, which lie transposed in memory."""
+    return a @ b.t() if a.dim() == 2 else (b @ a.mT).mT
 
 
 def product(x: torch.Tensor, weight: torch.Tensor, precision: Precision) -> torch.Tensor:
     """``x @ weight.T`` with both operands and the arithmetic of a precision.
 
-    Bit for bit what a granularity unit's words give when the same integers, and the powers of two
-    they are multiples of, are sent to it: integers have one scale for ``x`` and one for each row
-    of ``weight``; their sums are rounded to float32 once.
+    Integers have one scale for ``x`` and one for each row of ``weight``.
 
     Parameters
     ----------
@@ -161,16 +264,8 @@ def product(x: torch.Tensor, weight: torch.Tensor, precision: Precision) -> torc
     """
     if x.shape[1] != weight.shape[1]:
         raise ValueError(f"weight must have {x.shape[1]} columns, not {weight.shape[1]}")
-    if precision is Precision.FP32:
-        return matmul(x.cpu(), weight.t().cpu(), precision).to(x.device)
-    if precision is Precision.FP16:
-        return matmul(x.half().cpu(), weight.t().half().cpu(), precision).float().to(x.device)
-    a, a_scale = quantised(x, precision)
-    b, b_scale = quantised(weight, precision, by_row=True, name="weight")
-    if x.shape[1] <= _EXACT_TERMS[precision]:
-        return (a @ b.t()).mul_(a_scale * b_scale.t())
-    sums = matmul(a.to(torch.int8), b.t().to(torch.int8), precision).float()  # rounds once
-    return sums.mul_(a_scale * b_scale.t())
+    a = operand(x, precision)
+    return multiplied(a, operand(weight, precision, along=(1,), name="weight"))
 
 
 def check_terms(terms: int, precision: Precision, name: str) -> None:

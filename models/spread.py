@@ -1,12 +1,21 @@
 """How spread a unit's input is: what the precision controller is told."""
 
-from .statistics import EXPONENT_BIAS, FRACTION_BITS, Statistics
+import torch
+
+from .magnitude import largest_magnitude
+from .statistics import EXPONENT_BIAS, FRACTION_BITS, Statistics, unbiased
 from .statistics_reference import LARGEST_Q
 
-__all__ = ["spread_of"]
+__all__ = ["exponent_of", "spread_of"]
 
 #: Bits below the square of a quantised element's last place, so that both numbers fill 32 bits.
 _EXTRA = 2
+
+
+def exponent_of(x: torch.Tensor) -> int:
+    """The largest exponent of finite float32 elements, to be measured at; otherwise the largest."""
+    largest = largest_magnitude(x)
+    return unbiased(int(largest.view(torch.int32).item()) >> 23)
 
 
 def spread_of(found: Statistics) -> tuple[int, int] | None:

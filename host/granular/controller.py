@@ -163,11 +163,11 @@ class Controllers(nn.Module):
     def _allowed(self) -> torch.Tensor:
         """Which ranks the bounds leave to each unit."""
         records = [unpack(PrecisionRecord, bytes(octets.tolist())) for octets in self._records]
-        floor, ceiling = (
-            self._tensor([[record[bound]] for record in records]) for bound in ("floor", "ceiling")
-        )
-        ranks = self._tensor(range(len(_BITS)))
-        return (ranks >= floor) & (ranks <= ceiling)
+        allowed = [
+            [record["floor"] <= rank <= record["ceiling"] for rank in range(len(_BITS))]
+            for record in records
+        ]
+        return torch.tensor(allowed, device=self.thresholds.device)
 
     def _restored(self, octets: bytes) -> bytes:
         """A record with what its policy says of now."""

@@ -1,20 +1,21 @@
 """Linear and convolutional layers that compute in the precisions of their granularity units."""
 
+import math
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from itertools import groupby, pairwise
 from typing import Any
 
 import torch
 from torch import nn
-from torch.nn import functional
 
 from adagrain.models.precision import Precision
-from adagrain.models.quantisation import check_terms, product
-from adagrain.models.spread import spread_of
+from adagrain.models.quantisation import check_terms, multiplied
+from adagrain.models.spread import exponent_of, spread_of
 from adagrain.models.statistics import Statistics, statistics
 
 from .controller import Controllers
+from .geometry import Dense, Geometry, Patches
 from .lesson import taught
 from .policy import Policy
 from .product import Multiply, Part, Plan, exactly, of_layer, straight_through
@@ -22,8 +23,8 @@ from .resources import Cost
 
 __all__ = ["GranularConv2d", "GranularLayer", "GranularLinear"]
 
-#: Finds the statistics of a tensor.
-Measure = Callable[[torch.Tensor], Statistics]
+#: Finds the statistics of a tensor at an exponent.
+Measure = Callable[[torch.Tensor, int], Statistics]
 
 #: What autocast makes of a float32 tensor.
 _SHORT = (torch.float16, torch.bfloat16)
@@ -40,6 +41,8 @@ class GranularLayer(nn.Module):
         How its units choose.
     name : str
         Its name in the model, for messages.
+    geometry : Geometry
+        What makes matrices of its input.
 
     Members
     -------
@@ -61,20 +64,26 @@ class GranularLayer(nn.Module):
         Variance and squared largest magnitude of the input, from a look that nothing was decided
         from yet.
     samples : int
-        Rows of the forward passes of this training step.
+        Places of the forward passes of this training step: rows that the weights are multiplied
+        with.
     """
 
     weight: torch.Tensor
     bias: torch.Tensor | None
 
-    def __init__(self, layer: nn.Linear | nn.Conv2d, policy: Policy, name: str) -> None:
+    def __init__(
+        self, layer: nn.Linear | nn.Conv2d, policy: Policy, name: str, geometry: Geometry
+    ) -> None:
         super().__init__()
         self.weight, self.bias = layer.weight, layer.bias
         self.training = layer.training
         self.policy = policy
         self.name = name
+        self.geometry = geometry
         outputs = layer.weight.shape[0]
-        self.terms = layer.weight[0].numel()
+        self.terms = math.prod(layer.weight.shape[1:])
+        if not self.terms:
+            raise ValueError(f"{name} must have at least 1 input, not 0; skip it")
         if policy.units > outputs:
             raise ValueError(
                 f"units must be at most {outputs}, the outputs of {name}, not {policy.units}"
@@ -95,8 +104,8 @@ class GranularLayer(nn.Module):
 
     def release(self) -> None:
         """Be tied to no device, and look at nothing."""
-        self.multiply: Multiply = product
-        self.evaluate: Multiply = product
+        self.multiply: Multiply = multiplied
+        self.evaluate: Multiply = multiplied
         self.measure: Measure = _statistics
         self.decide: Callable[[], None] | None = None
         self.looking = False
@@ -142,20 +151,25 @@ class GranularLayer(nn.Module):
         """Outputs of each unit."""
         return [high - low for low, high in pairwise(self._ends)]
 
-    def _product(self, x: torch.Tensor, rows: torch.Tensor, samples: int) -> torch.Tensor:
-        """Rows times the weights, looked at and taught where it is time to."""
-        weight, thresholds = self.weight.flatten(1), self.controllers.thresholds
-        if not len(rows):
-            return functional.linear(rows, weight, self.bias) + 0 * thresholds.sum()
-        self._look(x, len(rows))
+    def _product(self, x: torch.Tensor, samples: int) -> torch.Tensor:
+        """Input times the weights, looked at and taught where it is time to."""
+        thresholds = self.controllers.thresholds
+        if not len(x):
+            return self._biased(self.geometry.plain(x, self.weight) + 0 * thresholds.sum())
         with of_layer(self.name):
-            y = straight_through(rows, weight, thresholds, self._plan())
+            self._look(x, self.geometry.places(x))
+            y = straight_through(x, self.weight, thresholds, self._plan())
             if self._teaches():
                 # A look stands for all steps up to the next.
                 shares = self.controllers.weights() * self.policy.every
-                operands = rows.detach(), weight.detach()
+                operands = x.detach(), self.weight.detach()
                 y = taught(y, shares, *operands, sizes=self._sizes(), samples=samples)
-        return y if self.bias is None else y + self.bias
+        return self._biased(y)
+
+    def _biased(self, y: torch.Tensor) -> torch.Tensor:
+        if self.bias is None:
+            return y
+        return y + self.bias.view(-1, *(1 for _ in y.shape[2:]))
 
     def _check(self, x: torch.Tensor) -> None:
         for what, tensor in (("input", x), ("weight", self.weight)):
@@ -170,19 +184,20 @@ class GranularLayer(nn.Module):
                 f"input of layer {self.name} must have {wanted} features, not {features}"
             )
 
-    def _look(self, x: torch.Tensor, rows: int) -> None:
+    def _look(self, x: torch.Tensor, places: int) -> None:
         """Look at the input, if it is time to; in training, once a step."""
         if self.training:
-            self.samples += rows
+            self.samples += places
             if self.looking and not self.seen:
                 self._measure(x)
         elif self.decide is not None:
-            self._samples_before = rows
+            self._samples_before = places
             self._measure(x)
             self.decide()
 
     def _measure(self, x: torch.Tensor) -> None:
-        found = spread_of(self.measure(x.detach()))
+        x = x.detach()
+        found = spread_of(self.measure(x, exponent_of(x)))
         self.seen = found
         if found is not None:
             self.controllers.spread = found[0] / found[1]
@@ -194,8 +209,8 @@ class GranularLayer(nn.Module):
 
     def _plan(self) -> Plan:
         if self.training:
-            return Plan(self.name, self._parts(), self.multiply, self._work)
-        return Plan(self.name, self._parts(), self.evaluate, Counter())
+            return Plan(self.name, self._parts(), self.geometry, self.multiply, self._work)
+        return Plan(self.name, self._parts(), self.geometry, self.evaluate, Counter())
 
     def _parts(self) -> list[Part]:
         units = zip(self.controllers.precisions, pairwise(self._ends), strict=True)
@@ -217,14 +232,14 @@ class GranularLinear(GranularLayer):
     """
 
     def __init__(self, layer: nn.Linear, policy: Policy, name: str) -> None:
-        super().__init__(layer, policy, name)
+        super().__init__(layer, policy, name, Dense())
         self.in_features, self.out_features = layer.in_features, layer.out_features
 
     def _outputs(self, x: torch.Tensor) -> torch.Tensor:
         """Any leading dimensions, the last one of ``in_features``."""
         self._check_features(x.shape[-1], self.in_features)
         rows = x.reshape(-1, self.in_features)
-        y = self._product(x, rows, len(rows))
+        y = self._product(rows, len(rows))
         return y.view(*x.shape[:-1], self.out_features)
 
     def extra_repr(self) -> str:
@@ -247,41 +262,28 @@ class GranularConv2d(GranularLayer):
         if layer.padding_mode != "zeros" or isinstance(layer.padding, str):
             kind = layer.padding if isinstance(layer.padding, str) else layer.padding_mode
             raise ValueError(f"{name} must be padded with a number of zeros, not {kind!r}; skip it")
-        super().__init__(layer, policy, name)
+        padding = tuple(int(length) for length in layer.padding)
+        patches = Patches(layer.kernel_size, layer.stride, padding, layer.dilation)
+        super().__init__(layer, policy, name, patches)
         self.in_channels, self.out_channels = layer.in_channels, layer.out_channels
         self.kernel_size, self.groups = layer.kernel_size, layer.groups
-        self.dilation, self.stride = layer.dilation, layer.stride
-        self.padding = tuple(int(padding) for padding in layer.padding)
+        self.dilation, self.stride, self.padding = layer.dilation, layer.stride, padding
 
     def _outputs(self, x: torch.Tensor) -> torch.Tensor:
         """Shape (samples, channels, height, width)."""
         if x.dim() != 4:
             raise ValueError(f"input of layer {self.name} must have 4 dimensions, not {x.dim()}")
         self._check_features(x.shape[1], self.in_channels)
-        patches = functional.unfold(
-            x, self.kernel_size, self.dilation, self.padding, self.stride
-        ).transpose(1, 2)
-        y = self._product(x, patches.reshape(-1, self.terms), len(x))
-        images = y.view(len(x), *self._places(x.shape[2:]), self.out_channels)
-        return images.permute(0, 3, 1, 2).contiguous()
-
-    def _places(self, image: Sequence[int]) -> list[int]:
-        """Height and width of what comes out."""
-        return [
-            (length + 2 * padding - dilation * (size - 1) - 1) // stride + 1
-            for length, size, padding, dilation, stride in zip(
-                image, self.kernel_size, self.padding, self.dilation, self.stride, strict=True
-            )
-        ]
+        return self._product(x, len(x))
 
     def extra_repr(self) -> str:
         """Shape and units, for ``print``."""
         return f"{self.terms} products, {self.out_channels}, units={self.policy.units}"
 
 
-def _statistics(x: torch.Tensor) -> Statistics:
-    return statistics(x, None, powers=2)
+def _statistics(x: torch.Tensor, exponent: int) -> Statistics:
+    return statistics(x, exponent, powers=2)
 
 
 #: What ties a layer to no device.
-_UNTIED = {"multiply": product, "evaluate": product, "measure": _statistics, "decide": None}
+_UNTIED = {"multiply": multiplied, "evaluate": multiplied, "measure": _statistics, "decide": None}

@@ -6,6 +6,7 @@ from typing import Any
 import torch
 from torch.autograd.function import once_differentiable
 
+from adagrain.models.magnitude import largest_magnitude
 from adagrain.models.precision import Precision
 from adagrain.models.precision_controller import precision_of_rank
 from adagrain.models.quantisation import fits, rounded
@@ -18,7 +19,7 @@ __all__ = ["taught"]
 def taught(
     y: torch.Tensor,
     shares: torch.Tensor,
-    rows: torch.Tensor,
+    x: torch.Tensor,
     weight: torch.Tensor,
     *,
     sizes: Sequence[int],
@@ -38,18 +39,19 @@ def taught(
     of squares is all that is needed, of weights and inputs a column's mean square. (Shazeer and
     Stern: Adafactor, 2018, factor second moments alike.) So no product is computed for a lesson, in
     no precision: it takes as many operations as there are operands and gradients, for each unit.
+    Of images, the places and a kernel's weights of a channel are taken as alike, too.
 
     Where the product is scaled by a power of two, costs stay as they are. A precision that
     operands or outputs are too large for counts as losing the whole product.
 
     Parameters
     ----------
-    y : Tensor, shape (m, n)
+    y : Tensor, shape (m, n, ...)
         The product that the loss is made of.
     shares : Tensor, shape (units, 4)
         By rank; those of no unit's are not looked at.
-    rows, weight : Tensor, shapes (m, k) and (n, k)
-        Operands as they are, without gradients.
+    x, weight : Tensor, shapes (m, k, ...) and (n, k, ...)
+        Operands as they are, without gradients; further dimensions are an image's and a kernel's.
     sizes : sequence of int
         Outputs of each unit.
     samples : int
@@ -57,28 +59,44 @@ def taught(
 
     Returns
     -------
-    Tensor, shape (m, n)
+    Tensor, shape (m, n, ...)
         ``y``, the same tensor.
     """
-    squares = torch.stack([_squares(part).mean(dim=0) for part in weight.split(list(sizes))])
-    inputs = _squares(rows).mean(dim=0)
-    by_row = inputs.new_zeros(shares.shape[1], len(rows), len(sizes))
+    squares = _of_kernels(_squares(weight))
+    squares = torch.stack([part.mean(dim=0) for part in squares.split(list(sizes))])
+    inputs = _of_images(_squares(x)).mean(dim=0)
+    by_row = inputs.new_zeros(shares.shape[1], len(x), len(sizes))
     by_column = inputs.new_zeros(shares.shape[1], len(weight))
+    found = [largest_magnitude(each.detach()).view(()) for each in (x, weight, y)]
+    largest = torch.stack(found).amax().item()
+    others = tuple(range(1, weight.dim()))
     for rank in range(shares.shape[1]):
         precision = precision_of_rank(rank)
         if precision is Precision.FP32 or not shares[:, rank].any():
             continue
-        if fits(rows, precision) and fits(weight, precision) and fits(y.detach(), precision):
-            torch.mm(_errors(rows, precision), squares.t(), out=by_row[rank])
-            torch.mv(_errors(weight, precision, by_row=True), inputs, out=by_column[rank])
+        if fits(largest, precision):
+            errors = _of_images(_errors(x, precision))
+            torch.mm(errors, squares.t(), out=by_row[rank])
+            errors = _of_kernels(_errors(weight, precision, along=others))
+            torch.mv(errors, inputs, out=by_column[rank])
         else:
-            torch.mm(_squares(rows), squares.t(), out=by_row[rank])
+            torch.mm(_of_images(_squares(x)), squares.t(), out=by_row[rank])
     return _Taught.apply(y, shares, by_row, by_column, sizes, samples)
 
 
 def _errors(x: torch.Tensor, precision: Precision, **options: Any) -> torch.Tensor:
     """Squares of what rounding does to each element."""
     return _squares(rounded(x, precision, **options).sub_(x))
+
+
+def _of_images(squares: torch.Tensor) -> torch.Tensor:
+    """Means of each sample's images, shape (m, k)."""
+    return squares.flatten(2).mean(dim=2) if squares.dim() > 2 else squares
+
+
+def _of_kernels(squares: torch.Tensor) -> torch.Tensor:
+    """Sums of each channel's weights, shape (n, k)."""
+    return squares.flatten(2).sum(dim=2) if squares.dim() > 2 else squares
 
 
 def _squares(x: torch.Tensor) -> torch.Tensor:
@@ -107,7 +125,8 @@ class _Taught(torch.autograd.Function):
     def backward(ctx: Any, *gradients: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
         by_row, by_column = ctx.saved_tensors
         with exactly(by_row):
-            squares = _squares(gradients[0]).split(ctx.sizes, dim=1)
+            # Of images, sums over the places.
+            squares = _of_kernels(_squares(gradients[0])).split(ctx.sizes, dim=1)
             of_rows = torch.stack([part.sum(dim=1) for part in squares], dim=1)
             of_columns = torch.stack(
                 [

@@ -5,8 +5,7 @@ import torch
 
 from adagrain.host.driver import Coprocessor
 from adagrain.host.failover import Failover
-from adagrain.models.precision import Precision
-from adagrain.models.quantisation import product, quantised
+from adagrain.models.quantisation import Operand, multiplied
 
 from .resources import slice_cycles
 
@@ -58,29 +57,20 @@ class Offload:
         """Whether the device computes in this step."""
         return self.step % self.every == 0
 
-    def multiply(self, x: torch.Tensor, weight: torch.Tensor, precision: Precision) -> torch.Tensor:
-        """As :func:`adagrain.models.quantisation.product`, bit for bit."""
+    def multiply(self, a: Operand, b: Operand) -> torch.Tensor:
+        """As :func:`adagrain.models.quantisation.multiplied`, bit for bit."""
         if not self.active:
-            return product(x, weight, precision)
-        scales = None
-        if precision.integer:
-            (a, a_scale), (b, b_scale) = (
-                quantised(x, precision),
-                quantised(weight, precision, by_row=True, name="weight"),
-            )
-            a, b = a.to(torch.int8), b.to(torch.int8)
-            scales = (a_scale.item(), b_scale.flatten())
-        elif precision is Precision.FP16:
-            a, b = x.half(), weight.half()
-        else:
-            a, b = x, weight
-        found = self._device.matmul(a.cpu(), b.t().cpu(), precision, scales)
+            return multiplied(a, b)
+        rows, columns, scales = a.matrix(), b.matrix().t(), None
+        if a.scale is not None and b.scale is not None:
+            scales = (a.scale.item(), b.scale.flatten())
+        found = self._device.matmul(rows, columns, a.precision, scales)
         self.products += 1
         self.cycles += found.cycles
         self.busy += found.busy
         self.reckoned += slice_cycles(
-            found.values.numel() * x.shape[1], precision, self._device.configuration.slices
+            found.values.numel() * rows.shape[1], a.precision, self._device.configuration.slices
         )
         self.octets += found.octets
         self.flags |= int(np.bitwise_or.reduce(found.flags.numpy(), axis=None))
-        return found.values.float().to(x.device)
+        return a.products(found.values)

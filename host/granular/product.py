@@ -2,21 +2,24 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
 from torch.autograd.function import once_differentiable
 
 from adagrain.models.dither import dithered
+from adagrain.models.magnitude import largest_magnitude
 from adagrain.models.precision import Precision
-from adagrain.models.quantisation import rounded
+from adagrain.models.quantisation import Operand, operand, rounded
+
+from .geometry import Geometry
 
 __all__ = ["Multiply", "Part", "Plan", "exactly", "of_layer", "straight_through"]
 
-#: Computes ``x @ weight.T`` in a precision, as :func:`adagrain.models.quantisation.product` does.
-Multiply = Callable[[torch.Tensor, torch.Tensor, Precision], torch.Tensor]
+#: Multiplies two operands, as :func:`adagrain.models.quantisation.multiplied` does.
+Multiply = Callable[[Operand, Operand], torch.Tensor]
 
 #: Power of two below which the largest number of a row is brought before it becomes FP16, and the
 #: largest one that it is multiplied by, whose reciprocal is still a normal number.
@@ -53,6 +56,8 @@ class Plan:
         Of the layer, for messages.
     parts : sequence of Part
         All outputs, in order.
+    geometry : Geometry
+        What its input, weights and outputs are as matrices.
     multiply : callable
         What computes the forward pass.
     work : Counter
@@ -61,13 +66,15 @@ class Plan:
 
     name: str
     parts: Sequence[Part]
+    geometry: Geometry
     multiply: Multiply
     work: Counter[Precision]
 
 
-def exactly(x: torch.Tensor) -> torch.autocast:
+def exactly(x: torch.Tensor) -> AbstractContextManager[Any]:
     """Leave no choice of precision to ``torch.autocast``."""
-    return torch.autocast(x.device.type, enabled=False)
+    kind = x.device.type
+    return torch.autocast(kind, enabled=False) if torch.is_autocast_enabled(kind) else nullcontext()
 
 
 @contextmanager
@@ -82,10 +89,10 @@ def of_layer(name: str) -> Iterator[None]:
 def straight_through(
     x: torch.Tensor, weight: torch.Tensor, thresholds: torch.Tensor, plan: Plan
 ) -> torch.Tensor:
-    """``x @ weight.T`` as planned; gradients as if nothing had been rounded in the forward pass.
+    """The product of ``x`` and the weights as planned; gradients as if nothing had been rounded.
 
     The backward pass multiplies operands of its own precision in float32. Integers of the
-    gradient have a scale for each sample in the product with the weights, and one for each output
+    gradient have a scale for each place in the product with the weights, and one for each output
     in that with ``x``; those of the weights one for each input. Gradients are dithered
     (:mod:`adagrain.models.dither`): rounded to nearest, their small elements would be lost. What
     becomes FP16 in the backward pass is brought into its range by powers of two. There is no second
@@ -93,10 +100,10 @@ def straight_through(
 
     Parameters
     ----------
-    x : Tensor, shape (m, k)
-        float32.
-    weight : Tensor, shape (n, k)
-        float32.
+    x : Tensor
+        float32, of the shape that the plan's geometry asks for.
+    weight : Tensor
+        float32, likewise; the outputs first.
     thresholds : Tensor
         Gets a gradient of 0, so that DistributedDataParallel finds it used in each step.
     plan : Plan
@@ -104,7 +111,8 @@ def straight_through(
 
     Returns
     -------
-    Tensor of float32, shape (m, n)
+    Tensor of float32
+        With outputs in dimension 1.
     """
     return _Product.apply(x, weight, thresholds, plan)
 
@@ -116,10 +124,16 @@ class _Product(torch.autograd.Function):
     ) -> torch.Tensor:
         ctx.save_for_backward(x, weight)
         ctx.plan, ctx.thresholds = plan, thresholds.shape
-        found = [plan.multiply(x, weight[part.outputs], part.forward) for part in plan.parts]
-        for part, columns in zip(plan.parts, found, strict=True):
-            plan.work[part.forward] += columns.numel() * x.shape[1]
-        return found[0] if len(found) == 1 else torch.cat(found, dim=1)
+        terms = weight[0].numel()
+        found = []
+        for part in plan.parts:
+            precision, rows = part.forward, weight[part.outputs].flatten(1)
+            a = operand(x, precision)
+            a = replace(a, numbers=plan.geometry.rows(a.numbers))
+            columns = plan.multiply(a, operand(rows, precision, along=(1,), name="weight"))
+            plan.work[precision] += columns.numel() * terms
+            found.append(columns)
+        return plan.geometry.outputs(_joined(found, dim=-1), x)
 
     @staticmethod
     @once_differentiable
@@ -133,41 +147,59 @@ class _Product(torch.autograd.Function):
     def _products(ctx: Any, gradient: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
         """Gradients of ``x`` and of the weights."""
         x, weight = ctx.saved_tensors
+        geometry, work = ctx.plan.geometry, ctx.plan.work
         of_x, of_weight, *_ = ctx.needs_input_grad
+        others = (0, *range(2, gradient.dim()))
         to_x: torch.Tensor | None = None
-        to_weight = torch.empty_like(weight) if of_weight else None
+        to_weight: list[torch.Tensor] = []
         for part in ctx.plan.parts:
-            columns, precision = gradient[:, part.outputs], part.backward
-            work = columns.numel() * x.shape[1]
+            columns, rows, precision = (
+                gradient[:, part.outputs],
+                weight[part.outputs],
+                part.backward,
+            )
+            count = columns.numel() * weight[0].numel()
             if of_x:
-                rows = _operand(weight[part.outputs].t(), precision, by_row=True, name="weight")
-                share = _rounded_gradient(columns, precision) @ rows.t()
+                share = geometry.to_input(
+                    _rounded_gradient(columns, precision, along=(1,)),
+                    _operand(rows, precision, along=(0,), name="weight"),
+                    x,
+                )
                 to_x = share if to_x is None else to_x.add_(share)
-                ctx.plan.work[precision] += work
-            if to_weight is not None:
-                outputs = _rounded_gradient(columns.t(), precision)
-                torch.mm(outputs, _operand(x, precision), out=to_weight[part.outputs])
-                ctx.plan.work[precision] += work
-        return to_x, to_weight
+                work[precision] += count
+            if of_weight:
+                outputs = _rounded_gradient(columns, precision, along=others)
+                to_weight.append(geometry.to_weight(outputs, rows, _operand(x, precision)))
+                work[precision] += count
+        return to_x, _joined(to_weight, dim=0) if of_weight else None
 
 
-def _operand(x: torch.Tensor, precision: Precision, **options: Any) -> torch.Tensor:
+def _joined(parts: Sequence[torch.Tensor], dim: int) -> torch.Tensor:
+    """All parts after each other; of one, no copy."""
+    return parts[0] if len(parts) == 1 else torch.cat(list(parts), dim=dim)
+
+
+def _operand(
+    x: torch.Tensor, precision: Precision, *, along: tuple[int, ...] | None = None, name: str = "x"
+) -> torch.Tensor:
     """An operand in a precision; FP16 with powers of two where it is far from what that holds."""
-    if precision is Precision.FP16 and not _LEAST < torch.maximum(x.amax(), -x.amin()) < _MOST:
-        return _half(x)
-    return rounded(x, precision, **options)
+    if precision is Precision.FP16 and not _LEAST < largest_magnitude(x) < _MOST:
+        return _half(x, along or (1,))
+    return rounded(x, precision, along=along, name=name)
 
 
-def _rounded_gradient(gradient: torch.Tensor, precision: Precision) -> torch.Tensor:
-    """A gradient in a precision, row by row."""
+def _rounded_gradient(
+    gradient: torch.Tensor, precision: Precision, *, along: tuple[int, ...]
+) -> torch.Tensor:
+    """A gradient in a precision."""
     if precision.integer:
-        return dithered(gradient, precision, name="gradient")
-    return _half(gradient) if precision is Precision.FP16 else gradient
+        return dithered(gradient, precision, along=along, name="gradient")
+    return _half(gradient, along) if precision is Precision.FP16 else gradient
 
 
-def _half(x: torch.Tensor) -> torch.Tensor:
-    """Numbers rounded to FP16, each row with a power of two that brings it into range."""
-    largest = torch.maximum(x.amax(dim=1, keepdim=True), x.amin(dim=1, keepdim=True).neg_())
+def _half(x: torch.Tensor, along: tuple[int, ...]) -> torch.Tensor:
+    """Numbers rounded to FP16, brought into range by powers of two that they share along these."""
+    largest = largest_magnitude(x, along)
     exponent = (_EXPONENT - torch.frexp(largest).exponent).clamp(max=_MOST_UP)
     up = torch.ldexp(torch.ones_like(largest), exponent)
     return rounded(x * up, Precision.FP16).mul_(up.reciprocal_())

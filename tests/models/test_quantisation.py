@@ -23,16 +23,17 @@ def nearest_even(x: float, scale: float, top: int) -> int:
     return max(-top, min(top, round(Fraction(x) / Fraction(scale))))
 
 
-@pytest.mark.parametrize("by_row", [False, True])
+@pytest.mark.parametrize("along", [None, (0,), (1,)], ids=str)
 @pytest.mark.parametrize("precision", INTEGERS, ids=lambda p: p.name)
-def test_integers_are_nearest(precision: Precision, by_row: bool) -> None:
+def test_integers_are_nearest(precision: Precision, along: tuple[int, ...] | None) -> None:
     x = tensor(1, 6, 9) * torch.tensor([[1.0], [3.5], [2.0**-20], [2.0**30], [0.0], [1e-30]])
     x[0, :4] = torch.tensor([0.5, 1.5, 2.5, -3.5])
-    numbers, scale = quantised(x, precision, by_row=by_row)
-    assert scale.shape == ((6, 1) if by_row else (1, 1))
-    for row, found, unit in zip(x, numbers, scale.expand(6, 1), strict=True):
-        wanted = [nearest_even(v, unit.item(), LEVELS[precision]) for v in row.tolist()]
-        assert found.int().tolist() == wanted
+    numbers, scale = quantised(x, precision, along=along)
+    assert scale.shape == {None: (1, 1), (0,): (1, 9), (1,): (6, 1)}[along]
+    for element, found, unit in zip(
+        x.flatten(), numbers.flatten(), scale.expand(6, 9).flatten(), strict=True
+    ):
+        assert found == nearest_even(element.item(), unit.item(), LEVELS[precision])
 
 
 @pytest.mark.parametrize(
@@ -98,7 +99,7 @@ def test_products_are_those_of_the_golden_sums(
     x, weight = tensor(4, m, k) * 3, tensor(5, n, k)
     if precision.integer:
         x[:, 0], weight[:, 0] = 1000.0, 500.0  # sums beyond 2**24
-        (a, one), (b, each) = (quantised(x, precision), quantised(weight, precision, by_row=True))
+        (a, one), (b, each) = (quantised(x, precision), quantised(weight, precision, along=(1,)))
         sums, _ = reference(a.to(torch.int8), b.t().to(torch.int8), precision)
         wanted = (sums.float().double() * (one * each.t()).double()).float()
     elif precision is Precision.FP16:
@@ -118,9 +119,10 @@ def test_fp16_is_rounded_once() -> None:
 @pytest.mark.parametrize("precision", INTEGERS, ids=lambda p: p.name)
 def test_dither_is_right_on_average_and_always_the_same(precision: Precision) -> None:
     x = tensor(6, 64, 4096) * 1e-3
-    found = dithered(x, precision)
-    assert torch.equal(found, dithered(x.clone(), precision))
-    scale, top = scale_of(x, precision, by_row=True), LEVELS[precision]
+    found = dithered(x, precision, along=(1,))
+    assert torch.equal(found, dithered(x.clone(), precision, along=(1,)))
+    assert torch.equal(found.t(), dithered(x.t(), precision, along=(0,)))
+    scale, top = scale_of(x, precision, along=(1,)), LEVELS[precision]
     error = (found - x.clamp(-top * scale, top * scale)) / scale
     assert error.abs().max() < 1
     assert abs(error.mean().item()) < 3 / np.sqrt(x.numel())
@@ -128,7 +130,7 @@ def test_dither_is_right_on_average_and_always_the_same(precision: Precision) ->
     assert found[small].any()
     assert not dithered(torch.zeros(2, 3), precision).any()
     for power in (1, -3, 40):
-        assert torch.equal(dithered(x * 2.0**power, precision), found * 2.0**power)
+        assert torch.equal(dithered(x * 2.0**power, precision, along=(1,)), found * 2.0**power)
 
 
 @pytest.mark.parametrize("size", ["narrow", "split", "wide"])

@@ -5,8 +5,8 @@ from fractions import Fraction
 import pytest
 import torch
 
-from adagrain.models.spread import spread_of
-from adagrain.models.statistics import statistics
+from adagrain.models.spread import exponent_of, spread_of
+from adagrain.models.statistics import statistics, unbiased
 
 
 def spread(x: torch.Tensor) -> tuple[int, int] | None:
@@ -40,3 +40,14 @@ def test_fits_the_record() -> None:
 @pytest.mark.parametrize("wrong", [[0.0, 0.0], [1.0, float("nan")], [float("inf"), 1.0]])
 def test_nothing_to_decide_from(wrong: list[float]) -> None:
     assert spread(torch.tensor(wrong)) is None
+
+
+@pytest.mark.parametrize("largest", [0.0, 1e-45, 1e-38, 2.0**-126, 0.75, 1.0, 3e38])
+def test_the_exponent_is_that_of_the_largest_element(largest: float) -> None:
+    x = torch.tensor([largest / 2, -largest, 0.0])
+    assert exponent_of(x) == unbiased(statistics(x, None, powers=2).exponent)
+
+
+def test_the_exponent_of_what_is_not_finite_is_the_largest() -> None:
+    for value in (torch.inf, -torch.inf, torch.nan):
+        assert exponent_of(torch.tensor([1.0, value])) == 127

@@ -9,8 +9,9 @@ from granular_networks import network
 from torch import nn
 
 from adagrain.host.granular import Granularity, GranularLinear, Policy, convert
+from adagrain.models.dither import dithered
 from adagrain.models.precision import Precision
-from adagrain.models.quantisation import product
+from adagrain.models.quantisation import product, rounded
 from adagrain.models.records import PrecisionRecord, unpack
 
 
@@ -77,17 +78,45 @@ def test_gradients_in_fp32_are_torch_s() -> None:
     torch.testing.assert_close(found, wanted)
 
 
+@pytest.mark.parametrize(
+    ("plain", "shape"),
+    [(nn.Linear(64, 32), (128, 64)), (nn.Conv2d(4, 32, 3, stride=2, padding=1), (16, 4, 9, 7))],
+    ids=["linear", "conv"],
+)
 @pytest.mark.parametrize(("precision", "most"), [("FP16", 2e-3), ("INT8", 0.03), ("INT4", 0.4)])
-def test_gradients_go_straight_through(precision: str, most: float) -> None:
+def test_gradients_go_straight_through(
+    precision: str, most: float, plain: nn.Module, shape: tuple[int, ...]
+) -> None:
     """Near to those in FP32 of the same layer, the nearer the more bits there are."""
     seeded()
-    plain = nn.Linear(64, 32)
-    x, seed = torch.randn(128, 64, requires_grad=True), torch.randn(128, 32) * 1e-4
+    x = torch.randn(shape, requires_grad=True)
+    seed = torch.randn_like(plain(x)) * 1e-4
     wanted = torch.autograd.grad(plain(x), [x, plain.weight, plain.bias], seed)
     layer = convert(plain, fixed(precision, gradients="INT4"))
     found = torch.autograd.grad(layer(x), [x, layer.weight, layer.bias], seed)
     for one, other in zip(found, wanted, strict=True):
         assert (one - other).norm() < most * other.norm()
+
+
+@pytest.mark.parametrize("changes", [{"fixed": "INT8"}, {"fixed": "INT4", "gradients": "FP16"}])
+def test_gradients_of_images_are_of_operands_as_they_are_rounded(changes: dict[str, str]) -> None:
+    """An image has one scale, a place's gradient one, an output's one, a kernel's weight one."""
+    seeded()
+    plain = nn.Conv2d(3, 6, 3, padding=1, bias=False)
+    x, seed = torch.randn(4, 3, 7, 5, requires_grad=True), torch.randn(4, 6, 7, 5)
+    found = torch.autograd.grad(convert(plain, Policy(**changes))(x), [x, plain.weight], seed)
+    precision = Precision[changes.get("gradients", "INT8")]
+    if precision.integer:
+        by_place, by_output = (
+            dithered(seed, precision, along=along) for along in ((1,), (0, 2, 3))
+        )
+    else:
+        by_place = by_output = seed.half().float()
+    weight = rounded(plain.weight.detach(), precision, along=(0,))
+    image = rounded(x.detach(), precision)
+    to_x = nn.functional.conv_transpose2d(by_place, weight, padding=1)
+    to_weight = nn.functional.conv2d(image.transpose(0, 1), by_output.transpose(0, 1), padding=1)
+    torch.testing.assert_close(found, (to_x, to_weight.transpose(0, 1)))
 
 
 def test_gradients_are_of_at_least_the_precision_asked_for() -> None:
@@ -172,6 +201,22 @@ def test_no_samples_are_no_trouble(precision: str) -> None:
     assert convert(network(), fixed(precision))(torch.ones(0, 12)).shape == (0, 5)
     layer = convert(nn.Conv2d(2, 4, 3, stride=2), fixed(precision))
     assert layer(torch.ones(0, 2, 9, 8)).shape == (0, 4, 4, 3)
+
+
+def test_images_smaller_than_the_kernel_are_refused() -> None:
+    layer = convert(nn.Conv2d(2, 4, (3, 5)), fixed("INT8"))
+    with pytest.raises(
+        ValueError, match=r"images must be large enough for the kernel \(3, 5\), not of \(9, 4\)"
+    ):
+        layer(torch.ones(2, 2, 9, 4))
+    assert layer.macs() == [0]
+
+
+def test_layers_without_inputs_are_refused() -> None:
+    with pytest.warns(UserWarning, match="zero-element"):
+        plain = nn.Linear(0, 5)
+    with pytest.raises(ValueError, match="Linear must have at least 1 input, not 0"):
+        convert(plain)
 
 
 def test_images_lie_in_memory_as_torch_has_them() -> None:

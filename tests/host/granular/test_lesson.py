@@ -14,8 +14,14 @@ from adagrain.models.quantisation import rounded
 ROUNDING = (Precision.INT4, Precision.INT8, Precision.FP16)
 
 
+def plain(x: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
+    """The layer's product."""
+    images = x.dim() == 4
+    return nn.functional.conv2d(x, weight) if images else nn.functional.linear(x, weight)
+
+
 def costs(
-    rows: torch.Tensor,
+    x: torch.Tensor,
     weight: torch.Tensor,
     gradient: torch.Tensor,
     sizes: tuple[int, ...],
@@ -23,25 +29,27 @@ def costs(
 ) -> torch.Tensor:
     """Of each unit, by rank, as they are taught."""
     shares = torch.full((len(sizes), 4), 0.25, requires_grad=True)
-    y = taught((rows @ weight.t()).clone(), shares, rows, weight, sizes=sizes, samples=samples)
+    y = plain(x, weight).clone()
+    y = taught(y, shares, x, weight, sizes=sizes, samples=samples)
     y.backward(gradient)
     return shares.grad
 
 
 def costs_in_full(
-    rows: torch.Tensor, weight: torch.Tensor, gradient: torch.Tensor, samples: int
+    x: torch.Tensor, weight: torch.Tensor, gradient: torch.Tensor, samples: int
 ) -> list[float]:
     """Half the mean over samples of the square of gradient times error, by rank."""
     found = []
     for precision in ROUNDING:
-        a, b = rounded(rows, precision), rounded(weight, precision, by_row=True)
-        worse = (a.double() @ b.double().t() - rows.double() @ weight.double().t()) * gradient
+        a = rounded(x, precision).double()
+        b = rounded(weight, precision, along=tuple(range(1, weight.dim()))).double()
+        worse = (plain(a, b) - plain(x.double(), weight.double())) * gradient
         of_samples = samples * worse.reshape(samples, -1).sum(dim=1)
         found.append(of_samples.square().mean().item() / 2)
     return found
 
 
-@pytest.mark.parametrize("places", [1, 6], ids=["rows", "images"])
+@pytest.mark.parametrize("places", [1, 6], ids=["rows", "words"])
 def test_costs_are_those_of_errors_without_direction(places: int) -> None:
     generator = torch.Generator().manual_seed(places)
     rows = torch.randn(3072, 64, generator=generator) * torch.rand(64, generator=generator)
@@ -53,6 +61,18 @@ def test_costs_are_those_of_errors_without_direction(places: int) -> None:
         wanted = costs_in_full(rows, weight[part], gradient[:, part], samples)
         assert found[unit, :3].tolist() == pytest.approx(wanted, rel=0.2)
         assert found[unit, 3] == 0
+
+
+def test_costs_of_images_are_those_of_errors_without_direction() -> None:
+    generator = torch.Generator().manual_seed(0)
+    channels = torch.rand(8, 1, 1, generator=generator)
+    x = torch.randn(512, 8, 7, 6, generator=generator) * channels
+    weight = torch.randn(6, 8, 3, 3, generator=generator) / 8
+    gradient = torch.randn(512, 6, 5, 4, generator=generator) / len(x)
+    found = costs(x, weight, gradient, (4, 2), len(x))
+    for unit, part in enumerate((slice(0, 4), slice(4, 6))):
+        wanted = costs_in_full(x, weight[part], gradient[:, part], len(x))
+        assert found[unit, :3].tolist() == pytest.approx(wanted, rel=0.2)
 
 
 def test_scales_of_operands_and_gradients_change_no_cost() -> None:
@@ -88,11 +108,7 @@ def test_layers_teach_the_soft_choice_what_it_costs(layer: nn.Module) -> None:
         seed = torch.randn_like(y)
         (y * seed).sum().backward()
         found, controllers.thresholds.grad = controllers.thresholds.grad.clone(), None
-        rows, gradient = x, seed
-        if x.dim() == 4:
-            rows = nn.functional.unfold(x, 3).transpose(1, 2).reshape(-1, 18)
-            gradient = seed.permute(0, 2, 3, 1).reshape(-1, 8)
-        wanted = costs(rows, model[0].weight.detach().flatten(1), gradient, (4, 4), len(x))
+        wanted = costs(x, model[0].weight.detach(), seed, (4, 4), len(x))
         (controllers.weights() * wanted * 2).sum().backward()
         torch.testing.assert_close(found, controllers.thresholds.grad)
         assert found.count_nonzero() == 6
