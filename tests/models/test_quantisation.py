@@ -109,6 +109,18 @@ def test_products_are_those_of_the_golden_sums(
     assert torch.equal(product(x, weight, precision), wanted)
 
 
+def test_long_sums_of_integers_are_rounded_once() -> None:
+    """Beyond 2**24 each odd one counts, and is 0 or 1 off after single precision."""
+    generator = torch.Generator().manual_seed(0)
+    x = torch.randint(100, 128, (8, 3001), generator=generator).float()
+    weight = torch.randint(100, 128, (5, 3001), generator=generator).float()
+    x[:, 0], weight[:, 0] = 127.0, 127.0
+    sums = x.long() @ weight.t().long()
+    assert (sums > 1 << 24).all() and (sums % 2).any()
+    assert torch.equal(product(x, weight, Precision.INT8), sums.float())
+    assert not torch.equal(x @ weight.t(), sums.float())
+
+
 def test_fp16_is_rounded_once() -> None:
     # float64.half() would round this twice; from float32 there is one rounding.
     x = torch.tensor([[1 + 2**-11, 1 + 2**-11 + 2**-23, 65520.0, 2.0**-25]])
@@ -148,3 +160,14 @@ def test_sums_of_fp16_are_rounded_once(sign: float, size: str) -> None:
         ends += [30000.0, 30000.0]
     a, b = torch.stack(columns, dim=1).half() * sign, torch.tensor(ends).half()[:, None]
     assert torch.equal(matmul(a, b, Precision.FP16), reference(a, b, Precision.FP16)[0])
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_operands_too_wide_for_double_precision_are_split(sign: float) -> None:
+    """A half between two numbers of FP16, and 2**-48, in a sum that doubles hold to 2**-46."""
+    a = [1.75 * 2.0**-13] * 14 + [2.0**-13, 2.0**-24]
+    b = [1.75 * 2.0**14] * 14 + [2.0**8, 2.0**-24 * sign]
+    rows, columns = torch.tensor([a]).half(), torch.tensor([b]).half().t()
+    assert (rows.double() @ columns.double()).item() == 85.78125
+    wanted = 85.8125 if sign > 0 else 85.75
+    assert matmul(rows, columns, Precision.FP16).item() == wanted

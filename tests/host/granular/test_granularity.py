@@ -220,11 +220,15 @@ def test_in_evaluation_precisions_are_frozen_or_live() -> None:
 
 
 @pytest.mark.parametrize("precision", list(Precision.__members__))
-def test_devices_compute_the_same_bits(precision: str) -> None:
-    x, seed = torch.randn(9, 12), torch.randn(9, 5)
+@pytest.mark.parametrize("kind", ["linear", "conv"])
+def test_devices_compute_the_same_bits(precision: str, kind: str) -> None:
     outputs = []
     for every in (0, 1):
-        model = convert(network(), Policy(fixed=precision))
+        torch.manual_seed(0)
+        images = nn.Sequential(nn.Conv2d(3, 6, 3, stride=2), nn.Conv2d(6, 2, (2, 1)))
+        model = convert(images if kind == "conv" else network(), Policy(fixed=precision))
+        x = torch.randn(4, 3, 9, 7) if kind == "conv" else torch.randn(9, 12)
+        seed = torch.randn(4, 2, 3, 3) if kind == "conv" else torch.randn(9, 5)
         with Granularity(model, "golden:", offload=every) as granularity:
             y = model(x)
             y.backward(seed)
