@@ -29,7 +29,6 @@ __all__ = [
     "multiplied",
     "operand",
     "product",
-    "quantised",
     "rounded",
     "scale_of",
 ]
@@ -149,29 +148,6 @@ def _scales(largest, steps, out, bits):  # pragma: no cover - compiled
     return True
 
 
-def quantised(
-    x: torch.Tensor,
-    precision: Precision,
-    *,
-    along: tuple[int, ...] | None = None,
-    name: str = "x",
-) -> tuple[torch.Tensor, torch.Tensor]:
-    """A tensor's integers, to nearest even, and their scale.
-
-    Parameters
-    ----------
-    x, precision, along, name
-        As for :func:`scale_of`, and the same errors.
-
-    Returns
-    -------
-    (Tensor, Tensor), both of float32
-        Whole numbers from -127 to 127 or -7 to 7, and the scale.
-    """
-    scale, top = scale_of(x, precision, along=along, name=name), LEVELS[precision]
-    return multiples(x, scale, along, top), scale
-
-
 def operand(
     x: torch.Tensor,
     precision: Precision,
@@ -179,12 +155,23 @@ def operand(
     along: tuple[int, ...] | None = None,
     name: str = "x",
 ) -> Operand:
-    """A float32 tensor in a precision, as :func:`quantised` where that has integers.
+    """A float32 tensor in a precision: integers, or floats, to nearest even.
 
-    FP16 is rounded once, to nearest even; beyond its range it is infinite.
+    FP16 is rounded once; beyond its range it is infinite.
+
+    Parameters
+    ----------
+    x, precision, along, name
+        As for :func:`scale_of`, and the same errors where integers have to stand for the tensor.
+
+    Returns
+    -------
+    Operand
+        Integers are from -127 to 127, or from -7 to 7.
     """
     if precision.integer:
-        return Operand(*quantised(x, precision, along=along, name=name), precision)
+        scale = scale_of(x, precision, along=along, name=name)
+        return Operand(multiples(x, scale, along, LEVELS[precision]), scale, precision)
     return Operand(x.to(DTYPES[precision]), None, precision)
 
 

@@ -9,7 +9,7 @@ import torch
 from adagrain.models.dither import dithered
 from adagrain.models.matmul import matmul, reference
 from adagrain.models.precision import Precision
-from adagrain.models.quantisation import LEVELS, product, quantised, rounded, scale_of
+from adagrain.models.quantisation import LEVELS, operand, product, rounded, scale_of
 
 INTEGERS = (Precision.INT8, Precision.INT4)
 
@@ -17,6 +17,13 @@ INTEGERS = (Precision.INT8, Precision.INT4)
 def tensor(seed: int, *shape: int) -> torch.Tensor:
     generator = torch.Generator().manual_seed(seed)
     return torch.randn(*shape, generator=generator)
+
+
+def integers(
+    x: torch.Tensor, precision: Precision, along: tuple[int, ...] | None = None
+) -> tuple[torch.Tensor, torch.Tensor]:
+    found = operand(x, precision, along=along)
+    return found.numbers, found.scale
 
 
 def nearest_even(x: float, scale: float, top: int) -> int:
@@ -28,7 +35,7 @@ def nearest_even(x: float, scale: float, top: int) -> int:
 def test_integers_are_nearest(precision: Precision, along: tuple[int, ...] | None) -> None:
     x = tensor(1, 6, 9) * torch.tensor([[1.0], [3.5], [2.0**-20], [2.0**30], [0.0], [1e-30]])
     x[0, :4] = torch.tensor([0.5, 1.5, 2.5, -3.5])
-    numbers, scale = quantised(x, precision, along=along)
+    numbers, scale = integers(x, precision, along)
     assert scale.shape == {None: (1, 1), (0,): (1, 9), (1,): (6, 1)}[along]
     for element, found, unit in zip(
         x.flatten(), numbers.flatten(), scale.expand(6, 9).flatten(), strict=True
@@ -51,7 +58,7 @@ def test_the_scale_of_int4_gives_up_outliers() -> None:
     assert scale_of(even, Precision.INT4).item() == 1.0  # the smallest that clamps nothing
     x = tensor(2, 1, 4096)
     x[0, 0] = 1000.0
-    numbers, scale = quantised(x, Precision.INT4)
+    numbers, scale = integers(x, Precision.INT4)
     assert numbers[0, 0] == 7
     deviation = x.square().mean().sqrt().item()
     assert 2**-0.5 <= scale.item() / (0.335 * deviation) <= 2**0.5
@@ -60,15 +67,15 @@ def test_the_scale_of_int4_gives_up_outliers() -> None:
 @pytest.mark.parametrize("precision", INTEGERS, ids=lambda p: p.name)
 def test_integers_follow_powers_of_two(precision: Precision) -> None:
     x = tensor(3, 5, 40)
-    numbers, scale = quantised(x, precision)
+    numbers, scale = integers(x, precision)
     for power in (-30, 1, 25):
-        shifted, other = quantised(x * 2.0**power, precision)
+        shifted, other = integers(x * 2.0**power, precision)
         assert torch.equal(shifted, numbers)
         assert other == scale * 2.0**power
 
 
 def test_zeros_stay_zeros() -> None:
-    numbers, scale = quantised(torch.zeros(2, 2), Precision.INT8)
+    numbers, scale = integers(torch.zeros(2, 2), Precision.INT8)
     assert not numbers.any()
     assert scale > 0
 
@@ -99,7 +106,7 @@ def test_products_are_those_of_the_golden_sums(
     x, weight = tensor(4, m, k) * 3, tensor(5, n, k)
     if precision.integer:
         x[:, 0], weight[:, 0] = 1000.0, 500.0  # sums beyond 2**24
-        (a, one), (b, each) = (quantised(x, precision), quantised(weight, precision, along=(1,)))
+        (a, one), (b, each) = (integers(x, precision), integers(weight, precision, (1,)))
         sums, _ = reference(a.to(torch.int8), b.t().to(torch.int8), precision)
         wanted = (sums.float().double() * (one * each.t()).double()).float()
     elif precision is Precision.FP16:
