@@ -1,7 +1,7 @@
 """What a granular layer costs in training on the host, against the plain layer.
 
 A forward and a backward pass, one thread, medians of interleaved runs. The choosing layer looks at
-its input in every fourth step, and is taught then.
+its input in some of its steps, and is taught then.
 """
 
 import statistics
@@ -16,7 +16,7 @@ from torch import nn
 
 from adagrain.granular import Granularity, Policy, convert
 
-ROUNDS = 40
+ROUNDS = 80
 
 #: Layers, and the shapes of their inputs.
 LAYERS: dict[str, tuple[Callable[[], nn.Module], tuple[int, ...]]] = {
@@ -65,7 +65,8 @@ def means(name: str, times: list[float]) -> float:
     """Median; of the choosing layer the mean of the medians at looks and between them."""
     if name != "choosing":
         return statistics.median(times)
-    return statistics.mean(statistics.median(times[first::4]) for first in range(4))
+    every = WAYS[name].every
+    return statistics.mean(statistics.median(times[first::every]) for first in range(every))
 
 
 def granular(

@@ -60,7 +60,7 @@ class Policy:
     thresholds: tuple[float, float, float] = (0.01, 0.35, 0.7)
     hysteresis: float = 0.005
     dwell: int = 4
-    every: int = 4
+    every: int = 8
     start: Precision | str = Precision.INT8
     floor: Precision | str = Precision.INT4
     ceiling: Precision | str = Precision.FP32
