@@ -157,7 +157,9 @@ class GranularLayer(nn.Module):
         if not len(x):
             return self._biased(self.geometry.plain(x, self.weight) + 0 * thresholds.sum())
         with of_layer(self.name):
-            self._look(x, self.geometry.places(x))
+            places = self.geometry.places(x)
+        self._look(x, places)
+        with of_layer(self.name):
             y = straight_through(x, self.weight, thresholds, self._plan())
             if self._teaches():
                 # A look stands for all steps up to the next.

@@ -141,3 +141,13 @@ def test_the_host_s_load_is_seen() -> None:
     with Granularity(model, resources=manager) as granularity:
         step(model, granularity, torch.randn(4, 12))
         assert manager.pressure == 1
+
+
+def test_evaluation_refuses_what_a_budget_forbids_as_training_does() -> None:
+    """Twice the places of the step before take twice the cycles."""
+    model, manager = convert(network(), Policy()), ResourceManager(Budget(cycles=170), slices=1)
+    with Granularity(model, resources=manager) as granularity:
+        step(model, granularity, torch.randn(10, 12))
+        granularity.live = True
+        with pytest.raises(BudgetError, match=r"^cycles must be at least \d+ with all units"):
+            model.eval()(torch.randn(20, 12))
