@@ -8,6 +8,8 @@ import pytest
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 from training_runs import STEPS, metrics, train
 
+from adagrain.host.granular import Policy
+
 #: In mid-period of looks, dwells and cadences.
 EVERY = 35
 OPTIONS = ("--timing", "fixed", "--units", "2", "--penalty", "3")
@@ -40,14 +42,14 @@ def test_summary(whole: dict[str, Any]) -> None:
 
 
 def test_log_and_picture(runs: Path, whole: dict[str, Any]) -> None:
-    lines = [line for line in metrics(runs, "whole") if "loss" in line]
-    looked = [line["step"] for line in lines if line["precisions"]["units"]]
-    assert looked == list(range(0, STEPS, 4))
-    unit = lines[-4]["precisions"]["units"][0]
+    steps = [line for line in metrics(runs, "whole") if "loss" in line]
+    looks = [line for line in steps if line["precisions"]["units"]]
+    assert [look["step"] for look in looks] == list(range(0, STEPS, Policy().every))
+    first, *_, unit = (look["precisions"]["units"][0] for look in looks)
     assert unit["name"] == "hidden1[0]"
     assert 0 < unit["spread"] < 1
     assert unit["thresholds"] == sorted(unit["thresholds"])
-    assert unit["thresholds"] != lines[0]["precisions"]["units"][0]["thresholds"], "they learn"
+    assert unit["thresholds"] != first["thresholds"], "they learn"
     events = EventAccumulator(str(runs / "whole" / "events"))
     events.Reload()
     assert "bits/hidden1[0]" in events.Tags()["scalars"]
