@@ -1,6 +1,6 @@
 """Terms of dot products that overlap in any order, and the model's sums."""
 
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Self
@@ -54,6 +54,7 @@ class Terms:
             sum_words(Precision(mode), int(length), rng)
             for mode, length in zip(modes, lengths, strict=True)
         ]
+        totals = _totals(words, modes)
         given, expected = [], []
         running: dict[int, tuple[int, int]] = {}
         turn = 0
@@ -73,9 +74,21 @@ class Terms:
             running[turn] = (number, k + 1)
             if last:
                 del running[turn]
-                total = dot(a[None], b[None], Precision(modes[number]))
-                expected.append(int(total.words[0]) | int(total.flags[0]) << 32 | tail << 37)
+                word, flags = totals[number]
+                expected.append(word | flags << 32 | tail << 37)
         return cls(given, expected)
+
+
+def _totals(words: list[np.ndarray], modes: np.ndarray) -> list[list[int]]:
+    """Word and flags of each sum; sums of the same precision and length are found at once."""
+    alike = defaultdict(list)
+    for number, (mode, pairs) in enumerate(zip(modes, words, strict=True)):
+        alike[int(mode), pairs.shape[1]].append(number)
+    totals = np.empty((len(words), 2), dtype=np.int64)
+    for (mode, _), numbers in alike.items():
+        a, b = np.stack([words[number] for number in numbers], axis=1)
+        totals[numbers] = np.stack(dot(a, b, Precision(mode)), axis=1)
+    return totals.tolist()
 
 
 def sum_words(precision: Precision, count: int, rng: np.random.Generator) -> np.ndarray:
