@@ -269,16 +269,16 @@ def _writes(words: list[tuple[int, int]]) -> list[bytes]:
 
 def _doubtful(run: dict[str, int], configuration: Configuration) -> list[dict[str, int]]:
     """Changes that make a run unsound, or another one than the model expects next."""
-    other_sums = [
-        {"rows": run["rows"] % 8 + 1, "words": 1, "first": 0},
-        {"mode": run["mode"] ^ 1, "first": 0},
-    ]
     operands = configuration.operands
     missing = [mode for mode in Precision if mode not in configuration.precisions]
+    going_on = [
+        {"rows": run["rows"] % 8 + 1, "words": 1, "first": 0},
+        {"mode": run["mode"] ^ 1, "first": 0},
+        *({"to": int(to), "scaled": 1, "last": 1} for to in missing),
+    ]
     return [
         *({"mode": int(mode)} for mode in missing),
-        *({"to": int(to)} for to in missing),
-        *other_sums * (1 if run["first"] else 5),
+        *going_on * (1 if run["first"] else 5),
         {"a_first": operands - run["words"] * run["rows"] + 1},
         {"b_first": operands - run["words"] + 1},
         {"words": 0},

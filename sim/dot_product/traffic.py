@@ -92,8 +92,8 @@ def _totals(words: list[np.ndarray], modes: np.ndarray) -> list[list[int]]:
 
 
 def sum_words(precision: Precision, count: int, rng: np.random.Generator) -> np.ndarray:
-    """Words of the terms of one sum, of shape (2, count): any, tame ones, infinities, or those that
-    cancel."""
+    """Words of the terms of one sum, of shape (2, count): any, tame ones, infinities, those that
+    cancel, or those whose products are about as small as numbers get."""
     words = np.stack(random_words(precision, count, rng))
     kind = rng.integers(0, 5)
     if precision.integer:
@@ -107,9 +107,11 @@ def sum_words(precision: Precision, count: int, rng: np.random.Generator) -> np.
     elif kind == 1 and count > 1:  # each pair is followed by its negative
         words[:, 1::2] = words[:, 0 : count - 1 : 2]
         words[0, 1::2] ^= sign
-    elif kind >= 2:  # around one
+    elif kind >= 2:  # around one, or products around the smallest number
         exponents = (((1 << row.exponent_bits) - 1) << row.mantissa_bits << lanes).sum()
-        words = words & ~exponents | ((row.bias << row.mantissa_bits) << lanes).sum()
+        drawn, least = (7, row.bias // 2 - 7) if kind == 4 else (0, row.bias)
+        drawn, least = ((part << row.mantissa_bits << lanes).sum() for part in (drawn, least))
+        words = words & (~exponents | drawn) | least
         if kind == 3:  # with some infinities, but no NaN and no zero
             infinite = words & sign | exponents
             words[0] = np.where(rng.integers(0, 4, count) == 0, infinite[0], words[0])

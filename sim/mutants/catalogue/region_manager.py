@@ -54,7 +54,7 @@ MUTANTS = (
         "hdl/region_manager/speculation.py",
         "settled = record.dwell == 0",
         "settled = record.dwell <= 1",
-        _REGIONS,
+        compiled("region_manager", "tiny"),
     ),
     Mutant(
         "confidence goes below zero",
