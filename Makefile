@@ -42,7 +42,7 @@ test: lint  ## lint, and run the tests on two cores (about 25 min)
 	@echo "test: units, golden models, cocotb benches, training runs (about 25 min)"
 	@$(BIN)/python -m pytest -n 2 --dist worksteal
 
-test-full: lint  ## the tests with their slow sweeps (some two and a half hours)
+test-full: lint  ## the tests with their slow sweeps (about an hour and a half)
 	@ADAGRAIN_FULL=1 $(BIN)/python -m pytest -n 2 --dist worksteal
 
 sim: setup  ## run cocotb benches [UNIT= VARIANT= SIM=verilator|icarus NETLIST=ecp5|ice40 WAVES=1 SEED=]
@@ -53,7 +53,7 @@ sim: setup  ## run cocotb benches [UNIT= VARIANT= SIM=verilator|icarus NETLIST=e
 formal: setup  ## prove the plumbing, for a bounded time; then plant bugs that the proofs must find [PROOF=]
 	@$(BIN)/python -m adagrain.sim.formal $(PROOF)
 
-mutants: setup  ## plant bugs, and see whether the tests find them (about 15 min)
+mutants: setup  ## plant bugs, and see whether the tests find them (about 45 min)
 	@$(BIN)/python -m adagrain.sim.mutants
 
 lint: setup  ## check style, format and types

@@ -22,10 +22,11 @@ _LANES = Precision.FP16.lanes
 _SHIFT = _ROW.bias - 3
 _FINE = 4
 
-#: Bits of a shifted product, and of the sum that FP16 can hold but for its guard and the rest.
+#: Bits of a shifted product, and of the sum that FP16 can hold; below that are the guard, another
+#: bit that tells whether the smallest normal number is tiny before it is rounded, and the rest.
 _SHIFTED = 2 * (_ROW.mantissa_bits + 1) + 2 * (1 << _ROW.exponent_bits) - 6
 _TOP = EXACT_PLACES + _ROW.bias + 1
-_GUARD = EXACT_PLACES - (_ROW.bias - 1 + _ROW.mantissa_bits) - 1
+_GUARD = EXACT_PLACES - (_ROW.bias - 1 + _ROW.mantissa_bits) - 2
 
 #: What a sum remembers beside its value.
 _SEEN = data.StructLayout(dict.fromkeys(("positive", "negative", "nan", "invalid"), unsigned(1)))

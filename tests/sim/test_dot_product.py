@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from adagrain.hdl.dot_product import DotProduct, IntegerDotProduct
+from adagrain.models.float import Flag
 from adagrain.models.precision import Precision, packed
 from adagrain.sim.compiled import CompiledUnit
 from adagrain.sim.dot_product.traffic import Terms
@@ -52,6 +53,29 @@ def test_sums_of_integers_alone(entries: int, used: int | None) -> None:
             some = min(used or entries, entries)
             terms = Terms.random(CHUNK, entries, rng, longest=60, used=some, precisions=precisions)
             demand_equal(unit, terms, seed)
+
+
+def test_a_sum_that_rounds_up_to_the_smallest_normal_number() -> None:
+    """2**-14 - 2**-25 + 2**-30: tiny, as it lies below the middle of FP16's last two numbers of
+    unbounded exponent; 2**-26 more is not."""
+    more = 2.0 ** np.array([-15, -13])
+    ones, zeros = np.ones(2), np.zeros(2)
+    a = np.stack([ones * 2.0**-14, ones * -(2.0**-12), more, zeros], axis=1)
+    b = np.stack([ones, ones * 2.0**-13, more, zeros], axis=1)
+    halves = (side.astype(np.float16).view(np.uint16).reshape(2, 2, 2) for side in (a, b))
+    a_words, b_words = (packed(side.astype(np.int64), Precision.FP16) for side in halves)
+    given = [
+        int(a_words[row, k])
+        | int(b_words[row, k]) << 32
+        | (int(Precision.FP16) | int(k == 0) << 5 | int(k == 1) << 6) << 64
+        for row in range(2)
+        for k in range(2)
+    ]
+    with CompiledUnit(DotProduct(8), "dot_product") as unit:
+        run = unit.run({"i": words(given, 3)}, {"o": 2}, max_cycles=1000)
+    found = run.outputs["o"].view("<u4").reshape(2, 2)
+    assert found[:, 0].tolist() == [0x0400, 0x0400]
+    assert (found[:, 1] & 0x1F).tolist() == [Flag.INEXACT | Flag.UNDERFLOW, Flag.INEXACT]
 
 
 def test_every_product_of_int8() -> None:

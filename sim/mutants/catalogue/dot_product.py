@@ -27,6 +27,13 @@ MUTANTS = (
         compiled("dot_product", "sums_of_all"),
     ),
     Mutant(
+        "FP16's sum has a guard, but no bit below it",
+        "hdl/dot_product/exact.py",
+        "+ _ROW.mantissa_bits) - 2",
+        "+ _ROW.mantissa_bits) - 1",
+        compiled("dot_product", "smallest_normal"),
+    ),
+    Mutant(
         "infinities of both signs are a positive one",
         "hdl/dot_product/exact.py",
         "exact.nan.eq(seen.nan | opposed)",
