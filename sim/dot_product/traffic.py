@@ -11,7 +11,7 @@ from adagrain.models.dot_product import dot
 from adagrain.models.precision import Precision
 from adagrain.sim.slice.traffic import random_words
 
-__all__ = ["Terms", "sum_words"]
+__all__ = ["Terms", "sum_words", "term"]
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,6 @@ class Terms:
         gets the next pair is random, or goes round.
         """
         used = used or entries
-        index_bits = (entries - 1).bit_length()
         waiting = deque(range(sums))
         modes = rng.choice(precisions, sums)
         lengths = rng.integers(1, longest + 1, sums)
@@ -67,16 +66,23 @@ class Terms:
                 continue
             number, k = running[turn]
             a, b = words[number]
-            first, last = int(k == 0), int(k == lengths[number] - 1)
-            tail = int(modes[number]) | turn << 2
-            more = first << (2 + index_bits) | last << (3 + index_bits)
-            given.append(int(a[k]) | int(b[k]) << 32 | (tail | more) << 64)
+            mode, last = int(modes[number]), bool(k == lengths[number] - 1)
+            ends = {"first": k == 0, "last": last}
+            given.append(term(int(a[k]), int(b[k]), mode, entries, index=turn, **ends))
             running[turn] = (number, k + 1)
             if last:
                 del running[turn]
                 word, flags = totals[number]
-                expected.append(word | flags << 32 | tail << 37)
+                expected.append(word | flags << 32 | mode << 37 | turn << 39)
         return cls(given, expected)
+
+
+def term(
+    a: int, b: int, mode: int, entries: int, *, index: int = 0, first: bool, last: bool
+) -> int:
+    """Bits of a pair of words, as ``terms_layout(entries)`` has them."""
+    ends = (first | last << 1) << (entries - 1).bit_length()
+    return a | b << 32 | (mode | (index | ends) << 2) << 64
 
 
 def _totals(words: list[np.ndarray], modes: np.ndarray) -> list[list[int]]:

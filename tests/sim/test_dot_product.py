@@ -10,7 +10,10 @@ from adagrain.hdl.dot_product import DotProduct, IntegerDotProduct
 from adagrain.models.float import Flag
 from adagrain.models.precision import Precision, packed
 from adagrain.sim.compiled import CompiledUnit
-from adagrain.sim.dot_product.traffic import Terms
+from adagrain.sim.dot_product.traffic import Terms, term
+
+#: Sums that a unit holds where terms are made by hand.
+ENTRIES = 8
 
 #: Sums, each of up to 60 pairs of words.
 SUMS = 150_000 if os.environ.get("ADAGRAIN_FULL") == "1" else 3_000
@@ -65,13 +68,11 @@ def test_a_sum_that_rounds_up_to_the_smallest_normal_number() -> None:
     halves = (side.astype(np.float16).view(np.uint16).reshape(2, 2, 2) for side in (a, b))
     a_words, b_words = (packed(side.astype(np.int64), Precision.FP16) for side in halves)
     given = [
-        int(a_words[row, k])
-        | int(b_words[row, k]) << 32
-        | (int(Precision.FP16) | int(k == 0) << 5 | int(k == 1) << 6) << 64
-        for row in range(2)
-        for k in range(2)
+        term(*pair, Precision.FP16, ENTRIES, first=k == 0, last=k == 1)
+        for rows in zip(a_words.tolist(), b_words.tolist(), strict=True)
+        for k, pair in enumerate(zip(*rows, strict=True))
     ]
-    with CompiledUnit(DotProduct(8), "dot_product") as unit:
+    with CompiledUnit(DotProduct(ENTRIES), "dot_product") as unit:
         run = unit.run({"i": words(given, 3)}, {"o": 2}, max_cycles=1000)
     found = run.outputs["o"].view("<u4").reshape(2, 2)
     assert found[:, 0].tolist() == [0x0400, 0x0400]
@@ -99,10 +100,10 @@ def test_every_pair_sum_of_int4() -> None:
 def everything(precision: Precision, a: np.ndarray, b: np.ndarray) -> None:
     """Sums of one pair of words each."""
     words = [packed(side, precision).tolist() for side in (a, b)]
-    tail = (precision | 1 << 5 | 1 << 6) << 64
     totals = ((a * b).sum(axis=1) & 0xFFFF_FFFF).tolist()
-    with CompiledUnit(IntegerDotProduct(8), "integer_dot_product") as unit:
-        given = [x | y << 32 | tail for x, y in zip(*words, strict=True)]
+    with CompiledUnit(IntegerDotProduct(ENTRIES), "integer_dot_product") as unit:
+        pairs = zip(*words, strict=True)
+        given = [term(*pair, precision, ENTRIES, first=True, last=True) for pair in pairs]
         demand_equal(unit, Terms(given, [total | precision << 37 for total in totals]), seed=1)
 
 
@@ -113,12 +114,12 @@ def test_integers_wrap_around_and_tell(
 ) -> None:
     word = int.from_bytes(bytes([factor & 0xFF] * 4), "little")
     given = [
-        word | word << 32 | (Precision.INT8 | (k == 0) << 5 | (k == pairs - 1) << 6) << 64
+        term(word, word, Precision.INT8, ENTRIES, first=k == 0, last=k == pairs - 1)
         for k in range(pairs)
     ]
     total = 4 * pairs * factor * factor
     expected = [total & 0xFFFF_FFFF | (total >= 1 << 31) << 34 | Precision.INT8 << 37]
-    with CompiledUnit(kind(8), kind.__name__.lower()) as unit:
+    with CompiledUnit(kind(ENTRIES), kind.__name__.lower()) as unit:
         demand_equal(unit, Terms(given, expected), seed=1)
 
 
@@ -126,18 +127,22 @@ def test_integers_wrap_around_and_tell(
 def test_a_sum_that_has_wrapped_around_tells_it_at_its_end(others: int) -> None:
     """However many sums of one pair come in between, and then no longer."""
     words = {number: int.from_bytes(bytes([number & 0xFF] * 4), "little") for number in (-128, 1)}
+
+    def same(factor: int, index: int, *, first: bool, last: bool) -> int:
+        word = words[factor]
+        return term(word, word, Precision.INT8, ENTRIES, index=index, first=first, last=last)
+
     factors = [-128] * 32768 + [1] * 20
     given, expected = [], []
     for rows in (factors, [1] * 20):
         for k, factor in enumerate(rows):
-            ends = (k == 0) << 5 | (k == len(rows) - 1) << 6
-            given.append(words[factor] | words[factor] << 32 | (Precision.INT8 | ends) << 64)
-            if k == len(rows) - 1:
+            last = k == len(rows) - 1
+            given.append(same(factor, 0, first=k == 0, last=last))
+            if last:
                 total = sum(4 * factor * factor for factor in rows)
                 expected.append(total | (total >> 31) << 34 | Precision.INT8 << 37)
             for other in range(1, others + 1):
-                tail = Precision.INT8 | other << 2
-                given.append(words[1] | words[1] << 32 | (tail | 3 << 5) << 64)
-                expected.append(4 | tail << 37)
-    with CompiledUnit(IntegerDotProduct(8), "integer_dot_product") as unit:
+                given.append(same(1, other, first=True, last=True))
+                expected.append(4 | Precision.INT8 << 37 | other << 39)
+    with CompiledUnit(IntegerDotProduct(ENTRIES), "integer_dot_product") as unit:
         demand_equal(unit, Terms(given, expected), seed=1)
