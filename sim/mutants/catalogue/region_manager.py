@@ -75,7 +75,7 @@ MUTANTS = (
         "hdl/region_manager/cadence.py",
         "with m.If(self.record.cadence < self.record.cadence_max):",
         "with m.If(self.record.cadence <= self.record.cadence_max):",
-        _REGIONS,
+        compiled("region_manager", "tiny"),
     ),
     Mutant(
         "the epoch counter wraps",
