@@ -25,8 +25,8 @@ LAYERS: dict[str, tuple[Callable[[], nn.Module], tuple[int, ...]]] = {
     "conv_32x32x16x16_64": (lambda: nn.Conv2d(32, 64, 3, padding=1), (32, 32, 16, 16)),
 }
 
-#: What a step may cost: integers, and what chooses among them, and the exact order of the others.
-MOST = {"FP32": 8.0, "FP16": 8.0, "INT8": 3.0, "INT4": 3.0, "choosing": 3.0}
+#: What a step may cost: the exact order of floats, integers, and integers with looks and lessons.
+MOST = {"FP32": 8.0, "FP16": 8.0, "INT8": 3.0, "INT4": 3.0, "choosing": 4.0}
 
 WAYS = {name: Policy(fixed=name) for name in ("FP32", "FP16", "INT8", "INT4")} | {
     "choosing": Policy(penalty=0.02)

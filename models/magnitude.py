@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from numba import njit
 
-__all__ = ["Run", "largest_magnitude", "runs"]
+__all__ = ["Run", "array_of", "largest_magnitude", "largest_of", "runs"]
 
 #: All bits of a float32 but its sign: as integers they are in order, NaN above infinity.
 _MAGNITUDE = np.int32(0x7FFF_FFFF)
@@ -72,7 +72,17 @@ def largest_magnitude(x: torch.Tensor, along: tuple[int, ...] | None = None) -> 
     Tensor of float32
         NaN where one of the elements is.
     """
-    found = x.detach().cpu().contiguous().numpy()
+    return torch.from_numpy(largest_of(array_of(x), along)).to(x.device)
+
+
+def array_of(x: torch.Tensor) -> np.ndarray:
+    """A tensor's elements, one after another; the same ones where it lies so on the CPU."""
+    return x.detach().cpu().contiguous().numpy()
+
+
+def largest_of(x: np.ndarray, along: tuple[int, ...] | None = None) -> np.ndarray:
+    """:func:`largest_magnitude` of a contiguous array."""
+    found = x
     for run in runs(x.shape, along):
         largest = np.empty(run.shape, dtype=np.float32)
         out = largest.reshape(run.before, run.after)
@@ -81,7 +91,7 @@ def largest_magnitude(x: torch.Tensor, along: tuple[int, ...] | None = None) -> 
         else:
             _between_rows(found.reshape(run.before, run.length, run.after), out)
         found = largest
-    return torch.from_numpy(found).to(x.device)
+    return found
 
 
 @njit(cache=True, nogil=True)

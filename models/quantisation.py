@@ -16,7 +16,7 @@ import torch
 from numba import njit
 
 from .dot_product import EXACT_PRODUCTS
-from .magnitude import largest_magnitude
+from .magnitude import array_of, largest_of
 from .matmul import DTYPES, matmul
 from .precision import Precision
 from .rounding import multiples
@@ -114,15 +114,12 @@ def scale_of(
     ValueError
         If an element is not a number, infinite, or 2**60 and above.
     """
-    x = x.detach()
-    largest = largest_magnitude(x, along)
-    steps = largest
+    largest = steps = largest_of(array_of(x), along)
     if precision is Precision.INT4:
-        norm = torch.linalg.vector_norm(x, dim=along, keepdim=True)
-        steps = norm.mul_(_STEP * math.sqrt(2.0 * largest.numel() / x.numel()))
-    powers = np.empty(largest.shape, dtype=np.float32)
-    flat, most = (each.cpu().view(-1).numpy() for each in (largest, steps))
-    if not _scales(flat, most, powers.reshape(-1), LEVELS[precision].bit_length()):
+        norm = torch.linalg.vector_norm(x.detach(), dim=along, keepdim=True)
+        steps = array_of(norm.mul_(_STEP * math.sqrt(2.0 * largest.size / x.numel())))
+    powers, bits = np.empty_like(largest), LEVELS[precision].bit_length()
+    if not _scales(largest.reshape(-1), steps.reshape(-1), powers.reshape(-1), bits):
         wrong = int((~(x.abs() < _LIMIT)).sum())
         raise ValueError(
             f"{name} must be finite and below {_LIMIT:g} for {precision.name}: {wrong} of "

@@ -4,7 +4,7 @@ import numpy as np
 import torch
 from numba import njit
 
-from .magnitude import runs
+from .magnitude import array_of, runs
 
 __all__ = ["multiples"]
 
@@ -48,9 +48,11 @@ def multiples(
     Tensor of float32, as ``x``, contiguous
     """
     run = runs(x.shape, along)[0]
-    numbers = x.detach().cpu().contiguous().numpy()
+    numbers, scales = array_of(x), array_of(scale)
     out = np.empty_like(numbers)
-    scales = np.broadcast_to(scale.cpu().numpy(), run.shape).reshape(run.before, run.after)
+    if scales.shape != run.shape:
+        scales = np.broadcast_to(scales, run.shape)
+    scales = scales.reshape(run.before, run.after)
     kernel = _rows if run.after == 1 else _between_rows
     shape = (run.before, run.length, run.after)[: 2 + (run.after > 1)]
     ways = np.float32(top), dithered, valued

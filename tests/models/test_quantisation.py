@@ -65,6 +65,16 @@ def test_the_scale_of_int4_gives_up_outliers() -> None:
 
 
 @pytest.mark.parametrize("precision", INTEGERS, ids=lambda p: p.name)
+def test_rows_and_columns_are_rounded_each_by_itself(precision: Precision) -> None:
+    x = tensor(11, 8, 300) * torch.arange(1, 9)[:, None] ** 2
+    alone = [integers(row, precision) for row in x]
+    wanted = [torch.stack(part) for part in zip(*alone, strict=True)]
+    wanted[1] = wanted[1].view(8, 1)
+    assert all(map(torch.equal, integers(x, precision, (1,)), wanted))
+    assert all(map(torch.equal, integers(x.t(), precision, (0,)), (part.t() for part in wanted)))
+
+
+@pytest.mark.parametrize("precision", INTEGERS, ids=lambda p: p.name)
 def test_integers_follow_powers_of_two(precision: Precision) -> None:
     x = tensor(3, 5, 40)
     numbers, scale = integers(x, precision)
