@@ -1,5 +1,6 @@
 """The driver: one :class:`Coprocessor`, whatever is behind its url."""
 
+import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Self, TypeVar
@@ -11,7 +12,7 @@ from adagrain.models.commands import GROUP, identity
 from adagrain.models.configuration import Configuration, configuration
 from adagrain.models.formats import FormatCode, format_of
 from adagrain.models.precision import Precision
-from adagrain.models.protocol import REGISTERS, Opcode, Unit
+from adagrain.models.protocol import Opcode, Unit
 from adagrain.models.records import (
     Decision,
     RegionRecord,
@@ -24,7 +25,13 @@ from adagrain.models.records import (
 from adagrain.models.statistics import Statistics, unbiased
 
 from .errors import DeviceError
-from .identity import Info, check_identity, read_identity
+from .identity import (
+    Info,
+    check_identity,
+    find_configuration,
+    read_identity,
+    read_registers,
+)
 from .precisions import Precisions
 from .product import Product, Progress, multiply, precision_of
 from .region_copy import RegionCopy
@@ -43,7 +50,13 @@ _T = TypeVar("_T")
 _REOPENINGS = 10
 
 
-def open_device(url: str, preset: str | Configuration = "full", **options: Any) -> "Coprocessor":
+#: Window and payload with which a device that is not yet known is asked what it is: each has them.
+_LEAST_WINDOW, _LEAST_PAYLOAD = 1, 256
+
+
+def open_device(
+    url: str, preset: str | Configuration | None = "full", **options: Any
+) -> "Coprocessor":
     """Open a device.
 
     Parameters
@@ -51,30 +64,43 @@ def open_device(url: str, preset: str | Configuration = "full", **options: Any) 
     url : str
         ``golden:`` for the golden models, ``sim:`` for the compiled RTL, both in process;
         ``serial:PORT?baud=N`` for a board, ``virtual:`` for a simulated one behind a serial port.
-    preset : str or Configuration
-        What the device must have been built with; simulated devices are built so.
+    preset : str, Configuration or None
+        What the device must have been built with; simulated devices are built so. ``None``: what
+        the device says; simulated ones are built as ``full``.
     options
         ``timeout`` (seconds to wait for an answer, 10), ``retries`` (how many such
         waits more without progress before giving up, 3), and those of the url's transport.
 
     Raises
     ------
-    ValueError
-        If the url or the preset is unknown.
+    TypeError, ValueError
+        If the url, the preset or an option is unknown or out of range.
     ProtocolMismatchError
         If what answers is not a coprocessor of this protocol version and preset.
     DeviceTimeoutError
         If nothing answers.
     """
-    wanted = preset if isinstance(preset, Configuration) else configuration(preset)
-    timeout = options.pop("timeout", 10.0)
-    retries = options.pop("retries", 3)
+    wanted = preset if isinstance(preset, Configuration) else configuration(preset or "full")
+    waits = {"timeout": options.pop("timeout", 10.0), "retries": options.pop("retries", 3)}
+    _check_waits(**waits)
     transport = connect(url, wanted, **options)
     try:
-        return Coprocessor(transport, wanted, url=url, timeout=timeout, retries=retries)
+        if preset is None:
+            least = {"window": _LEAST_WINDOW, "payload": _LEAST_PAYLOAD}
+            session = Session(transport, **least, **waits)
+            session.open()
+            wanted = find_configuration(read_registers(session), url)
+        return Coprocessor(transport, wanted, url=url, **waits)
     except BaseException:
         transport.close()
         raise
+
+
+def _check_waits(timeout: float, retries: int) -> None:
+    if not (isinstance(timeout, int | float) and 0 < timeout < math.inf):
+        raise ValueError(f"timeout must be a positive number of seconds, not {timeout!r}")
+    if not (isinstance(retries, int) and retries >= 0):
+        raise ValueError(f"retries must be a whole number, 0 or more, not {retries!r}")
 
 
 class Coprocessor:
@@ -386,10 +412,7 @@ class Coprocessor:
         return decided
 
     def _registers(self) -> dict[str, int]:
-        request = Request(Opcode.READ_REGISTERS, bytes([0, len(REGISTERS)]))
-        (octets,) = self._reliably(lambda: self._session.call([request]))
-        values = np.frombuffer(octets, dtype="<u4").tolist()
-        return dict(zip(REGISTERS, values, strict=True))
+        return self._reliably(lambda: read_registers(self._session))
 
     def _pass(
         self, words: np.ndarray, count: int, code: FormatCode, exponent: int, *, histogram: bool

@@ -4,13 +4,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from adagrain.models.commands import identity
-from adagrain.models.configuration import Configuration
+from adagrain.models.configuration import PRESETS, Configuration
 from adagrain.models.formats import FormatCode
-from adagrain.models.protocol import MAGIC, PROTOCOL_VERSION, Unit
+from adagrain.models.protocol import MAGIC, PROTOCOL_VERSION, REGISTERS, Opcode, Unit
 
 from .errors import ProtocolMismatchError
+from .session import Request, Session
 
-__all__ = ["Info", "check_identity", "read_identity"]
+__all__ = ["Info", "check_identity", "find_configuration", "read_identity", "read_registers"]
 
 
 @dataclass(frozen=True)
@@ -30,6 +31,13 @@ class Info:
     payload: int
     window: int
     slices: int
+
+
+def read_registers(session: Session) -> dict[str, int]:
+    """All registers of the device that a session is with, by name."""
+    (octets,) = session.call([Request(Opcode.READ_REGISTERS, bytes([0, len(REGISTERS)]))])
+    values = (int.from_bytes(octets[at : at + 4], "little") for at in range(0, len(octets), 4))
+    return dict(zip(REGISTERS, values, strict=True))
 
 
 def read_identity(registers: Mapping[str, int], *, url: str, backend: str) -> Info:
@@ -60,6 +68,34 @@ def check_identity(registers: Mapping[str, int], wanted: Configuration, url: str
     ProtocolMismatchError
         The message names what was found and what was wanted.
     """
+    _check_protocol(registers, url)
+    expected = identity(wanted)["build"]
+    if registers["build"] != expected:
+        raise ProtocolMismatchError(
+            f"{_built_with(registers, url)}; "
+            f"preset {wanted.preset!r}, build {expected:#010x} was asked for"
+        )
+
+
+def find_configuration(registers: Mapping[str, int], url: str) -> Configuration:
+    """The preset that a device says it was built with.
+
+    Raises
+    ------
+    ProtocolMismatchError
+        If it is no coprocessor of this protocol, or its build is of no preset that is known here.
+    """
+    _check_protocol(registers, url)
+    for preset in PRESETS.values():
+        if identity(preset)["build"] == registers["build"]:
+            return preset
+    raise ProtocolMismatchError(
+        f"{_built_with(registers, url)}; its configuration must be given, since it is of none "
+        f"of {', '.join(PRESETS)}"
+    )
+
+
+def _check_protocol(registers: Mapping[str, int], url: str) -> None:
     if registers["magic"] != MAGIC:
         raise ProtocolMismatchError(
             f"{url} is no coprocessor: magic must be {MAGIC:#010x}, not {registers['magic']:#010x}"
@@ -69,10 +105,8 @@ def check_identity(registers: Mapping[str, int], wanted: Configuration, url: str
             f"{url} speaks protocol version {registers['protocol']}; "
             f"this driver needs version {PROTOCOL_VERSION}"
         )
-    expected = identity(wanted)["build"]
-    if registers["build"] != expected:
-        found = read_identity(registers, url=url, backend="")
-        raise ProtocolMismatchError(
-            f"{url} was built with preset {found.preset!r}, build {found.build:#010x}; "
-            f"preset {wanted.preset!r}, build {expected:#010x} was asked for"
-        )
+
+
+def _built_with(registers: Mapping[str, int], url: str) -> str:
+    found = read_identity(registers, url=url, backend="")
+    return f"{url} was built with preset {found.preset!r}, build {found.build:#010x}"

@@ -33,8 +33,6 @@ class Board:
         More options for place and route.
     capacity : dict of str to int
         Resources of its FPGA, by the names of the reports.
-    platform : callable
-        Makes the Amaranth platform.
     clocking : callable or None
         Makes what drives the domain ``sync``, given the domain; ``None``: the board's own clock
         does.
@@ -55,8 +53,13 @@ class Board:
     part: tuple[str, ...] = ()
     options: tuple[str, ...] = ()
     capacity: Mapping[str, int]
-    platform: Callable[[], Platform]
     clocking: Callable[[ClockDomain], Elaboratable] | None
     lights: tuple[tuple[str, int], tuple[str, int], tuple[str, int]]
     high: tuple[str, ...] = ()
     programmer: str
+
+    def platform(self) -> Platform:
+        """A new Amaranth platform of the board, which needs the extra ``synth``."""
+        from .platforms import PLATFORMS
+
+        return PLATFORMS[self.name]()

@@ -1,19 +1,8 @@
 """iCEBreaker."""
 
-from amaranth_boards.icebreaker import ICEBreakerPlatform
-
 from .board import Board
 
 __all__ = ["ICEBREAKER"]
-
-
-class _Platform(ICEBreakerPlatform):
-    """With the LEDs of the part that may be broken off."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.add_resources(self.break_off_pmod)
-
 
 ICEBREAKER = Board(
     name="icebreaker",
@@ -24,7 +13,6 @@ ICEBREAKER = Board(
     baud=1e6,
     part=("--up5k", "--package", "sg48"),
     capacity={"LUT": 5280, "FF": 5280, "DSP": 8, "block RAM": 30},
-    platform=_Platform,
     clocking=None,
     lights=(("led_g", 0), ("led_g", 1), ("led_r", 0)),
     programmer="ice40_generic",

@@ -2,8 +2,6 @@
 
 from dataclasses import replace
 
-from amaranth_boards.ulx3s import ULX3S_25F_Platform, ULX3S_85F_Platform
-
 from .board import Board
 from .ecp5_clock import Ecp5Clock
 
@@ -23,7 +21,6 @@ ULX3S_85F = Board(
     part=("--85k", "--package", "CABGA381", "--speed", "6"),
     options=_OPTIONS,
     capacity={"LUT": 83640, "FF": 83640, "DSP": 156, "block RAM": 208},
-    platform=ULX3S_85F_Platform,
     clocking=lambda domain: Ecp5Clock(domain, "clk25", multiple=2),
     lights=(("led", 0), ("led", 1), ("led", 2)),
     high=("uart_tx_enable",),
@@ -37,7 +34,6 @@ ULX3S_25F = replace(
     preset="small",
     part=("--25k", "--package", "CABGA381", "--speed", "6"),
     capacity={"LUT": 24288, "FF": 24288, "DSP": 28, "block RAM": 56},
-    platform=ULX3S_25F_Platform,
 )
 
 ULX3S_85F_GRANULAR = replace(

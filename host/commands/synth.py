@@ -1,15 +1,16 @@
 """``adagrain synth``: how large a unit is on a board's FPGA."""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
 from rich.table import Table
 
-from adagrain.hdl.toolchain.report import Report
-
 from .errors import told
 from .recorded import RECORDED, Record, Recorded, change, read_recorded, write_recorded
+
+if TYPE_CHECKING:
+    from adagrain.hdl.toolchain.report import Report
 
 __all__ = ["synth"]
 
@@ -57,7 +58,7 @@ def synth(
             console.print(f"recorded in {write_recorded(recorded, board, unit, usage)}")
 
 
-def _placed(unit: str, board: str, reports: list[Report]) -> Table:
+def _placed(unit: str, board: str, reports: "list[Report]") -> Table:
     """What place and route made of a unit, a row for each seed."""
     table = Table("seed", *reports[0].usage, "MHz", title=f"{unit} alone on {board}, placed")
     for report in reports:

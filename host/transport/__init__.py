@@ -1,6 +1,7 @@
 """Ways to reach a device: each moves frames, and tensors where it has a data port."""
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 from adagrain.models.configuration import Configuration
 
@@ -20,20 +21,33 @@ def _simulated(address: str, wanted: Configuration, **options: Any) -> Transport
     return SimulatedTransport(wanted, **options)
 
 
-def _serial(address: str, wanted: Configuration, **options: Any) -> Transport:
+def _serial(address: str, wanted: Configuration) -> Transport:
     from .serial_port import SerialTransport
 
-    return SerialTransport(address, wanted, **options)
+    return SerialTransport(address, wanted)
 
 
-def _virtual(address: str, wanted: Configuration, **options: Any) -> Transport:
+def _virtual(address: str, wanted: Configuration) -> Transport:
     from .virtual import VirtualTransport  # needs the extra `sim`
 
-    return VirtualTransport(wanted, **options)
+    return VirtualTransport(wanted)
 
 
-#: Openers by the scheme of a url; each takes what follows the colon.
-SCHEMES = {"golden": _golden, "sim": _simulated, "serial": _serial, "virtual": _virtual}
+class _Scheme(NamedTuple):
+    """What a url may begin with."""
+
+    open: Callable[..., Transport]
+    options: tuple[str, ...] = ()
+    address: str = ""
+
+
+#: By what stands before the colon of a url.
+SCHEMES = {
+    "golden": _Scheme(_golden, ("kernel",)),
+    "sim": _Scheme(_simulated, ("data_port", "netlist")),
+    "serial": _Scheme(_serial, address="PORT"),
+    "virtual": _Scheme(_virtual),
+}
 
 
 def connect(url: str, wanted: Configuration, **options: Any) -> Transport:
@@ -42,10 +56,17 @@ def connect(url: str, wanted: Configuration, **options: Any) -> Transport:
     Raises
     ------
     ValueError
-        If its scheme is unknown.
+        If its scheme is unknown, what follows it does not belong there, or an option is unknown.
     """
-    scheme, colon, address = url.partition(":")
-    if not colon or scheme not in SCHEMES:
-        known = ", ".join(f"'{name}:'" for name in SCHEMES)
+    name, colon, address = url.partition(":")
+    if not colon or name not in SCHEMES:
+        known = ", ".join(f"'{scheme}:'" for scheme in SCHEMES)
         raise ValueError(f"device url must begin with one of {known}, not {url!r}")
-    return SCHEMES[scheme](address, wanted, **options)
+    scheme = SCHEMES[name]
+    if bool(address) != bool(scheme.address):
+        raise ValueError(f"device url must be '{name}:{scheme.address}', not {url!r}")
+    for option in options:
+        if option not in scheme.options:
+            known = ", ".join((*scheme.options, "timeout", "retries"))
+            raise ValueError(f"option of a '{name}:' device must be one of {known}, not {option!r}")
+    return scheme.open(address, wanted, **options)

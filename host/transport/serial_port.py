@@ -2,8 +2,8 @@
 
 import errno
 import logging
-import termios
 import time
+from contextlib import suppress
 from urllib.parse import parse_qsl
 
 import numpy as np
@@ -24,7 +24,11 @@ DEFAULT_BAUD = 3_000_000
 DEFAULT_RECONNECT = 5
 
 #: What pyserial raises when a port vanishes.
-_TROUBLE = (serial.SerialException, OSError, termios.error, TypeError)
+_TROUBLE: tuple[type[Exception], ...] = (serial.SerialException, OSError, TypeError)
+with suppress(ImportError):  # there is none on Windows
+    import termios
+
+    _TROUBLE += (termios.error,)
 
 #: Seconds of each wait for octets; deadlines are met to this.
 _PATIENCE = 0.05

@@ -81,6 +81,7 @@ def library(
     if link and link.exists():
         component._MustUse__used = True  # or Amaranth warns that it was never elaborated
         return ctypes.CDLL(str(link))
+    verilator.require()  # before the netlist is made, which takes seconds
     netlist = convert(component, _TOP, family)
     path = _cached(name, netlist, *recipe)
     if not path.exists():
