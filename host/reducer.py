@@ -23,6 +23,7 @@ from .exchange import Exchange, waited_for
 from .failover import Failover
 from .pieces import flat, pieces_of
 from .regions import Regions
+from .repeated import RepeatedWarnings
 from .timing import Timing
 
 __all__ = ["RegionReducer", "StepLog"]
@@ -143,6 +144,7 @@ class RegionReducer:
         self._pieces = pieces_of(regions)
         self._gathered = 0
         self._exchange = Exchange(group)
+        self._warnings = RepeatedWarnings(_log, quiet=dist.get_rank(group) != 0)
         self._loss: float | None = None
         self._check = 0
         self._step_ended = time.perf_counter()
@@ -345,12 +347,10 @@ class RegionReducer:
     def _report_dropped(self, dropped: Sequence[int], agreed: Agreed) -> None:
         self.dropped += len(dropped)
         for r in dropped:
-            _log.warning(
-                "step %d: %d elements of the gradient of region %r are not finite; "
-                "the region is not updated on any worker",
-                self.step,
-                agreed.non_finite[r],
-                self.regions[r].name,
+            self._warnings.warn(
+                r,
+                f"step {self.step}: {agreed.non_finite[r]} elements of the gradient of region "
+                f"{self.regions[r].name!r} are not finite; the region is not updated on any worker",
             )
 
     def _next_step(self, numbers: Sequence[int], decisions: Sequence[Mapping[str, int]]) -> None:
