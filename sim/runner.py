@@ -156,14 +156,14 @@ class _Build:
         source = emit(self._component(), TOP, self.directory, self._netlist)
         stamp = self.directory / "stamp"
         arguments = self._build_arguments()
-        versions = (cocotb.__version__, verilator.version())
-        contents = digest(source.read_text(), *arguments, *versions)
+        recipe = (*arguments, self._waves or "no waves", cocotb.__version__, verilator.version())
+        contents = digest(source.read_text(), *recipe)
         if stamp.exists() and stamp.read_text() == contents:
             return
         log = self.directory / "build.log"
         lent: AbstractContextManager[list[str]] = nullcontext([])
         if self._simulator == "verilator":
-            lent = Runtime(*arguments, *versions).lent(self.directory)
+            lent = Runtime(*recipe).lent(self.directory)
         try:
             with lent as more:
                 self._runner.build(

@@ -1,4 +1,4 @@
-"""Verilator's own objects, which the first build leaves to the others."""
+"""Verilator's own objects, which the first build leaves to the others of its kind."""
 
 from pathlib import Path
 
@@ -8,18 +8,20 @@ from adagrain.sim import runner
 from adagrain.sim.runtime import share
 
 
-def test_the_second_build_compiles_none_of_them(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_builds_share_them_with_their_kind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     if reason := runner.missing("verilator"):
         pytest.skip(reason)
     cache, builds = tmp_path / "cache", tmp_path / "builds"
     monkeypatch.setenv("ADAGRAIN_CACHE", str(cache))
     monkeypatch.setattr(runner, "BUILD", builds)
 
-    assert runner.run("queue", "packet").tests
+    assert runner.run("queue", "packet").waves is None
     (archive,) = cache.iterdir()
     assert list((builds / "queue/packet/verilator").glob("verilated*.o"))
+
+    waves = runner.run("queue", "packet", waves=True).waves
+    assert waves is not None and waves.stat().st_size > 1000
+    assert list((builds / "queue/packet/verilator-waves").glob("verilated*.o"))
 
     made = archive.stat().st_ino
     assert runner.run("queue", "single").tests
