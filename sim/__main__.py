@@ -8,6 +8,7 @@ import typer
 from rich.console import Console
 
 from adagrain.sim import runner
+from adagrain.sim.cache import CacheError
 from adagrain.sim.verilator import ToolMissingError
 
 __all__ = ["app", "simulate"]
@@ -43,7 +44,7 @@ def simulate(
             failures += sum(
                 not _passes(name, each, simulator, seed, waves, netlist) for each in chosen
             )
-    except (ValueError, ToolMissingError) as error:
+    except (ValueError, CacheError, ToolMissingError) as error:
         raise typer.BadParameter(str(error)) from None
     raise typer.Exit(1 if failures else 0)
 

