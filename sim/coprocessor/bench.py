@@ -36,6 +36,21 @@ async def answers_as_the_model(b: Bench) -> None:
         await _exchange(b, model, _SESSION, sequence, request)
 
 
+@cocotb.parametrize(missing=[1, 9, 1000])
+@bench(cycles=100_000)
+async def a_new_session_gives_up_the_pass_of_the_port(b: Bench, missing: int) -> None:
+    """Whatever was taken from the data port till then."""
+    model = CoprocessorModel(b.component.configuration, kernel="reference")
+    traffic = Traffic(b.component.configuration, b.random)
+    begin, end, bins = traffic.port_pass(missing)
+    await _exchange(b, model, 1, 0, Request(Opcode.HELLO))
+    await _exchange(b, model, 1, 1, begin)
+    await b.source("i_data").drain()
+    await _exchange(b, model, 2, 0, Request(Opcode.HELLO))
+    for sequence, request in enumerate([end, *traffic.port_pass(0), bins], start=1):
+        await _exchange(b, model, 2, sequence, request)
+
+
 @cocotb.parametrize(groups=[0, 1, 9])
 @bench(cycles=100_000)
 async def a_new_session_gives_up_the_pass(b: Bench, groups: int) -> None:

@@ -8,13 +8,15 @@ import numpy as np
 from adagrain.models.commands import GROUP, WORDS_PER_REGION
 from adagrain.models.configuration import Configuration
 from adagrain.models.formats import FORMATS
-from adagrain.models.granularity_unit import TileModel
+from adagrain.models.granularity_unit import MAX_SUM, TileModel
 from adagrain.models.precision import Precision
 from adagrain.models.protocol import REGISTERS, Opcode, Unit
 from adagrain.models.records import (
     BINS,
     CadencePolicy,
+    HistogramBin,
     Policy,
+    PrecisionRecord,
     PrecisionUpdate,
     RegionParameters,
     RegionRecord,
@@ -98,7 +100,7 @@ class Traffic:
         while len(made) < count:
             made += self._random.choice(
                 [
-                    self._port_pass,
+                    self.port_pass,
                     self.link_pass,
                     self._step,
                     self._step,
@@ -111,9 +113,27 @@ class Traffic:
             )()
         return made
 
-    def _port_pass(self) -> list[Request]:
+    def longest_sum(self) -> list[Request]:
+        """A sum of FP16 as long as one may be, a word too many, and another sum.
+
+        Nothing where the device has no such sums.
+        """
+        if Precision.FP16 not in self._configuration.precisions or not self._configuration.slices:
+            return []
+        operands = self._configuration.operands
+        run = dict.fromkeys(("a_first", "b_first", "scaled", "to"), 0)
+        run |= {"mode": int(Precision.FP16), "rows": 1, "words": operands}
+        words = [operands] * (MAX_SUM // operands - 1) + [operands - 1, 2, 1]
+        runs = [{"words": n, "first": not at, "last": n == 1} for at, n in enumerate(words)]
+        runs.append({"first": 1, "last": 1})
+        return [Request(Opcode.TILE_RUN, pack(TileRun, **run | change)) for change in runs]
+
+    def port_pass(self, missing: int | None = None) -> list[Request]:
+        """A pass whose data come by the port; it lacks so many groups, or now and then one."""
         begin, memory = self._tensor(from_link=0)
-        given = memory if self._random.random() < 0.9 else memory[: -GROUP or None]
+        if missing is None:
+            missing = self._random.random() < 0.1
+        given = memory[: max(0, len(memory) - missing * GROUP)]
         return [
             Request(Opcode.STATISTICS_BEGIN, begin, given),
             Request(Opcode.STATISTICS_END),
@@ -154,7 +174,18 @@ class Traffic:
 
     def _bins(self) -> Request:
         first = self._random.randrange(BINS)
-        return Request(Opcode.HISTOGRAM_READ, bytes([first, self._random.randrange(12)]))
+        count = self._entries(size(HistogramBin), 12)
+        return Request(
+            Opcode.HISTOGRAM_READ,
+            bytes([self._random.choice([0, first, max(0, BINS - count)]), count]),
+        )
+
+    def _entries(self, octets: int, few: int) -> int:
+        """How many to read: a few, what just fills the payload, or one more."""
+        room = min(self._configuration.payload // octets, 254)
+        return self._random.choice(
+            [self._random.randrange(few), self._random.randrange(few), room, room + 1]
+        )
 
     def _step(self) -> list[Request]:
         room = (self._configuration.payload - size(RegionStep)) // size(RegionUpdate)
@@ -212,13 +243,18 @@ class Traffic:
         return [
             Request(Opcode.PRECISION_WRITE, _u16(first) + b"".join(records)),
             Request(Opcode.PRECISION_STEP, b"".join(pack(PrecisionUpdate, **u) for u in updates)),
-            Request(Opcode.PRECISION_READ, _u16(first) + bytes([self._random.randrange(4)])),
+            Request(
+                Opcode.PRECISION_READ,
+                _u16(first) + bytes([self._entries(size(PrecisionRecord), 4)]),
+            ),
         ]
 
     def _table(self) -> list[Request]:
         words = self._configuration.regions * WORDS_PER_REGION
-        count = self._random.randrange(12)
-        first = self._random.choice([self._random.randrange(words + 1), words - count // 2])
+        count = self._entries(WORD, 12)
+        first = self._random.choice(
+            [self._random.randrange(words + 1), words - count, words - count // 2]
+        )
         return [
             Request(Opcode.REGIONS_READ, _u16(first) + bytes([count])),
             Request(Opcode.REGIONS_STATE),
@@ -226,7 +262,8 @@ class Traffic:
 
     def _echo(self) -> list[Request]:
         longest = self._configuration.payload
-        return [Request(Opcode.ECHO, self._random.randbytes(self._random.randrange(longest + 1)))]
+        length = self._random.choice([0, longest, self._random.randrange(longest + 1)])
+        return [Request(Opcode.ECHO, self._random.randbytes(length))]
 
     def _registers(self) -> list[Request]:
         names = list(REGISTERS)

@@ -46,7 +46,7 @@ def random_pass(
     code = generator.choice(formats)
     count = generator.randrange(1, longest + 1)
     exponent = generator.choice([-126, 127, generator.randrange(-20, 20)])
-    kind = generator.choice([_any_bits, _tiny, _normal, _near_halves])
+    kind = generator.choice([_any_bits, _tiny, _normal, _near_halves, _ends])
     tensor = kind(generator, FORMATS[code], count, exponent)
     return Pass(tensor, code, exponent, histogram and generator.random() < 0.5)
 
@@ -89,3 +89,16 @@ def _near_halves(
     words += torch.tensor(generator.choices([-1, 0, 1], k=count), dtype=words.dtype)
     signs = torch.tensor(generator.choices([1, -1], k=count), dtype=row.dtype)
     return words.view(row.dtype) * signs
+
+
+def _ends(generator: random.Random, row: ElementFormat, count: int, exponent: int) -> torch.Tensor:
+    """Numbers of one sign from one end of the format: huge ones, subnormals, or either."""
+    top = (1 << row.exponent_bits) - 2
+    fields = generator.choice([(top - 1, top), (top,), (0, 1), (0, top)])
+    sign = generator.randrange(2) << (row.bits - 1)
+    words = [
+        sign | generator.choice(fields) << row.mantissa_bits | mantissa
+        for mantissa in (generator.getrandbits(row.mantissa_bits) for _ in range(count))
+    ]
+    octets = b"".join(word.to_bytes(row.bits // 8, "little") for word in words)
+    return torch.frombuffer(bytearray(octets), dtype=row.dtype).clone()

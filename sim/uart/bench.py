@@ -1,6 +1,7 @@
 """Bench of the serial line: octets at full rate, and everything that a line can do wrong."""
 
 import cocotb
+from cocotb.triggers import RisingEdge
 
 from adagrain.hdl.uart.rate import FRAME_BITS
 from adagrain.hdl.uart.receiver import BREAK_BITS
@@ -90,3 +91,37 @@ async def an_octet_without_room_is_counted(b: Bench) -> None:
     await output.expect([1])
     b.source("i").put(4)
     await output.expect([4])
+
+
+async def _race(b: Bench, delay: int) -> tuple[int | None, int, bool]:
+    """Two octets, of which the first is taken so many cycles after it is offered.
+
+    In which cycle it was taken, if it could be, and the second one came; whether that got lost.
+    """
+    await b.reset()
+    valid, ready = b.port("o__valid"), b.port("o__ready")
+    ready.value = 0
+    b.source("i", idle=0).put(0xA5, 0x5A)
+    await RisingEdge(valid)
+    await b.wait()
+    taken, cycle = None, 0
+    while True:
+        ready.value = cycle == delay
+        await b.wait()
+        lost = _counter(b, "overruns") > 0
+        if lost or (valid.value and int(b.port("o__payload").value) == 0x5A):
+            return taken, cycle - 1, lost  # what an octet does shows a cycle after it came
+        if cycle == delay:
+            taken = cycle
+        cycle += 1
+
+
+@bench(cycles=100_000)
+async def an_octet_may_come_as_the_one_before_is_taken(b: Bench) -> None:
+    """There is room from the very cycle on in which the first one is taken."""
+    _, usual, _ = await _race(b, 0)
+    races = [await _race(b, usual + late) for late in range(-3, 4)]
+    assert any(taken == came for taken, came, _ in races), races
+    assert any(lost for *_, lost in races), races
+    for taken, came, lost in races:
+        assert lost == (taken is None or taken > came), races

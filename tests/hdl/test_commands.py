@@ -4,6 +4,9 @@
 Their behaviour is benched in sim, where the link hardly ever lets a reply wait.
 """
 
+import struct
+from typing import Any
+
 import pytest
 from amaranth.hdl import Module, Signal
 from amaranth.sim import Simulator, SimulatorContext
@@ -12,7 +15,10 @@ from adagrain.hdl.commands.call import HandlerSignature
 from adagrain.hdl.commands.dispatcher import Dispatcher
 from adagrain.hdl.commands.exchange import Exchange
 from adagrain.hdl.commands.serial import Deserializer
+from adagrain.hdl.commands.system import SystemCommands
 from adagrain.hdl.commands.table import Table
+from adagrain.models.configuration import configuration
+from adagrain.models.protocol import REGISTERS, Opcode, Status
 
 
 def test_entries_that_no_shift_counts() -> None:
@@ -56,3 +62,69 @@ def test_replies_that_wait_are_whole() -> None:
     simulator.add_testbench(handle, background=True)
     simulator.run()
     assert found == reply
+
+
+async def asked(
+    ctx: SimulatorContext, handler: Any, opcode: Opcode, payload: bytes, pause: int
+) -> bytes:
+    """A handler's reply, whose octets are taken after so many cycles each."""
+    ctx.set(handler.i_call.payload, {"opcode": opcode, "length": len(payload)})
+    ctx.set(handler.i_call.valid, 1)
+    await ctx.tick().until(handler.i_call.ready)
+    ctx.set(handler.i_call.valid, 0)
+    for octet in payload:
+        ctx.set(handler.i.payload, octet)
+        ctx.set(handler.i.valid, 1)
+        await ctx.tick().until(handler.i.ready)
+    ctx.set(handler.i.valid, 0)
+    reply = b""
+    while True:
+        await ctx.tick().repeat(pause)
+        ctx.set(handler.o.ready, 1)
+        (octet,) = await ctx.tick().sample(handler.o.payload).until(handler.o.valid)
+        ctx.set(handler.o.ready, 0)
+        reply += bytes([octet.data])
+        if octet.last:
+            return reply
+
+
+@pytest.mark.parametrize("name", ["cycles", "elements"])
+@pytest.mark.parametrize("pause", [1, 4])
+def test_halves_of_long_counters_belong_together(name: str, pause: int) -> None:
+    """However the carry falls between their octets; the upper half alone is read as it is."""
+    system = SystemCommands(configuration("tiny"))
+    low, high = (REGISTERS[f"{name}_{half}"].address for half in ("low", "high"))
+    now, carries = [0], list[bool]()
+
+    async def count(ctx: SimulatorContext) -> None:
+        ctx.set(system.registers[high + 1], 0xC0FFEE)
+        while True:
+            ctx.set(system.registers[low], now[0] & 0xFFFF_FFFF)
+            ctx.set(system.registers[high], now[0] >> 32)
+            await ctx.tick()
+            now[0] += 1
+
+    async def read(ctx: SimulatorContext, first: int, words: int) -> list[int]:
+        request = bytes([first, words])
+        reply = await asked(ctx, system.handler, Opcode.READ_REGISTERS, request, pause)
+        assert reply[0] == Status.OK
+        return list(struct.unpack(f"<{words}I", reply[1:]))
+
+    async def ask(ctx: SimulatorContext) -> None:
+        for left in range(0, 16 * (pause + 1), pause):
+            await read(ctx, low, 1)
+            before = now[0] = (7 << 32) - left
+            lower, upper, other = await read(ctx, low, 3)
+            assert before <= upper << 32 | lower <= now[0]
+            assert other == 0xC0FFEE
+            carries.append(upper == 6 and now[0] >> 32 == 7)
+            await read(ctx, low, 1)
+            assert await read(ctx, high, 1) == [now[0] >> 32]
+
+    simulator = Simulator(system)
+    simulator.add_clock(1e-6)
+    simulator.add_testbench(count, background=True)
+    simulator.add_testbench(ask)
+    simulator.run()
+    assert any(carries)
+    assert not all(carries)

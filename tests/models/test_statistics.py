@@ -50,6 +50,63 @@ def test_reference_equals_fractions(elements: list[float], exponent: int) -> Non
     assert sum(count for count, _ in found.histogram) == len(finite) - finite.count(0.0)
 
 
+def bins_by_fractions(elements: list[float]) -> list[tuple[int, Fraction]]:
+    """The 64 bins: counts, and energies in units of each bin's own exponent, exact."""
+    finite = [Fraction(x) for x in elements if math.isfinite(x) and x]
+    largest = max((_exponent(x) for x in finite), default=-127)
+    bins = [(0, Fraction(0))] * 64
+    for x in finite:
+        middle = _binade(x) * (Fraction(1, 2) if _exponent(x) == -127 else Fraction(3, 2))
+        halves = 2 * _exponent(x) + (abs(x) >= middle)
+        number = min(2 * largest + 1 - halves, 63)
+        exponent = max(largest - number // 2, -126)
+        truncated = abs(x) // (_binade(x) / 128) * _binade(x) / 128
+        count, energy = bins[number]
+        bins[number] = count + 1, energy + (truncated * 128 / Fraction(2) ** exponent) ** 2
+    return bins
+
+
+def _exponent(x: Fraction) -> int:
+    """⌊log2 |x|⌋; −127 for subnormals, as in their field."""
+    return max(math.frexp(float(x))[1] - 1, -127)
+
+
+def _binade(x: Fraction) -> Fraction:
+    return Fraction(2) ** max(_exponent(x), -126)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_histogram_equals_fractions(seed: int) -> None:
+    """Bins of any bits, of few binades, and of the smallest numbers; the last bin's energy too,
+    of which less than 4/3 is lost in rounding down."""
+    generator = random.Random(seed)
+    fields = (255, 80, 34, 3)[seed % 4]
+    words = [
+        generator.randrange(2) << 31
+        | generator.randrange(fields) << 23
+        | generator.getrandbits(23) & -generator.randrange(2)
+        for _ in range(generator.choice([1, 20, 300]))
+    ]
+    tensor = torch.tensor(words, dtype=torch.int64).to(torch.int32).view(torch.float32)
+    wanted = bins_by_fractions(tensor.tolist())
+    for kernel in ("reference", "fused"):
+        found = statistics(tensor, 0, histogram=True, kernel=kernel).histogram
+        assert found is not None
+        assert [count for count, _ in found] == [count for count, _ in wanted]
+        assert [energy for _, energy in found[:63]] == [energy for _, energy in wanted[:63]]
+        assert 0 <= wanted[63][1] - found[63][1] < Fraction(4, 3)
+
+
+def test_the_last_bin_keeps_what_sums_to_whole_units() -> None:
+    """Four numbers of half the size weigh as much as one, however small they are."""
+    steps = range(31, 61)
+    tensor = torch.tensor([1.0] + [2.0**-step for step in steps for _ in range(3)] + [2.0**-60])
+    for kernel in ("reference", "fused"):
+        found = statistics(tensor, 0, histogram=True, kernel=kernel).histogram
+        assert found is not None
+        assert found[63] == (len(tensor) - 1, 4 * 128**2)
+
+
 def word(x: float) -> int:
     return struct.unpack("<I", struct.pack("<f", x))[0]
 

@@ -24,7 +24,8 @@ def test_compiled_device_equals_the_model(variant: str) -> None:
     unit = CompiledUnit(component, "coprocessor")
     model = CoprocessorModel(component.configuration, kernel="reference")
     traffic = Traffic(component.configuration, generator)
-    requests = [Request(Opcode.HELLO), *traffic.prologue(), *traffic.requests(REQUESTS)]
+    prologue = [*traffic.prologue(), *traffic.longest_sum()]
+    requests = [Request(Opcode.HELLO), *prologue, *traffic.requests(REQUESTS)]
     port = np.zeros(0, dtype=np.uint32)
     for sequence, request in enumerate(requests):
         frame = encode_frame(9, sequence & 0xFFFF, request.opcode, request.payload)

@@ -58,4 +58,32 @@ MUTANTS = (
         "narrow.o.ready.eq(widen.i.ready)",
         _NARROW,
     ),
+    Mutant(
+        "a read that just fills a reply is refused",
+        "hdl/commands/table.py",
+        "wanted.count * self._size > self._payload",
+        "wanted.count * self._size >= self._payload",
+        _DEVICE_COMPILED,
+    ),
+    Mutant(
+        "a new session goes on with the pass of the data port",
+        "hdl/commands/statistics.py",
+        "with m.If(self.hello & tensor.active):",
+        "with m.If(self.hello & tensor.active & tensor.from_link):",
+        bench("coprocessor", "tiny"),
+    ),
+    Mutant(
+        "the halves of a long counter are read one after the other",
+        "hdl/commands/system.py",
+        "value.eq(Mux(upper_held, upper, self.registers[address]))",
+        "value.eq(self.registers[address])",
+        simulated("test_commands.py", "halves_of_long_counters"),
+    ),
+    Mutant(
+        "a new sum of FP16 is as long as the one before",
+        "hdl/commands/tiles.py",
+        "measured.length.eq(run.words + Mux(run.first, 0, under_way.words))",
+        "measured.length.eq(run.words + under_way.words)",
+        compiled("coprocessor", "granular"),
+    ),
 )

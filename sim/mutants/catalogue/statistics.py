@@ -1,6 +1,6 @@
 """Bugs that are planted in `statistics`."""
 
-from .mutant import Mutant, bench
+from .mutant import Mutant, bench, compiled
 
 __all__ = ["MUTANTS"]
 
@@ -90,5 +90,12 @@ MUTANTS = (
         "max(Counts.LATENCY, PowerSums.LATENCY) + 1",
         "0",
         _STATISTICS,
+    ),
+    Mutant(
+        "nothing but huge negative numbers counts as nothing",
+        "hdl/statistics/extremes.py",
+        "high[23:] == 0",
+        "high[24:] == 0",
+        compiled("statistics", "tiny"),
     ),
 )

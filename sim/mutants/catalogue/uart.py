@@ -42,4 +42,11 @@ MUTANTS = (
         "BREAK_BITS = FRAME_BITS - 1",
         _UART,
     ),
+    Mutant(
+        "an octet that comes as the one before is taken is lost",
+        "hdl/uart/receiver.py",
+        "with m.Elif(self.o.valid & ~self.o.ready):",
+        "with m.Elif(self.o.valid):",
+        _UART,
+    ),
 )

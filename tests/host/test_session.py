@@ -1,0 +1,117 @@
+"""One end of a session, on a line whose clock and losses the test decides."""
+
+import itertools
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from adagrain.host.session import Request, Session
+from adagrain.models.link import decode_frame, encode_frame
+from adagrain.models.protocol import Opcode, Status
+
+
+class Line:
+    """A device that echoes, so many seconds away, unless a frame is lost on its way there.
+
+    Parameters
+    ----------
+    is_lost : callable
+        Asked for each frame, with its number from 0 on.
+    delay : float
+        Seconds from a frame to its answer.
+    """
+
+    backend = "echo"
+    data_port = False
+
+    def __init__(self, is_lost: Callable[[int], bool], delay: float = 0.01) -> None:
+        self._is_lost, self._delay = is_lost, delay
+        self._now, self._count = 0.0, 0
+        self._due: list[tuple[float, bytes]] = []
+        self.sent: list[tuple[float, int]] = []  # when, and which command
+
+    def send(self, octets: bytes) -> None:
+        frame = decode_frame(octets[:-1])
+        self.sent.append((self._now, frame.sequence))
+        if not self._is_lost(self._count):
+            answer = frame._replace(status=Status.OK)
+            self._due.append((self._now + self._delay, encode_frame(*answer)))
+        self._count += 1
+
+    def receive(self, frames: int, timeout: float) -> bytes:
+        until = self._now + timeout
+        if not self._due or self._due[0][0] > until:
+            self._now = until
+            return b""
+        self._now, octets = self._due.pop(0)
+        return octets
+
+    def abandon(self) -> bool:
+        return False
+
+    def now(self) -> float:
+        return self._now
+
+    def load(self, words: np.ndarray) -> None:
+        raise NotImplementedError
+
+    def close(self) -> None:
+        pass
+
+
+def session_on(line: Line, *, window: int = 4) -> Session:
+    session = Session(line, window=window, payload=256, timeout=1.0, retries=3)
+    session.open()
+    return session
+
+
+@pytest.mark.parametrize("window", [1, 3, 8])
+def test_sequences_go_on_from_0_after_65535(window: int) -> None:
+    line = Line(lambda number: False)
+    session = session_on(line, window=window)
+    session._next = 65530
+    requests = [Request(Opcode.ECHO, bytes([number])) for number in range(12)]
+    assert session.call(requests) == [bytes([number]) for number in range(12)]
+    assert [sequence for _, sequence in line.sent[1:]] == [*range(65530, 65536), *range(6)]
+
+
+def waits(line: Line) -> list[float]:
+    """Seconds between a command and its first repeat, of those that were repeated."""
+    found = []
+    for _, sends in itertools.groupby(line.sent, key=lambda send: send[1]):
+        first, *repeats = (when for when, _ in sends)
+        found += [repeats[0] - first] if repeats else []
+    return found
+
+
+def test_an_answer_after_a_repeat_does_not_tell_how_long_answers_take() -> None:
+    """It may be that of either frame: patience does not grow by it, call after call."""
+    lost = range(100, 120, 2)
+    line = Line(lambda number: number in lost)
+    session = session_on(line)
+    for _ in range(110):
+        session.call([Request(Opcode.ECHO)])
+    found = waits(line)
+    assert len(found) == len(lost)
+    assert all(wait == pytest.approx(0.05) for wait in found)
+
+
+def test_patience_follows_the_slowest_answers() -> None:
+    """Four times the usual wait, at least a twentieth of a second, at most the time-out."""
+    for delay, patience in ((0.001, 0.05), (0.1, 0.4), (0.2, 0.8), (0.5, 1.0)):
+        line = Line(lambda number: number == 200, delay)
+        session = session_on(line)
+        for _ in range(210):
+            session.call([Request(Opcode.ECHO)])
+        assert waits(line) == [pytest.approx(patience)]
+
+
+def test_patience_doubles_up_to_the_time_out() -> None:
+    line = Line(lambda number: 200 <= number < 206)
+    session = session_on(line)
+    for _ in range(201):
+        session.call([Request(Opcode.ECHO)])
+    times = [when for when, sequence in line.sent if sequence == 200]
+    steps = [after - before for before, after in itertools.pairwise(times)]
+    assert steps == [pytest.approx(wait) for wait in (0.05, 0.1, 0.2, 0.4, 0.8, 1.0)]
