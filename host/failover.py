@@ -1,50 +1,62 @@
 """Training must not die of its device: when it fails, the golden model takes over, loudly."""
 
+import functools
 import logging
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Self, TypeVar
-
-import torch
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
 from adagrain.models.configuration import Configuration
-from adagrain.models.precision import Precision
-from adagrain.models.statistics import Statistics
 
-from .driver import Coprocessor, Info, open_device
+from .driver import Coprocessor, open_device
 from .errors import DeviceError
-from .product import Product, Progress
-from .scales import Scales
+from .precisions import Precisions
 
-__all__ = ["Failover"]
+__all__ = ["Failover", "GuardedPrecisions"]
 
+_P = ParamSpec("_P")
 _T = TypeVar("_T")
 
 _log = logging.getLogger("adagrain")
 
+#: Calls a function with the device, and once more with the one that replaces it.
+_Guard = Callable[[Callable[[Coprocessor], Any]], Any]
+
+
+def _guarded(
+    method: Callable[Concatenate[Coprocessor, _P], _T],
+) -> Callable[Concatenate["Failover", _P], _T]:
+    """The same method of a :class:`Failover`."""
+
+    @functools.wraps(method)
+    def call(self: "Failover", *arguments: _P.args, **options: _P.kwargs) -> _T:
+        return self._guard(lambda device: method(device, *arguments, **options))
+
+    return call
+
+
+def _guarded_precisions(
+    method: Callable[Concatenate[Precisions, _P], _T],
+) -> Callable[Concatenate["GuardedPrecisions", _P], _T]:
+    """The same method of a :class:`GuardedPrecisions`."""
+
+    @functools.wraps(method)
+    def call(self: "GuardedPrecisions", *arguments: _P.args, **options: _P.kwargs) -> _T:
+        return self._guard(lambda device: method(device.precisions, *arguments, **options))
+
+    return call
+
 
 class GuardedPrecisions:
-    """:class:`~adagrain.host.precisions.Precisions` of the device that a guard calls with.
+    """:class:`~adagrain.host.precisions.Precisions` of the device that a guard calls with."""
 
-    Parameters
-    ----------
-    guard : callable
-        Calls a function with the device, and once more with the one that replaces it.
-    """
-
-    def __init__(self, guard: Callable[[Callable[[Coprocessor], Any]], Any]) -> None:
+    def __init__(self, guard: _Guard) -> None:
         self._guard = guard
 
-    def configure(self, records: Sequence[bytes], first: int = 0) -> None:
-        """Write records."""
-        self._guard(lambda device: device.precisions.configure(records, first))
-
-    def decide(self, updates: Sequence[Mapping[str, int]]) -> list[dict[str, int]]:
-        """Tell the spreads of units' inputs; the decisions."""
-        return self._guard(lambda device: device.precisions.decide(updates))
-
-    def state(self) -> list[bytes]:
-        """The configured records."""
-        return self._guard(lambda device: device.precisions.state())
+    configure = _guarded_precisions(Precisions.configure)
+    decide = _guarded_precisions(Precisions.decide)
+    read = _guarded_precisions(Precisions.read)
+    state = _guarded_precisions(Precisions.state)
 
 
 class Failover:
@@ -52,9 +64,10 @@ class Failover:
 
     It has the methods of :class:`Coprocessor`. When one raises :class:`DeviceError`, which it does
     only after the driver's repeats, a ``golden:`` device of the same configuration is opened, the
-    driver's copy of the region table restored into it, and the call made again. The
-    change is logged as an error and counted in ``counters()["fallbacks"]``; results stay the
-    same, since both are bit-identical.
+    driver's copy of the region table restored into it, and the call made again. So it is where a
+    transport raises anything else, unless the golden model refuses the same call: then its
+    arguments were at fault. The change is logged as an error and counted in
+    ``counters()["fallbacks"]``; results stay the same, since both are bit-identical.
 
     Parameters
     ----------
@@ -82,64 +95,27 @@ class Failover:
         """What computes now."""
         return self._device.backend
 
-    def info(self) -> Info:
-        """As :meth:`Coprocessor.info`."""
-        return self._guard(Coprocessor.info)
-
-    def statistics(
-        self, x: torch.Tensor, exponent: int | None = None, histogram: bool = False
-    ) -> Statistics:
-        """As :meth:`Coprocessor.statistics`."""
-        return self._guard(lambda device: device.statistics(x, exponent, histogram))
-
-    def matmul(
-        self,
-        a: torch.Tensor,
-        b: torch.Tensor,
-        precision: Precision | str,
-        scales: Scales | None = None,
-        progress: Progress = lambda done, of: None,
-        *,
-        to: Precision | str | None = None,
-        to_scale: float = 1.0,
-    ) -> Product:
-        """As :meth:`Coprocessor.matmul`."""
-        return self._guard(
-            lambda device: device.matmul(
-                a, b, precision, scales, progress, to=to, to_scale=to_scale
-            )
-        )
+    @property
+    def url(self) -> str:
+        """That of the device which computes now."""
+        return self._device.url
 
     @property
-    def precisions(self) -> "GuardedPrecisions":
-        """As :attr:`Coprocessor.precisions`."""
+    def precisions(self) -> GuardedPrecisions:
+        """As those of the device."""
         return GuardedPrecisions(self._guard)
 
-    def configure_regions(
-        self, records: Sequence[bytes], parameters: Mapping[str, int], first: int = 0
-    ) -> None:
-        """As :meth:`Coprocessor.configure_regions`."""
-        self._guard(lambda device: device.configure_regions(records, parameters, first))
-
-    def update_regions(
-        self,
-        updates: Sequence[Mapping[str, int]],
-        *,
-        loss: int | None = None,
-        epoch_end: bool = False,
-    ) -> list[dict[str, int]]:
-        """As :meth:`Coprocessor.update_regions`."""
-        return self._guard(
-            lambda device: device.update_regions(updates, loss=loss, epoch_end=epoch_end)
-        )
-
-    def state_dict(self) -> dict[str, Any]:
-        """As :meth:`Coprocessor.state_dict`."""
-        return self._device.state_dict()
-
-    def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """As :meth:`Coprocessor.load_state_dict`."""
-        self._guard(lambda device: device.load_state_dict(state))
+    info = _guarded(Coprocessor.info)
+    statistics = _guarded(Coprocessor.statistics)
+    matmul = _guarded(Coprocessor.matmul)
+    configure_regions = _guarded(Coprocessor.configure_regions)
+    update_regions = _guarded(Coprocessor.update_regions)
+    read_regions = _guarded(Coprocessor.read_regions)
+    read_table = _guarded(Coprocessor.read_table)
+    echo = _guarded(Coprocessor.echo)
+    selftest = _guarded(Coprocessor.selftest)
+    state_dict = _guarded(Coprocessor.state_dict)
+    load_state_dict = _guarded(Coprocessor.load_state_dict)
 
     def counters(self) -> dict[str, int]:
         """As :meth:`Coprocessor.counters`, with ``fallbacks``."""
@@ -153,19 +129,34 @@ class Failover:
     def _guard(self, call: Callable[[Coprocessor], _T]) -> _T:
         try:
             return call(self._device)
-        except DeviceError as error:
-            self._replace(error)
-            return call(self._device)
+        except Exception as error:
+            return self._again(call, error)
 
-    def _replace(self, error: DeviceError) -> None:
-        failed = self._device
+    def _again(self, call: Callable[[Coprocessor], _T], error: Exception) -> _T:
+        """Make a call with the golden model, which stays if the device was at fault."""
+        golden = open_device("golden:", self._device.configuration)
+        golden.load_state_dict(self._device.state_dict())
+        if isinstance(error, DeviceError):
+            self._replace(golden, error)
+            return call(golden)
+        try:
+            result = call(golden)
+        except Exception:
+            golden.close()
+            raise error from None
+        self._replace(golden, error)
+        return result
+
+    def _replace(self, golden: Coprocessor, error: Exception) -> None:
         self.fallbacks += 1
+        reason = (
+            str(error) if isinstance(error, DeviceError) else f"{type(error).__name__}: {error}"
+        )
         _log.error(
             "DEVICE FAILED: %s. Going on with the golden model in its place (fallback %d).",
-            error,
+            reason,
             self.fallbacks,
         )
-        state = failed.state_dict()
-        failed.close()
-        self._device = open_device("golden:", failed.configuration)
-        self._device.load_state_dict(state)
+        failed, self._device = self._device, golden
+        with suppress(Exception):  # it may be beyond letting go of
+            failed.close()

@@ -1,17 +1,19 @@
 """The driver on devices and links that fail: nothing is lost, and nothing hangs."""
 
+import inspect
 import logging
 import sys
 import time
 
 import pytest
 import torch
-from transports import DyingTransport, ForgetfulTransport, LossyTransport
+from transports import BreakingTransport, DyingTransport, ForgetfulTransport, LossyTransport
 
 import adagrain
 from adagrain.host.driver import Coprocessor
 from adagrain.host.errors import DeviceError, DeviceTimeoutError, ProtocolMismatchError
-from adagrain.host.failover import Failover
+from adagrain.host.failover import Failover, GuardedPrecisions
+from adagrain.host.precisions import Precisions
 from adagrain.host.transport.golden import GoldenTransport
 from adagrain.models import commands
 from adagrain.models.configuration import configuration
@@ -153,6 +155,54 @@ def test_the_golden_model_takes_over(
             assert work(device) == expected
         assert device.counters()["fallbacks"] == 1
         assert "DEVICE FAILED" in caplog.text
+
+
+@pytest.mark.parametrize("answers", [3, 20])
+@pytest.mark.parametrize(
+    "error", [OSError(5, "Input/output error"), ValueError("port is closed"), IndexError("bug")]
+)
+def test_the_golden_model_takes_over_from_a_transport_that_raises_what_it_likes(
+    answers: int, error: Exception, expected: list[object], caplog: pytest.LogCaptureFixture
+) -> None:
+    with Failover(opened(BreakingTransport(TINY, answers=answers, error=error))) as device:
+        assert work(device) == expected
+        assert device.counters()["fallbacks"] == 1
+    assert f"DEVICE FAILED: {type(error).__name__}: {error}. Going on" in caplog.text
+
+
+def test_wrong_arguments_are_not_the_devices_fault() -> None:
+    with Failover(opened(GoldenTransport(TINY))) as device:
+        for _ in range(2):
+            with pytest.raises(ValueError, match="region must be from 0 to 63, not 64"):
+                device.update_regions([{"region": 64}])
+        with pytest.raises(TypeError, match="dtype must be one of"):
+            device.statistics(torch.ones(3, dtype=torch.int64))
+        assert device.counters()["fallbacks"] == 0
+
+
+def test_failover_has_every_method_of_the_device() -> None:
+    for own, others in ((Failover, Coprocessor), (GuardedPrecisions, Precisions)):
+        wanted = {name for name in vars(others) if not name.startswith("_")} - {"requests"}
+        assert wanted <= set(dir(own))
+        for name in wanted & vars(own).keys():
+            if callable(vars(others)[name]):
+                found = inspect.signature(getattr(own, name))
+                assert found == inspect.signature(getattr(others, name)), name
+
+
+def test_failover_reads_and_tests_the_device() -> None:
+    with Failover(opened(DyingTransport(TINY, answers=9), timeout=0.01, retries=0)) as device:
+        device.configure_regions([region_record()] * 2, default_parameters(1))
+        (first, second) = device.read_regions(0, 2)
+        assert first == second
+        assert len(device.read_table(0, 2)) == 160
+        assert device.echo(b"abc") == b"abc"
+        assert device.url == "test:"
+        assert not device.selftest().passed  # of the device, which is dead by now
+        assert device.fallbacks == 0
+        assert len(device.read_table(0, 2)) == 160
+        assert (device.fallbacks, device.url) == (1, "golden:")
+        assert device.selftest().passed
 
 
 def test_a_device_of_another_build() -> None:

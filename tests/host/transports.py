@@ -57,3 +57,22 @@ class DyingTransport(GoldenTransport):
     def receive(self, frames: int, timeout: float) -> bytes:
         self._left -= 1
         return super().receive(frames, timeout) if self._left >= 0 else b""
+
+
+class BreakingTransport(GoldenTransport):
+    """Raises an error of its own after the first ``answers`` calls of :meth:`receive`, for ever."""
+
+    def __init__(self, configuration: Configuration, *, answers: int, error: Exception) -> None:
+        super().__init__(configuration)
+        self._left = answers
+        self._error = error
+
+    def receive(self, frames: int, timeout: float) -> bytes:
+        self._left -= 1
+        if self._left < 0:
+            raise self._error
+        return super().receive(frames, timeout)
+
+    def close(self) -> None:
+        if self._left < 0:
+            raise self._error
