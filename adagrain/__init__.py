@@ -16,16 +16,18 @@ _HOMES = {
     "Configuration": "adagrain.models.configuration",
     "regions": "adagrain.host.regions",
     "RegionReducer": "adagrain.host.reducer",
-    "CadenceOptimizer": "adagrain.host.cadence",
+    "AdagrainState": "adagrain.host.ddp",
+    "adagrain_hook": "adagrain.host.ddp",
     "register": "adagrain.host.ddp",
 }
 
 __all__ = [
-    "CadenceOptimizer",
+    "AdagrainState",
     "Configuration",
     "Coprocessor",
     "RegionReducer",
     "__version__",
+    "adagrain_hook",
     "granular",
     "open_device",
     "regions",

@@ -20,22 +20,30 @@ class Exchange:
     ----------
     group : ProcessGroup or None
         The workers.
+
+    Members
+    -------
+    workers, rank : int
+        How many they are, and which of them this one is.
+    bytes_sent : int
+        Bytes that this worker has put into collectives.
     """
 
     def __init__(self, group: dist.ProcessGroup | None) -> None:
+        self.workers = dist.get_world_size(group)
+        self.rank = dist.get_rank(group)
         self._group = group
-        self._share = 1.0 / dist.get_world_size(group)
         self._pending: list[tuple[list[torch.Tensor], torch.Tensor, dist.Work]] = []
         self.bytes_sent = 0
 
     def begin(self, means: Sequence[torch.Tensor], averages: list[torch.Tensor]) -> None:
-        """Start averaging tensors in one collective; :meth:`end` fills ``averages``.
+        """Start averaging tensors in one collective; :meth:`end` fills ``averages`` of any shapes.
 
         As DDP does, each is multiplied by 1/W before the sum.
         """
         if not means:
             return
-        flat = torch.cat(list(means)).mul_(self._share)
+        flat = torch.cat([mean.reshape(-1) for mean in means]).mul_(1.0 / self.workers)
         with waited_for("the exchange of gradients"):
             work = dist.all_reduce(flat, group=self._group, async_op=True)
         self.bytes_sent += flat.numel() * flat.element_size()
@@ -49,7 +57,7 @@ class Exchange:
                 work.wait()
             sizes = [average.numel() for average in averages]
             for average, piece in zip(averages, flat.split(sizes), strict=True):
-                average.copy_(piece)
+                average.copy_(piece.view_as(average))
         self._pending.clear()
         return time.perf_counter() - began
 

@@ -4,27 +4,29 @@ import logging
 import math
 import time
 import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
-import torch.distributed as dist
 from amaranth.utils import exact_log2
 
-from adagrain.models.records import CadencePolicy, Decision, DecisionStatus, Policy, pack
+from adagrain.models.formats import format_of
+from adagrain.models.records import CadencePolicy, Decision, DecisionStatus, pack
 from adagrain.models.region_settings import default_parameters, region_record
 
-from .agreement import CHECK_BITS, PER_REGION, Agreed, agree
+from .accumulators import Accumulators
+from .agreement import PER_REGION, Agreed, agree
 from .cadence_plan import first_cadences, longest_cadences
+from .clock import Clock
 from .driver import Coprocessor
 from .energies import Energies
-from .exchange import Exchange, waited_for
+from .exchange import Exchange
 from .failover import Failover
-from .pieces import flat, pieces_of
+from .lockstep import Lockstep
+from .reducer_options import ReducerOptions
 from .regions import Regions
 from .repeated import RepeatedWarnings
-from .timing import Timing
 
 __all__ = ["RegionReducer", "StepLog"]
 
@@ -68,14 +70,14 @@ class RegionReducer:
     steps is exchanged and averaged, the others stay local. The device takes the energies of what
     entered and of what came out, summed over the workers in one int64 all-reduce, and decides; in
     the last step of an epoch, in which every region is due, the new cadences take effect. All
-    workers decide alike, because they decide from the same integers; a hash of the decisions
-    travels with the next step's sums.
+    workers decide alike, because they decide from the same integers; a checksum of the decisions
+    is compared in front of the next exchange.
 
-    It keys on parameters and their row blocks, never on a transport's buckets. Front-ends call
-    :meth:`add` for each gradient, :meth:`begin_exchange` as often as they like, and
-    :meth:`finish` once per step.
-
-    Energies are those of :class:`~adagrain.host.energies.Energies`.
+    It keys on parameters and their row blocks, never on a transport's buckets. Parameters in no
+    region are averaged in every backward pass, as DDP does. Front-ends call, for each backward
+    pass, :meth:`begin_pass`, then :meth:`add` for each gradient and :meth:`begin_exchange` as
+    often as they like, :meth:`end_pass`, and :meth:`write_back` for each gradient; then
+    :meth:`decide` once per step. Steps may have several passes: only their sum counts.
 
     A region in which any worker's gradient is not finite is not updated in that period, on any
     worker; it is counted, logged, and its accumulators start anew.
@@ -86,168 +88,226 @@ class RegionReducer:
         At most as many as the device's table holds.
     device : Coprocessor or Failover
         This worker's device.
-    group : ProcessGroup or None
-        The workers.
-    cadence : CadencePolicy or None
-        Who decides cadences; ``None``: cadence 1 everywhere, for ever.
-    cadences : dict of str to int or None
-        Cadences at the beginning, by region; 1 for those that are not named.
-    cadence_max : int or dict of str to int
-        Longest cadence, for all regions or by region; powers of two.
-    policy : Policy
-        Rules for the speculation state, which is recorded only.
-    epoch_steps : int
-        Steps per decision epoch; a multiple of the longest cadence.
-    parameters : dict of str to int or None
-        Fields of ``RegionParameters`` that differ from the defaults for this many workers.
-    timing : Timing
-        Where stall and redo times come from.
-    log : callable or None
-        Called with a :class:`StepLog` at the end of every step.
+    lockstep : Lockstep
+        Compares the workers.
+    exchange : Exchange
+        Averages over them.
+    options : ReducerOptions
+        Cadences, epochs, who decides.
 
     Raises
     ------
     ValueError
         If a cadence is no power of two, or does not divide the epoch, or there are too many
         regions.
+    TypeError
+        If the device has no statistics of a region's type.
     """
 
     def __init__(
         self,
         regions: Regions,
         device: Coprocessor | Failover,
-        *,
-        group: dist.ProcessGroup | None = None,
-        cadence: CadencePolicy | None = CadencePolicy.NOISE,
-        cadences: Mapping[str, int] | None = None,
-        cadence_max: int | Mapping[str, int] = 4,
-        policy: Policy = Policy.COST_AWARE,
-        epoch_steps: int = 16,
-        parameters: Mapping[str, int] | None = None,
-        timing: Timing | None = None,
-        log: Callable[[StepLog], None] | None = None,
+        lockstep: Lockstep,
+        exchange: Exchange,
+        options: ReducerOptions,
     ) -> None:
         self.regions = regions
         self.device = device
-        self.step = 0
         self.bytes_dense = 0
         self.dropped = 0
         self.due: dict[int, int] = {}
-        self._group = group
-        self._workers = dist.get_world_size(group)
-        self._epoch_steps = epoch_steps
-        self._timing = timing or Timing()
-        self._log = log
-        self._energies = Energies(device, [region.numel for region in regions], self._workers)
-        self._accumulators = [flat(region) for region in regions]
-        self._averages = [flat(region) for region in regions]
-        self._pieces = pieces_of(regions)
-        self._gathered = 0
-        self._exchange = Exchange(group)
-        self._warnings = RepeatedWarnings(_log, quiet=dist.get_rank(group) != 0)
-        self._loss: float | None = None
-        self._check = 0
-        self._step_ended = time.perf_counter()
-        longest = longest_cadences(regions.names, cadence_max)
-        self._cadences = first_cadences(
-            regions.names, cadences or {}, longest=longest, epoch_steps=epoch_steps
+        self._lockstep = lockstep
+        self._exchange = exchange
+        self._options = options
+        longest = longest_cadences(regions.names, options.cadence_max)
+        first = first_cadences(
+            regions.names, options.cadences, longest=longest, epoch_steps=options.epoch_steps
         )
-        self._configure(cadence, policy, longest, parameters or {})
+        self._clock = Clock(first, options.epoch_steps)
+        self._energies = Energies(device, [region.numel for region in regions], exchange.workers)
+        self._accumulators = Accumulators(regions, self._clock)
+        self._losses: list[float] = []
+        self._decisions = 0
+        self._warnings = RepeatedWarnings(_log, quiet=exchange.rank != 0)
+        self._new_step()
+        self._check_device()
+        self._configure(longest)
+
+    @property
+    def step(self) -> int:
+        """Steps that were taken."""
+        return self._clock.step
+
+    @property
+    def passes(self) -> int:
+        """Backward passes since the last step."""
+        return self._passes
 
     @property
     def cadences(self) -> dict[str, int]:
         """Steps per update, by region, for the next step."""
-        return dict(zip(self.regions.names, self._cadences, strict=True))
+        return dict(zip(self.regions.names, self._clock.cadences, strict=True))
 
     @property
     def bytes_sent(self) -> int:
         """Bytes of gradients that this worker has put into collectives."""
         return self._exchange.bytes_sent
 
+    def exchanges_anew(self, region: int) -> bool:
+        """What gradients of a region hold before a pass is exchanged with those of the pass."""
+        return self._clock.cadences[region] == 1
+
     def report_loss(self, loss: torch.Tensor | float) -> None:
-        """Say what this step's loss is, on this worker, before :meth:`finish`."""
-        self._loss = float(loss)
+        """Say what a backward pass's loss is, on this worker; a step has the mean of its passes."""
+        self._losses.append(float(loss))
+
+    def standing(self) -> dict[str, int]:
+        """What must be equal on all workers in front of a backward pass."""
+        every = self._options.compare_weights
+        looks = every and self.step % every == 0 and not self._passes
+        return {
+            "steps": self.step,
+            "passes": self._passes,
+            "decisions": self._decisions,
+            "weights": self._weights() if looks else 0,
+        }
+
+    def begin_pass(self) -> None:
+        """Begin a backward pass, in step with the other workers.
+
+        Raises
+        ------
+        DisagreementError, WorkerFailedError, WorkerLostError
+            If the workers cannot go on together.
+        """
+        self._lockstep.check(self.standing())
+        self._gathered = 0
+        self._failure: Exception | None = None
+        self._alone: list[torch.Tensor] = []
+
+    def fail(self, error: Exception) -> None:
+        """Say that this worker cannot end the pass that has begun; :meth:`end_pass` tells all."""
+        self._failure = self._failure or error
 
     def add(self, parameter: torch.Tensor, gradient: torch.Tensor) -> None:
-        """Add a parameter's gradient of this step to its regions' accumulators."""
-        for piece in self._pieces.get(id(parameter), ()):
-            total = piece.of(self._accumulators)
-            part = piece.part.of(gradient).reshape(-1)
-            cadence = self._cadences[piece.region]
-            if self.step % cadence:
-                total.add_(part)
-            else:
-                total.copy_(part)  # so that −0 stays −0
-            if cadence > 1 and self._is_due(piece.region):
-                total.mul_(1.0 / cadence)
+        """Add a parameter's gradient of this pass to its regions' accumulators."""
+        self.bytes_dense += gradient.numel() * gradient.element_size()
+        pieces = self._accumulators.pieces(parameter)
+        if gradient.is_sparse:
+            raise TypeError("gradients must be dense, but one of an embedding is sparse")
+        if not pieces:
+            self._alone.append(gradient)
+        for piece in pieces:
+            self._accumulators.add(piece, gradient, first=not self._passes)
             self._gathered += 1
 
     def begin_exchange(self, parameters: Sequence[torch.Tensor]) -> None:
         """Start to average the due parts of parameters whose gradients were added, at once."""
-        pieces = [piece for p in parameters for piece in self._pieces.get(id(p), ())]
-        self.bytes_dense += sum(4 * piece.part.numel for piece in pieces)
-        due = [piece for piece in pieces if self._is_due(piece.region)]
+        due = [
+            piece
+            for parameter in parameters
+            for piece in self._accumulators.pieces(parameter)
+            if self._clock.is_due(piece.region)
+        ]
         self._exchange.begin(
-            [piece.of(self._accumulators) for piece in due],
-            [piece.of(self._averages) for piece in due],
+            [piece.of(self._accumulators.totals) for piece in due] + self._alone,
+            [piece.of(self._accumulators.averages) for piece in due] + self._alone,
         )
+        self._alone = []
 
-    def finish(self) -> StepLog:
-        """End the step: agree, wait for the exchange, decide. :attr:`due` says what to update.
+    def end_pass(self) -> None:
+        """End the backward pass: wait for the exchange, and agree. :attr:`due` says what is due.
 
         Raises
         ------
         RuntimeError
             If a parameter's gradient was not added.
-        WorkerLostError, DisagreementError
+        WorkerFailedError, WorkerLostError
             If the workers cannot go on together.
         """
-        self._check_gathered()
-        numbers = [r for r in range(len(self.regions)) if self._is_due(r)]
         redo = time.perf_counter() - self._step_ended
         entries = [dict.fromkeys(PER_REGION, 0) for _ in self.regions]
-        for r in numbers:
-            entries[r] = self._energies.entering(r, self._accumulators[r])
-        stall = self._exchange.end()
-        agreed = self._agree(entries, stall, redo)
-        dropped = [r for r in numbers if agreed.non_finite[r]]
-        updates = [self._update(r, agreed, dropped) for r in numbers]
-        decisions = self.device.update_regions(
-            updates, loss=agreed.loss, epoch_end=self._closes_epoch
-        )
-        self._take(numbers, decisions)
-        self._report_dropped(dropped, agreed)
-        self.due = {r: c for r, c in self._due_cadences(numbers).items() if r not in dropped}
-        log = StepLog(
-            self.step,
-            agreed,
-            {self.regions[r].name: u for r, u in zip(numbers, updates, strict=True)},
-            {self.regions[r].name: d for r, d in zip(numbers, decisions, strict=True)},
-            {self.regions[u["region"]].name: self._energies.unit(u) for u in updates},
-            tuple(self.regions[r].name for r in dropped),
-        )
-        self._next_step(numbers, decisions)
-        if self._log:
-            self._log(log)
-        return log
+        try:
+            self._check_gathered()
+            for r in self._clock.due:
+                entries[r] = self._energies.entering(r, self._accumulators.totals[r])
+        except Exception as error:
+            self.fail(error)
+        self._stall += self._exchange.end()
+        self._agreed = self._agree(entries, redo)
+        if self._agreed.failed:
+            self._lockstep.tell(self._failure)
+        self._passes += 1
+        self._dropping |= {r for r in self._clock.due if self._agreed.non_finite[r]}
+        self.due = {r: self._clock.cadences[r] for r in self._clock.due if r not in self._dropping}
 
     def write_back(self, parameter: torch.Tensor, gradient: torch.Tensor) -> None:
-        """Write the averages of the parameter's due parts into its gradient."""
-        for piece in self._pieces.get(id(parameter), ()):
-            if piece.region in self.due:
-                part = piece.part.of(gradient)
-                part.copy_(piece.of(self._averages).view_as(part))
+        """Write the averages of the parameter's due parts into its gradient, zeros elsewhere."""
+        self._accumulators.write_back(parameter, gradient, self.due)
+
+    def restore(self, parameter: torch.Tensor) -> None:
+        """Give a parameter a gradient that has none, where earlier steps left something to apply.
+
+        DDP leaves parameters alone that no worker has used in a step, their accumulated gradients
+        with them.
+        """
+        late = {r for r, cadence in self.due.items() if cadence > 1}
+        if any(piece.region in late for piece in self._accumulators.pieces(parameter)):
+            parameter.grad = torch.zeros_like(parameter)
+            self._accumulators.write_back(parameter, parameter.grad, late)
+
+    def decide(self) -> StepLog:
+        """End the step after its last backward pass, and have the device decide."""
+        numbers, dropped = self._clock.due, sorted(self._dropping)
+        updates = [self._update(r) for r in numbers]
+        decisions = self.device.update_regions(
+            updates, loss=self._agreed.loss, epoch_end=self._clock.closes_epoch
+        )
+        self._take(numbers, decisions)
+        self._report_dropped(dropped)
+        log = StepLog(
+            self.step,
+            self._agreed,
+            {self.regions[r].name: u for r, u in zip(numbers, updates, strict=True)},
+            {self.regions[r].name: d for r, d in zip(numbers, decisions, strict=True)},
+            {
+                self.regions[r].name: self._energies.unit(u)
+                for r, u in zip(numbers, updates, strict=True)
+            },
+            tuple(self.regions[r].name for r in dropped),
+        )
+        decided = self._clock.closes_epoch and self._options.cadence is not None
+        self._clock.advance(
+            {r: 1 << d["cadence"] for r, d in zip(numbers, decisions, strict=True)}
+            if decided
+            else {}
+        )
+        self._new_step()
+        if self._options.log:
+            self._options.log(log)
+        return log
 
     def state_dict(self) -> dict[str, Any]:
-        """Everything that a resumed run needs, of this worker and its device."""
+        """Everything that a resumed run needs, of this worker and its device.
+
+        Raises
+        ------
+        RuntimeError
+            If there was a backward pass since the last step: its gradients are not saved.
+        """
+        if self._passes:
+            raise RuntimeError(
+                "state must be taken after optimizer.step(), not between the backward pass and it"
+            )
         return {
-            "regions": [(region.name, region.numel) for region in self.regions],
-            "workers": self._workers,
+            "regions": self._shape(),
+            "workers": self._exchange.workers,
             "step": self.step,
-            "cadences": list(self._cadences),
+            "cadences": list(self._clock.cadences),
             "exponents": list(self._energies.exponents),
-            "accumulators": [total.clone() for total in self._accumulators],
-            "check": self._check,
+            "accumulators": [total.clone() for total in self._accumulators.totals],
+            "check": self._decisions,
             "dropped": self.dropped,
             "bytes": (self.bytes_sent, self.bytes_dense),
             "device": self.device.state_dict(),
@@ -261,127 +321,128 @@ class RegionReducer:
         ValueError
             If it is of other regions or of another number of workers.
         """
-        own = [(region.name, region.numel) for region in self.regions]
-        if [tuple(entry) for entry in state["regions"]] != own:
-            raise ValueError(f"state must be of regions {own}, not {state['regions']}")
-        if state["workers"] != self._workers:
-            raise ValueError(f"state must be of {self._workers} workers, not {state['workers']}")
-        self.step = state["step"]
-        self._cadences = list(state["cadences"])
+        if [tuple(entry) for entry in state["regions"]] != self._shape():
+            raise ValueError(f"state must be of regions {self._shape()}, not {state['regions']}")
+        if state["workers"] != self._exchange.workers:
+            raise ValueError(
+                f"state must be of {self._exchange.workers} workers, not {state['workers']}"
+            )
+        self._clock.step = state["step"]
+        self._clock.cadences = list(state["cadences"])
         self._energies.exponents = list(state["exponents"])
-        for total, saved in zip(self._accumulators, state["accumulators"], strict=True):
+        for total, saved in zip(self._accumulators.totals, state["accumulators"], strict=True):
             total.copy_(saved)
-        self._check = state["check"]
+        self._decisions = state["check"]
         self.dropped = state["dropped"]
         self._exchange.bytes_sent, self.bytes_dense = state["bytes"]
         self.device.load_state_dict(state["device"])
+        self._new_step()
 
-    @property
-    def _closes_epoch(self) -> bool:
-        return (self.step + 1) % self._epoch_steps == 0
+    def _shape(self) -> list[tuple[str, int]]:
+        return [(region.name, region.numel) for region in self.regions]
 
-    def _is_due(self, region: int) -> bool:
-        return (self.step + 1) % self._cadences[region] == 0
+    def _new_step(self) -> None:
+        self._passes = 0
+        self._stall = 0.0
+        self._dropping: set[int] = set()
+        self._losses.clear()
+        self._step_ended = time.perf_counter()
 
-    def _due_cadences(self, numbers: Sequence[int]) -> dict[int, int]:
-        return {r: self._cadences[r] for r in numbers}
+    def _weights(self) -> int:
+        """Checksum of all regions' parameters."""
+        found = 0
+        for parameter in self.regions.parameters():
+            octets = parameter.detach().cpu().reshape(-1).contiguous().view(torch.uint8)
+            found = zlib.crc32(octets.numpy().data, found)
+        return found
 
     def _check_gathered(self) -> None:
-        wanted = sum(len(pieces) for pieces in self._pieces.values())
-        if self._gathered != wanted:
+        wanted = self._accumulators.slices
+        if self._gathered != wanted and self._failure is None:
             raise RuntimeError(
-                f"gradients of all {wanted} slices must be added before the step ends, "
+                f"gradients of all {wanted} slices must be added before the pass ends, "
                 f"but {self._gathered} were"
             )
-        self._gathered = 0
 
-    def _agree(self, entries: list[dict[str, int]], stall: float, redo: float) -> Agreed:
-        stall_us, redo_us = self._timing.local(stall, redo)
-        finite = self._loss is not None and math.isfinite(self._loss)
-        loss = round((self._loss or 0.0) * _LOSS_ONE) if finite else 0
+    def _agree(self, entries: list[dict[str, int]], redo: float) -> Agreed:
+        stall_us, redo_us = self._options.timing.local(self._stall, redo)
+        loss = sum(self._losses) / max(1, len(self._losses))
+        finite = bool(self._losses) and math.isfinite(loss)
         worker = {
-            "loss": min(max(loss, 0), _LOSS_LARGEST),
+            "loss": min(max(round(loss * _LOSS_ONE), 0), _LOSS_LARGEST) if finite else 0,
             "losses": int(finite),
             "stall": stall_us,
             "redo": redo_us,
+            "failed": int(self._failure is not None),
         }
-        with waited_for("the agreement on energies"):
-            agreed = agree(
-                entries,
-                worker,
-                check=self._check,
-                group=self._group,
-                device=self._accumulators[0].device,
-            )
-        stall_us, redo_us = self._timing.agreed(self.step, agreed.stall, agreed.redo)
+        agreed = agree(entries, worker, self._lockstep.group)
+        stall_us, redo_us = self._options.timing.agreed(self.step, agreed.stall, agreed.redo)
         return replace(agreed, stall=stall_us, redo=redo_us)
 
-    def _update(self, region: int, agreed: Agreed, dropped: Sequence[int]) -> dict[str, int]:
+    def _update(self, region: int) -> dict[str, int]:
         """Fields of ``RegionUpdate``."""
-        if region in dropped:
+        agreed = self._agreed
+        if region in self._dropping:
             energies = self._energies.nothing(region)
         else:
             energies = self._energies.update(
                 region,
                 agreed.energy[region],
-                self._averages[region],
+                self._accumulators.averages[region],
                 clean=not agreed.saturated[region],
             )
         return {
             "region": region,
-            "decide": self._closes_epoch,
+            "decide": self._clock.closes_epoch,
             "stall": agreed.stall,
             "redo": agreed.redo,
             **energies,
         }
 
     def _take(self, numbers: Sequence[int], decisions: Sequence[Mapping[str, int]]) -> None:
-        """Check the decisions' statuses, and bring the hash of all decisions up to date."""
+        """Check the decisions' statuses, and bring the checksum of all decisions up to date."""
         for r, decision in zip(numbers, decisions, strict=True):
             if decision["status"] != DecisionStatus.OK:
                 status = DecisionStatus(decision["status"]).name
                 raise RuntimeError(f"region {self.regions[r].name!r} was refused: {status}")
-            octets = pack(Decision, **decision)
-            self._check = zlib.crc32(octets, self._check) & ((1 << CHECK_BITS) - 1)
+            self._decisions = zlib.crc32(pack(Decision, **decision), self._decisions)
 
-    def _report_dropped(self, dropped: Sequence[int], agreed: Agreed) -> None:
+    def _report_dropped(self, dropped: Sequence[int]) -> None:
         self.dropped += len(dropped)
         for r in dropped:
             self._warnings.warn(
                 r,
-                f"step {self.step}: {agreed.non_finite[r]} elements of the gradient of region "
+                f"step {self.step}: {self._agreed.non_finite[r]} elements of the gradient of region "
                 f"{self.regions[r].name!r} are not finite; the region is not updated on any worker",
             )
 
-    def _next_step(self, numbers: Sequence[int], decisions: Sequence[Mapping[str, int]]) -> None:
-        if self._closes_epoch and self._decides:
-            for r, decision in zip(numbers, decisions, strict=True):
-                self._cadences[r] = 1 << decision["cadence"]
-        self.step += 1
-        self._loss = None
-        self._step_ended = time.perf_counter()
-
-    def _configure(
-        self,
-        cadence: CadencePolicy | None,
-        policy: Policy,
-        longest: Sequence[int],
-        parameters: Mapping[str, int],
-    ) -> None:
-        """Write the region table."""
-        if len(self.regions) > self.device.configuration.regions:
+    def _check_device(self) -> None:
+        built = self.device.configuration
+        if len(self.regions) > built.regions:
             raise ValueError(
-                f"model must have at most {self.device.configuration.regions} regions on preset "
-                f"{self.device.configuration.preset!r}, not {len(self.regions)}"
+                f"model must have at most {built.regions} regions on preset "
+                f"{built.preset!r}, not {len(self.regions)}"
             )
-        self._decides = cadence is not None
+        for region in self.regions:
+            code = format_of(region.slices[0].parameter.dtype).code
+            if code not in built.formats:
+                known = ", ".join(known.name for known in built.formats)
+                raise TypeError(
+                    f"parameters must be of one of {known} on preset {built.preset!r}, but those "
+                    f"of region {region.name!r} are {code.name}"
+                )
+
+    def _configure(self, longest: Sequence[int]) -> None:
+        """Write the region table."""
+        cadence = self._options.cadence
         records = [
             region_record(
-                policy=policy,
+                policy=self._options.policy,
                 cadence_policy=CadencePolicy.FIXED if cadence is None else cadence,
                 cadence=exact_log2(first),
                 cadence_max=exact_log2(max(first, most)),
             )
-            for first, most in zip(self._cadences, longest, strict=True)
+            for first, most in zip(self._clock.cadences, longest, strict=True)
         ]
-        self.device.configure_regions(records, default_parameters(self._workers) | dict(parameters))
+        parameters = default_parameters(self._exchange.workers) | dict(self._options.parameters)
+        self.device.configure_regions(records, parameters)

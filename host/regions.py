@@ -8,7 +8,7 @@ from typing import overload
 import torch
 from torch import nn
 
-__all__ = ["Region", "Regions", "Slice", "regions"]
+__all__ = ["Region", "Regions", "Slice", "regions", "trainable"]
 
 By = str | Callable[[str, nn.Parameter], str]
 
@@ -86,6 +86,9 @@ class Regions(Sequence[Region]):
 def regions(model: nn.Module, by: By = "module") -> Regions:
     """Divide a model's trainable parameters into regions.
 
+    Those of modules with an attribute ``in_regions = False`` stay out: parameters of controllers,
+    which are no part of what the network computes.
+
     Parameters
     ----------
     model : nn.Module
@@ -100,18 +103,45 @@ def regions(model: nn.Module, by: By = "module") -> Regions:
     Raises
     ------
     ValueError
-        If ``by`` is none of these, or no parameter is trainable.
+        If ``by`` is none of these, no parameter is trainable, or a region would have parameters
+        of several types.
     """
-    model = getattr(model, "module", model) if _is_wrapper(model) else model
+    apart = {
+        id(parameter)
+        for module in model.modules()
+        if not getattr(module, "in_regions", True)
+        for parameter in module.parameters()
+    }
     members: dict[str, list[Slice]] = {}
-    for compiled, parameter in model.named_parameters():
-        name = compiled.replace("_orig_mod.", "")  # as torch.compile names a module inside
-        if parameter.requires_grad:
+    for name, parameter in trainable(model).items():
+        if id(parameter) not in apart:
             for region, part in _divide(name, parameter, by):
                 members.setdefault(region, []).append(part)
     if not members:
         raise ValueError("model must have at least one trainable parameter, not none")
+    for name, parts in members.items():
+        _check_alike(name, parts)
     return Regions([Region(name, tuple(parts)) for name, parts in members.items()])
+
+
+def trainable(model: nn.Module) -> dict[str, nn.Parameter]:
+    """A model's trainable parameters, by the names that they have in what it wraps or compiles."""
+    model = getattr(model, "module", model) if _is_wrapper(model) else model
+    return {
+        name.replace("_orig_mod.", ""): parameter  # as torch.compile names a module inside
+        for name, parameter in model.named_parameters()
+        if parameter.requires_grad
+    }
+
+
+def _check_alike(name: str, parts: Sequence[Slice]) -> None:
+    kinds = {f"{part.parameter.dtype} on {part.parameter.device}": part.name for part in parts}
+    if len(kinds) > 1:
+        found = " and ".join(f"{kind} ({part!r})" for kind, part in kinds.items())
+        raise ValueError(
+            f"region {name!r} must have parameters of one type and place, not {found}; "
+            "divide the model by='tensor'"
+        )
 
 
 def _is_wrapper(model: nn.Module) -> bool:

@@ -46,7 +46,11 @@ class Controllers(nn.Module):
         What each unit computes in.
     spread : float or None
         What the last look at the layer's input found.
+    in_regions : bool
+        Thresholds are no part of the network: they are averaged and updated in every step.
     """
+
+    in_regions = False
 
     def __init__(self, policy: Policy, units: int, place: torch.device) -> None:
         super().__init__()

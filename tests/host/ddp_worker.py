@@ -84,7 +84,7 @@ def setup(options: argparse.Namespace):
         epoch_steps=8,
         parameters={"noise_samples": 4},
     )
-    return network, model, handle.optimizer, handle
+    return network, model, optimizer, handle
 
 
 def train(options, network, model, optimizer, handle, steps) -> list[str]:
@@ -107,10 +107,7 @@ def train(options, network, model, optimizer, handle, steps) -> list[str]:
             else:
                 loss.backward()
         if options.clip:
-            if handle:
-                optimizer.clip_grad_norm_(options.clip)
-            else:
-                nn.utils.clip_grad_norm_(network.parameters(), options.clip)
+            nn.utils.clip_grad_norm_(network.parameters(), options.clip)
         optimizer.step()
         if handle:
             decisions.append(str(sorted(handle.reducer.cadences.items())))

@@ -1,62 +1,43 @@
 """The DDP front-end, with real workers on gloo."""
 
 import json
-import os
-import random
-import subprocess
-import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
+from process_groups import WorkerServer
 from torch import nn
 
 import adagrain
 
 WORKER = Path(__file__).parent / "ddp_worker.py"
+Train = Callable[..., dict[str, Any]]
 CADENCES = ("--cadence", "noise", "--cadences", '{"first": 4, "second": 2}')
 
 
-def workers(*arguments: str, count: int = 2) -> list[subprocess.CompletedProcess[str]]:
-    """Run that many workers to their ends."""
-    environment = {
-        **os.environ,
-        "MASTER_ADDR": "127.0.0.1",
-        "MASTER_PORT": str(random.SystemRandom().randrange(20000, 60000)),
-        "WORLD_SIZE": str(count),
-        "OMP_NUM_THREADS": "1",
-    }
-    started = [
-        subprocess.Popen(
-            [sys.executable, str(WORKER), *arguments],
-            env={**environment, "RANK": str(rank)},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        for rank in range(count)
-    ]
-    try:
-        outputs = [process.communicate(timeout=180) for process in started]
-    finally:
-        for process in started:
-            process.kill()
-    return [
-        subprocess.CompletedProcess(process.args, process.returncode, *output)
-        for process, output in zip(started, outputs, strict=True)
-    ]
+@pytest.fixture(scope="module")
+def server() -> Iterator[WorkerServer]:
+    with WorkerServer() as server:
+        yield server
 
 
-def train(*arguments: str, count: int = 2) -> dict[str, object]:
-    """What all workers ended with, which must be the same."""
-    ended = workers(*arguments, count=count)
-    for process in ended:
-        assert process.returncode == 0, process.stderr[-3000:]
-    results = [json.loads(process.stdout.splitlines()[-1]) for process in ended]
-    for result in results:
-        del result["rank"]
-    assert all(result == results[0] for result in results), results
-    return results[0]
+@pytest.fixture(scope="module")
+def train(server: WorkerServer) -> Train:
+    """What all workers of a run ended with, which must be the same."""
+
+    def run(*arguments: str, count: int = 2) -> dict[str, Any]:
+        ended = server.run(WORKER, *arguments, count=count)
+        for worker in ended:
+            assert worker.returncode == 0, worker.stderr[-3000:]
+        results = [json.loads(worker.stdout.splitlines()[-1]) for worker in ended]
+        for result in results:
+            del result["rank"]
+        assert all(result == results[0] for result in results), results
+        return results[0]
+
+    return run
 
 
 @pytest.mark.parametrize(
@@ -72,21 +53,21 @@ def train(*arguments: str, count: int = 2) -> dict[str, object]:
     ],
     ids=" ".join,
 )
-def test_cadence_1_equals_plain_ddp(arguments: tuple[str, ...]) -> None:
+def test_cadence_1_equals_plain_ddp(arguments: tuple[str, ...], train: Train) -> None:
     assert train(*arguments)["sha256"] == train("--plain", *arguments)["sha256"]
 
 
-def test_clipping_does_something() -> None:
+def test_clipping_does_something(train: Train) -> None:
     assert train("--clip", "0.05")["sha256"] != train()["sha256"]
 
 
-def test_at_three_workers_decided_cadence_1_equals_cadence_off() -> None:
+def test_at_three_workers_decided_cadence_1_equals_cadence_off(train: Train) -> None:
     decided = train("--cadence", "fixed", "--steps", "8", count=3)
     assert decided["sha256"] == train("--steps", "8", count=3)["sha256"]
 
 
 @pytest.fixture(scope="module")
-def accumulated() -> dict[str, object]:
+def accumulated(train: Train) -> dict[str, object]:
     """A run with cadences 4, 2 and 1, some of which the policy changes."""
     return train(*CADENCES)
 
@@ -109,31 +90,31 @@ def test_cadences_save_bytes(accumulated: dict[str, int]) -> None:
     ids=" ".join,
 )
 def test_same_weights_and_decisions(
-    arguments: tuple[str, ...], accumulated: dict[str, object]
+    arguments: tuple[str, ...], accumulated: dict[str, object], train: Train
 ) -> None:
     assert train(*CADENCES, *arguments) == accumulated
 
 
-def test_rows_are_updated_at_their_own_cadence() -> None:
+def test_rows_are_updated_at_their_own_cadence(train: Train) -> None:
     cadences = ("--cadence", "fixed", "--cadences", '{"first.weight[0:4]": 4}')
     whole = train("--by", "rows:3", "--optimizer", "adamw")
     assert whole["sha256"] == train("--plain", "--optimizer", "adamw")["sha256"]
     assert train("--by", "rows:3", "--optimizer", "adamw", *cadences)["sha256"] != whole["sha256"]
 
 
-def test_gradients_that_are_not_finite_are_dropped_on_all_workers() -> None:
+def test_gradients_that_are_not_finite_are_dropped_on_all_workers(train: Train) -> None:
     assert train("--poison", "5")["dropped"] == 3
 
 
-def test_a_lost_worker_ends_the_others() -> None:
-    survivor, lost = workers("--die", "5")
+def test_a_lost_worker_ends_the_others(server: WorkerServer) -> None:
+    survivor, lost = server.run(WORKER, "--die", "5")
     assert lost.returncode == 3
     assert survivor.returncode == 1
     assert "WorkerLostError: a worker was lost in the" in survivor.stderr
 
 
-def test_join_is_refused() -> None:
-    for process in workers("--join"):
+def test_join_is_refused(server: WorkerServer) -> None:
+    for process in server.run(WORKER, "--join"):
         assert process.returncode != 0
         assert "DistributedDataParallel.join does not work with adagrain" in process.stderr
 

@@ -4,6 +4,7 @@ import pytest
 import torch
 from torch import nn
 
+from adagrain.host.granular import Policy, convert
 from adagrain.host.regions import regions
 
 
@@ -59,3 +60,22 @@ def test_unknown_division(by: str) -> None:
 def test_nothing_to_train() -> None:
     with pytest.raises(ValueError, match="at least one trainable parameter"):
         regions(model().requires_grad_(False))
+
+
+@pytest.mark.parametrize("by", ["module", "tensor", "rows:2", lambda name, p: name])
+def test_thresholds_between_precisions_are_in_no_region(by: str) -> None:
+    granular = convert(model(), Policy())
+    assert any("controllers" in name for name, _ in granular.named_parameters())
+    assert regions(granular, by).names == regions(model(), by).names
+
+
+def test_a_region_has_one_type() -> None:
+    network = nn.Sequential(nn.Linear(4, 4), nn.LayerNorm(4)).bfloat16()
+    network[0].bias.data = network[0].bias.data.float()
+    with pytest.raises(
+        ValueError,
+        match=r"region '0' must have parameters of one type and place, not torch.bfloat16 on cpu "
+        r"\('0.weight'\) and torch.float32 on cpu \('0.bias'\); divide the model by='tensor'",
+    ):
+        regions(network)
+    assert len(regions(network, "tensor")) == 4

@@ -9,6 +9,9 @@ import torch.distributed as dist
 from torch import nn
 
 import adagrain
+from adagrain.host.exchange import Exchange
+from adagrain.host.lockstep import Lockstep
+from adagrain.host.reducer_options import ReducerOptions
 from adagrain.host.repeated import RepeatedWarnings
 
 
@@ -38,12 +41,15 @@ def test_updates_that_are_dropped_in_every_step(
     try:
         parameter = nn.Parameter(torch.zeros(4))
         divided = adagrain.regions(nn.ParameterDict({"only": parameter}), "tensor")
+        workers = Lockstep(dist.group.WORLD), Exchange(dist.group.WORLD)
         with adagrain.open_device("golden:", "tiny") as device:
-            reducer = adagrain.RegionReducer(divided, device, cadence=None)
+            reducer = adagrain.RegionReducer(divided, device, *workers, ReducerOptions(cadence=None))
             for _ in range(12):
+                reducer.begin_pass()
                 reducer.add(parameter, torch.full((4,), torch.nan))
                 reducer.begin_exchange([parameter])
-                reducer.finish()
+                reducer.end_pass()
+                reducer.decide()
     finally:
         dist.destroy_process_group()
     assert reducer.dropped == 12

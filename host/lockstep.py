@@ -1,0 +1,192 @@
+"""Workers in lockstep: what they must have in common, compared before it can do harm."""
+
+import datetime
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from typing import Any
+
+import torch
+import torch.distributed as dist
+
+from .exchange import waited_for
+
+__all__ = ["DisagreementError", "Lockstep", "WorkerFailedError"]
+
+#: What each worker tells in front of a backward pass, in this order; then the text of an error.
+_FIELDS = ("failed", "steps", "passes", "decisions", "weights")
+
+#: Longest text of an error that reaches the other workers, in bytes; a multiple of 8.
+_TEXT = 256
+
+#: Seconds that a worker which fails waits for the others, so that they learn why.
+_PATIENCE = 20.0
+
+
+class DisagreementError(RuntimeError):
+    """The workers have not done the same; their weights can no longer be trusted."""
+
+
+class WorkerFailedError(RuntimeError):
+    """Another worker cannot go on; the message has its reason."""
+
+
+class Lockstep:
+    """Compares the workers, over a process group of its own.
+
+    Each of them calls :meth:`check` once in front of each exchange, with what must be equal:
+    a difference, or another worker's failure, is raised on all of them, before collectives of
+    different sizes meet. :meth:`post` sends the same earlier, so that nobody waits for it.
+
+    Parameters
+    ----------
+    group : ProcessGroup
+        The workers. All of them must make a ``Lockstep`` at the same time.
+    """
+
+    def __init__(self, group: dist.ProcessGroup) -> None:
+        self._ranks = dist.get_process_group_ranks(group)
+        self._rank = dist.get_rank(group)
+        part = len(self._ranks) < dist.get_world_size()
+        self.group = dist.new_group(self._ranks, backend="gloo", use_local_synchronization=part)
+        self._sent: tuple[torch.Tensor, dist.Work] | None = None
+
+    def begin(self, options: Mapping[str, Any], error: Exception | None) -> None:
+        """Compare what the workers begin with.
+
+        Parameters
+        ----------
+        options : mapping
+            What must be equal, by the names that messages have for it.
+        error : Exception or None
+            Why this worker cannot begin.
+
+        Raises
+        ------
+        ValueError
+            If an option differs; on all workers.
+        WorkerFailedError
+            If another worker cannot begin. This one's own error is raised as it is.
+        """
+        found: list[Any] = [None] * len(self._ranks)
+        own = _reason(error) if error else {name: repr(value) for name, value in options.items()}
+        with waited_for("the comparison of options"):
+            dist.all_gather_object(found, own, group=self.group)
+        if error:
+            raise error
+        for rank, theirs in zip(self._ranks, found, strict=True):
+            if isinstance(theirs, str):
+                raise WorkerFailedError(f"worker {rank} failed: {theirs}")
+        for name in dict.fromkeys(name for theirs in found for name in theirs):
+            values = [theirs.get(name, "not there") for theirs in found]
+            if len(set(values)) > 1:
+                raise ValueError(f"{name} must be the same on all workers, {self._told(values)}")
+
+    def post(self, state: Mapping[str, int]) -> None:
+        """Tell the others how this worker stands, unless it has told them already.
+
+        Parameters
+        ----------
+        state : mapping
+            ``steps`` taken, backward ``passes`` since the last, hashes of all ``decisions`` and of
+            the ``weights``.
+        """
+        if self._sent is None:
+            self._send({"failed": 0, **state}, "")
+
+    def check(self, state: Mapping[str, int]) -> None:
+        """Wait for the others, and compare.
+
+        Raises
+        ------
+        DisagreementError, WorkerFailedError
+            What is wrong, on all workers alike.
+        """
+        self.post(state)
+        self._judge()
+
+    def tell(self, error: Exception | None) -> None:
+        """Say which of the workers failed, where all of them know that one has.
+
+        Raises
+        ------
+        WorkerFailedError
+            On those that have not failed. The error itself on those that have.
+        """
+        self._send({"failed": int(error is not None)}, _reason(error) if error else "")
+        if error:
+            self._wait(_PATIENCE)
+            raise error
+        self._judge()
+
+    @contextmanager
+    def told(self) -> Iterator[None]:
+        """Tell the others of an error that is raised inside, where they do not expect one."""
+        try:
+            yield
+        except Exception as error:
+            if self._sent is None:
+                self._send({"failed": 1}, _reason(error))
+                self._wait(_PATIENCE)
+            raise
+
+    def _send(self, row: Mapping[str, int], text: str) -> None:
+        """Begin to sum everybody's rows, each in a place of its own."""
+        octets = text.encode()[:_TEXT].ljust(_TEXT, b"\0")
+        values = [row.get(name, 0) for name in _FIELDS]
+        table = torch.zeros(len(self._ranks), len(_FIELDS) + _TEXT // 8, dtype=torch.int64)
+        table[self._rank, : len(_FIELDS)] = torch.tensor(values)
+        if text:
+            table[self._rank, len(_FIELDS) :] = torch.frombuffer(
+                bytearray(octets), dtype=torch.int64
+            )
+        with waited_for("the comparison of the workers"):
+            work = dist.all_reduce(table, group=self.group, async_op=True)
+        self._sent = table, work
+
+    def _wait(self, seconds: float) -> None:
+        if self._sent:
+            with suppress(RuntimeError):
+                self._sent[1].wait(datetime.timedelta(seconds=seconds))
+            self._sent = None
+
+    def _judge(self) -> None:
+        assert self._sent
+        table, work = self._sent
+        with waited_for("the comparison of the workers"):
+            work.wait()
+        self._sent = None
+        columns = dict(zip(_FIELDS, table[:, : len(_FIELDS)].T.tolist(), strict=True))
+        if any(columns["failed"]):
+            place = columns["failed"].index(1)
+            text = table[place, len(_FIELDS) :].numpy().tobytes().rstrip(b"\0")
+            raise WorkerFailedError(
+                f"worker {self._ranks[place]} failed: {text.decode(errors='ignore')}"
+            )
+        if len(set(zip(columns["steps"], columns["passes"], strict=True))) > 1:
+            done = [
+                f"{steps} steps and {passes} backward passes since"
+                for steps, passes in zip(columns["steps"], columns["passes"], strict=True)
+            ]
+            raise DisagreementError(
+                "the workers must take the same steps (was one optimizer.step() missed?), "
+                f"{self._told(done)}"
+            )
+        for name in ("decisions", "weights"):
+            if len(set(columns[name])) > 1:
+                values = [f"{value:08x}" for value in columns[name]]
+                raise DisagreementError(
+                    f"the workers' {name} must be equal after {columns['steps'][0]} steps, "
+                    f"but their checksums differ: {self._told(values)}"
+                )
+
+    def _told(self, values: Sequence[str]) -> str:
+        """Each value once, with the first worker that has it."""
+        first = dict(zip(reversed(values), reversed(self._ranks), strict=True))
+        return "but " + " and ".join(
+            f"worker {rank} has {value}"
+            for value, rank in sorted(first.items(), key=lambda x: x[1])
+        )
+
+
+def _reason(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}"

@@ -1,0 +1,64 @@
+"""Sees what happens to gradients between the backward passes that exchange them."""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+
+import torch
+from torch import nn
+
+__all__ = ["Watch"]
+
+
+class Watch:
+    """Looks at a parameter of each region whenever a gradient is about to be added to its own.
+
+    Parameters
+    ----------
+    parameters : sequence of Parameter
+        One of each region.
+    replaced : callable
+        Whether what a region's gradients hold before a pass is exchanged anew with them: then
+        they may be changed in between (as by clipping), if only they are not thrown away.
+
+    Members
+    -------
+    local : bool
+        Gradients were added after the last exchange: they are this worker's alone.
+    lost : bool
+        Gradients of the last exchange were thrown away, or changed, before others were added.
+    """
+
+    def __init__(self, parameters: Sequence[nn.Parameter], replaced: Callable[[int], bool]) -> None:
+        self.local = self.lost = False
+        self._parameters = parameters
+        self._replaced = replaced
+        self._versions: list[int | None] = []
+        self._hooks = [p.register_hook(partial(self._adds, r)) for r, p in enumerate(parameters)]
+
+    def exchanged(self) -> None:
+        """Remember the gradients as they are after an exchange."""
+        self.local = self.lost = False
+        self._versions = [_version(p.grad) for p in self._parameters]
+
+    def used(self) -> None:
+        """Forget them: a step has used them."""
+        self._versions = []
+
+    def close(self) -> None:
+        """Look no longer."""
+        for hook in self._hooks:
+            hook.remove()
+
+    def _adds(self, region: int, _: torch.Tensor) -> None:
+        self.local = True
+        if not self._versions or self._versions[region] is None:
+            return
+        gradient = self._parameters[region].grad
+        if gradient is None:
+            self.lost = True
+        elif gradient._version != self._versions[region]:
+            self.lost |= not self._replaced(region) or not bool(gradient.any())
+
+
+def _version(gradient: torch.Tensor | None) -> int | None:
+    return None if gradient is None else gradient._version

@@ -1,0 +1,76 @@
+"""Workers of process groups for tests, started by a server that has imported PyTorch once."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
+
+__all__ = ["Ended", "WorkerServer"]
+
+_SERVER = Path(__file__).parent / "fork_server.py"
+
+
+@dataclass(frozen=True)
+class Ended:
+    """What a worker left behind."""
+
+    returncode: int
+    stdout: str
+    stderr: str
+
+    @property
+    def error(self) -> str:
+        """The last line of its traceback."""
+        lines = [line for line in self.stderr.splitlines() if line and not line.startswith(" ")]
+        return next((line for line in reversed(lines) if "Error: " in line), self.stderr[-300:])
+
+
+class WorkerServer:
+    """Runs scripts in process groups; a context manager.
+
+    Parameters
+    ----------
+    modules : sequence of str
+        What the scripts import, apart from PyTorch: imported once.
+    """
+
+    def __init__(self, modules: Sequence[str] = ()) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, str(_SERVER), "adagrain.host.ddp", *modules],
+            env={**os.environ, "OMP_NUM_THREADS": "1"},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        assert self._process.stdin
+        self._process.stdin.close()
+        self._process.wait(20)
+
+    def run(
+        self,
+        script: Path,
+        *arguments: str,
+        count: int = 2,
+        source: str | None = None,
+        timeout: float = 120,
+    ) -> list[Ended]:
+        """Run a script on so many workers to their ends, or text in its place."""
+        assert self._process.stdin and self._process.stdout
+        job = {
+            "script": str(script),
+            "arguments": arguments,
+            "count": count,
+            "source": source,
+            "timeout": timeout,
+        }
+        print(json.dumps(job), file=self._process.stdin, flush=True)
+        return [Ended(**one) for one in json.loads(self._process.stdout.readline())]
