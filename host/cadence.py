@@ -202,7 +202,7 @@ def _divided(leaves: Sequence[_Leaf]) -> bool:
 
 
 def _numbers(blocks: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """The single numbers of a state, such as Adam's ``step``: optimizers look for them at loading."""
+    """The single numbers of a state, as Adam's ``step``, which optimizers look for at loading."""
     state = next(block for block in blocks if block)
     return {k: v for k, v in state.items() if not isinstance(v, torch.Tensor) or v.dim() == 0}
 

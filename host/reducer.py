@@ -412,8 +412,9 @@ class RegionReducer:
         for r in dropped:
             self._warnings.warn(
                 r,
-                f"step {self.step}: {self._agreed.non_finite[r]} elements of the gradient of region "
-                f"{self.regions[r].name!r} are not finite; the region is not updated on any worker",
+                f"step {self.step}: {self._agreed.non_finite[r]} elements of the gradient of "
+                f"region {self.regions[r].name!r} are not finite; the region is not updated on any "
+                "worker",
             )
 
     def _check_device(self) -> None:

@@ -45,7 +45,7 @@ class Training:
     place : str
         torch's name of where to train.
     policy
-        Options of :class:`RegionReducer` in place of those that the preset stands for.
+        Options of :class:`ReducerOptions` in place of those that the preset stands for.
 
     Members
     -------

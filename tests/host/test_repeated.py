@@ -43,7 +43,9 @@ def test_updates_that_are_dropped_in_every_step(
         divided = adagrain.regions(nn.ParameterDict({"only": parameter}), "tensor")
         workers = Lockstep(dist.group.WORLD), Exchange(dist.group.WORLD)
         with adagrain.open_device("golden:", "tiny") as device:
-            reducer = adagrain.RegionReducer(divided, device, *workers, ReducerOptions(cadence=None))
+            reducer = adagrain.RegionReducer(
+                divided, device, *workers, ReducerOptions(cadence=None)
+            )
             for _ in range(12):
                 reducer.begin_pass()
                 reducer.add(parameter, torch.full((4,), torch.nan))

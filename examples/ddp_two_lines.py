@@ -1,6 +1,6 @@
-"""A plain DDP script, and the three lines that put a coprocessor beside each worker.
+"""A plain DDP script, and the line that puts a coprocessor beside each worker; a second one helps.
 
-Run it with: torchrun --nproc-per-node 2 examples/ddp_three_lines.py
+Run it with: torchrun --nproc-per-node 2 examples/ddp_two_lines.py
 """
 
 import torch
@@ -21,21 +21,20 @@ def main() -> None:
 
     model = DistributedDataParallel(nn.Sequential(nn.Linear(64, 64), nn.ReLU(), nn.Linear(64, 10)))
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
-    handle = adagrain.register(model, optimizer, device="golden:")  # 1
-    optimizer = handle.optimizer  # 2
+    state = adagrain.register(model, optimizer, device="golden:")  # 1
 
     for step in range(200):
         batch = torch.randperm(len(x), generator=torch.Generator().manual_seed(step))[:32]
         optimizer.zero_grad()
         loss = nn.functional.cross_entropy(model(x[batch]), y[batch])
-        handle.loss(loss).backward()  # 3
+        state.loss(loss).backward()  # 2, or as ever: loss.backward()
         optimizer.step()
 
     if dist.get_rank() == 0:
         right = (model.module(x).argmax(dim=1) == y).float().mean()
-        sent = handle.reducer.bytes_sent / handle.reducer.bytes_dense
-        print(f"accuracy {right:.1%}, cadences {handle.reducer.cadences}, {sent:.0%} of the bytes")
-    handle.close()
+        sent = state.reducer.bytes_sent / state.reducer.bytes_dense
+        print(f"accuracy {right:.1%}, cadences {state.reducer.cadences}, {sent:.0%} of the bytes")
+    state.close()
     dist.barrier()
     dist.destroy_process_group()
 
