@@ -1,11 +1,11 @@
 """The whole device: link, commands and units behind two octet streams and a data port."""
 
-from amaranth.hdl import Module, Signal
+from amaranth.hdl import Module, ResetInserter, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from adagrain.models.commands import absent_groups, identity
-from adagrain.models.configuration import Configuration
+from adagrain.models.configuration import LONGEST_SILENCE, Configuration
 from adagrain.models.protocol import REGISTERS, Unit
 
 from .commands import (
@@ -45,9 +45,19 @@ class Coprocessor(wiring.Component):
         Data port, 128 bits per cycle at most.
     line : ``In(LineCounters)``
         What went wrong on the serial line, where there is one.
+
+    Raises
+    ------
+    ValueError
+        If the watchdog would not let a pass starve.
     """
 
     def __init__(self, configuration: Configuration, *, starvation: int = 1 << 16) -> None:
+        most = configuration.watchdog - LONGEST_SILENCE
+        if not 1 <= starvation <= most:
+            raise ValueError(
+                f"starvation must be from 1 to {most} with this watchdog, not {starvation!r}"
+            )
         self._configuration = configuration
         self._starvation = starvation
         super().__init__(
@@ -66,34 +76,21 @@ class Coprocessor(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         m.submodules.link = link = Link(self._configuration)
-        m.submodules.system = system = SystemCommands(self._configuration)
-        m.submodules.statistics = statistics = StatisticsCommands(
-            self._configuration, starvation=self._starvation
-        )
-        handlers = [system.handler, statistics.handler]
-        counted = {}
-        if Unit.REGION_MANAGER in self._configuration.units:
-            m.submodules.regions = regions = RegionCommands(self._configuration)
-            handlers.append(regions.handler)
-            counted = {
-                "decisions": regions.decisions,
-                "decision_cycles": regions.decision_cycles,
-            }
-        if self._configuration.slices:
-            m.submodules.tiles = tiles = TileCommands(self._configuration)
-            m.submodules.precisions = precisions = PrecisionCommands(self._configuration)
-            handlers += [tiles.handler, precisions.handler]
-            counted["tile_words"] = tiles.tile_words
+        handlers = self._handlers()
+        system, statistics = handlers["system"], handlers["statistics"]
         m.submodules.dispatcher = dispatcher = Dispatcher(
-            len(handlers), absent=absent_groups(self._configuration)
+            len(handlers),
+            absent=absent_groups(self._configuration),
+            watchdog=self._configuration.watchdog,
         )
+        for number, (name, handler) in enumerate(handlers.items()):
+            m.submodules[name] = ResetInserter(dispatcher.reset[number])(handler)
+            self._attach(m, dispatcher.handler[number], handler.handler)
 
         connect(m, flipped(self.i), link.i)
         connect(m, link.o, flipped(self.o))
         connect(m, link.o_request, dispatcher.i)
         connect(m, dispatcher.o, link.i_reply)
-        for port, handler in zip(dispatcher.handler, handlers, strict=True):
-            connect(m, port, handler)
         connect(m, flipped(self.i_data), statistics.i_data)
         m.d.comb += [
             dispatcher.length.eq(link.request_length),
@@ -107,9 +104,31 @@ class Coprocessor(wiring.Component):
             "cycles_high": cycles[32:],
             "elements_low": statistics.elements[:32],
             "elements_high": statistics.elements[32:],
+            "unit_resets": dispatcher.resets,
         }
+        for handler in handlers.values():
+            for name in ("decisions", "decision_cycles", "tile_words"):
+                if name in handler.signature.members:
+                    values[name] = getattr(handler, name)
         values |= {name: self.line[name] for name, _ in LineCounters}
-        values |= identity(self._configuration) | counted
+        values |= identity(self._configuration)
         for name, register in REGISTERS.items():
             m.d.comb += system.registers[register.address].eq(values.get(name, 0))
         return m
+
+    def _handlers(self) -> dict[str, wiring.Component]:
+        """By name, in the order of their groups."""
+        handlers: dict[str, wiring.Component] = {
+            "system": SystemCommands(self._configuration),
+            "statistics": StatisticsCommands(self._configuration, starvation=self._starvation),
+        }
+        if Unit.REGION_MANAGER in self._configuration.units:
+            handlers["regions"] = RegionCommands(self._configuration)
+        if self._configuration.slices:
+            handlers["tiles"] = TileCommands(self._configuration)
+            handlers["precisions"] = PrecisionCommands(self._configuration)
+        return handlers
+
+    def _attach(self, m: Module, port: wiring.PureInterface, handler: wiring.PureInterface) -> None:
+        """Join a port of the dispatcher and a handler."""
+        connect(m, port, handler)

@@ -1,12 +1,16 @@
-"""The two stream payloads that the units exchange: packets of octets, and beats of elements."""
+"""The stream payloads that the units exchange: packets, replies, and beats of elements."""
 
 from amaranth.hdl import unsigned
 from amaranth.lib import data
 
-__all__ = ["Packet", "beat_layout"]
+__all__ = ["Packet", "Reply", "beat_layout"]
 
 #: One octet of a packet; ``last`` marks its final one. There is no empty packet.
 Packet = data.StructLayout({"data": unsigned(8), "last": unsigned(1)})
+
+#: One octet of a reply, whose first one is its status. Where ``replaces`` is set, which is at the
+#: final octet alone, this one is the status, and there is no payload, whatever went before.
+Reply = data.StructLayout({**dict(Packet.members), "replaces": unsigned(1)})
 
 
 def beat_layout(lanes: int) -> data.StructLayout:

@@ -19,6 +19,10 @@ __all__ = ["Group", "StatisticsPass"]
 Group = data.ArrayLayout(unsigned(32), GROUP // 4)
 
 
+#: Groups of the longest tensor: 2**32 - 1 elements of 32 bits, the last group a part.
+_MISSING = range((1 << 32) * 4 // GROUP + 1)
+
+
 class StatisticsPass(wiring.Component):
     """Feeds ``statistics`` from the link or from the data port, and can give a pass up.
 
@@ -45,7 +49,7 @@ class StatisticsPass(wiring.Component):
         From the start of a pass until its record is taken, or it is given up.
     from_link : ``Out(1)``
         The pass reads ``i_link``.
-    missing : ``Out(30)``
+    missing : ``Out(31)``
         Groups that have not come yet.
     starved : ``Out(1)``
         Groups are missing and the data port has offered none for ``starvation`` cycles.
@@ -69,7 +73,7 @@ class StatisticsPass(wiring.Component):
                 "o": Out(stream.Signature(StatisticsRecord)),
                 "active": Out(1),
                 "from_link": Out(1),
-                "missing": Out(30),
+                "missing": Out(_MISSING),
                 "starved": Out(1),
                 "stop": In(1),
                 "i_bin": In(stream.Signature(range(BINS))),

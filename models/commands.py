@@ -138,6 +138,12 @@ class CommandModel:
     def load(self, words: np.ndarray) -> None:
         """Offer words to the data port; what was left of earlier ones is dropped."""
         self._port = torch.from_numpy(words.view(np.uint8))
+        self._take_from_port()
+
+    @property
+    def port_groups(self) -> int:
+        """Groups that the data port still offers."""
+        return len(self._port) // GROUP
 
     def execute(self, request: bytes) -> bytes:
         """Octets ``opcode ‖ payload`` → octets ``status ‖ payload``."""
@@ -180,9 +186,12 @@ class CommandModel:
         self._pass = _Pass(begin)
         if begin["histogram"]:
             self._histogram = None
-        if not begin["from_link"]:
-            self._port = self._pass.take(self._port)
+        self._take_from_port()
         return b""
+
+    def _take_from_port(self) -> None:
+        if self._pass is not None and not self._pass.from_link:
+            self._port = self._pass.take(self._port)
 
     def _statistics_data(self, payload: bytes) -> bytes:
         require(self._pass is not None, Status.NOT_STARTED)
@@ -213,7 +222,7 @@ class CommandModel:
         require(fits, Status.BAD_VALUE)
         require(self._pass is None, Status.BUSY)
         if self._histogram is None:
-            raise Refusal(Status.NOT_STARTED)
+            raise Refusal(Status.NO_HISTOGRAM)
         return self._histogram[first * width : (first + count) * width]
 
     def _words(self, first: int, count: int) -> None:
@@ -249,6 +258,7 @@ class CommandModel:
         head, body = payload[: size(RegionStep)], payload[size(RegionStep) :]
         whole = len(head) == size(RegionStep) and len(body) % size(RegionUpdate) == 0
         require(whole, Status.BAD_LENGTH)
+        require(self.table.configured, Status.NO_PARAMETERS)
         self.decisions += len(body) // size(RegionUpdate)
         return self.table.step(head, body)
 
@@ -269,7 +279,7 @@ class CommandModel:
         try:
             results = self.tiles.run(run)
         except RunError as error:
-            raise Refusal(Status.BAD_VALUE if error.started else Status.NOT_STARTED) from None
+            raise Refusal(Status.BAD_VALUE if error.started else Status.NO_SUM) from None
         self.tile_words += run["rows"] * run["words"]
         return b"".join(pack(TileResult, **result._asdict()) for result in results)
 

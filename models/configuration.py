@@ -10,7 +10,11 @@ from .precision import Precision, check_precisions
 from .protocol import Unit
 from .records import TileResult, size
 
-__all__ = ["PRESETS", "Configuration", "configuration"]
+__all__ = ["LONGEST_SILENCE", "PRESETS", "Configuration", "configuration"]
+
+#: Cycles for which no sound unit keeps silent, but where it waits for its data port: the longest
+#: is the sweep of a histogram.
+LONGEST_SILENCE = 2048
 
 
 def _power_of_two(value: int) -> bool:
@@ -48,6 +52,9 @@ class Configuration:
         Words of each of its operand memories: a power of two, from 64 to 4096.
     precisions : tuple of Precision
         What it computes in: all four, or those of integers, which a small FPGA has room for.
+    watchdog : int
+        Cycles without progress after which a request is ended, and its unit reset: from 4096 to
+        2**24.
 
     Raises
     ------
@@ -67,6 +74,7 @@ class Configuration:
     slices: int = 0
     operands: int = 1024
     precisions: tuple[Precision, ...] = tuple(Precision)
+    watchdog: int = 1 << 18
 
     def __post_init__(self) -> None:
         if not (self.preset.isascii() and 1 <= len(self.preset) <= 8):
@@ -100,6 +108,12 @@ class Configuration:
                 f"not {self.slices!r}"
             )
         check_precisions(self.precisions)
+        self._check_range("watchdog", 2 * LONGEST_SILENCE, 1 << 24)
+
+    def _check_range(self, name: str, low: int, high: int) -> None:
+        value = getattr(self, name)
+        if not low <= value <= high:
+            raise ValueError(f"{name} must be from {low} to {high}, not {value!r}")
 
     def _check_power(self, name: str, low: int, high: int) -> None:
         value = getattr(self, name)

@@ -19,7 +19,7 @@ __all__ = ["MAGIC", "PROTOCOL_VERSION", "REGISTERS", "Header", "Opcode", "Regist
 MAGIC = int.from_bytes(b"AGRN", "little")
 
 #: Changes whenever a driver of the old protocol would be misunderstood.
-PROTOCOL_VERSION = 3
+PROTOCOL_VERSION = 4
 
 #: Head of every frame. ``length`` counts the payload's bytes.
 Header = data.StructLayout(
@@ -71,6 +71,10 @@ class Status(enum.IntEnum):
     INCOMPLETE = 9  #: the pass ended before all elements were in, or its data port starved
     BAD_VALUE = 10  #: an argument is out of its range
     NOT_STARTED = 11  #: no pass is under way
+    NO_HISTOGRAM = 12  #: no pass with a histogram has ended since the last one began
+    NO_SUM = 13  #: no sums of this precision and as many rows are under way to go on with
+    NO_PARAMETERS = 14  #: the Region Manager has been given none since it was reset
+    UNIT_RESET = 15  #: the unit made no progress and was reset: what it knew is to be written again
 
 
 @dataclass(frozen=True)
@@ -124,6 +128,7 @@ REGISTERS: dict[str, Register] = _table(
         "breaks": "breaks on the serial line since power-on, modulo 2^16",
         "slices": "slices in bits 0-7, words of each operand memory in bits 8-31",
         "tile_words": "pairs of words that each slice has multiplied, modulo 2^32",
+        "unit_resets": "units reset because they made no progress, modulo 2^16",
     }
 )
 

@@ -70,6 +70,11 @@ class RegionTable:
             **unpack(RegionParameters, pack(RegionParameters, **fields))
         )
 
+    @property
+    def configured(self) -> bool:
+        """Parameters have been written: steps can be taken."""
+        return self._parameters.workers != 0
+
     def parameter_octets(self) -> bytes:
         """The parameters as a ``RegionParameters`` record."""
         return pack(RegionParameters, **vars(self._parameters))

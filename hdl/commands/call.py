@@ -19,6 +19,9 @@ class HandlerSignature(wiring.Signature):
     :class:`~adagrain.models.protocol.Status`, then the reply's payload. It takes as many octets
     from ``i`` as it wants, up to ``length``, and none after the packet's last octet.
 
+    A handler that makes no progress for too long is reset with its unit, in the middle of whatever
+    it does, and must then take the next call. Every transfer is progress.
+
     Members
     -------
     i_call : ``In(stream.Signature(Call))``
@@ -27,6 +30,8 @@ class HandlerSignature(wiring.Signature):
         Its payload.
     o : ``Out(stream.Signature(Packet))``
         Status and reply's payload.
+    progress : ``Out(1)``
+        The request gets on, though no stream here moves.
     """
 
     def __init__(self) -> None:
@@ -35,5 +40,6 @@ class HandlerSignature(wiring.Signature):
                 "i_call": In(stream.Signature(Call)),
                 "i": In(stream.Signature(8)),
                 "o": Out(stream.Signature(Packet)),
+                "progress": Out(1),
             }
         )

@@ -67,6 +67,7 @@ class RegionCommands(wiring.Component):
         )
         m.d.comb += [
             manager.i_parameters.payload.eq(gathered),
+            manager.i_parameters.payload["_reserved"].eq(0),
             manager.i_step.payload.eq(gathered[-RegionStep.size :]),
             manager.i.payload.eq(gathered[-RegionUpdate.size :]),
             access.p.address.eq(table.entry),
@@ -82,7 +83,7 @@ class RegionCommands(wiring.Component):
             with m.State("IDLE"):
                 m.d.comb += call.ready.eq(1)
                 with m.If(call.valid):
-                    self._accept(m, exchange, table)
+                    self._accept(m, exchange, table, manager)
             table.add_write(access)
             table.add_read(access, manager.o_access, word)
             table.add_step(manager.i, size(RegionUpdate), manager.o, decision)
@@ -110,7 +111,7 @@ class RegionCommands(wiring.Component):
             exchange.reply_state()
         return m
 
-    def _accept(self, m: Module, exchange: Exchange, table: Table) -> None:
+    def _accept(self, m: Module, exchange: Exchange, table: Table, manager: RegionManager) -> None:
         """What can be told from opcode and length alone; how many entries or updates follow."""
         length = self.handler.i_call.payload.length
         with m.Switch(self.handler.i_call.payload.opcode):
@@ -131,5 +132,7 @@ class RegionCommands(wiring.Component):
                 broken = table.count(length - size(RegionStep), size(RegionUpdate))
                 with m.If((length < size(RegionStep)) | broken):
                     exchange.reply(Status.BAD_LENGTH)
+                with m.Elif(manager.parameters.workers == 0):
+                    exchange.reply(Status.NO_PARAMETERS)
             with m.Default():
                 exchange.reply(Status.UNKNOWN_OPCODE)

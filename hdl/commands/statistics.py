@@ -67,6 +67,7 @@ class StatisticsCommands(wiring.Component):
         m.submodules.record = record = Serializer(size(StatisticsRecord))
         m.submodules.bin = bin_record = Serializer(size(HistogramBin))
         connect(m, flipped(self.i_data), tensor.i_data)
+        m.d.comb += self.handler.progress.eq(tensor.i_data.valid & tensor.i_data.ready)
 
         exchange = Exchange(m, self.handler, octets)
         call = self.handler.i_call
@@ -206,4 +207,4 @@ class StatisticsCommands(wiring.Component):
         with m.Elif(tensor.active):
             exchange.reply(Status.BUSY)
         with m.Elif(~valid):
-            exchange.reply(Status.NOT_STARTED)
+            exchange.reply(Status.NO_HISTOGRAM)

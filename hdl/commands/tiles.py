@@ -77,6 +77,9 @@ class TileCommands(wiring.Component):
             result.i.payload.eq(unit.o.payload),
             self.tile_words.eq(unit.tile_words),
         ]
+        multiplied = Signal()
+        m.d.sync += multiplied.eq(unit.tile_words[0])
+        m.d.comb += self.handler.progress.eq(multiplied != unit.tile_words[0])
 
         with m.FSM():
             with m.State("IDLE"):
@@ -184,7 +187,7 @@ class TileCommands(wiring.Component):
         with m.Elif((run.rows == 0) | (run.rows > ROWS) | (run.words == 0) | ~measured.inside):
             exchange.reply(Status.BAD_VALUE)
         with m.Elif(~run.first & ~measured.same):
-            exchange.reply(Status.NOT_STARTED)
+            exchange.reply(Status.NO_SUM)
         with m.Elif((run.mode == Precision.FP16) & (measured.length > MAX_SUM)):
             exchange.reply(Status.BAD_VALUE)
         with m.Else():

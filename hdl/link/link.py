@@ -4,7 +4,7 @@ from amaranth.hdl import Module
 from amaranth.lib import memory, stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
-from adagrain.hdl.packet import Packet
+from adagrain.hdl.packet import Packet, Reply
 from adagrain.models.configuration import Configuration
 from adagrain.models.link import HEADER_SIZE
 
@@ -50,8 +50,8 @@ class Link(wiring.Component):
         Requests to execute: opcode and payload.
     request_length : ``Out(16)``
         Octets of the request's payload; stable from its first octet until it is answered.
-    i_reply : ``In(stream.Signature(Packet))``
-        What became of them: status and payload.
+    i_reply : ``In(stream.Signature(Reply))``
+        What became of them: status and payload, or a status in place of what has come of these.
     counters : ``Out(Counters)``
         What was counted since reset, by the names of the registers.
     """
@@ -64,7 +64,7 @@ class Link(wiring.Component):
                 "o": Out(stream.Signature(8)),
                 "o_request": Out(stream.Signature(Packet)),
                 "request_length": Out(16),
-                "i_reply": In(stream.Signature(Packet)),
+                "i_reply": In(stream.Signature(Reply)),
                 "counters": Out(Counters),
             }
         )

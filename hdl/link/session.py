@@ -5,7 +5,7 @@ from amaranth.lib import data, memory, stream, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
-from adagrain.hdl.packet import Packet
+from adagrain.hdl.packet import Packet, Reply
 from adagrain.models.configuration import Configuration
 from adagrain.models.link import COUNTERS, HEADER_SIZE, NO_SESSION, Verdict
 from adagrain.models.protocol import Header, Opcode, Status
@@ -55,8 +55,8 @@ class Session(wiring.Component):
         Opcode and payload of requests to execute.
     request_length : ``Out(16)``
         Octets of the payload; stable from the request's first octet until it is answered.
-    i_reply : ``In(stream.Signature(Packet))``
-        Status and payload of their replies.
+    i_reply : ``In(stream.Signature(Reply))``
+        Status and payload of their replies, or a status in place of what has come of one.
     memory : ``In(memory.WritePort.Signature(...))``
         The reply memory: slots one after the other.
     counters : ``Out(Counters)``
@@ -73,7 +73,7 @@ class Session(wiring.Component):
                 "o": Out(stream.Signature(reply_layout(self._window))),
                 "o_request": Out(stream.Signature(Packet)),
                 "request_length": Out(16),
-                "i_reply": In(stream.Signature(Packet)),
+                "i_reply": In(stream.Signature(Reply)),
                 "memory": In(memory.WritePort.Signature(addr_width=slots, shape=8)),
                 "counters": Out(Counters),
             }
@@ -262,7 +262,7 @@ class Session(wiring.Component):
             m.d.sync += [status_taken.eq(0), answered.eq(0)]
         with m.Elif(taken):
             m.d.sync += [status_taken.eq(1), answered.eq(self.i_reply.p.last)]
-            with m.If(status_taken):
+            with m.If(status_taken & ~self.i_reply.p.replaces):
                 m.d.sync += header.length.eq(header.length + 1)
             with m.Else():
-                m.d.sync += header.status.eq(self.i_reply.p.data)
+                m.d.sync += [header.status.eq(self.i_reply.p.data), header.length.eq(0)]

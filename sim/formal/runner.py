@@ -21,6 +21,7 @@ from .packers import NarrowProof, SerialProof, WidenProof
 from .queue import QueueProof, SingleProof
 from .receiver import ReceiverProof
 from .skid import SkidProof
+from .watchdog import WatchdogProof
 
 __all__ = ["PROOFS", "Found", "Holds", "prove"]
 
@@ -34,6 +35,7 @@ PROOFS: Mapping[str, type[Proof]] = {
     "serial": SerialProof,
     "widen": WidenProof,
     "receiver": ReceiverProof,
+    "watchdog": WatchdogProof,
     "arbitration": ArbitrationProof,
     "multiplier": MultiplierProof,
     "products_ecp5": Ecp5ProductsProof,

@@ -15,17 +15,23 @@ from .traffic import Traffic
 
 
 class Executor:
-    """Answers a request with noise that depends on it and on how many came before it."""
+    """Answers a request with noise that depends on it and on how many came before it.
+
+    Now and then it takes back what it has begun to answer: ``begun`` is that, or ``None``.
+    """
 
     def __init__(self, longest: int) -> None:
         self.requests: list[bytes] = []
+        self.begun: bytes | None = None
         self._longest = longest
 
     def execute(self, request: bytes) -> bytes:
         self.requests.append(request)
         noise = random.Random(zlib.crc32(request, len(self.requests)))
         length = noise.choice([0, 1, noise.randrange(self._longest), self._longest])
-        return bytes([noise.randrange(12)]) + noise.randbytes(length)
+        reply = bytes([noise.randrange(12)]) + noise.randbytes(length)
+        self.begun = noise.choice([None, None, None, reply, reply[:-1]])
+        return reply if self.begun is None else bytes([noise.randrange(12)])
 
 
 class Ends:
@@ -66,8 +72,10 @@ class Ends:
                 last = octet["last"]
             assert int(b.port("request_length").value) == len(request) - 1, f"{request}: {b}"
             reply = self._real.execute(bytes(request))
-            ends = [False] * (len(reply) - 1) + [True]
-            replies.put(*({"data": d, "last": e} for d, e in zip(reply, ends, strict=True)))
+            begun, replaces = self._real.begun or b"", self._real.begun is not None
+            *octets, final = begun + reply
+            replies.put(*({"data": octet} for octet in octets))
+            replies.put({"data": final, "last": True, "replaces": replaces})
 
 
 @bench(cycles=10_000_000)

@@ -5,6 +5,7 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from adagrain.hdl.link import Link
+from adagrain.hdl.packet import Packet
 from adagrain.models.configuration import Configuration
 
 __all__ = ["Loopback"]
@@ -35,5 +36,10 @@ class Loopback(wiring.Component):
         m.submodules.link = link = Link(self._configuration)
         connect(m, flipped(self.i), link.i)
         connect(m, link.o, flipped(self.o))
-        connect(m, link.o_request, link.i_reply)
+        request, reply = link.o_request, link.i_reply
+        m.d.comb += [
+            reply.valid.eq(request.valid),
+            request.ready.eq(reply.ready),
+            *[reply.payload[name].eq(request.payload[name]) for name, _ in Packet],
+        ]
         return m

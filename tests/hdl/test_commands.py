@@ -30,7 +30,7 @@ def test_entries_that_no_shift_counts() -> None:
 
 
 def test_replies_that_wait_are_whole() -> None:
-    dispatcher, found = Dispatcher(1), list[int]()
+    dispatcher, found = Dispatcher(1, watchdog=100), list[int]()
     handler, o = dispatcher.handler[0], dispatcher.o
     reply = [7, 1, 2, 3]
 

@@ -1,0 +1,53 @@
+"""Notices what makes no progress."""
+
+from amaranth.hdl import Module, Signal
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+__all__ = ["Watchdog"]
+
+
+class Watchdog(wiring.Component):
+    """Counts cycles without progress, and says when there were too many.
+
+    It does not know what progress is, nor does it end anything.
+
+    Parameters
+    ----------
+    cycles : int
+        So many are too many.
+
+    Members
+    -------
+    watches : ``In(1)``
+        There is something to be watched; otherwise the count is 0.
+    progress : ``In(1)``
+        Something moves: the count begins anew.
+    excused : ``In(1)``
+        What is watched waits for others: this cycle does not count.
+    expired : ``Out(1)``
+        High from the cycle after the last that counts until there is progress, or nothing to be
+        watched; never together with ``progress``.
+
+    Raises
+    ------
+    ValueError
+        If ``cycles`` is not positive.
+    """
+
+    def __init__(self, cycles: int) -> None:
+        if cycles < 1:
+            raise ValueError(f"cycles must be positive, not {cycles!r}")
+        self._cycles = cycles
+        super().__init__({"watches": In(1), "progress": In(1), "excused": In(1), "expired": Out(1)})
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        idle = Signal(range(self._cycles + 1))
+        too_long = idle == self._cycles
+        m.d.comb += self.expired.eq(too_long & self.watches & ~self.progress)
+        with m.If(~self.watches | self.progress):
+            m.d.sync += idle.eq(0)
+        with m.Elif(~self.excused & ~too_long):
+            m.d.sync += idle.eq(idle + 1)
+        return m

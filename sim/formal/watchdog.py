@@ -1,0 +1,98 @@
+"""The dispatcher: each request is answered once, whatever its handler does or leaves undone."""
+
+from amaranth.hdl import Assert, Assume, Cover, Module, Signal
+from amaranth.lib import stream
+from amaranth.lib.wiring import In, connect, flipped
+
+from adagrain.hdl.commands import Dispatcher
+from adagrain.hdl.packet import Packet
+from adagrain.models.protocol import Status
+
+from .harness import Proof, assume_stable, counted, demand_stable, moves
+
+__all__ = ["WatchdogProof"]
+
+#: Cycles of the watchdog's patience, and most octets of a payload and of a handler's answer.
+_PATIENCE, _OCTETS = 1, 2
+
+#: Cycles that an answer may take: call, payload and reply may each time use the patience up.
+_CYCLES = 2 * _OCTETS * (_PATIENCE + 1) + 3
+
+
+class WatchdogProof(Proof):
+    """A handler may do anything in any cycle, but for an answer that is too long.
+
+    While the link takes what is offered and gives what there is, a request is answered after a
+    bounded number of cycles; each has one answer, and the handler is reset where that says so. The
+    link gives the next request when the one before is answered.
+    """
+
+    DEPTH = 15
+    PLANTED = (
+        "hdl/commands/dispatcher.py",
+        "(handler.i.ready & ~self.i.valid & ~payload_over)",
+        "(handler.i.ready & ~handler.i.valid)",
+    )
+
+    def __init__(self) -> None:
+        super().__init__(
+            {
+                "i": In(stream.Signature(Packet)),
+                "ready": In(1),
+                "takes_call": In(1),
+                "takes": In(1),
+                "says": In(1),
+                "octet": In(Packet),
+            }
+        )
+
+    def build(self, m: Module) -> None:
+        m.submodules.dispatcher = dispatcher = Dispatcher(1, watchdog=_PATIENCE)
+        connect(m, flipped(self.i), dispatcher.i)
+        handler, o = dispatcher.handler[0], dispatcher.o
+        m.d.comb += [
+            handler.i_call.ready.eq(self.takes_call),
+            handler.i.ready.eq(self.takes),
+            handler.o.valid.eq(self.says),
+            handler.o.payload.eq(self.octet),
+            o.ready.eq(self.ready),
+        ]
+        assume_stable(m, self.i)
+        demand_stable(m, o)
+
+        ends, answered = moves(self.i) & self.i.payload.last, moves(o) & o.payload.last
+        asked, over = Signal(), Signal()  # an opcode is in, and the last octet of its payload
+        came, said = Signal(range(_OCTETS + 2)), Signal(range(_OCTETS + 2))
+        waited = Signal(range(_CYCLES + 2))
+        with m.If(moves(self.i)):
+            m.d.sync += [came.eq(came + 1), over.eq(ends)]
+            m.d.comb += Assume((came < _OCTETS) | self.i.payload.last)
+            with m.If(came == 0):
+                m.d.sync += asked.eq(1)
+                m.d.comb += [Assume(~asked), Assume(self.i.payload.data[4:] == 0)]
+        with m.If(moves(handler.o)):
+            m.d.comb += Assume((said < _OCTETS - 1) | self.octet.last)
+            m.d.sync += said.eq(said + 1)
+        with m.If(asked & self.ready & (self.i.valid | over)):
+            m.d.sync += waited.eq(waited + 1)
+        with m.If(ends):
+            m.d.sync += came.eq(0)
+        with m.If(answered):
+            m.d.sync += [asked.eq(0), said.eq(0), waited.eq(0)]
+        m.d.comb += Assert(waited <= _CYCLES)
+
+        resets, replaced = counted(m, dispatcher.reset), counted(m, moves(o) & o.payload.replaces)
+        with m.If(moves(o)):
+            m.d.comb += Assert(asked)
+        with m.If(o.valid & o.payload.replaces):
+            m.d.comb += [
+                Assert(o.payload.last),
+                Assert(o.payload.data == Status.UNIT_RESET),
+                Assert((resets == replaced + 1) | dispatcher.reset),
+            ]
+        answers = counted(m, answered)
+        m.d.comb += [
+            Cover((answers == 2) & (replaced == 2)),
+            Cover((answers == 2) & (replaced == 0) & over),
+            Cover((said == 1) & o.valid & o.payload.replaces),
+        ]
