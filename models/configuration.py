@@ -1,14 +1,16 @@
 """What a device is built with: one frozen dataclass and its named presets."""
 
 import hashlib
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
+from enum import IntEnum
 from typing import Any
 
 from .formats import STREAMED, FormatCode
 from .granularity_unit import ROWS
 from .precision import Precision, check_precisions
 from .protocol import Unit
-from .records import TileResult, size
+from .records import RegionRecord, TileResult, size
 
 __all__ = ["LONGEST_SILENCE", "PRESETS", "Configuration", "configuration"]
 
@@ -17,8 +19,8 @@ __all__ = ["LONGEST_SILENCE", "PRESETS", "Configuration", "configuration"]
 LONGEST_SILENCE = 2048
 
 
-def _power_of_two(value: int) -> bool:
-    return value > 0 and value & (value - 1) == 0
+#: A power of two of them, whose words 16 bits can address.
+_MOST_REGIONS = 1 << ((1 << 16) * 8 // size(RegionRecord)).bit_length() - 1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,13 +38,14 @@ class Configuration:
     powers : int
         Highest power sum that ``statistics`` computes: 2 or 4.
     regions : int
-        Records in the region table: a power of two, at most 65536.
+        Records in the region table: a power of two, at most 4096, whose words 16 bits address.
     payload : int
         Longest payload of a frame in bytes: a power of two, from 256 to 4096.
     window : int
         Commands in flight, and replies kept for repeats: a power of two, at most 16.
     decision_cycles : int
-        Most cycles that ``region_manager`` may take per region; a promise that tests check.
+        Most cycles that ``region_manager`` may take per region, at least 64; a promise that tests
+        check. From 128 on a smaller divider keeps it.
     units : tuple of Unit
         What is built of the units; ``STATISTICS`` always is.
     slices : int
@@ -77,48 +80,55 @@ class Configuration:
     watchdog: int = 1 << 18
 
     def __post_init__(self) -> None:
-        if not (self.preset.isascii() and 1 <= len(self.preset) <= 8):
-            raise ValueError(f"preset must be 1 to 8 ASCII characters, not {self.preset!r}")
-        if self.lanes not in (1, 2, 4):
-            raise ValueError(f"lanes must be 1, 2 or 4, not {self.lanes!r}")
-        if FormatCode.FP32 not in self.formats or len(set(self.formats)) != len(self.formats):
-            raise ValueError(f"formats must be distinct and contain FP32, not {self.formats!r}")
+        name = self.preset
+        if not (isinstance(name, str) and name.isascii() and 1 <= len(name) <= 8):
+            raise ValueError(f"preset must be 1 to 8 ASCII characters, not {name!r}")
+        self._check_members("formats", FormatCode, FormatCode.FP32)
+        self._check_members("units", Unit, Unit.STATISTICS)
+        self._check_members("precisions", Precision)
         strange = [code.name for code in self.formats if code not in STREAMED]
         if strange:
             known = ", ".join(code.name for code in STREAMED)
             raise ValueError(f"formats must be of {known}, not {strange[0]}")
-        if self.powers not in (2, 4):
-            raise ValueError(f"powers must be 2 or 4, not {self.powers!r}")
-        self._check_power("regions", 1, 65536)
+        check_precisions(self.precisions)
+        self._check("lanes", "1, 2 or 4", lambda lanes: lanes in (1, 2, 4))
+        self._check("powers", "2 or 4", lambda powers: powers in (2, 4))
+        self._check_power("regions", 1, _MOST_REGIONS)
         self._check_power("payload", 256, 4096)
         self._check_power("window", 1, 16)
-        if self.decision_cycles < 1:
-            raise ValueError(f"decision_cycles must be positive, not {self.decision_cycles!r}")
-        if Unit.STATISTICS not in self.units or len(set(self.units)) != len(self.units):
-            raise ValueError(f"units must be distinct and contain STATISTICS, not {self.units!r}")
-
         self._check_power("operands", 64, 4096)
-        memories = 65536 // self.operands  # that 16 bits can address
-        most = min(16, memories - 1, self.payload // (ROWS * size(TileResult)))
-        if Unit.REGION_MANAGER not in self.units:
-            most = 0
-        if not 0 <= self.slices <= most:
-            raise ValueError(
-                f"slices must be from 0 to {most} with these units and this payload, "
-                f"not {self.slices!r}"
-            )
-        check_precisions(self.precisions)
+        self._check_range("decision_cycles", 64, 65536)
         self._check_range("watchdog", 2 * LONGEST_SILENCE, 1 << 24)
+        self._check_range("slices", 0, self._most_slices(), " with these units and this payload")
 
-    def _check_range(self, name: str, low: int, high: int) -> None:
+    def _most_slices(self) -> int:
+        if Unit.REGION_MANAGER not in self.units:
+            return 0
+        memories = 65536 // self.operands  # that 16 bits can address
+        return min(16, memories - 1, self.payload // (ROWS * size(TileResult)))
+
+    def _check(self, name: str, wanted: str, fits: Callable[[int], bool]) -> None:
+        """Demand a plain integer: others, though equal, would make another ``build_id``."""
         value = getattr(self, name)
-        if not low <= value <= high:
-            raise ValueError(f"{name} must be from {low} to {high}, not {value!r}")
+        if type(value) is not int or not fits(value):
+            raise ValueError(f"{name} must be {wanted}, not {value!r}")
+
+    def _check_range(self, name: str, low: int, high: int, where: str = "") -> None:
+        self._check(name, f"from {low} to {high}{where}", lambda value: low <= value <= high)
 
     def _check_power(self, name: str, low: int, high: int) -> None:
-        value = getattr(self, name)
-        if not (_power_of_two(value) and low <= value <= high):
-            raise ValueError(f"{name} must be a power of two from {low} to {high}, not {value!r}")
+        self._check(
+            name,
+            f"a power of two from {low} to {high}",
+            lambda value: low <= value <= high and value & (value - 1) == 0,
+        )
+
+    def _check_members(self, name: str, kind: type[IntEnum], needed: IntEnum | None = None) -> None:
+        members = getattr(self, name)
+        if not (isinstance(members, tuple) and all(type(member) is kind for member in members)):
+            raise ValueError(f"{name} must be a tuple of {kind.__name__}, not {members!r}")
+        if needed is not None and (needed not in members or len({*members}) != len(members)):
+            raise ValueError(f"{name} must be distinct and contain {needed.name}, not {members!r}")
 
     def build_id(self) -> int:
         """32 bits that name this configuration; the driver compares them with its own."""

@@ -26,9 +26,15 @@ class Serializer(wiring.Component):
         Records.
     o : ``Out(stream.Signature(Packet))``
         Their octets, one packet each.
+
+    Raises
+    ------
+    ValueError
+        If the record has no octets.
     """
 
     def __init__(self, octets: int) -> None:
+        _check_size(octets)
         self._octets = octets
         super().__init__(
             {"i": In(stream.Signature(8 * octets)), "o": Out(stream.Signature(Packet))}
@@ -70,9 +76,15 @@ class Deserializer(wiring.Component):
     o : ``Out(stream.Signature(8 * octets))``
         Record; its first octet is at bit ``8 * (octets - size)``: a record of ``n`` octets fills
         the upper end.
+
+    Raises
+    ------
+    ValueError
+        If the largest record has no octets.
     """
 
     def __init__(self, octets: int) -> None:
+        _check_size(octets)
         self._octets = octets
         super().__init__(
             {
@@ -95,3 +107,8 @@ class Deserializer(wiring.Component):
         with m.If(self.o.valid & self.o.ready):
             m.d.sync += count.eq(0)
         return m
+
+
+def _check_size(octets: int) -> None:
+    if octets < 1:
+        raise ValueError(f"octets must be positive, not {octets!r}")

@@ -45,6 +45,11 @@ class Table:
         Number of the entry that is written or read.
     left : Signal
         How many entries, or updates, are left.
+
+    Raises
+    ------
+    ValueError
+        If 16 bits cannot number the entries, or ``size`` is not a power of two.
     """
 
     def __init__(
@@ -57,6 +62,9 @@ class Table:
         size: int,
         payload: int,
     ) -> None:
+        if not 1 <= entries <= 1 << _First.width:
+            raise ValueError(f"entries must be from 1 to {1 << _First.width}, not {entries!r}")
+        _check_shift(size)
         self._m, self._exchange, self._gathered = m, exchange, octets.o.payload
         self._entries, self._size, self._payload = entries, size, payload
         self.entry = Signal(_First, name="entry")
@@ -70,8 +78,7 @@ class Table:
         ValueError
             If ``size``, the octets of one, is not a power of two: they are counted by a shift.
         """
-        if size & (size - 1):
-            raise ValueError(f"size must be a power of two, not {size}")
+        _check_shift(size)
         self._m.d.sync += self.left.eq(octets >> exact_log2(size))
         return octets[: exact_log2(size)].any()
 
@@ -159,3 +166,8 @@ class Table:
 
     def _outside(self, first: Value, count: Value) -> Value:
         return (count == 0) | (first + count > self._entries)
+
+
+def _check_shift(size: int) -> None:
+    if size < 1 or size & (size - 1):
+        raise ValueError(f"size must be a power of two, not {size}")

@@ -58,7 +58,8 @@ class GranularityUnit(wiring.Component):
     Raises
     ------
     ValueError
-        If there are no slices, or no dot products of these precisions.
+        If there are no slices, no memories of so many words, or no dot products of these
+        precisions.
     """
 
     def __init__(
@@ -66,6 +67,8 @@ class GranularityUnit(wiring.Component):
     ) -> None:
         if slices < 1:
             raise ValueError(f"slices must be at least 1, not {slices!r}")
+        if words < 2 or words & (words - 1):
+            raise ValueError(f"words must be a power of two and at least 2, not {words!r}")
         check_precisions(precisions)
         self._slices, self._words, self._precisions = slices, words, precisions
         super().__init__(

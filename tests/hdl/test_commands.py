@@ -5,6 +5,7 @@ Their behaviour is benched in sim, where the link hardly ever lets a reply wait.
 """
 
 import struct
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -14,19 +15,45 @@ from amaranth.sim import Simulator, SimulatorContext
 from adagrain.hdl.commands.call import HandlerSignature
 from adagrain.hdl.commands.dispatcher import Dispatcher
 from adagrain.hdl.commands.exchange import Exchange
-from adagrain.hdl.commands.serial import Deserializer
+from adagrain.hdl.commands.serial import Deserializer, Serializer
 from adagrain.hdl.commands.system import SystemCommands
 from adagrain.hdl.commands.table import Table
+from adagrain.hdl.coprocessor import Coprocessor
+from adagrain.hdl.granularity_unit import GranularityUnit
 from adagrain.models.configuration import configuration
 from adagrain.models.protocol import REGISTERS, Opcode, Status
 
 
-def test_entries_that_no_shift_counts() -> None:
+def table_of(entries: int, size: int) -> Table:
     m, octets = Module(), Deserializer(12)
     exchange = Exchange(m, HandlerSignature().create(), octets)
-    table = Table(m, exchange, octets, entries=4, size=12, payload=256)
-    with pytest.raises(ValueError, match="size must be a power of two, not 12"):
-        table.count(Signal(16), 12)
+    return Table(m, exchange, octets, entries=entries, size=size, payload=256)
+
+
+@pytest.mark.parametrize(
+    ("build", "message"),
+    [
+        (lambda: table_of(4, 12), "size must be a power of two, not 12"),
+        (lambda: table_of(4, 8).count(Signal(16), 12), "size must be a power of two, not 12"),
+        (lambda: table_of(65537, 8), "entries must be from 1 to 65536, not 65537"),
+        (lambda: table_of(0, 8), "entries must be from 1 to 65536, not 0"),
+        (lambda: Serializer(0), "octets must be positive, not 0"),
+        (lambda: Deserializer(-1), "octets must be positive, not -1"),
+        (lambda: GranularityUnit(1, 12), "words must be a power of two and at least 2, not 12"),
+        (lambda: GranularityUnit(1, 1), "words must be a power of two and at least 2, not 1"),
+        (
+            lambda: Coprocessor(configuration("tiny"), starvation=0),
+            "starvation must be from 1 to 260096 with this watchdog, not 0",
+        ),
+        (
+            lambda: Coprocessor(configuration("tiny", watchdog=4096)),
+            "starvation must be from 1 to 2048 with this watchdog, not 65536",
+        ),
+    ],
+)
+def test_refusals(build: Callable[[], object], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        build()
 
 
 def test_replies_that_wait_are_whole() -> None:

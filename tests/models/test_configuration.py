@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from adagrain.models.configuration import PRESETS, configuration
@@ -25,12 +26,25 @@ def test_build_ids_tell_configurations_apart() -> None:
     [
         ({"lanes": 3}, "lanes must be 1, 2 or 4, not 3"),
         ({"powers": 5}, "powers must be 2 or 4, not 5"),
-        ({"regions": 12}, "regions must be a power of two from 1 to 65536, not 12"),
+        ({"lanes": 2.0}, r"lanes must be 1, 2 or 4, not 2\.0"),
+        ({"regions": 12}, "regions must be a power of two from 1 to 4096, not 12"),
+        ({"regions": 8192}, "regions must be a power of two from 1 to 4096, not 8192"),
+        ({"regions": np.int64(64)}, r"regions must be a power of two .*, not np.int64\(64\)"),
+        ({"regions": True}, "regions must be a power of two from 1 to 4096, not True"),
         ({"payload": 128}, "payload must be a power of two from 256 to 4096, not 128"),
         ({"window": 0}, "window must be a power of two from 1 to 16, not 0"),
         ({"formats": (FormatCode.FP16,)}, "formats must be distinct and contain FP32"),
+        ({"formats": [FormatCode.FP32]}, r"formats must be a tuple of FormatCode, not \[<Form"),
+        ({"formats": (0, 1)}, r"formats must be a tuple of FormatCode, not \(0, 1\)"),
+        ({"units": (0,)}, r"units must be a tuple of Unit, not \(0,\)"),
+        ({"precisions": (0, 1, 2, 3)}, r"precisions must be a tuple of Precision, not \(0, 1, 2"),
         ({"preset": "far too long"}, "preset must be 1 to 8 ASCII characters"),
-        ({"decision_cycles": 0}, "decision_cycles must be positive, not 0"),
+        ({"preset": 7}, "preset must be 1 to 8 ASCII characters, not 7"),
+        ({"decision_cycles": 63}, "decision_cycles must be from 64 to 65536, not 63"),
+        ({"decision_cycles": 64.5}, r"decision_cycles must be from 64 to 65536, not 64\.5"),
+        ({"watchdog": 4095}, "watchdog must be from 4096 to 16777216, not 4095"),
+        ({"watchdog": (1 << 24) + 1}, "watchdog must be from 4096 to 16777216, not 16777217"),
+        ({"slices": 1.0}, r"slices must be from 0 to 16 .*, not 1\.0"),
         ({"operands": 100}, "operands must be a power of two from 64 to 4096, not 100"),
         ({"slices": 17}, "slices must be from 0 to 16 with these units and this payload, not 17"),
         ({"slices": 1, "units": (Unit.STATISTICS,)}, "slices must be from 0 to 0 .*, not 1"),
