@@ -73,6 +73,7 @@ class AdagrainState:
         self._model = model
         self._waiting: list[tuple[dist.GradBucket, torch.futures.Future[torch.Tensor]]] = []
         self._closes: list[Any] = []
+        self._rebuilt = False
         self._lockstep = Lockstep(model.process_group)
         common: dict[str, Any] = {}
         error: Exception | None = None
@@ -127,6 +128,8 @@ class AdagrainState:
             self._begin_pass()
         parameters = bucket.parameters()
         try:
+            if bucket.buffer().is_sparse:
+                raise TypeError("gradients must be dense, but one of an embedding is sparse")
             for parameter, gradient in zip(parameters, bucket.gradients(), strict=True):
                 self.reducer.add(parameter, gradient)
         except Exception as error:
@@ -176,9 +179,17 @@ class AdagrainState:
         return {**regions_in_all, **shape, **options.common(), "cap": cap, **rates, **built}
 
     def _before_forward(self, model: nn.Module, _: Any) -> None:
-        """Tell the others early how this worker stands, so that nobody waits in backward."""
+        """Tell the others early how this worker stands, so that nobody waits in backward.
+
+        Compare at once where DDP is about to use a collective of its own: to broadcast buffers, or
+        to rebuild its buckets, which it does in the second forward pass.
+        """
         if model.training and torch.is_grad_enabled() and self._model.require_backward_grad_sync:
-            self._lockstep.post(self.reducer.standing())
+            if self._model.will_sync_module_buffers() or not self._rebuilt:
+                self._lockstep.look(self.reducer.standing)
+            else:
+                self._lockstep.post(self.reducer.standing)
+            self._rebuilt = self.reducer.step > 0
 
     def _begin_pass(self) -> None:
         if self._model._join_config.enable:

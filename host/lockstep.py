@@ -1,7 +1,7 @@
 """Workers in lockstep: what they must have in common, compared before it can do harm."""
 
 import datetime
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
 
@@ -22,6 +22,10 @@ _TEXT = 256
 _PATIENCE = 20.0
 
 
+#: Tells how a worker stands.
+State = Callable[[], Mapping[str, int]]
+
+
 class DisagreementError(RuntimeError):
     """The workers have not done the same; their weights can no longer be trusted."""
 
@@ -35,7 +39,8 @@ class Lockstep:
 
     Each of them calls :meth:`check` once in front of each exchange, with what must be equal:
     a difference, or another worker's failure, is raised on all of them, before collectives of
-    different sizes meet. :meth:`post` sends the same earlier, so that nobody waits for it.
+    different sizes meet. :meth:`post` sends the same earlier, so that nobody waits for it, and
+    :meth:`look` compares earlier too.
 
     Parameters
     ----------
@@ -49,6 +54,7 @@ class Lockstep:
         part = len(self._ranks) < dist.get_world_size()
         self.group = dist.new_group(self._ranks, backend="gloo", use_local_synchronization=part)
         self._sent: tuple[torch.Tensor, dist.Work] | None = None
+        self._looked = False
 
     def begin(self, options: Mapping[str, Any], error: Exception | None) -> None:
         """Compare what the workers begin with.
@@ -81,20 +87,20 @@ class Lockstep:
             if len(set(values)) > 1:
                 raise ValueError(f"{name} must be the same on all workers, {self._told(values)}")
 
-    def post(self, state: Mapping[str, int]) -> None:
+    def post(self, state: State) -> None:
         """Tell the others how this worker stands, unless it has told them already.
 
         Parameters
         ----------
-        state : mapping
-            ``steps`` taken, backward ``passes`` since the last, hashes of all ``decisions`` and of
-            the ``weights``.
+        state : callable
+            Gives the ``steps`` taken, backward ``passes`` since the last, checksums of all
+            ``decisions`` and of the ``weights``.
         """
-        if self._sent is None:
-            self._send({"failed": 0, **state}, "")
+        if self._sent is None and not self._looked:
+            self._send({"failed": 0, **state()}, "")
 
-    def check(self, state: Mapping[str, int]) -> None:
-        """Wait for the others, and compare.
+    def look(self, state: State) -> None:
+        """Wait for the others, and compare; the next :meth:`check` has nothing left to do.
 
         Raises
         ------
@@ -102,7 +108,14 @@ class Lockstep:
             What is wrong, on all workers alike.
         """
         self.post(state)
-        self._judge()
+        if not self._looked:
+            self._judge()
+        self._looked = True
+
+    def check(self, state: State) -> None:
+        """As :meth:`look`, in front of an exchange."""
+        self.look(state)
+        self._looked = False
 
     def tell(self, error: Exception | None) -> None:
         """Say which of the workers failed, where all of them know that one has.
@@ -173,10 +186,10 @@ class Lockstep:
             )
         for name in ("decisions", "weights"):
             if len(set(columns[name])) > 1:
-                values = [f"{value:08x}" for value in columns[name]]
+                values = [f"checksum {value:08x}" for value in columns[name]]
                 raise DisagreementError(
                     f"the workers' {name} must be equal after {columns['steps'][0]} steps, "
-                    f"but their checksums differ: {self._told(values)}"
+                    f"{self._told(values)}"
                 )
 
     def _told(self, values: Sequence[str]) -> str:

@@ -181,7 +181,7 @@ class RegionReducer:
         DisagreementError, WorkerFailedError, WorkerLostError
             If the workers cannot go on together.
         """
-        self._lockstep.check(self.standing())
+        self._lockstep.check(self.standing)
         self._gathered = 0
         self._failure: Exception | None = None
         self._alone: list[torch.Tensor] = []
@@ -194,8 +194,6 @@ class RegionReducer:
         """Add a parameter's gradient of this pass to its regions' accumulators."""
         self.bytes_dense += gradient.numel() * gradient.element_size()
         pieces = self._accumulators.pieces(parameter)
-        if gradient.is_sparse:
-            raise TypeError("gradients must be dense, but one of an embedding is sparse")
         if not pieces:
             self._alone.append(gradient)
         for piece in pieces:

@@ -4,6 +4,8 @@ import argparse
 import hashlib
 import json
 import sys
+from contextlib import nullcontext
+from functools import partial
 
 import torch
 import torch.distributed as dist
@@ -54,6 +56,12 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--compile", action="store_true")
     parser.add_argument("--keep-zeros", action="store_true")
     parser.add_argument("--no-sync", type=int, default=1)
+    parser.add_argument("--sync-all", action="store_true")
+    parser.add_argument("--clip-all", action="store_true")
+    parser.add_argument("--closure", action="store_true")
+    parser.add_argument("--compile-step", action="store_true")
+    parser.add_argument("--split", action="store_true")
+    parser.add_argument("--schedule", action="store_true")
     parser.add_argument("--clip", type=float, default=0.0)
     parser.add_argument("--steps", type=int, default=24)
     parser.add_argument("--resume-at", type=int, default=0)
@@ -68,13 +76,17 @@ def setup(options: argparse.Namespace):
     network = Network(options.odd)
     inner = torch.compile(network, backend="eager") if options.compile else network
     model = DistributedDataParallel(inner, **json.loads(options.ddp))
-    optimizer = OPTIMIZERS[options.optimizer](network.parameters())
+    parts = [network.parameters()]
+    if options.split:
+        parts = [network.first.parameters(), [*network.second.parameters(), network.last.weight]]
+        parts.append([network.last.bias])
+    optimizers = [OPTIMIZERS[options.optimizer](part) for part in parts]
     if options.plain:
-        return network, model, optimizer, None
+        return network, model, optimizers, None
     cadence = None if options.cadence == "off" else CadencePolicy[options.cadence.upper()]
     handle = adagrain.register(
         model,
-        optimizer,
+        optimizers,
         device=options.device,
         preset=configuration("tiny", units=tuple(Unit)),
         by=options.by,
@@ -84,15 +96,16 @@ def setup(options: argparse.Namespace):
         epoch_steps=8,
         parameters={"noise_samples": 4},
     )
-    return network, model, optimizer, handle
+    return network, model, optimizers, handle
 
 
-def train(options, network, model, optimizer, handle, steps) -> list[str]:
+def train(options, network, model, optimizers, handle, steps) -> list[str]:
     decisions = []
-    for step in steps:
-        if step == options.die and dist.get_rank() == 1:
-            sys.exit(3)
-        optimizer.zero_grad(set_to_none=not options.keep_zeros)
+    schedulers = [torch.optim.lr_scheduler.StepLR(own, 5, 0.7) for own in optimizers]
+
+    def backward(step: int) -> None:
+        for optimizer in optimizers:
+            optimizer.zero_grad(set_to_none=not options.keep_zeros)
         for micro in range(options.no_sync):
             generator = torch.Generator().manual_seed(1000 * step + 10 * micro + dist.get_rank())
             x = torch.randn(16, 12, generator=generator)
@@ -101,14 +114,27 @@ def train(options, network, model, optimizer, handle, steps) -> list[str]:
             loss = model(x).square().mean()
             if handle:
                 handle.loss(loss)
-            if micro + 1 < options.no_sync:
-                with model.no_sync():
-                    loss.backward()
-            else:
+            exchanged = options.sync_all or micro + 1 == options.no_sync
+            with nullcontext() if exchanged else model.no_sync():
                 loss.backward()
-        if options.clip:
-            nn.utils.clip_grad_norm_(network.parameters(), options.clip)
+            if options.clip and (options.clip_all or micro + 1 == options.no_sync):
+                nn.utils.clip_grad_norm_(network.parameters(), options.clip)
+
+    def update(optimizer: torch.optim.Optimizer) -> None:
         optimizer.step()
+
+    update = torch.compile(update, backend="eager") if options.compile_step else update
+    for step in steps:
+        if step == options.die and dist.get_rank() == 1:
+            sys.exit(3)
+        if options.closure:
+            optimizers[0].step(partial(backward, step))
+        else:
+            backward(step)
+            for optimizer in optimizers:
+                update(optimizer)
+        for scheduler in schedulers if options.schedule else []:
+            scheduler.step()
         if handle:
             decisions.append(str(sorted(handle.reducer.cadences.items())))
     return decisions

@@ -21,6 +21,7 @@ def main(modules: list[str]) -> None:
     for module in modules:
         import_module(module)
     warm_up()
+    print("ready", flush=True)
     for line in sys.stdin:
         job = json.loads(line)
         answer = run(job)

@@ -46,6 +46,8 @@ class WorkerServer:
             stdout=subprocess.PIPE,
             text=True,
         )
+        assert self._process.stdout
+        assert self._process.stdout.readline() == "ready\n"
 
     def __enter__(self) -> Self:
         return self

@@ -48,6 +48,13 @@ def train(server: WorkerServer) -> Train:
         ("--optimizer", "sgd_foreach"),
         ("--optimizer", "sgd_fused"),
         ("--no-sync", "2"),
+        ("--no-sync", "3", "--sync-all"),
+        ("--no-sync", "2", "--sync-all", "--keep-zeros", "--optimizer", "adamw"),
+        ("--no-sync", "2", "--sync-all", "--clip", "0.05", "--clip-all"),
+        ("--no-sync", "2", "--sync-all", "--ddp", '{"gradient_as_bucket_view": true}'),
+        ("--no-sync", "2", "--sync-all", "--odd", "--ddp", '{"find_unused_parameters": true}'),
+        ("--closure", "--schedule", "--clip", "0.05"),
+        ("--split", "--schedule", "--clip", "0.05", "--optimizer", "adamw"),
         ("--clip", "0.05", "--optimizer", "adamw"),
         ("--odd", "--ddp", '{"find_unused_parameters": true}'),
     ],
@@ -55,6 +62,21 @@ def train(server: WorkerServer) -> Train:
 )
 def test_cadence_1_equals_plain_ddp(arguments: tuple[str, ...], train: Train) -> None:
     assert train(*arguments)["sha256"] == train("--plain", *arguments)["sha256"]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [("--closure",), ("--split",), ("--compile-step",), ("--split", "--resume-at", "9")],
+)
+def test_ways_to_step_are_equal_at_cadences(
+    arguments: tuple[str, ...], accumulated: dict[str, object], train: Train
+) -> None:
+    assert train(*CADENCES, *arguments) == accumulated
+
+
+def test_a_step_may_be_compiled(train: Train) -> None:
+    compiled = train("--compile-step", "--steps", "4")
+    assert compiled["sha256"] == train("--steps", "4")["sha256"]
 
 
 def test_clipping_does_something(train: Train) -> None:

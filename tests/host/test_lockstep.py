@@ -1,0 +1,122 @@
+"""Training that goes wrong: named on all workers, at once."""
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from process_groups import WorkerServer
+
+WORKER = Path(__file__).parent / "misuse_worker.py"
+
+#: Seconds that workers may take to find out.
+SOON = 15
+
+UNREGISTERED = "Adam must be registered to step on parameter '0.weight': register(model, [opti"
+NO_PASS = (
+    "a step of SGD must follow a backward pass that exchanges gradients, but there was none since"
+)
+NOT_EXCHANGED = (
+    "a step of SGD must follow a backward pass that exchanges gradients, but the last one was "
+    "inside model.no_sync(), or a second one through the same forward pass"
+)
+THROWN_AWAY = "optimizer.step() must follow a backward pass before its gradients are changed or thr"
+FAILED = "WorkerFailedError: worker 1 failed: "
+
+#: What each worker's last words are; one text for both, where they are the same.
+ERRORS = {
+    "another_optimizer": f"RuntimeError: {UNREGISTERED}",
+    "another_optimizer_on_one": (
+        f"{FAILED}RuntimeError: {UNREGISTERED}",
+        f"RuntimeError: {UNREGISTERED}",
+    ),
+    "no_backward": f"RuntimeError: {NO_PASS}",
+    "no_backward_on_one": (f"{FAILED}RuntimeError: {NO_PASS}", f"RuntimeError: {NO_PASS}"),
+    "only_no_sync": f"RuntimeError: {NO_PASS}",
+    "no_sync_at_the_end": f"RuntimeError: {NOT_EXCHANGED}",
+    "two_losses_of_one_forward": f"RuntimeError: {NOT_EXCHANGED}",
+    "thrown_away_at_1": f"RuntimeError: {THROWN_AWAY}",
+    "thrown_away_at_4": f"RuntimeError: {THROWN_AWAY}",
+    "zeroed_at_1": f"RuntimeError: {THROWN_AWAY}",
+    "zeroed_at_4": f"RuntimeError: {THROWN_AWAY}",
+    "thrown_away_views": f"RuntimeError: {THROWN_AWAY}",
+    "missed_step": (
+        "DisagreementError: the workers must take the same steps (was one optimizer.step() "
+        "missed?), but worker 0 has 2 steps and 0 backward passes since and worker 1 has 1 steps "
+        "and 1 backward passes since"
+    ),
+    "missed_pass": (
+        "DisagreementError: the workers must take the same steps (was one optimizer.step() "
+        "missed?), but worker 0 has 1 steps and 1 backward passes since and worker 1 has 2 steps "
+        "and 0 backward passes since"
+    ),
+    "another_optimizer_with_buffers": (
+        f"{FAILED}RuntimeError: {UNREGISTERED}",
+        f"RuntimeError: {UNREGISTERED}",
+    ),
+    "weights_differ": (
+        "DisagreementError: the workers' weights must be equal after 4 steps, but worker 0 has chec"
+    ),
+    "update_by_hand": (
+        "RuntimeError: weights must be updated by optimizer.step() of the registered optimizer, "
+        "but they were changed after the last backward pass without it"
+    ),
+    "decisions_differ": "DisagreementError: the workers' decisions must be equal after 3 steps, b",
+    "statistics_fail_on_one": (f"{FAILED}KeyError: 'no such thing'", "KeyError: 'no such thing'"),
+    "log_fails_on_one": (
+        f"{FAILED}OSError: [Errno 28] No space left on device",
+        "OSError: [Errno 28] No space left on device",
+    ),
+    "cadence_max_differs": (
+        "ValueError: cadence_max must be the same on all workers, but worker 0 has 4 and worker 1 "
+        "has 8"
+    ),
+    "regions_differ": (
+        "ValueError: number of regions must be the same on all workers, but worker 0 has 2 and "
+        "worker 1 has 4"
+    ),
+    "epochs_differ": "ValueError: epoch_steps must be the same on all workers, but worker 0 has 16",
+    "policies_differ": "ValueError: policy must be the same on all workers, but worker 0 has <Poli",
+    "presets_differ": "ValueError: preset of the device must be the same on all workers, but work",
+    "rates_differ": (
+        "ValueError: lr of group 0 of SGD must be the same on all workers, but worker 0 has 0.1 "
+        "and worker 1 has 0.2"
+    ),
+    "no_device_on_one": (f"{FAILED}", "/dev/nothing"),
+    "unknown_option": "TypeError: register has no option 'cadense'; did you mean 'cadence'?",
+    "one_of_two_optimizers": (
+        "RuntimeError: every registered optimizer must step after a backward pass, but optimizer 1 "
+        "(SGD) did not"
+    ),
+    "grad_scaler": "TypeError: adagrain does not work with GradScaler: accumulated gradients woul",
+    "closure_twice": "TypeError: an optimizer must evaluate its closure once per step, not twice",
+    "closure_unused": "TypeError: Never must evaluate the closure, but did not",
+    "closed": "RuntimeError: the model must not be trained on after close() of its adagrain state",
+    "hook_left_out": f"RuntimeError: {NO_PASS}",
+    "registered_twice": "RuntimeError: register_comm_hook or register_builtin_comm_hook can only",
+    "state_in_mid_step": "RuntimeError: state must be taken after optimizer.step(), not between t",
+    "sparse": "TypeError: gradients must be dense, but one of an embedding is sparse",
+    "thawed_later": (
+        "RuntimeError: parameter '0.weight' must be trainable when the model is wrapped, for its "
+        "gradients to be exchanged, but was frozen"
+    ),
+    "double_precision": "TypeError: dtype must be",
+}
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[WorkerServer]:
+    with WorkerServer() as server:
+        yield server
+
+
+@pytest.mark.parametrize("case", ERRORS)
+def test_what_does_not_fit_is_named_on_all_workers(case: str, server: WorkerServer) -> None:
+    wanted = ERRORS[case]
+    both = (wanted, wanted) if isinstance(wanted, str) else wanted
+    began = time.monotonic()
+    ended = server.run(WORKER, case)
+    assert time.monotonic() - began < SOON
+    for worker, words in zip(ended, both, strict=True):
+        assert worker.returncode == 1
+        assert words in worker.error, worker.stderr[-3000:]
