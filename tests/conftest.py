@@ -1,6 +1,7 @@
-"""Settings of all tests: slow sweeps run where ``ADAGRAIN_FULL=1``."""
+"""Settings of all tests: slow sweeps run where ``ADAGRAIN_FULL=1``, seeds are fixed and new."""
 
 import os
+import random
 
 import pytest
 
@@ -13,3 +14,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.get_closest_marker("full"):
             item.add_marker(pytest.mark.skip(reason="slow; make test-full runs it"))
+
+
+@pytest.fixture(params=["fixed", "new"])
+def seed(request: pytest.FixtureRequest) -> int:
+    """Seed of a test's random numbers: always the same, then a new one; or ``SEED``."""
+    new = int(os.environ.get("SEED") or random.SystemRandom().getrandbits(31))
+    chosen = 20 if request.param == "fixed" else new
+    print(f"again: SEED={chosen} python -m pytest '{request.node.nodeid.replace('fixed', 'new')}'")
+    return chosen

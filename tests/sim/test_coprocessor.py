@@ -20,16 +20,14 @@ from adagrain.sim.coprocessor import VARIANTS
 from adagrain.sim.coprocessor.pair import Pair
 from adagrain.sim.coprocessor.traffic import Request, Traffic
 
-REQUESTS = 10_000 if os.environ.get("ADAGRAIN_FULL") == "1" else 800
+REQUESTS = 10_000 if os.environ.get("ADAGRAIN_FULL") == "1" else 400
 
 PARAMETERS = pack(RegionParameters, **default_parameters(2))
 STEP = bytes(size(RegionStep))
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_compiled_device_equals_the_model(variant: str) -> None:
-    seed = random.SystemRandom().getrandbits(32)
-    print(f"seed {seed}")
+def test_compiled_device_equals_the_model(variant: str, seed: int) -> None:
     generator = random.Random(seed)
     with Pair(VARIANTS[variant](), generator) as pair:
         traffic = Traffic(pair.model.configuration, generator)

@@ -1,7 +1,6 @@
 """The dot product as compiled RTL against the golden model, over many sums."""
 
 import os
-import random
 
 import numpy as np
 import pytest
@@ -16,8 +15,8 @@ from adagrain.sim.dot_product.traffic import Terms, term
 ENTRIES = 8
 
 #: Sums, each of up to 60 pairs of words.
-SUMS = 150_000 if os.environ.get("ADAGRAIN_FULL") == "1" else 3_000
-CHUNK = 3_000
+SUMS = 150_000 if os.environ.get("ADAGRAIN_FULL") == "1" else 1_500
+CHUNK = 1_500
 
 
 def words(bits: list[int], count: int) -> np.ndarray:
@@ -37,8 +36,7 @@ def demand_equal(unit: CompiledUnit, terms: Terms, seed: int) -> None:
 
 
 @pytest.mark.parametrize("entries", [8, pytest.param(16, marks=pytest.mark.full)])
-def test_sums_of_all_precisions(entries: int) -> None:
-    seed = random.SystemRandom().getrandbits(32)
+def test_sums_of_all_precisions(entries: int, seed: int) -> None:
     rng = np.random.default_rng(seed)
     with CompiledUnit(DotProduct(entries), "dot_product") as unit:
         for _ in range(0, SUMS, CHUNK):
@@ -47,8 +45,7 @@ def test_sums_of_all_precisions(entries: int) -> None:
 
 @pytest.mark.parametrize("used", [None, 1, 3])
 @pytest.mark.parametrize("entries", [8, 2])
-def test_sums_of_integers_alone(entries: int, used: int | None) -> None:
-    seed = random.SystemRandom().getrandbits(32)
+def test_sums_of_integers_alone(entries: int, used: int | None, seed: int) -> None:
     rng = np.random.default_rng(seed)
     precisions = IntegerDotProduct.PRECISIONS
     with CompiledUnit(IntegerDotProduct(entries), "integer_dot_product") as unit:

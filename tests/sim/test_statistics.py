@@ -13,7 +13,7 @@ from adagrain.sim.compiled import CompiledUnit
 from adagrain.sim.statistics import VARIANTS
 from adagrain.sim.statistics.traffic import Pass, random_pass
 
-PASSES = 5_000 if os.environ.get("ADAGRAIN_FULL") == "1" else 400
+PASSES = 5_000 if os.environ.get("ADAGRAIN_FULL") == "1" else 200
 
 
 def run(unit: CompiledUnit, given: Pass, lanes: int, generator: random.Random) -> Statistics:
@@ -42,8 +42,7 @@ def run(unit: CompiledUnit, given: Pass, lanes: int, generator: random.Random) -
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_compiled_unit_equals_the_model(variant: str) -> None:
-    seed = random.SystemRandom().getrandbits(32)
+def test_compiled_unit_equals_the_model(variant: str, seed: int) -> None:
     generator = random.Random(seed)
     component = VARIANTS[variant]()
     longest = min(400, 2**component.unit.count_bits - 1)
