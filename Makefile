@@ -4,7 +4,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.stamp
 
-# Arguments, as in: make sim UNIT=queue SIM=icarus WAVES=1 SEED=3
+# Arguments, as in: make sim UNIT=queue SIM=icarus WAVES=1 SEED=3, make mutants SAMPLE=20 FOLDER=hdl
 DEVICE ?= sim:
 ARGS ?=
 UNIT ?=
@@ -13,13 +13,15 @@ SIM ?= verilator
 WAVES ?=
 SEED ?=
 NETLIST ?=
+SAMPLE ?=
+FOLDER ?=
 PROOF ?= all
 BOARD ?= ulx3s
 BENCH ?= $(sort $(patsubst benchmarks/%.py,%,$(wildcard benchmarks/[a-z]*.py)))
 
 .DEFAULT_GOAL := help
 .PHONY: help setup train test test-full sim formal mutants lint bench synth bitstream docs clean
-unexport WAVES SEED SIM UNIT VARIANT NETLIST
+unexport WAVES SEED SIM UNIT VARIANT NETLIST SAMPLE FOLDER
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
@@ -53,8 +55,9 @@ sim: setup  ## run cocotb benches [UNIT= VARIANT= SIM=verilator|icarus NETLIST=e
 formal: setup  ## prove the plumbing, for a bounded time; then plant bugs that the proofs must find [PROOF=]
 	@$(BIN)/python -m adagrain.sim.formal $(PROOF)
 
-mutants: setup  ## plant bugs, and see whether the tests find them (about 45 min)
-	@$(BIN)/python -m adagrain.sim.mutants
+mutants: setup  ## plant bugs that tests must find (45 min), or SAMPLE= generated ones [FOLDER= SEED=]
+	@$(BIN)/python -m adagrain.sim.mutants$(if $(SAMPLE),.generated --sample $(SAMPLE)) \
+		$(if $(SAMPLE),$(addprefix --folder ,$(FOLDER)) $(addprefix --seed ,$(SEED)))
 
 lint: setup  ## check style, format and types
 	@$(BIN)/ruff check --quiet

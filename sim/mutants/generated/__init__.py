@@ -1,0 +1,1 @@
+"""Mutants that nobody thought of: one small change each, anywhere in hdl, models and host."""

@@ -1,0 +1,220 @@
+"""Which tests judge a file: those that import it, on the shortest way, told from the sources.
+
+For gateware, importing is not enough: a bench judges what its variant is made of.
+"""
+
+import ast
+import importlib
+import json
+import re
+from collections import deque
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path, PurePath
+from typing import Any
+from unittest.mock import patch
+
+from amaranth.hdl import Fragment
+
+from adagrain.sim import runner
+
+__all__ = ["Judge", "Judges"]
+
+#: Folders whose files import each other.
+_CODE = ("hdl", "models", "host", "sim", "tests")
+#: Test files that do not judge mutants: they plant bugs themselves, prove, or synthesise.
+_LEFT_OUT = ("test_mutants.py", "test_generated_mutants.py", "test_formal.py", "test_netlist.py")
+#: What tests run: a module of the project, or a file beside them.
+_PROGRAM = re.compile(r"adagrain\.[\w.]+|\w+\.py")
+_BENCHES = "tests/sim/test_benches.py"
+#: Seconds that a file of tests is supposed to take, of which nothing is known yet.
+_USUAL = 20.0
+#: Seconds of a bench, and for each component of the design that is built for it.
+_BENCH, _EACH_COMPONENT = 10.0, 0.3
+
+
+@dataclass(frozen=True)
+class Judge:
+    """A test, or all of a file.
+
+    Parameters
+    ----------
+    name : str
+        pytest's node id.
+    seconds : float
+        How long it may take.
+    """
+
+    name: str
+    seconds: float
+
+    @property
+    def file(self) -> str:
+        return self.name.partition("::")[0]
+
+
+class Judges:
+    """Finds the tests of a file.
+
+    Parameters
+    ----------
+    root : Path
+        The project.
+    seconds : Path
+        File in which :meth:`learn` keeps how long tests took.
+    """
+
+    def __init__(self, root: Path, seconds: Path) -> None:
+        self._root, self._kept = root, seconds
+        self._seconds: dict[str, float] = (
+            json.loads(seconds.read_text()) if seconds.exists() else {}
+        )
+        self._imports = {file: _imports(root, file) for file in _sources(root)}
+        self._costs: dict[str, float] = {}
+        self._tests = dict(self._of_pytest()) | dict(self._of_benches())
+
+    def of(self, file: str, patience: float) -> list[Judge]:
+        """Tests that import a file, in the order in which they are to be run.
+
+        Those of its own name come first, then those that are nearest to it, then those that take
+        the least.
+
+        Parameters
+        ----------
+        file : str
+            Below the project.
+        patience : float
+            Seconds that all of them may take, but for the first.
+        """
+        names = _names(file)
+        ranked = sorted(
+            (_is_unlike(name, names), distances[file], self._cost(name), name)
+            for name, distances in self._tests.items()
+            if file in distances
+        )
+        chosen, total = list[Judge](), 0.0
+        for *_, cost, name in ranked:
+            total += cost
+            if not chosen or total <= patience:
+                chosen.append(Judge(name, cost))
+        return chosen
+
+    def learn(self, seconds: dict[str, float]) -> None:
+        """Keep how long tests took that passed."""
+        self._seconds |= seconds
+        self._kept.parent.mkdir(parents=True, exist_ok=True)
+        self._kept.write_text(json.dumps(self._seconds, indent=1, sort_keys=True))
+
+    def _of_pytest(self) -> Iterator[tuple[str, dict[str, int]]]:
+        """Test files, and how far all that they import is from them."""
+        for file in self._imports:
+            name = PurePath(file).name
+            if name.startswith("test_") and name not in _LEFT_OUT and file != _BENCHES:
+                yield file, self._distances([file])
+
+    def _of_benches(self) -> Iterator[tuple[str, dict[str, int]]]:
+        """Benches, and how far models are from them; all gateware of a variant is near."""
+        for unit in runner.units():
+            package = importlib.import_module(f"adagrain.sim.{unit}")
+            found = self._distances(f"sim/{unit}/{part}.py" for part in ("__init__", "bench"))
+            models = {file: at for file, at in found.items() if not file.startswith("hdl/")}
+            for variant, make in package.VARIANTS.items():
+                name = f"{_BENCHES}::test_bench[{unit}-{variant}-verilator]"
+                components = _elaborated(make())
+                files = {_file_of(module) for module in components}
+                helpers = {f for file in files for f in self._imports.get(file, ())}
+                near = dict.fromkeys(helpers, 1) | dict.fromkeys(files, 0)
+                self._costs[name] = _BENCH + _EACH_COMPONENT * len(components)
+                yield name, models | near
+
+    def _distances(self, roots: Iterable[str]) -> dict[str, int]:
+        """How many imports lead to each file."""
+        found = dict.fromkeys(roots, 0)
+        waiting = deque(found)
+        while waiting:
+            file = waiting.popleft()
+            for imported in self._imports.get(file, ()):
+                if imported not in found:
+                    found[imported] = found[file] + 1
+                    waiting.append(imported)
+        return found
+
+    def _cost(self, name: str) -> float:
+        return self._seconds.get(name) or self._costs.get(name, _USUAL)
+
+
+def _elaborated(component: Any) -> list[str]:
+    """Modules of all components in a design, once for each."""
+    modules = list[str]()
+    get = Fragment.get
+
+    def noting(part: Any, platform: Any) -> Fragment:
+        modules.append(type(part).__module__)
+        return get(part, platform)
+
+    with patch.object(Fragment, "get", noting):
+        Fragment.get(component, None)
+    return [module for module in modules if module.startswith("adagrain.")]
+
+
+def _file_of(module: str) -> str:
+    return "/".join(module.split(".")[1:]) + ".py"
+
+
+def _names(file: str) -> set[str]:
+    """What a test of a file may be called after: itself, or its unit."""
+    path = PurePath(file)
+    return {part for part in (path.stem, *path.parent.parts[1:]) if part != "__init__"}
+
+
+def _is_unlike(test: str, names: set[str]) -> bool:
+    if test.startswith(_BENCHES):
+        return test.partition("[")[2].partition("-")[0] not in names
+    stem = PurePath(test).stem.removeprefix("test_")
+    return not any(name.startswith(stem) or stem.startswith(name) for name in names)
+
+
+def _sources(root: Path) -> list[str]:
+    files = [path for folder in _CODE for path in (root / folder).rglob("*.py")]
+    files += (root / "adagrain").glob("*.py")
+    return sorted(str(path.relative_to(root)) for path in files)
+
+
+def _imports(root: Path, file: str) -> set[str]:
+    """Files of the project that a file imports, wherever it does."""
+    found = set()
+    for node in ast.walk(ast.parse((root / file).read_text())):
+        for module in _modules(node, file):
+            path = PurePath(*module)
+            public = PurePath("adagrain", *module)
+            candidates = (f"{path}.py", f"{path}/__init__.py", f"{public}.py")
+            found |= {name for name in candidates if (root / name).is_file()}
+    return found - {file}
+
+
+def _modules(node: ast.AST, file: str) -> Iterator[tuple[str, ...]]:
+    """Modules that a statement may import, or a program that is run, by their place."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        if _PROGRAM.fullmatch(node.value):
+            yield _placed(node.value.removesuffix(".py"))
+    elif isinstance(node, ast.Import):
+        for alias in node.names:
+            yield _placed(alias.name)
+    elif isinstance(node, ast.ImportFrom):
+        module = node.module or ""
+        if node.level:
+            package = PurePath(file).parts[: -node.level]
+            base = (*package, *filter(None, module.split(".")))
+        else:
+            base = _placed(module)
+        yield base
+        for alias in node.names:
+            yield (*base, alias.name)
+
+
+def _placed(module: str) -> tuple[str, ...]:
+    """``adagrain.models.x`` lies in ``models/x``; what tests share lies beside them."""
+    first, *rest = module.split(".")
+    if first == "adagrain":
+        return tuple(rest) or (first,)
+    return ("tests", "host", first, *rest)

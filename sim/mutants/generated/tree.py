@@ -1,0 +1,194 @@
+"""A copy of the project in which one mutation after the other is planted and judged."""
+
+import enum
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from adagrain.sim.cache import cache_directory
+
+from .judges import Judge
+from .mutations import Mutation
+
+__all__ = ["Outcome", "Tree", "Verdict"]
+
+_FINDER = re.compile(r"^(?:FAILED|ERROR) (\S+)", re.MULTILINE)
+#: Exit statuses of pytest.
+_PASSED, _FAILED, _NOTHING_RAN = 0, 1, 5
+
+#: Seconds that any run may take, and how many times what its tests are said to take.
+_PATIENCE, _SLOWER = 120, 5
+
+
+class Verdict(enum.StrEnum):
+    """What became of a mutant."""
+
+    FOUND = "found"
+    TIMED_OUT = "timed out"  #: the tests came to no end: found, too
+    BROKEN = "broken"  #: the program does not even start: found by anything
+    SURVIVED = "survived"
+
+    @property
+    def is_found(self) -> bool:
+        return self is not Verdict.SURVIVED
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A verdict, the test that it is owed to, if it is known, and how long tests took."""
+
+    verdict: Verdict
+    test: str = ""
+    seconds: dict[str, float] = field(default_factory=dict)
+
+
+class Tree:
+    """A copy of the project's files, with builds and caches of its own.
+
+    Libraries that were compiled before are found in it; what it compiles is gone with it.
+
+    Parameters
+    ----------
+    root : Path
+        The project.
+    scratch : Path
+        An empty folder for the copy.
+    """
+
+    def __init__(self, root: Path, scratch: Path) -> None:
+        self._copy = scratch / "tree"
+        self._selected = scratch / "selected"
+        self._numba = scratch / "numba"
+        self._stamp = 1_000_000_000
+        self._healthy: dict[str, bool] = {}
+        _copy(root, self._copy)
+        cache = scratch / "cache"
+        _link(cache_directory(), cache)
+        self._environment = os.environ | {
+            "PYTHONPATH": str(self._copy),
+            "PYTHONPYCACHEPREFIX": str(scratch / "bytecode"),
+            "ADAGRAIN_CACHE": str(cache),
+            "ADAGRAIN_SELECTED": str(self._selected),
+            "NUMBA_CACHE_DIR": str(self._numba),
+        }
+        for name in ("WAVES", "COVERAGE_PROCESS_START"):
+            self._environment.pop(name, None)
+
+    def judge(self, mutation: Mutation, tests: Sequence[Judge]) -> Outcome:
+        """Plant a mutation, and run tests till one fails.
+
+        A test that fails without it as well is not heard; the others decide.
+        """
+        with self._planted(mutation):
+            outcome = self._run(tests)
+        if outcome.verdict is not Verdict.FOUND or self._is_healthy(outcome.test):
+            return outcome
+        return self.judge(mutation, [t for t in tests if t.file != _file(outcome.test)])
+
+    def _is_healthy(self, test: str) -> bool:
+        """Whether a test passes without a mutation; one of each file is asked."""
+        file = _file(test)
+        if file not in self._healthy:
+            self._clean_up("models/")
+            outcome = self._run([Judge(test, _PATIENCE)])
+            self._healthy[file] = outcome.verdict is Verdict.SURVIVED
+        return self._healthy[file]
+
+    @contextmanager
+    def _planted(self, mutation: Mutation) -> Iterator[None]:
+        """With a modification time that no other version has: compiled code is kept by it."""
+        path = self._copy / mutation.file
+        before = path.stat()
+        path.write_text(mutation.mutated)
+        self._stamp += 2
+        os.utime(path, (self._stamp, self._stamp))
+        self._clean_up(mutation.file)
+        try:
+            yield
+        finally:
+            path.write_text(mutation.source)
+            os.utime(path, (before.st_atime, before.st_mtime))
+            self._clean_up(mutation.file)
+
+    def _clean_up(self, file: str) -> None:
+        """Compiled kernels hold constants and functions of other files of the models."""
+        if file.startswith("models/"):
+            shutil.rmtree(self._numba, ignore_errors=True)
+
+    def _run(self, tests: Sequence[Judge]) -> Outcome:
+        if not tests:
+            return Outcome(Verdict.SURVIVED)
+        self._selected.write_text("\n".join(test.name for test in tests))
+        files = dict.fromkeys(test.file for test in tests)
+        plugins = ("adagrain.sim.mutants.generated.selection", "no:cacheprovider", "no:xdist")
+        process = subprocess.Popen(
+            [sys.executable, "-m", "pytest", "-q", "-x", "--tb=line"]
+            + [word for plugin in plugins for word in ("-p", plugin)]
+            + list(files),
+            cwd=self._copy,
+            env=self._environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+            start_new_session=True,
+        )
+        try:
+            said, _ = process.communicate(timeout=_patience(tests))
+        except subprocess.TimeoutExpired:
+            return Outcome(Verdict.TIMED_OUT)
+        finally:
+            _end(process)
+        if process.returncode in (_PASSED, _NOTHING_RAN):
+            seconds = json.loads(self._selected.with_suffix(".json").read_text())
+            return Outcome(Verdict.SURVIVED, seconds=seconds)
+        finder = _FINDER.search(said)
+        is_found = process.returncode == _FAILED and finder
+        verdict = Verdict.FOUND if is_found else Verdict.BROKEN
+        return Outcome(verdict, finder[1] if finder else "")
+
+
+def _patience(tests: Sequence[Judge]) -> float:
+    return _PATIENCE + _SLOWER * sum(test.seconds for test in tests)
+
+
+def _end(process: subprocess.Popen[str]) -> None:
+    """End a run with all that it has started."""
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+
+
+def _file(test: str) -> str:
+    return test.partition("::")[0]
+
+
+def _copy(root: Path, copy: Path) -> None:
+    """All files that the project has, or is about to have."""
+    listed = subprocess.run(
+        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+        cwd=root,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    for name in filter(None, listed.stdout.split("\0")):
+        source, target = root / name, copy / name
+        if source.is_symlink() or source.is_file():
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(source, target, follow_symlinks=False)
+
+
+def _link(there: Path, here: Path) -> None:
+    here.mkdir(parents=True)
+    for entry in there.iterdir() if there.exists() else ():
+        if entry.suffix in (".so", ".a"):
+            (here / entry.name).symlink_to(entry.resolve())

@@ -1,0 +1,196 @@
+"""Generated mutants: what is mutated and what is not, who judges, and what verdicts mean."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from adagrain.sim.mutants.generated.equivalent import equivalents
+from adagrain.sim.mutants.generated.judges import Judge, Judges
+from adagrain.sim.mutants.generated.mutations import Mutation, mutations
+from adagrain.sim.mutants.generated.sample import drawn
+from adagrain.sim.mutants.generated.tree import Outcome, Tree, Verdict
+
+ROOT = Path(__file__).parents[2]
+
+
+def changed(tmp_path: Path, source: str) -> set[str]:
+    """The lines that come in the mutants of a source."""
+    (tmp_path / "some.py").write_text(source)
+    return {candidate.mutation().after for candidate in mutations(tmp_path, "some.py")}
+
+
+@pytest.mark.parametrize(
+    ("source", "mutants"),
+    [
+        ("x = a + b", {"x = a - b"}),
+        ("x = a & b | c", {"x = a | b | c", "x = a & b & c"}),
+        ("x = a << 0x10", {"x = a >> 0x10", "x = a << 0x11", "x = a << 0xf"}),
+        ("x = a == b", {"x = a != b", "x = a >= b"}),
+        ("x = a < b", {"x = a <= b", "x = a >= b"}),
+        ("x = a is None", {"x = a is not None"}),
+        ("x = not a", {"x = a"}),
+        ("x = ~a", {"x = a"}),
+        ("x = a[b:]", {"x = a[(b) + 1:]"}),
+        ("x = a[:2]", {"x = a[:3]", "x = a[:1]"}),
+        ("x = 0", {"x = 1"}),
+        ("x = 0.5", {"x = 0.75"}),
+        ("x = b if a else c", {"x = c if a else b"}),
+        ("x = Cat(a, b)", {"x = Cat(b, a)"}),
+        ("x = Mux(a, b, c)", {"x = Mux(a, c, b)"}),
+        ("x = min(a, True)", {"x = max(a, True)", "x = min(a, False)"}),
+        ("f(a)", {"pass"}),
+        ("a.b = c", {"pass"}),
+        ("x -= y", {"x += y", "pass"}),
+        ("if a:\n    raise b", {"if not (a):", "pass"}),
+        ("with m.If(a):\n    b", {"with m.If((a) == 0):"}),
+        ("m.d.sync += [a, b]", {"m.d.sync += [b]", "m.d.sync += [a, ]", "pass"}),
+        ("x = Signal(init=1)", {"x = Signal(init=2)", "x = Signal(init=0)"}),
+    ],
+)
+def test_operators(tmp_path: Path, source: str, mutants: set[str]) -> None:
+    assert changed(tmp_path, source) == mutants
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        '"""Text, 1 + 1."""',
+        "import a",
+        "x: int | None",
+        "def f(x: Literal[1, 2]) -> int | str: ...",
+        "__all__ = [a, b][:2]",
+        '_log.warning("%d", a + 1)',
+        "print(a + 1)",
+        "x = list[int | None]()",
+        'x = Signal(name=f"{a + 1}")',
+        "def __repr__(self):\n    return a + 1",
+        "@cache(1)\nclass A: ...",
+        "if TYPE_CHECKING:\n    x = 1",
+    ],
+)
+def test_what_does_nothing_is_not_mutated(tmp_path: Path, source: str) -> None:
+    assert changed(tmp_path, source) == set()
+
+
+def test_the_message_of_an_error_is_not_mutated_but_the_error_is(tmp_path: Path) -> None:
+    assert changed(tmp_path, "raise ValueError(a + 1)") == {"pass"}
+
+
+def test_the_same_seed_draws_the_same_mutants_of_different_lines() -> None:
+    keys = [
+        [mutation.key for mutation in drawn(ROOT, "models", seed, "models/rounding")]
+        for seed in (1, 1, 2)
+    ]
+    assert keys[0] == keys[1] != keys[2]
+    lines = [mutation.line for mutation in drawn(ROOT, "models", 1, "models/rounding")]
+    assert len(lines) == len(set(lines)) > 10
+
+
+@pytest.fixture(scope="module")
+def judges(tmp_path_factory: pytest.TempPathFactory) -> Judges:
+    return Judges(ROOT, tmp_path_factory.mktemp("judges") / "seconds.json")
+
+
+@pytest.mark.parametrize(
+    ("file", "first", "among"),
+    [
+        ("hdl/queue.py", "test_bench[queue-", "coprocessor-"),
+        ("hdl/commands/tiles.py", "test_bench[coprocessor-integers", "test_coprocessor.py"),
+        ("hdl/statistics/quantise.py", "test_bench[statistics-tiny", "test_statistics.py"),
+        ("models/rounding.py", "tests/models/test_rounding.py", "test_rescale.py"),
+        ("models/statistics_kernel.py", "tests/models/test_statistics.py", "test_spread.py"),
+        ("host/session.py", "tests/host/test_session.py", "test_faults.py"),
+        ("host/pieces.py", "tests/host/", "test_ddp.py"),  # by a program that it starts
+    ],
+)
+def test_who_judges(judges: Judges, file: str, first: str, among: str) -> None:
+    names = [test.name for test in judges.of(file, 200)]
+    assert first in names[0]
+    assert any(among in name for name in names)
+
+
+def test_gateware_is_judged_by_designs_that_have_it(judges: Judges) -> None:
+    names = [test.name for test in judges.of("hdl/commands/tiles.py", 1e6)]
+    assert not any("coprocessor-full" in name for name in names)
+
+
+def test_tests_that_take_long_are_left_out(judges: Judges) -> None:
+    every = judges.of("host/session.py", 1e6)
+    assert judges.of("host/session.py", 0) == every[:1]
+    judges.learn({every[0].name: 0.5, every[1].name: 1000.0})
+    names = [test.name for test in judges.of("host/session.py", 900)]
+    assert every[0].name in names
+    assert every[1].name not in names
+
+
+def project(path: Path) -> None:
+    """A project with one function, one test that sees what it does, and one that fails."""
+    for folder in ("models", "tests"):
+        (path / folder).mkdir(parents=True)
+    (path / "models" / "double.py").write_text("def double(x):\n    return x + x\n")
+    (path / "models" / "__init__.py").write_text("")
+    test = "from models.double import double\n\n\ndef test_it() -> None:\n    assert {}\n"
+    (path / "tests" / "test_two.py").write_text(test.format("double(2) == 4"))
+    (path / "tests" / "test_zero.py").write_text(test.format("double(0) == 0"))
+    (path / "tests" / "test_sick.py").write_text(test.format("double(0) == 1"))
+    (path / "tests" / "test_slow.py").write_text(
+        "import time\n" + test.format("double(2) == 4 or time.sleep(1000)")
+    )
+    for command in (["init", "-q"], ["add", "."]):
+        subprocess.run(["git", *command], cwd=path, check=True)
+
+
+@pytest.mark.parametrize(
+    ("after", "tests", "outcome"),
+    [
+        ("return x - x", ["zero", "two"], Outcome(Verdict.FOUND, "tests/test_two.py::test_it")),
+        ("return x * x", ["zero"], Outcome(Verdict.SURVIVED)),
+        ("return x * x", ["sick", "zero"], Outcome(Verdict.SURVIVED)),
+        ("return x - x", ["sick", "two"], Outcome(Verdict.FOUND, "tests/test_two.py::test_it")),
+        ("return x -", ["two"], Outcome(Verdict.BROKEN, "tests/test_two.py")),
+        ("return x - x", ["slow"], Outcome(Verdict.TIMED_OUT)),
+        ("return x - x", [], Outcome(Verdict.SURVIVED)),
+    ],
+)
+def test_verdicts(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    after: str,
+    tests: list[str],
+    outcome: Outcome,
+) -> None:
+    if outcome.verdict is Verdict.TIMED_OUT:
+        monkeypatch.setattr("adagrain.sim.mutants.generated.tree._PATIENCE", 10)
+    root = tmp_path / "project"
+    project(root)
+    source = (root / "models" / "double.py").read_text()
+    mutated = source.replace("return x + x", after)
+    mutation = Mutation("models/double.py", 2, "double", "operator", source, mutated)
+    (tmp_path / "scratch").mkdir()
+    tree = Tree(root, tmp_path / "scratch")
+    found = tree.judge(mutation, [Judge(f"tests/test_{name}.py", 0) for name in tests])
+    assert (found.verdict, found.test) == (outcome.verdict, outcome.test)
+    assert (root / "models" / "double.py").read_text() == source
+
+
+def test_arguments_are_of_mutants_that_there_are() -> None:
+    """Of today's lines; otherwise they have to be made again."""
+    for equivalent in equivalents():
+        keys = {(m.before, m.after) for m in _all(equivalent.file)}
+        assert (equivalent.before, equivalent.after) in keys, equivalent
+        assert len(equivalent.why) > 20, equivalent
+
+
+def _all(file: str) -> list[Mutation]:
+    return [candidate.mutation() for candidate in mutations(ROOT, file)]
+
+
+def test_an_unknown_folder_is_named() -> None:
+    command = [sys.executable, "-m", "adagrain.sim.mutants.generated", "--folder", "docs"]
+    outcome = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert outcome.returncode == 2
+    assert "must be one of hdl, models, host, not 'docs'" in " ".join(
+        outcome.stderr.replace("│", "").split()
+    )
