@@ -56,7 +56,7 @@ formal: setup  ## prove the plumbing, for a bounded time; then plant bugs that t
 	@$(BIN)/python -m adagrain.sim.formal $(PROOF)
 
 mutants: setup  ## plant bugs that tests must find (45 min), or SAMPLE= generated ones [FOLDER= SEED=]
-	@$(BIN)/python -m adagrain.sim.mutants$(if $(SAMPLE),.generated --sample $(SAMPLE)) \
+	@$(BIN)/python -m adagrain.sim.$(if $(SAMPLE),generated_mutants --sample $(SAMPLE),mutants) \
 		$(if $(SAMPLE),$(addprefix --folder ,$(FOLDER)) $(addprefix --seed ,$(SEED)))
 
 lint: setup  ## check style, format and types

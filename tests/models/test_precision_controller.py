@@ -1,6 +1,7 @@
 """Precisions that units choose: hysteresis, bounds, and what scaling does not change."""
 
 import random
+from fractions import Fraction
 
 import pytest
 import torch
@@ -12,9 +13,10 @@ from adagrain.models.precision_controller import (
     precision_record,
     rank_of,
 )
-from adagrain.models.records import PrecisionRecord, unpack
+from adagrain.models.records import PrecisionRecord, pack, unpack
 
 THRESHOLDS = (0.1, 0.2, 0.3)
+NAMES = ("above_int4", "above_int8", "above_fp16")
 SQUARE = 1 << 20
 
 
@@ -78,6 +80,68 @@ def test_scaling_by_a_power_of_two_changes_no_decision(exponent: int) -> None:
             spread = one.double().var(unbiased=False) / one.double().abs().max() ** 2
             decisions.append(chosen(which, float(spread)))
         assert decisions[0] == decisions[1]
+
+
+class Remembered:
+    """A plain restatement, which knows when it changed and how often, in exact fractions."""
+
+    def __init__(self, fields: dict[str, int]) -> None:
+        self.fields = fields
+        self.rank = fields["wanted"]
+        self.free = fields["dwell"]  # the first update that may change it
+        self.updates = self.switches = self.overrides = 0
+
+    def update(self, variance: int, square: int) -> tuple[Precision, Fraction]:
+        exact = Fraction(variance, square) if square else Fraction(variance > 0)
+        spread = min(Fraction(int(exact * 65536), 65536), Fraction(65535, 65536))
+        steps = [Fraction(self.fields[name], 65536) for name in NAMES]
+        margin = Fraction(self.fields["hysteresis"], 65536)
+        before = self.rank
+        if self.updates >= self.free:
+            while self.rank < 3 and spread > steps[self.rank] + margin:
+                self.rank += 1
+            while self.rank > 0 and spread < steps[self.rank - 1] - margin:
+                self.rank -= 1
+        self.updates += 1
+        if self.rank != before:
+            self.switches += 1
+            self.free = self.updates + self.fields["dwell_length"]
+        within = sorted((self.fields["floor"], self.rank, self.fields["ceiling"]))[1]
+        self.overrides += within != self.rank
+        return list(Precision)[::-1][within], spread
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_equals_a_plain_restatement(seed: int) -> None:
+    """Spreads at the thresholds and beside them, any hysteresis, any dwell."""
+    rng = random.Random(seed)
+    for _ in range(60):
+        low, high = sorted(rng.choices(range(4), k=2))
+        fields = dict(zip(NAMES, sorted(rng.choices(range(65536), k=3)), strict=True))
+        fields |= {"hysteresis": rng.choice((0, 1, 300, 9000)), "wanted": rng.randrange(4)}
+        fields |= {"floor": low, "ceiling": high, "dwell": rng.choice((0, 1, 5))}
+        fields |= {"dwell_length": rng.choice((0, 1, 2, 7))}
+        made, judge = PrecisionTable(1), Remembered(fields)
+        made.write(0, pack(PrecisionRecord, **fields))
+        for _ in range(40):
+            square = rng.choice((65536, 1 << 20, rng.randrange(1, 1 << 32), 0))
+            edge = fields[rng.choice(NAMES)] + rng.choice((-1, 0, 1)) * fields["hysteresis"]
+            variance = max(0, (edge + rng.choice((-1, 0, 1))) * square >> 16) + rng.randrange(2)
+            variance = min(variance, 0xFFFF_FFFF)
+            decision = made.update({"unit": 0, "variance": variance, "square": square})
+            precision, spread = judge.update(variance, square)
+            assert decision["precision"] == precision
+            assert Fraction(decision["spread"], 65536) == spread
+        record = unpack(PrecisionRecord, made.read(0))
+        assert (record["switches"], record["overrides"]) == (judge.switches, judge.overrides)
+
+
+def test_counters_wrap() -> None:
+    made = table(floor=Precision.FP16)
+    fields = unpack(PrecisionRecord, made.read(0))
+    made.write(0, pack(PrecisionRecord, **fields | {"switches": 65535, "overrides": 65535}))
+    assert chosen(made, 0.0) == Precision.FP16
+    assert (counted(made, "switches"), counted(made, "overrides")) == (0, 0)
 
 
 def test_no_spread_where_all_is_zero() -> None:

@@ -1,16 +1,17 @@
 """Generated mutants: what is mutated and what is not, who judges, and what verdicts mean."""
 
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
-from adagrain.sim.mutants.generated.equivalent import equivalents
-from adagrain.sim.mutants.generated.judges import Judge, Judges
-from adagrain.sim.mutants.generated.mutations import Mutation, mutations
-from adagrain.sim.mutants.generated.sample import drawn
-from adagrain.sim.mutants.generated.tree import Outcome, Tree, Verdict
+from adagrain.sim.generated_mutants.__main__ import app
+from adagrain.sim.generated_mutants.equivalent import Equivalent, equivalents
+from adagrain.sim.generated_mutants.judges import Judge, Judges
+from adagrain.sim.generated_mutants.mutations import Mutation, mutations
+from adagrain.sim.generated_mutants.sample import drawn
+from adagrain.sim.generated_mutants.tree import Outcome, Tree, Verdict
 
 ROOT = Path(__file__).parents[2]
 
@@ -162,7 +163,7 @@ def test_verdicts(
     outcome: Outcome,
 ) -> None:
     if outcome.verdict is Verdict.TIMED_OUT:
-        monkeypatch.setattr("adagrain.sim.mutants.generated.tree._PATIENCE", 10)
+        monkeypatch.setattr("adagrain.sim.generated_mutants.tree._PATIENCE", 10)
     root = tmp_path / "project"
     project(root)
     source = (root / "models" / "double.py").read_text()
@@ -175,22 +176,21 @@ def test_verdicts(
     assert (root / "models" / "double.py").read_text() == source
 
 
-def test_arguments_are_of_mutants_that_there_are() -> None:
+@pytest.mark.parametrize("equivalent", equivalents(), ids=lambda e: f"{e.file}: {e.after}")
+def test_arguments_are_of_mutants_that_there_are(equivalent: Equivalent) -> None:
     """Of today's lines; otherwise they have to be made again."""
-    for equivalent in equivalents():
-        keys = {(m.before, m.after) for m in _all(equivalent.file)}
-        assert (equivalent.before, equivalent.after) in keys, equivalent
-        assert len(equivalent.why) > 20, equivalent
-
-
-def _all(file: str) -> list[Mutation]:
-    return [candidate.mutation() for candidate in mutations(ROOT, file)]
+    lines = (ROOT / equivalent.file).read_text().splitlines()
+    first = equivalent.before.splitlines()[0]
+    near = {
+        at + past for at, line in enumerate(lines) if line.strip() == first for past in range(9)
+    }
+    found = [c.mutation() for c in mutations(ROOT, equivalent.file) if c.line in near]
+    assert (equivalent.before, equivalent.after) in {(m.before, m.after) for m in found}
+    assert len(equivalent.why) > 20
 
 
 def test_an_unknown_folder_is_named() -> None:
-    command = [sys.executable, "-m", "adagrain.sim.mutants.generated", "--folder", "docs"]
-    outcome = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert outcome.returncode == 2
-    assert "must be one of hdl, models, host, not 'docs'" in " ".join(
-        outcome.stderr.replace("│", "").split()
-    )
+    outcome = CliRunner().invoke(app, ["--folder", "docs"])
+    assert outcome.exit_code == 2
+    said = " ".join(outcome.output.replace("│", "").split())
+    assert "must be one of hdl, models, host, not 'docs'" in said

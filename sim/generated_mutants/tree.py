@@ -128,7 +128,7 @@ class Tree:
             return Outcome(Verdict.SURVIVED)
         self._selected.write_text("\n".join(test.name for test in tests))
         files = dict.fromkeys(test.file for test in tests)
-        plugins = ("adagrain.sim.mutants.generated.selection", "no:cacheprovider", "no:xdist")
+        plugins = ("adagrain.sim.generated_mutants.selection", "no:cacheprovider", "no:xdist")
         process = subprocess.Popen(
             [sys.executable, "-m", "pytest", "-q", "-x", "--tb=line"]
             + [word for plugin in plugins for word in ("-p", plugin)]

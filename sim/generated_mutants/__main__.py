@@ -1,4 +1,4 @@
-"""``python -m adagrain.sim.mutants.generated``: draw mutants, and see what the tests say."""
+"""``python -m adagrain.sim.generated_mutants``: draw mutants, and see what the tests say."""
 
 import itertools
 import json
@@ -26,7 +26,7 @@ __all__ = ["app"]
 
 app = typer.Typer(add_completion=False)
 
-ROOT = Path(__file__).resolve().parents[3]
+ROOT = Path(__file__).resolve().parents[2]
 #: What is kept: the verdicts of each sample, and how long tests took.
 KEPT = ROOT / "build" / "mutants"
 
@@ -52,7 +52,7 @@ def run(
     Verdicts are kept: the same sample goes on where it was interrupted. Prints the score of each
     folder, and the survivors; the exit status is 1 where less than 85 % were found.
 
-    Example: python -m adagrain.sim.mutants.generated --sample 20 --folder hdl --only link
+    Example: python -m adagrain.sim.generated_mutants --sample 20 --folder hdl --only link
     """
     if folder and folder not in FOLDERS:
         raise typer.BadParameter(f"folder must be one of {', '.join(FOLDERS)}, not {folder!r}")
