@@ -78,3 +78,15 @@ def test_fp16_sums_of_very_different_terms_are_exact(rows: int, tiny: float) -> 
     found = matmul(b.t().expand(rows, 3), a.t().expand(3, 7), Precision.FP16)
     assert (found == wanted).all()
     assert reference(a, b, Precision.FP16)[0].item() == wanted
+
+
+@pytest.mark.parametrize("precision", Precision, ids=lambda p: p.name)
+def test_small_whole_numbers_multiply_as_in_numpy(precision: Precision) -> None:
+    """Their sums are exact in every precision."""
+    rng = np.random.default_rng(4)
+    a, b = rng.integers(-7, 8, (3, 40)), rng.integers(-7, 8, (40, 5))
+    tensors = [torch.from_numpy(side).to(DTYPES[precision]) for side in (a, b)]
+    golden, flags = reference(*tensors, precision)
+    for product in (matmul(*tensors, precision), golden):
+        assert product.double().tolist() == (a @ b).tolist()
+    assert not flags.any()
