@@ -79,6 +79,7 @@ def prepare(rank: int, port: int, job: dict[str, Any], folder: Path) -> None:
         "RANK": str(rank),
         "LOCAL_RANK": str(rank),
         "LOCAL_WORLD_SIZE": str(job["count"]),
+        "TORCHELASTIC_RUN_ID": "test",
     }
     for kind, number in (("out", 1), ("err", 2)):
         target = os.open(folder / f"{rank}.{kind}", os.O_WRONLY | os.O_CREAT)
