@@ -78,7 +78,7 @@ class Mutation:
     @property
     def key(self) -> str:
         """What tells it from all others, also after edits elsewhere in the file."""
-        return f"{self.file}: {self.before} -> {self.after}"
+        return f"{self.file}: {self.function}: {self.before} -> {self.after}"
 
     def _lines(self, sign: str) -> str:
         lines = self.diff.splitlines()

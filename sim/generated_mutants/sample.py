@@ -1,15 +1,141 @@
-"""Draws mutants."""
+"""Draws mutants, has them judged two at a time, and keeps the verdicts."""
 
+import json
+import queue
 import random
-from collections.abc import Iterator
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import asdict, dataclass, field
+from itertools import islice
 from pathlib import Path
 
+from .equivalent import argued
+from .judges import Judges
 from .mutations import Mutation, mutations
+from .tree import Tree, Verdict
 
-__all__ = ["FOLDERS", "drawn"]
+__all__ = ["FOLDERS", "Found", "Sample", "drawn"]
 
 #: Whose sources are mutated.
 FOLDERS = ("hdl", "models", "host")
+
+#: Runs at a time.
+_WORKERS = 2
+
+
+@dataclass(frozen=True)
+class Found:
+    """What is kept of a mutant.
+
+    Parameters
+    ----------
+    verdict : Verdict
+        What became of it.
+    test : str
+        Whose doing that was.
+    tests : int
+        How many were to judge it.
+    seconds : float
+        How long that took.
+    """
+
+    verdict: Verdict
+    test: str
+    tests: int
+    seconds: float
+
+
+@dataclass
+class Sample:
+    """Mutants of one folder, and what became of them.
+
+    Parameters
+    ----------
+    root : Path
+        The project.
+    mutations : list of Mutation
+        Those that were drawn.
+    equivalents : list of Mutation
+        Those that were drawn as well, and are argued to change nothing.
+    journal : Path
+        File in which verdicts are kept.
+    """
+
+    root: Path
+    mutations: list[Mutation]
+    equivalents: list[Mutation]
+    journal: Path
+    found: dict[str, Found] = field(default_factory=dict)
+
+    @classmethod
+    def draw(
+        cls, root: Path, kept: Path, folder: str, *, count: int, seed: int, only: str = ""
+    ) -> "Sample":
+        """So many mutants that are not argued away, and the verdicts that there are of them."""
+        equivalents: list[Mutation] = []
+
+        def wanted() -> Iterator[Mutation]:
+            for mutation in drawn(root, folder, seed, only):
+                if argued(mutation):
+                    equivalents.append(mutation)
+                else:
+                    yield mutation
+
+        chosen = list(islice(wanted(), count))
+        name = "-".join(filter(None, (folder, only.replace("/", "."), str(seed))))
+        sample = cls(root, chosen, equivalents, kept / f"{name}.jsonl")
+        if sample.journal.exists():
+            for row in map(json.loads, sample.journal.read_text().splitlines()):
+                key, verdict = row.pop("key"), Verdict(row.pop("verdict"))
+                sample.found[key] = Found(verdict, **row)
+        return sample
+
+    @property
+    def waiting(self) -> list[Mutation]:
+        """Those without a verdict."""
+        return [mutation for mutation in self.mutations if mutation.key not in self.found]
+
+    def judge(self, judges: Judges, patience: float, scratch: Path) -> Iterator[Mutation]:
+        """Judge those that wait, in copies of the project below ``scratch``; each as it is done."""
+        waiting = self.waiting
+        trees = [Tree(self.root, scratch / str(n)) for n in range(min(_WORKERS, len(waiting)))]
+        free: queue.SimpleQueue[Tree] = queue.SimpleQueue()
+        for tree in trees:
+            free.put(tree)
+
+        def judge(mutation: Mutation) -> tuple[Found, dict[str, float]]:
+            tests = judges.of(mutation.file, patience)
+            tree, start = free.get(), time.monotonic()
+            try:
+                outcome = tree.judge(mutation, tests)
+            finally:
+                free.put(tree)
+            seconds = round(time.monotonic() - start, 1)
+            return Found(outcome.verdict, outcome.test, len(tests), seconds), outcome.seconds
+
+        with ThreadPoolExecutor(_WORKERS) as pool:
+            futures = {pool.submit(judge, mutation): mutation for mutation in waiting}
+            try:
+                for future in as_completed(futures):
+                    found, seconds = future.result()
+                    judges.learn(seconds)
+                    self._keep(futures[future], found)
+                    yield futures[future]
+            finally:
+                pool.shutdown(wait=False, cancel_futures=True)
+                for tree in trees:
+                    tree.stop()
+
+    def survivors(self) -> Sequence[Mutation]:
+        """Those that no test has found."""
+        return [m for m in self.mutations if not self.found[m.key].verdict.is_found]
+
+    def _keep(self, mutation: Mutation, found: Found) -> None:
+        self.found[mutation.key] = found
+        self.journal.parent.mkdir(parents=True, exist_ok=True)
+        with self.journal.open("a") as journal:
+            journal.write(json.dumps({"key": mutation.key, **asdict(found)}) + "\n")
 
 
 def drawn(root: Path, folder: str, seed: int, only: str = "") -> Iterator[Mutation]:
@@ -20,7 +146,7 @@ def drawn(root: Path, folder: str, seed: int, only: str = "") -> Iterator[Mutati
     root : Path
         The project.
     folder : str
-        ``hdl``, ``models`` or ``host``.
+        One of :data:`FOLDERS`.
     seed : int
         Of the order.
     only : str

@@ -69,6 +69,7 @@ class Tree:
         self._numba = scratch / "numba"
         self._stamp = 1_000_000_000
         self._healthy: dict[str, bool] = {}
+        self._process: subprocess.Popen[str] | None = None
         _copy(root, self._copy)
         cache = scratch / "cache"
         _link(cache_directory(), cache)
@@ -92,6 +93,11 @@ class Tree:
         if outcome.verdict is not Verdict.FOUND or self._is_healthy(outcome.test):
             return outcome
         return self.judge(mutation, [t for t in tests if t.file != _file(outcome.test)])
+
+    def stop(self) -> None:
+        """End what is running, with all that it has started."""
+        if self._process:
+            _end(self._process)
 
     def _is_healthy(self, test: str) -> bool:
         """Whether a test passes without a mutation; one of each file is asked."""
@@ -129,7 +135,7 @@ class Tree:
         self._selected.write_text("\n".join(test.name for test in tests))
         files = dict.fromkeys(test.file for test in tests)
         plugins = ("adagrain.sim.generated_mutants.selection", "no:cacheprovider", "no:xdist")
-        process = subprocess.Popen(
+        self._process = process = subprocess.Popen(
             [sys.executable, "-m", "pytest", "-q", "-x", "--tb=line"]
             + [word for plugin in plugins for word in ("-p", plugin)]
             + list(files),

@@ -204,7 +204,7 @@ def decisions_differ() -> None:
     def decide(updates: Any, **options: Any) -> list[dict[str, int]]:
         decisions = honest(updates, **options)
         if setup.state.reducer.step == 2:
-            decisions[1]["confidence"] += rank()
+            decisions[0]["confidence"] += rank()  # that of the other region is equal
         return decisions
 
     setup.state.device.update_regions = decide  # type: ignore[method-assign]

@@ -10,7 +10,7 @@ from adagrain.sim.generated_mutants.__main__ import app
 from adagrain.sim.generated_mutants.equivalent import Equivalent, equivalents
 from adagrain.sim.generated_mutants.judges import Judge, Judges
 from adagrain.sim.generated_mutants.mutations import Mutation, mutations
-from adagrain.sim.generated_mutants.sample import drawn
+from adagrain.sim.generated_mutants.sample import Sample, drawn
 from adagrain.sim.generated_mutants.tree import Outcome, Tree, Verdict
 
 ROOT = Path(__file__).parents[2]
@@ -98,7 +98,7 @@ def judges(tmp_path_factory: pytest.TempPathFactory) -> Judges:
     ("file", "first", "among"),
     [
         ("hdl/queue.py", "test_bench[queue-", "coprocessor-"),
-        ("hdl/commands/tiles.py", "test_bench[coprocessor-integers", "test_coprocessor.py"),
+        ("hdl/commands/tiles.py", "test_commands.py", "coprocessor-integers"),
         ("hdl/statistics/quantise.py", "test_bench[statistics-tiny", "test_statistics.py"),
         ("models/rounding.py", "tests/models/test_rounding.py", "test_rescale.py"),
         ("models/statistics_kernel.py", "tests/models/test_statistics.py", "test_spread.py"),
@@ -174,6 +174,35 @@ def test_verdicts(
     found = tree.judge(mutation, [Judge(f"tests/test_{name}.py", 0) for name in tests])
     assert (found.verdict, found.test) == (outcome.verdict, outcome.test)
     assert (root / "models" / "double.py").read_text() == source
+
+
+class OneTest(Judges):
+    """Judges whose only test is that of the small project."""
+
+    def __init__(self) -> None:
+        self.learnt: dict[str, float] = {}
+
+    def of(self, file: str, patience: float) -> list[Judge]:
+        return [Judge("tests/test_zero.py", 0)]
+
+    def learn(self, seconds: dict[str, float]) -> None:
+        self.learnt |= seconds
+
+
+def test_a_sample_goes_on_where_it_was_interrupted(tmp_path: Path) -> None:
+    root = tmp_path / "project"
+    project(root)
+    judges = OneTest()
+    draws = {"folder": "models", "count": 9, "seed": 1}
+    first = Sample.draw(root, tmp_path, **draws)
+    (mutation,) = first.waiting  # of the only line
+    assert [*first.judge(judges, 100, tmp_path / "scratch")] == [mutation]
+    assert first.survivors() == [mutation]
+    assert list(judges.learnt) == ["tests/test_zero.py"]
+    again = Sample.draw(root, tmp_path, **draws)
+    assert not again.waiting
+    assert again.found == first.found
+    assert Sample.draw(root, tmp_path, **draws | {"seed": 2}).waiting
 
 
 @pytest.mark.parametrize("equivalent", equivalents(), ids=lambda e: f"{e.file}: {e.after}")
