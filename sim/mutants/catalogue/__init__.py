@@ -5,7 +5,9 @@ from . import (
     dot_product,
     float,
     granularity_unit,
+    host,
     link,
+    models,
     precision_controller,
     region_manager,
     rescale,
@@ -30,6 +32,8 @@ _UNITS = (
     precision_controller,
     statistics,
     region_manager,
+    models,
+    host,
 )
 
 MUTANTS: tuple[Mutant, ...] = tuple(mutant for unit in _UNITS for mutant in unit.MUTANTS)

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-__all__ = ["Mutant", "bench", "compiled", "simulated"]
+__all__ = ["Mutant", "bench", "compiled", "simulated", "tested"]
 
 _PYTEST = ("pytest", "-q", "-x", "-p", "no:cacheprovider", "-n", "0")
 
@@ -44,3 +44,8 @@ def compiled(unit: str, variant: str) -> tuple[str, ...]:
 def simulated(file: str, test: str) -> tuple[str, ...]:
     """A test in ``tests/hdl``, which runs Amaranth's own simulator."""
     return (*_PYTEST, f"tests/hdl/{file}", "-k", test)
+
+
+def tested(file: str, test: str = "") -> tuple[str, ...]:
+    """Tests of a file below ``tests``, or those whose name fits."""
+    return (*_PYTEST, f"tests/{file}", *(("-k", test) if test else ()))
