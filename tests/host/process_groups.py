@@ -53,9 +53,8 @@ class WorkerServer:
         return self
 
     def __exit__(self, *_: object) -> None:
-        assert self._process.stdin
-        self._process.stdin.close()
-        self._process.wait(20)
+        self._process.kill()
+        self._process.communicate()
 
     def run(
         self,

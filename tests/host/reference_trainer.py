@@ -39,6 +39,10 @@ class Case:
         Largest norm, or 0.
     decay : float
         Factor of the rate after each step.
+    aside : bool
+        The last layer is in no region.
+    resting : bool
+        The first layer's bias is not used in odd steps.
     workers, steps : int
         How many.
     """
@@ -52,6 +56,8 @@ class Case:
     no_sync: bool = False
     clip: float = 0.0
     decay: float = 1.0
+    aside: bool = False
+    resting: bool = False
     workers: int = 2
     steps: int = 16
 
@@ -83,7 +89,8 @@ def trained(case: Case) -> dict[str, np.ndarray]:
     for step in range(case.steps):
         for worker in range(case.workers):
             for number in range(case.passes):
-                found = _gradients(weights, *batch(worker, step, number))
+                bias = 0.0 if case.resting and step % 2 else 1.0
+                found = _gradients(weights, bias, *batch(worker, step, number))
                 for region, (name, rows) in places.items():
                     sums[worker][region] = sums[worker][region] + found[name][rows]
         due = {}
@@ -126,14 +133,18 @@ def _places(by: str) -> dict[str, tuple[str, slice]]:
 
 
 def _gradients(
-    weights: Mapping[str, np.ndarray], x: np.ndarray, wanted: np.ndarray
+    weights: Mapping[str, np.ndarray], bias: float, x: np.ndarray, wanted: np.ndarray
 ) -> dict[str, np.ndarray]:
-    """Of the mean squared error."""
+    """Of the mean squared error; the bias counts so many times."""
     x, wanted = x.astype(np.float64), wanted.astype(np.float64)
-    hidden = x @ weights["first.weight"].T + weights["first.bias"]
+    hidden = x @ weights["first.weight"].T + bias * weights["first.bias"]
     error = 2 * (hidden @ weights["last.weight"].T - wanted) / wanted.size
     back = error @ weights["last.weight"]
-    return {"last.weight": error.T @ hidden, "first.weight": back.T @ x, "first.bias": back.sum(0)}
+    return {
+        "last.weight": error.T @ hidden,
+        "first.weight": back.T @ x,
+        "first.bias": bias * back.sum(0),
+    }
 
 
 def _sgd(

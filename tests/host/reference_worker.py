@@ -22,15 +22,18 @@ class Network(nn.Module):
         self.last = nn.Linear(HIDDEN, OUTPUTS, bias=False)
         self.load_state_dict({n: torch.from_numpy(v) for n, v in first_weights().items()})
 
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return self.last(self.first(x))
+    def forward(self, x: torch.Tensor, rests: bool) -> torch.Tensor:
+        bias = None if rests else self.first.bias
+        return self.last(nn.functional.linear(x, self.first.weight, bias))
 
 
 def main() -> None:
     case = Case(**json.loads(sys.argv[1]))
     torch.set_num_threads(1)
     dist.init_process_group("gloo")
-    model = DistributedDataParallel(Network())
+    network = Network()
+    network.last.in_regions = not case.aside
+    model = DistributedDataParallel(network, find_unused_parameters=case.resting)
     optimizer = OPTIMIZERS[case.optimizer](model.parameters(), **case.settings)
     scheduler = torch.optim.lr_scheduler.ExponentialLR(optimizer, case.decay)
     adagrain.register(
@@ -42,7 +45,8 @@ def main() -> None:
             x, wanted = map(torch.from_numpy, batch(dist.get_rank(), step, number))
             last = number == case.passes - 1
             with model.no_sync() if case.no_sync and not last else nullcontext():
-                nn.functional.mse_loss(model(x), wanted).backward()
+                rests = case.resting and step % 2 == 1
+                nn.functional.mse_loss(model(x, rests), wanted).backward()
         if case.clip:
             nn.utils.clip_grad_norm_(model.parameters(), case.clip)
         optimizer.step()

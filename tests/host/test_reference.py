@@ -15,6 +15,7 @@ WORKER = Path(__file__).parent / "reference_worker.py"
 MOMENTUM = {"lr": 0.03, "momentum": 0.8, "weight_decay": 0.02}
 ADAMW = {"lr": 0.01, "betas": (0.8, 0.95), "weight_decay": 0.1}
 MODULES = {"first": 4, "last": 2}
+REST = {"first.weight": 4, "first.bias": 2}
 ROWS = {"first.weight[0:3]": 2, "first.weight[3:6]": 8, "last.weight[0:1]": 4}
 
 CASES = {
@@ -31,6 +32,11 @@ CASES = {
     "clipping": Case(settings=MOMENTUM, clip=0.2, cadences=MODULES),
     "clipping, two passes": Case("adamw", ADAMW, clip=0.2, cadences=MODULES, passes=2),
     "schedule": Case(settings=MOMENTUM, decay=0.9, cadences=MODULES),
+    "in no region": Case(settings=MOMENTUM, aside=True, cadences={"first": 4}, passes=2),
+    "used in even steps": Case(settings=MOMENTUM, resting=True, by="tensor", cadences=REST),
+    "used in even steps, two passes": Case(
+        settings=MOMENTUM, resting=True, by="tensor", cadences=REST, passes=2
+    ),
     "three workers": Case(settings=MOMENTUM, cadences=MODULES, passes=2, workers=3),
 }
 

@@ -1,0 +1,94 @@
+"""The reducer alone, in a process group of one."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import torch
+import torch.distributed as dist
+from torch import nn
+
+import adagrain
+from adagrain.host.exchange import Exchange
+from adagrain.host.lockstep import Lockstep
+from adagrain.host.reducer import RegionReducer
+from adagrain.host.reducer_options import ReducerOptions
+
+
+@pytest.fixture(autouse=True)
+def group(tmp_path: Path) -> Iterator[None]:
+    dist.init_process_group("gloo", f"file://{tmp_path}/rendezvous", rank=0, world_size=1)
+    yield
+    dist.destroy_process_group()
+
+
+def reducer_of(network: nn.Module, **options: object) -> RegionReducer:
+    workers = Lockstep(dist.group.WORLD), Exchange(dist.group.WORLD)
+    device = adagrain.open_device("golden:", "tiny")
+    chosen = ReducerOptions.of({"cadence": None} | options)
+    return RegionReducer(adagrain.regions(network, "tensor"), device, *workers, chosen)
+
+
+def backward(reducer: RegionReducer, *parameters: torch.Tensor, value: float = 1.0) -> None:
+    reducer.begin_pass()
+    for parameter in parameters:
+        reducer.add(parameter, torch.full_like(parameter, value))
+    reducer.begin_exchange(parameters)
+    reducer.end_pass()
+
+
+@pytest.mark.parametrize(("dtype", "size"), [(torch.float32, 4), (torch.bfloat16, 2)])
+def test_bytes_of_dense_exchanges_are_those_of_the_elements(dtype: torch.dtype, size: int) -> None:
+    network = nn.Linear(3, 5).to(dtype)
+    reducer = reducer_of(network, cadences={"bias": 2})
+    for _ in range(2):
+        backward(reducer, *network.parameters())
+        reducer.decide()
+    assert reducer.bytes_dense == 2 * 20 * size
+    assert reducer.bytes_sent == (2 * 15 + 5) * size
+
+
+def test_the_loss_of_a_step_is_the_mean_of_its_passes() -> None:
+    network = nn.Linear(2, 2)
+    reducer = reducer_of(network)
+    for loss in (1.0, 2.0, 6.0):
+        reducer.report_loss(loss)
+        backward(reducer, *network.parameters())
+    assert reducer.decide().agreed.loss == 3 << 16
+    backward(reducer, *network.parameters())
+    assert reducer.decide().agreed.loss is None
+
+
+def test_a_gradient_that_is_not_finite_in_one_of_several_passes() -> None:
+    network = nn.Linear(2, 2, bias=False)
+    reducer = reducer_of(network)
+    backward(reducer, network.weight, value=torch.nan)
+    backward(reducer, network.weight)
+    gradient = torch.ones_like(network.weight)
+    reducer.write_back(network.weight, gradient)
+    assert not gradient.any() and not reducer.due
+    assert reducer.decide().dropped == ("weight",)
+    backward(reducer, network.weight)
+    assert reducer.due == {0: 1}
+
+
+def test_all_gradients_must_come() -> None:
+    network = nn.Linear(2, 2)
+    with pytest.raises(
+        RuntimeError, match=r"gradients of all 2 slices must be added before .* 1 w"
+    ):
+        backward(reducer_of(network), network.weight)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"cadence_maximum": 3}, "no option 'cadence_maximum'; did you mean 'cadence_max'"),
+        ({"frequency": 3}, "no option 'frequency'; it has cadence, cadences, cadence_max, policy,"),
+        ({"epoch_steps": 0}, "epoch_steps must be at least 1, not 0"),
+        ({"compare_weights": -1}, "compare_weights must not be negative, not -1"),
+    ],
+)
+def test_options_are_checked(options: dict[str, int], message: str) -> None:
+    with pytest.raises((TypeError, ValueError), match=message):
+        ReducerOptions.of(options)
