@@ -10,9 +10,8 @@ from typing import Any
 from _report import report
 from rich.progress import track
 
-from adagrain.host.train.folder import prepare
-from adagrain.host.train.launch import launch
 from adagrain.host.train.options import TrainingOptions
+from adagrain.host.train.run import start
 
 SEEDS = range(5)
 
@@ -27,9 +26,8 @@ def run(folder: Path, device: str, seed: int) -> dict[str, Any]:
         seed=seed,
         timing="fixed",
     )
-    prepare(options)
     with contextlib.redirect_stdout(io.StringIO()):
-        launch(options, resume=False)
+        start(options)
     summary = json.loads((options.folder / "summary.json").read_text())
     return summary | {"metrics": (options.folder / "metrics.jsonl").read_text()}
 

@@ -2,7 +2,15 @@
 
 from collections.abc import Mapping, Sequence
 
+from amaranth.hdl import Shape
+
+from adagrain.models.records import RegionRecord
+
 __all__ = ["first_cadences", "longest_cadences"]
+
+
+#: The longest cadence that a record of the region table holds, which has its logarithm.
+_LONGEST = 1 << (1 << Shape.cast(RegionRecord["cadence_max"].shape).width) - 1
 
 
 def longest_cadences(names: Sequence[str], cadence_max: int | Mapping[str, int]) -> list[int]:
@@ -11,7 +19,7 @@ def longest_cadences(names: Sequence[str], cadence_max: int | Mapping[str, int])
     Raises
     ------
     ValueError
-        If one is no power of two.
+        If one is no power of two, or too long for the region table.
     """
     if isinstance(cadence_max, int):
         return [_power_of_two("cadence_max", cadence_max)] * len(names)
@@ -46,6 +54,6 @@ def first_cadences(
 
 
 def _power_of_two(name: str, value: int) -> int:
-    if value < 1 or value & (value - 1):
-        raise ValueError(f"{name} must be a power of two, not {value!r}")
+    if not 1 <= value <= _LONGEST or value & (value - 1):
+        raise ValueError(f"{name} must be a power of two from 1 to {_LONGEST}, not {value!r}")
     return value

@@ -9,11 +9,13 @@ from .commands.devices import devices, info, selftest
 from .commands.sim import sim
 from .commands.synth import synth
 from .commands.train import train
+from .commands.usage import Commands
 from .commands.virtual_board import virtual_board
 
 __all__ = ["app"]
 
 app = typer.Typer(
+    cls=Commands,
     help="Adaptive-granularity neural-network training with an FPGA coprocessor beside every "
     "worker.\n\nStart here: adagrain train",
     no_args_is_help=True,

@@ -1,8 +1,9 @@
 """Where the times come from that enter decisions: measured, fixed, or those of an earlier run."""
 
-import json
 from pathlib import Path
 from typing import Self
+
+from .json_lines import read_json_lines
 
 __all__ = ["Timing"]
 
@@ -62,6 +63,18 @@ class Timing:
             return self._fixed
         return round(stall * 1e6), round(redo * 1e6)
 
+    def check(self, first: int, steps: int) -> None:
+        """See to it that there are times of so many steps from a first one on.
+
+        Raises
+        ------
+        ValueError
+            If the replayed run did not get this far.
+        """
+        for step in range(first, first + steps):
+            if self._replayed is not None and step not in self._replayed:
+                raise ValueError(f"replayed times must cover step {step}, but do not")
+
     def agreed(self, step: int, stall: int, redo: int) -> tuple[int, int]:
         """What enters the decisions of a step, given the sums over the workers.
 
@@ -71,8 +84,7 @@ class Timing:
             If the replayed run did not get this far.
         """
         if self._replayed is not None:
-            if step not in self._replayed:
-                raise ValueError(f"replayed times must cover step {step}, but do not")
+            self.check(step, 1)
             stall, redo = self._replayed[step]
         return min(stall, _LARGEST), min(redo, _LARGEST)
 
@@ -81,9 +93,9 @@ def _read(path: Path) -> dict[int, tuple[int, int]]:
     if not path.is_file():
         raise ValueError(f"timing file must exist, but there is no {path}")
     try:
-        lines = [json.loads(line) for line in path.read_text().splitlines()]
+        lines = read_json_lines(path)
         times = {line["step"]: (line["stall"], line["redo"]) for line in lines if "stall" in line}
-    except (ValueError, TypeError, KeyError):
+    except (ValueError, KeyError):
         raise ValueError(f"timing file must be a run's metrics.jsonl, but {path} is not") from None
     if not times:
         raise ValueError(f"timing file must hold a run's times, but {path} holds none")

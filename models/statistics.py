@@ -13,7 +13,7 @@ from .formats import format_of
 from .records import BINS, HistogramBin, StatisticsRecord, pack, size, unpack
 from .statistics_reference import Sums, reference_sums
 
-__all__ = ["EXPONENT_BIAS", "FRACTION_BITS", "Statistics", "statistics", "unbiased"]
+__all__ = ["EXPONENT_BIAS", "FRACTION_BITS", "KERNELS", "Statistics", "statistics", "unbiased"]
 
 EXPONENT_BIAS = 127
 
@@ -171,10 +171,10 @@ def statistics(
         raise ValueError(f"powers must be 2 or 4, not {powers!r}")
     if exponent is not None and not -126 <= exponent <= 127:
         raise ValueError(f"exponent must be from -126 to 127, not {exponent!r}")
-    if kernel not in _KERNELS:
-        raise ValueError(f"kernel must be one of {', '.join(_KERNELS)}, not {kernel!r}")
+    if kernel not in KERNELS:
+        raise ValueError(f"kernel must be one of {', '.join(KERNELS)}, not {kernel!r}")
     flat = x.detach().to("cpu").contiguous().view(-1)
-    run = _KERNELS[kernel]
+    run = KERNELS[kernel]
     if exponent is None:
         exponent = unbiased(run(flat, row, 254, 2, False).largest_exponent)
     biased = exponent + EXPONENT_BIAS
@@ -189,7 +189,8 @@ def statistics(
     )
 
 
-_KERNELS: dict[str, Any] = {"fused": statistics_kernel.fused_sums, "reference": reference_sums}
+#: Implementations of the sums, by name.
+KERNELS: dict[str, Any] = {"fused": statistics_kernel.fused_sums, "reference": reference_sums}
 
 
 def _rebased(raw: np.ndarray, largest_exponent: int) -> tuple[tuple[int, int], ...]:

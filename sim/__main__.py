@@ -45,7 +45,8 @@ def simulate(
                 not _passes(name, each, simulator, seed, waves, netlist) for each in chosen
             )
     except (ValueError, CacheError, ToolMissingError) as error:
-        raise typer.BadParameter(str(error)) from None
+        print(f"error: {error}", file=sys.stderr)
+        raise typer.Exit(2) from None
     raise typer.Exit(1 if failures else 0)
 
 

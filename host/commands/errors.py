@@ -9,7 +9,7 @@ from rich.markup import escape
 
 from adagrain.host.errors import DeviceError
 
-__all__ = ["INTERRUPTED", "told"]
+__all__ = ["INTERRUPTED", "tell", "told"]
 
 #: Exit status after Ctrl-C, as shells have it.
 INTERRUPTED = 130
@@ -30,8 +30,8 @@ _EXTRAS = {
 def told() -> Iterator[None]:
     """Turn errors that the user can mend into a line on standard error.
 
-    The exit status is 2 for a wrong argument or file, 1 for a device or tool that failed, 130
-    after Ctrl-C.
+    The exit status is 2 for a wrong argument or file, 1 for a device or tool that failed unless
+    the error has an ``exit_status`` of its own, 130 after Ctrl-C.
     """
     try:
         yield
@@ -44,11 +44,16 @@ def told() -> Iterator[None]:
     except (ValueError, TypeError, OSError) as error:
         raise _ended(error, 2) from None
     except RuntimeError as error:
-        raise _ended(error, 1) from None
+        raise _ended(error, getattr(error, "exit_status", 1)) from None
+
+
+def tell(error: Exception | str) -> None:
+    """Write an error's line."""
+    Console(stderr=True).print(f"[bold red]error:[/] {escape(str(error))}", soft_wrap=True)
 
 
 def _ended(error: Exception | str, status: int) -> typer.Exit:
-    Console(stderr=True).print(f"[bold red]error:[/] {escape(str(error))}", soft_wrap=True)
+    tell(error)
     return typer.Exit(status)
 
 

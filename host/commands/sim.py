@@ -3,6 +3,7 @@
 import typer
 
 from .errors import told
+from .usage import parsed
 
 __all__ = ["sim"]
 
@@ -14,4 +15,6 @@ def sim(context: typer.Context) -> None:
     """
     with told():
         from adagrain.sim.__main__ import app
-    app(context.args, prog_name="adagrain sim")
+    with parsed(context.args):
+        status = app(context.args, prog_name="adagrain sim", standalone_mode=False)
+    raise typer.Exit(status)

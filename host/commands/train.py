@@ -3,7 +3,7 @@
 import sys
 import time
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
@@ -14,14 +14,15 @@ from .errors import told
 
 __all__ = ["train"]
 
-#: What people must know before they wait.
-_SLOW = (
-    "[yellow]slow:[/] every octet crosses a simulated serial line, so a step takes some seconds; "
-    "--steps 20 makes a short run"
-)
+#: Exit status of a run that came to its end, but whose result cannot be trusted.
+UNTRUSTED = 3
+
+#: Parameters of the command that are no options of a training.
+_HOW = ("resume", "from_step", "overwrite")
 
 
 def train(
+    context: typer.Context,
     preset: Annotated[
         str,
         typer.Option(
@@ -103,75 +104,57 @@ def train(
     ] = TrainingOptions.checkpoint_every,
     name: Annotated[str, typer.Option(help="Run's name; by default from preset and time.")] = "",
     runs: Annotated[Path, typer.Option(help="Folder of all runs.")] = TrainingOptions.runs,
-    resume: Annotated[bool, typer.Option(help="Go on from the newest checkpoint.")] = False,
-    overwrite: Annotated[bool, typer.Option(help="Replace an earlier run of that name.")] = False,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on with the run of that name.")
+    ] = False,
+    from_step: Annotated[
+        int | None,
+        typer.Option(
+            help="With --resume: go back to the checkpoint of that step.",
+            show_default="the newest",
+        ),
+    ] = None,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace an earlier run of that name.")
+    ] = False,
 ) -> None:
     """Train a network on several workers, with a coprocessor beside each.
 
+    --resume needs the run's name alone; more --steps extend a run. The exit status is 0 where all
+    went well, 1 where a worker or device failed, 2 where an argument or file is wrong, 3 where the
+    run diverged or dropped most updates.
+
     Example: adagrain train --preset cadence --device sim: --name first
     """
+    console = Console()
     with told():
-        from adagrain.host.train.folder import prepare
-        from adagrain.host.train.launch import launch
+        _check_how(resume=resume, from_step=from_step, overwrite=overwrite, name=name)
+        given = _given(context)
+        from adagrain.host.train import run
 
-        options = TrainingOptions(
-            name=name or f"{preset}-{time.strftime('%Y%m%d-%H%M%S')}",
-            runs=runs,
-            preset=preset,
-            data=data,
-            workers=workers,
-            device=device,
-            device_preset=device_preset,
-            by=by,
-            steps=steps,
-            batch=batch,
-            learning_rate=learning_rate,
-            warmup=warmup,
-            cap=cap,
-            cadence_max=cadence_max,
-            epoch_steps=epoch_steps,
-            noise=noise,
-            precision=precision,
-            units=units,
-            gradients=gradients,
-            penalty=penalty,
-            threshold_rate=threshold_rate,
-            bits=bits,
-            offload=offload,
-            offload_every=offload_every,
-            seed=seed,
-            timing=timing,
-            checkpoint_every=checkpoint_every,
-            command=tuple(sys.argv),
-        )
-        _check(options)
-        prepare(options, resume=resume, overwrite=overwrite)
-        Console().print(
-            f"run {options.name}: {data}, {workers} workers, {steps} steps, "
-            f"a device {device} beside each"
-        )
-        if device.startswith("virtual:"):
-            Console().print(_SLOW)
-        launch(options, resume=resume)
+        if resume:
+            folder = Path(given.pop("runs", runs)) / given.pop("name")
+            changes = given | {"command": tuple(sys.argv)}
+            verdict = run.resume(folder, changes, from_step=from_step, say=console.print)
+        else:
+            unnamed = f"{preset}-{time.strftime('%Y%m%d-%H%M%S')}"
+            options = TrainingOptions(**{"name": unnamed, "command": tuple(sys.argv), **given})
+            verdict = run.start(options, overwrite=overwrite, say=console.print)
+    if verdict is not run.Verdict.FINISHED:
+        raise typer.Exit(UNTRUSTED)
 
 
-def _check(options: TrainingOptions) -> None:
-    """Make what the workers will make, so that a mistake shows before they start."""
-    from adagrain.host.driver import open_device
-    from adagrain.host.granular import Granularity, convert
-    from adagrain.host.regions import regions
-    from adagrain.host.timing import Timing
-    from adagrain.host.train.data import load
-    from adagrain.host.train.networks import build
-    from adagrain.host.train.shards import Shards
+def _check_how(*, resume: bool, from_step: int | None, overwrite: bool, name: str) -> None:
+    if resume and overwrite:
+        raise ValueError("--resume must be given without --overwrite: a run goes on, or is anew")
+    if resume and not name:
+        raise ValueError("--resume must be given with the run's --name")
+    if from_step is not None and not resume:
+        raise ValueError("--from-step must be given with --resume")
 
-    Timing.parse(options.timing)
-    data = load(options.data)
-    Shards(len(data.inputs), batch=options.batch, workers=options.workers, rank=0, seed=0)
-    network = build(data, options.seed)
-    if options.granular:
-        network = convert(network, options.policy)
-    regions(network, options.by)
-    with open_device(options.device_of(0), options.device_preset) as device:
-        if options.granular:
-            Granularity(network, device)
+
+def _given(context: typer.Context) -> dict[str, Any]:
+    """The options of the training that are on the command line, by their names in Python."""
+    sources = {name: context.get_parameter_source(name) for name in context.params}
+    given = {name for name, source in sources.items() if source and source.name == "COMMANDLINE"}
+    return {name: context.params[name] for name in given.difference(_HOW)}

@@ -202,6 +202,7 @@ class Granularity:
             "switches": self.switches,
             "overrides": self.overrides,
             "resources": self._resources.state_dict() if self._resources else None,
+            "offload": self._offload.state_dict() if self._offload else None,
         }
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
@@ -213,6 +214,8 @@ class Granularity:
             self._resources.load_state_dict(state["resources"])
         if self._offload:
             self._offload.step = self._steps
+            if state.get("offload"):
+                self._offload.load_state_dict(state["offload"])
         self._look_ahead()
 
     def close(self) -> None:

@@ -1,5 +1,7 @@
 """The forward pass of granular layers on a device."""
 
+from collections.abc import Mapping
+
 import numpy as np
 import torch
 
@@ -10,6 +12,8 @@ from adagrain.models.quantisation import Operand, multiplied
 from .resources import slice_cycles
 
 __all__ = ["Offload"]
+
+_COUNTS = ("products", "cycles", "busy", "octets", "reckoned", "flags")
 
 
 class Offload:
@@ -74,3 +78,12 @@ class Offload:
         self.octets += found.octets
         self.flags |= int(np.bitwise_or.reduce(found.flags.numpy(), axis=None))
         return a.products(found.values)
+
+    def state_dict(self) -> dict[str, int]:
+        """What was counted so far."""
+        return {name: getattr(self, name) for name in _COUNTS}
+
+    def load_state_dict(self, state: Mapping[str, int]) -> None:
+        """Count on from what :meth:`state_dict` gave."""
+        for name in _COUNTS:
+            setattr(self, name, state[name])

@@ -12,6 +12,7 @@ __all__ = ["find_cifar", "read_cifar"]
 _TRAINING = tuple(f"data_batch_{number}" for number in range(1, 6))
 _TEST = "test_batch"
 _PIXELS = 3 * 32 * 32
+_CLASSES = 10
 
 #: What a batch may name: numpy's arrays, and nothing that could run code.
 _SAFE = {
@@ -60,7 +61,9 @@ def _read_batch(path: Path) -> tuple[torch.Tensor, torch.Tensor]:
         with path.open("rb") as file:
             batch = _ArraysOnly(file, encoding="bytes").load()
         pixels, labels = np.asarray(batch[b"data"]), torch.tensor(batch[b"labels"])
-        images = torch.from_numpy(pixels.astype(np.uint8)).view(-1, 3, 32, 32)
+        if pixels.dtype != np.uint8:
+            raise ValueError(f"'data' must be of bytes, not {pixels.dtype}")
+        images = torch.from_numpy(pixels).view(-1, 3, 32, 32)
     except Exception as error:
         raise ValueError(
             f"{path} must be a python batch of CIFAR-10 (a pickled dict of 'data', rows of "
@@ -68,6 +71,9 @@ def _read_batch(path: Path) -> tuple[torch.Tensor, torch.Tensor]:
         ) from error
     if len(images) != len(labels):
         raise ValueError(f"{path} has {len(labels)} labels for {len(images)} images")
+    wrong = labels[(labels < 0) | (labels >= _CLASSES)]
+    if len(wrong):
+        raise ValueError(f"{path} must have labels from 0 to {_CLASSES - 1}, not {int(wrong[0])}")
     return images, labels
 
 

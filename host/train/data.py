@@ -17,6 +17,9 @@ __all__ = ["Dataset", "load"]
 #: Part of the digits that is held out, and the seed of that split.
 _TEST_PART, _SPLIT_SEED = 0.25, 0
 
+#: A label is a byte in the files.
+_MOST_CLASSES = 256
+
 
 @dataclass(frozen=True)
 class Dataset:
@@ -97,18 +100,49 @@ def _scaled(
     test_labels: torch.Tensor,
 ) -> Dataset:
     """Both parts, scaled by the mean and deviation of the training part."""
-    for part, (x, y) in {"training": (images, labels), "test": (test_images, test_labels)}.items():
-        if len(x) != len(y):
-            raise ValueError(f"{name} must have one label per {part} image: {len(y)} for {len(x)}")
+    labels, test_labels = labels.long(), test_labels.long()
+    _check_part(name, "training", images, labels, _MOST_CLASSES)
+    _check_part(name, "test", test_images, test_labels, int(labels.max()) + 1)
+    if test_images.shape[1:] != images.shape[1:]:
+        raise ValueError(
+            f"{name} must have test images of {_size(images)}, as its training images are, "
+            f"not of {_size(test_images)}"
+        )
     inputs = _channels_first(images)
     mean, deviation = inputs.mean(), inputs.std()
+    if not deviation > 0:
+        raise ValueError(
+            f"{name} must have training images that differ, but all are {float(mean):g}"
+        )
     return Dataset(
         name,
         (inputs - mean) / deviation,
-        labels.long(),
+        labels,
         (_channels_first(test_images) - mean) / deviation,
-        test_labels.long(),
+        test_labels,
     )
+
+
+def _check_part(
+    name: str, part: str, images: torch.Tensor, labels: torch.Tensor, classes: int
+) -> None:
+    if not images.numel():
+        raise ValueError(
+            f"{name} must have {part} images, but has {len(images)} of {_size(images)}"
+        )
+    if len(images) != len(labels):
+        raise ValueError(
+            f"{name} must have one label per {part} image: {len(labels)} for {len(images)}"
+        )
+    wrong = labels[(labels < 0) | (labels >= classes)]
+    if len(wrong):
+        raise ValueError(
+            f"{name} must have {part} labels from 0 to {classes - 1}, not {int(wrong[0])}"
+        )
+
+
+def _size(images: torch.Tensor) -> str:
+    return " × ".join(map(str, images.shape[1:]))
 
 
 def _channels_first(images: torch.Tensor) -> torch.Tensor:

@@ -2,9 +2,10 @@
 
 import hashlib
 
+import torch.distributed as dist
 from torch import nn
 
-__all__ = ["network_sha256", "weights_sha256"]
+__all__ = ["check_weights", "network_sha256", "weights_sha256"]
 
 
 def weights_sha256(network: nn.Module) -> str:
@@ -23,3 +24,25 @@ def network_sha256(network: nn.Module) -> str:
         for name, tensor in network.state_dict().items()
     )
     return hashlib.sha256("\n".join(rows).encode()).hexdigest()
+
+
+def check_weights(network: nn.Module) -> None:
+    """Compare the workers' weights; every worker calls it.
+
+    Raises
+    ------
+    RuntimeError
+        If a worker has others than the first one; on all of them.
+    """
+    digest = hashlib.sha256()
+    for name, parameter in network.named_parameters():
+        digest.update(name.encode())
+        digest.update(parameter.detach().cpu().contiguous().numpy().tobytes())
+    found = [""] * dist.get_world_size()
+    dist.all_gather_object(found, digest.hexdigest())
+    others = [rank for rank, hashed in enumerate(found) if hashed != found[0]]
+    if others:
+        raise RuntimeError(
+            f"all workers must have the same weights, but those of worker "
+            f"{', '.join(map(str, others))} differ from worker 0's"
+        )

@@ -1,40 +1,145 @@
-"""The folder of a run; nothing of an earlier run is overwritten unasked."""
+"""The folder of a run: nothing of an earlier run is overwritten unasked, or used by two at once."""
 
 import json
+import os
 import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
 
+from filelock import FileLock, Timeout
+
+from .files import WriteError, replace_text, writing
 from .options import TrainingOptions
 
-__all__ = ["MARK", "prepare"]
+__all__ = [
+    "MARK",
+    "SUMMARY",
+    "RunInUseError",
+    "begun",
+    "check_new",
+    "locked",
+    "read_options",
+    "write_options",
+]
 
 #: The file that every run writes first: a folder without it is not ours to delete.
 MARK = "options.json"
 
+#: The file that a run leaves at its end.
+SUMMARY = "summary.json"
 
-def prepare(options: TrainingOptions, *, resume: bool = False, overwrite: bool = False) -> None:
-    """Make the folder of a run, or see to it that the run in it may go on.
+#: The file that is locked while a run is under way; it holds the number of the process.
+LOCK = "lock"
+
+
+class RunInUseError(RuntimeError):
+    """Another process trains this run."""
+
+    exit_status = 2
+
+
+def check_new(options: TrainingOptions, *, overwrite: bool = False) -> None:
+    """See to it that a run may begin.
 
     Raises
     ------
     FileExistsError
-        If the folder exists and the run neither resumes nor overwrites it, or if it is to be
-        overwritten but is not a run's folder.
-    FileNotFoundError
-        If a run is to be resumed that does not exist.
+        If its folder exists and it does not overwrite it, or if it is to be overwritten but is
+        not a run's folder.
     """
     folder = options.folder
-    if resume:
-        if not (folder / MARK).is_file():
-            raise FileNotFoundError(f"there is no run at {folder} to resume")
+    if not folder.exists():
         return
-    if folder.exists():
-        if not overwrite:
-            raise FileExistsError(
-                f"run {folder.name!r} exists at {folder}: choose another --name, "
-                f"or say --resume or --overwrite"
-            )
-        if not (folder / MARK).is_file():
-            raise FileExistsError(f"{folder} is not the folder of a run; it is left alone")
-        shutil.rmtree(folder)
-    folder.mkdir(parents=True)
-    (folder / MARK).write_text(json.dumps(options.recorded(), indent=2) + "\n")
+    if not (folder / MARK).is_file():
+        raise FileExistsError(f"{folder} is not the folder of a run; it is left alone")
+    if not overwrite:
+        raise FileExistsError(
+            f"run {folder.name!r} exists at {folder}: choose another --name, "
+            f"or say --resume or --overwrite"
+        )
+
+
+@contextmanager
+def begun(options: TrainingOptions, *, overwrite: bool = False) -> Iterator[None]:
+    """The folder of a new run, which is its own for so long.
+
+    Raises
+    ------
+    FileExistsError, RunInUseError, WriteError
+        As :func:`check_new` and :func:`locked`, and if the folder cannot be made.
+    """
+    check_new(options, overwrite=overwrite)
+    folder = options.folder
+    with writing(folder):
+        folder.mkdir(parents=True, exist_ok=overwrite)
+    with locked(folder):
+        _clear(folder)
+        try:
+            write_options(options)
+        except WriteError:
+            if not (folder / MARK).exists():  # so that it is nobody's, and cannot be begun again
+                shutil.rmtree(folder)
+            raise
+        yield
+
+
+def _clear(folder: Path) -> None:
+    """Remove what an earlier run left, but for what makes the folder a run's."""
+    for path in folder.iterdir():
+        if path.name not in (LOCK, MARK):
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+
+
+@contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Keep other processes out of a run, until this one ends, however it does.
+
+    Raises
+    ------
+    RunInUseError
+        If another process has it.
+    """
+    path = folder / LOCK
+    lock = FileLock(path)
+    with writing(path):
+        try:
+            lock.acquire(timeout=0)
+        except Timeout:
+            raise RunInUseError(
+                f"run {folder.name!r} must not be under way, but process "
+                f"{path.read_text() or '?'} trains it; wait for that, or end it"
+            ) from None
+    try:
+        with writing(path):
+            path.write_text(str(os.getpid()))
+        yield
+    finally:
+        lock.release()
+
+
+def read_options(folder: Path) -> TrainingOptions:
+    """The options of the run in a folder, wherever that lies now.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is no run.
+    ValueError
+        If its options cannot be read.
+    """
+    path = folder / MARK
+    if not path.is_file():
+        raise FileNotFoundError(f"there must be a run at {folder} to resume, but there is none")
+    try:
+        recorded: Mapping[str, Any] = json.loads(path.read_text())
+        here = {"name": folder.name, "runs": str(folder.parent)}
+        return TrainingOptions.restored({**recorded, **here})
+    except (ValueError, TypeError, KeyError) as error:
+        raise ValueError(f"{path} must hold a run's options: {error}") from error
+
+
+def write_options(options: TrainingOptions) -> None:
+    """Record the options of a run in its folder."""
+    replace_text(options.folder / MARK, json.dumps(options.recorded(), indent=2) + "\n")

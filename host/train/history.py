@@ -1,10 +1,11 @@
 """What a run has logged, read back from its JSON lines."""
 
-import json
 from collections import defaultdict
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+from adagrain.host.json_lines import read_json_lines
 
 __all__ = ["History", "RegionHistory", "UnitHistory"]
 
@@ -64,7 +65,7 @@ class History:
     Parameters
     ----------
     steps, loss : list
-        Every step and its loss, the mean over the workers.
+        Every step and its loss, the mean over the workers; ``None`` where it was not finite.
     evaluations, accuracy : list
         Steps of the evaluations, and the part of the test samples that was right.
     regions : dict
@@ -73,23 +74,26 @@ class History:
         Each granularity unit's decisions, by its name.
     bit_operations : list of int
         Those of every step of a granular run.
+    updates, dropped : int
+        Regions' updates that were due, and those of them that were dropped.
     """
 
     steps: list[int] = field(default_factory=list)
-    loss: list[float] = field(default_factory=list)
+    loss: list[float | None] = field(default_factory=list)
     evaluations: list[int] = field(default_factory=list)
     accuracy: list[float] = field(default_factory=list)
     regions: dict[str, RegionHistory] = field(default_factory=lambda: defaultdict(RegionHistory))
     units: dict[str, UnitHistory] = field(default_factory=lambda: defaultdict(UnitHistory))
     bit_operations: list[int] = field(default_factory=list)
+    updates: int = 0
+    dropped: int = 0
 
     @classmethod
     def read(cls, path: Path) -> "History":
         """The history in a file of JSON lines."""
         history = cls()
-        with path.open() as file:
-            for line in file:
-                history._add(json.loads(line))
+        for line in read_json_lines(path):
+            history._add(line)
         return history
 
     def _add(self, line: dict[str, Any]) -> None:
@@ -99,6 +103,8 @@ class History:
             return
         self.steps.append(line["step"])
         self.loss.append(line["loss"])
+        self.updates += len(line["regions"])
+        self.dropped += len(line["dropped"])
         for row in line["regions"]:
             self.regions[row["name"]].add(line["step"], row)
         if "precisions" in line:

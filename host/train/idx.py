@@ -1,6 +1,8 @@
 """The idx format of the MNIST files."""
 
 import gzip
+import math
+import zlib
 from pathlib import Path
 
 import numpy as np
@@ -51,17 +53,19 @@ def read_idx(path: Path, dimensions: int) -> torch.Tensor:
     """
     try:
         octets = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
-    except (EOFError, gzip.BadGzipFile) as error:
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         raise ValueError(f"{path} is not a whole gzip file: {error}") from error
     magic = bytes([0, 0, _UNSIGNED_BYTE, dimensions])
     head = 4 + 4 * dimensions
-    if octets[:4] != magic or len(octets) < head:
+    if octets[:4] != magic:
         raise ValueError(
             f"{path} must be an idx file of unsigned bytes in {dimensions} dimensions (beginning "
             f"{magic.hex(' ')}), but begins {octets[:4].hex(' ') or 'with nothing'}"
         )
+    if len(octets) < head:
+        raise ValueError(f"{path} must have a header of {head} bytes, but has {len(octets)}")
     shape = tuple(np.frombuffer(octets[4:head], dtype=">u4").tolist())
-    expected = head + int(np.prod(shape))
+    expected = head + math.prod(shape)
     if len(octets) != expected:
         raise ValueError(
             f"{path} must have {expected} bytes for shape {shape}, but has {len(octets)}"

@@ -2,39 +2,70 @@
 
 import logging
 import os
+import shlex
+import signal
 import uuid
+from pathlib import Path
 from typing import Any
 
 from torch.distributed.elastic.multiprocessing.api import SignalException
 from torch.distributed.elastic.multiprocessing.errors import ChildFailedError
 from torch.distributed.launcher.api import LaunchConfig, elastic_launch
 
+from .checkpoint import CHECKPOINTS, checkpoints, remove_unfinished, step_of
+from .interrupts import Interrupt, answering_for_workers
 from .options import TrainingOptions
+from .verdict import Verdict
 
-__all__ = ["FAILURE", "RunFailedError", "launch"]
+__all__ = ["FAILURE", "RunFailedError", "RunInterruptedError", "launch"]
 
 #: File in a run's folder with the whole traceback of a worker that failed.
 FAILURE = "failure.txt"
 
 
 class RunFailedError(RuntimeError):
-    """A worker failed or the run was interrupted; no worker is left."""
+    """A worker failed; no worker is left."""
 
 
-def launch(options: TrainingOptions, *, resume: bool) -> None:
+class RunInterruptedError(RunFailedError):
+    """The run got a signal; no worker is left.
+
+    Parameters
+    ----------
+    number : signal.Signals
+        Which signal.
+    way_on : str
+        What to do, for the message.
+    """
+
+    def __init__(self, number: signal.Signals, way_on: str) -> None:
+        super().__init__(f"interrupted by {number.name}{way_on}")
+        self.exit_status = 128 + number
+
+
+def launch(options: TrainingOptions, checkpoint: Path | None = None) -> Verdict:
     """Run all workers to the end.
+
+    Parameters
+    ----------
+    options : TrainingOptions
+        What to do.
+    checkpoint : Path or None
+        What to go on from.
 
     Raises
     ------
     RunFailedError
-        If a worker fails or dies, or the run gets SIGINT or SIGTERM. The others are ended; the
-        message names the first worker that failed and its reason.
+        If a worker fails or dies. The others are ended; the message names the first worker that
+        failed and its reason.
+    RunInterruptedError
+        If the run gets SIGINT or SIGTERM.
     """
     from . import worker
 
+    (options.folder / FAILURE).unlink(missing_ok=True)
     os.environ.setdefault("OMP_NUM_THREADS", "1")
-    logging.getLogger("torch.distributed.elastic").setLevel(logging.CRITICAL)
-    logging.getLogger("torch.multiprocessing").setLevel(logging.CRITICAL)
+    _silence_torch()
     config = LaunchConfig(
         min_nodes=1,
         max_nodes=1,
@@ -45,31 +76,51 @@ def launch(options: TrainingOptions, *, resume: bool) -> None:
         local_addr="127.0.0.1",
         max_restarts=0,
         monitor_interval=0.2,
+        signals_to_handle="SIGTERM,SIGHUP,SIGQUIT",
         start_method="spawn",
     )
     try:
-        elastic_launch(config, worker.run)(options, resume)
+        with answering_for_workers():
+            verdicts = elastic_launch(config, worker.run)(options, checkpoint)
     except ChildFailedError as error:
         rank, failure = error.get_first_failure()
+        remove_unfinished(options.folder / CHECKPOINTS)
         raise RunFailedError(
             f"worker {rank} failed, the others were ended: {_reason(options, failure.message)}"
-            f"{_way_on(options)}"
+            f"{_way_on(options, checkpoint)}"
         ) from None
-    except SignalException as signal:
-        name = signal.sigval.name
-        raise RunFailedError(f"interrupted by {name}{_way_on(options)}") from None
+    except SignalException as error:
+        remove_unfinished(options.folder / CHECKPOINTS)
+        number = signal.SIGINT if isinstance(error, Interrupt) else error.sigval
+        raise RunInterruptedError(number, _way_on(options, None)) from None
+    return verdicts[0]
+
+
+def _silence_torch() -> None:
+    """Leave it to this module to tell what has become of the workers."""
+    for name in [*logging.root.manager.loggerDict]:
+        if name.startswith(("torch.distributed.elastic", "torch.multiprocessing")):
+            logging.getLogger(name).setLevel(logging.CRITICAL)
 
 
 def _reason(options: TrainingOptions, message: str | dict[str, Any]) -> str:
-    """The last line of a worker's traceback, which is kept whole in a file."""
+    """The last line of a worker's traceback, which is kept whole in a file, if it can be."""
     if isinstance(message, str):
         return message
-    trace = message.get("extraInfo", {}).get("py_callstack", "")
-    (options.folder / FAILURE).write_text(trace)
-    return f"{message['message']} (see {options.folder / FAILURE})"
+    path = options.folder / FAILURE
+    try:
+        path.write_text(message.get("extraInfo", {}).get("py_callstack", ""))
+    except OSError:  # what the worker failed of is worth more than this
+        return message["message"]
+    return f"{message['message']} (see {path})"
 
 
-def _way_on(options: TrainingOptions) -> str:
-    if not options.checkpoint_every:
+def _way_on(options: TrainingOptions, begun_from: Path | None) -> str:
+    """How to go on, if there is a checkpoint that was not begun from just now, and failed."""
+    found = checkpoints(options.folder / CHECKPOINTS)
+    if not found or (begun_from is not None and step_of(found[-1]) <= step_of(begun_from)):
         return ""
-    return "; the same command with --resume goes on from the newest checkpoint"
+    command = ["adagrain", "train", "--resume", "--name", options.name]
+    if options.runs != TrainingOptions.runs:
+        command += ["--runs", str(options.runs)]
+    return f"; {shlex.join(command)} goes on from step {step_of(found[-1])}"

@@ -1,6 +1,9 @@
 """What a run writes while it runs: JSON lines, and TensorBoard events beside them."""
 
 import json
+import logging
+import os
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Self
 
@@ -10,7 +13,11 @@ from adagrain.host.granular import GranularityLog
 from adagrain.host.reducer import StepLog
 from adagrain.models.records import SpeculationState
 
+from .files import replace_text, writing
+
 __all__ = ["METRICS", "Metrics", "loss_of"]
+
+_log = logging.getLogger("adagrain")
 
 #: Name of the file in a run's folder.
 METRICS = "metrics.jsonl"
@@ -29,28 +36,42 @@ class Metrics:
     workers : int
         W.
     start : int
-        Steps that a resumed run has behind it; lines from there on are dropped.
+        Steps that a resumed run has behind it; lines from there on, and those that cannot be
+        read, are dropped.
+
+    Raises
+    ------
+    WriteError
+        From here on: if something cannot be written.
     """
 
     def __init__(self, folder: Path, *, workers: int, start: int = 0) -> None:
         self._workers = workers
-        path = folder / METRICS
-        kept = [line for line in _lines(path) if json.loads(line)["step"] < start]
-        path.write_text("".join(f"{line}\n" for line in kept))
-        self._file = path.open("a")
-        self._events = SummaryWriter(str(folder / "events"), purge_step=start or None)
+        self._path = folder / METRICS
+        if self._path.exists():
+            _cut(self._path, start)
+        with writing(self._path):
+            self._file = self._path.open("a")
+        self._events_path = folder / "events"
+        with writing(self._events_path):
+            self._events = SummaryWriter(str(self._events_path), purge_step=start or None)
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *_: object) -> None:
-        self._file.close()
-        self._events.close()
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
+        with suppress(OSError) if error else writing(self._path):
+            self._file.close()
+        with suppress(OSError) if error else writing(self._events_path):
+            self._events.close()
 
     def flush(self) -> None:
         """Have everything on the disk; before a checkpoint."""
-        self._file.flush()
-        self._events.flush()
+        with writing(self._path):
+            self._file.flush()
+            os.fsync(self._file.fileno())
+        with writing(self._events_path):
+            self._events.flush()
 
     def step(self, log: StepLog, precisions: GranularityLog | None = None) -> None:
         """Write a step's line, and events for what people look at.
@@ -76,15 +97,15 @@ class Metrics:
             line["precisions"] = self._precisions(log.step, precisions)
         self._write(line)
         if loss is not None:
-            self._events.add_scalar("loss", loss, log.step)
+            self._show("loss", loss, log.step)
         for row in rows:
             for field in ("alpha", "cadence", "local", "average"):
-                self._events.add_scalar(f"{field}/{row['name']}", row[field], log.step)
+                self._show(f"{field}/{row['name']}", row[field], log.step)
 
     def evaluation(self, step: int, accuracy: float) -> None:
         """Write the accuracy on the test part."""
         self._write({"step": step, "accuracy": accuracy})
-        self._events.add_scalar("accuracy", accuracy, step)
+        self._show("accuracy", accuracy, step)
 
     def _row(self, name: str, log: StepLog) -> dict[str, Any]:
         update, decision, unit = log.updates[name], log.decisions[name], log.units[name]
@@ -101,8 +122,8 @@ class Metrics:
 
     def _precisions(self, step: int, log: GranularityLog) -> dict[str, Any]:
         for unit in log.units:
-            self._events.add_scalar(f"bits/{unit.name}", unit.precision.bits, step)
-            self._events.add_scalar(f"spread/{unit.name}", unit.spread, step)
+            self._show(f"bits/{unit.name}", unit.precision.bits, step)
+            self._show(f"spread/{unit.name}", unit.spread, step)
         units = [
             vars(unit) | {"precision": unit.precision.name, "wanted": unit.wanted.name}
             for unit in log.units
@@ -111,7 +132,12 @@ class Metrics:
         return {"work": work, "bit_operations": log.bit_operations, "units": units}
 
     def _write(self, line: dict[str, Any]) -> None:
-        self._file.write(json.dumps(line) + "\n")
+        with writing(self._path):
+            self._file.write(json.dumps(line) + "\n")
+
+    def _show(self, name: str, value: float, step: int) -> None:
+        with writing(self._events_path):
+            self._events.add_scalar(name, value, step)
 
 
 def loss_of(log: StepLog) -> float | None:
@@ -119,5 +145,21 @@ def loss_of(log: StepLog) -> float | None:
     return None if log.agreed.loss is None else log.agreed.loss / (1 << 16)
 
 
-def _lines(path: Path) -> list[str]:
-    return path.read_text().splitlines() if path.exists() else []
+def _cut(path: Path, start: int) -> None:
+    """Drop lines from a step on, and those that cannot be read, as a full disk leaves one."""
+    lines = path.read_text(errors="replace").splitlines()
+    steps = [_step_of(line) for line in lines]
+    if unreadable := steps.count(None):
+        _log.warning("%s: %d lines could not be read, and were dropped", path, unreadable)
+    kept = [
+        line for line, step in zip(lines, steps, strict=True) if step is not None and step < start
+    ]
+    replace_text(path, "".join(f"{line}\n" for line in kept))
+
+
+def _step_of(line: str) -> int | None:
+    """The step that a line is of; none where it cannot be read."""
+    try:
+        return int(json.loads(line)["step"])
+    except (ValueError, TypeError, KeyError):
+        return None

@@ -1,8 +1,10 @@
 """Everything that a training run is asked to do, checked before anything starts."""
 
-from dataclasses import asdict, dataclass, fields
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 if TYPE_CHECKING:
     from adagrain.host.granular.policy import Policy
@@ -24,8 +26,19 @@ _OFFLOADS = ("none", "forward")
 #: Presets whose granularities are still to come.
 LATER_PRESETS = ("compress", "speculate")
 
-#: Options that may differ when a run is resumed.
-_FREE = {"name", "runs", "device", "timing", "checkpoint_every", "command"}
+#: What the values of options must be, by the type of the option.
+_KINDS: dict[Any, tuple[Any, str]] = {
+    int: (int, "a whole number"),
+    float: (int | float, "a number"),
+    str: (str, "a text"),
+    Path: (Path, "a path"),
+}
+
+#: Options that may differ when a run is resumed; of its steps there may be more.
+_FREE = {"name", "runs", "device", "timing", "checkpoint_every", "steps", "command"}
+
+#: The most that a seed may be: what PyTorch takes, by what the epochs of samples multiply it.
+_LARGEST_SEED = (1 << 63) // 1_000_003 - 1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -136,6 +149,7 @@ class TrainingOptions:
     command: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
+        self._check_kinds()
         self._check_preset()
         self._check_precision()
         if not self.device_preset:
@@ -149,6 +163,8 @@ class TrainingOptions:
         for field in ("warmup", "checkpoint_every", "seed"):
             if getattr(self, field) < 0:
                 raise ValueError(f"{field} must not be negative, not {getattr(self, field)}")
+        if self.seed > _LARGEST_SEED:
+            raise ValueError(f"seed must be at most {_LARGEST_SEED}, not {self.seed}")
         if not 0 <= self.noise <= 255:
             raise ValueError(f"noise must be from 0 to 255, not {self.noise}")
         if self.cadence_max & (self.cadence_max - 1):
@@ -209,6 +225,52 @@ class TrainingOptions:
     def recorded(self) -> dict[str, Any]:
         """All options in types that JSON knows."""
         return asdict(self) | {"runs": str(self.runs), "command": list(self.command)}
+
+    @classmethod
+    def restored(cls, recorded: Mapping[str, Any]) -> Self:
+        """The options that :meth:`recorded` gave.
+
+        Raises
+        ------
+        ValueError
+            If one is unknown, as another version may have written it, or out of its range.
+        """
+        unknown = sorted(recorded.keys() - {field.name for field in fields(cls)})
+        if unknown:
+            raise ValueError(f"options must be of this version, but hold {', '.join(unknown)}")
+        paths = {"runs": Path(recorded["runs"]), "command": tuple(recorded["command"])}
+        return cls(**{**recorded, **paths})
+
+    def resumed(self, given: Mapping[str, Any]) -> Self:
+        """The options of a run that goes on with others given.
+
+        Raises
+        ------
+        ValueError
+            If one is given that must be the same, with another value, or fewer steps.
+        """
+        for name, value in given.items():
+            begun = getattr(self, name)
+            if name not in _FREE and value != begun:
+                raise ValueError(
+                    f"{name} must be {begun!r}, as run {self.name!r} was begun with, not {value!r}"
+                )
+        if given.get("steps", self.steps) < self.steps:
+            raise ValueError(
+                f"steps must be at least {self.steps}, as run {self.name!r} was begun with, "
+                f"not {given['steps']}"
+            )
+        return replace(self, **given)
+
+    def _check_kinds(self) -> None:
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if field.type in _KINDS:
+                kind, words = _KINDS[field.type]
+                if isinstance(value, bool) or not isinstance(value, kind):
+                    raise TypeError(f"{field.name} must be {words}, not {value!r}")
+            if isinstance(value, float) and not math.isfinite(value):
+                raise ValueError(f"{field.name} must be a finite number, not {value}")
 
     def _check_precision(self) -> None:
         if self.precision not in _PRECISIONS:

@@ -1,5 +1,6 @@
 """The picture of a run: every region's statistics, state and cadence over time."""
 
+import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -104,7 +105,8 @@ _STYLE: Any = {
 
 
 def _draw_loss(axes: Axes, history: History) -> None:
-    axes.plot(history.steps, history.loss, color="#9ca3af", linewidth=0.8)
+    losses = [math.nan if loss is None else loss for loss in history.loss]
+    axes.plot(history.steps, losses, color="#9ca3af", linewidth=0.8)
     axes.set_yscale("log")
     axes.set_title("training loss, mean over workers")
 

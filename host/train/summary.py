@@ -12,13 +12,16 @@ from rich.table import Table
 
 from adagrain import __version__
 
+from .files import replace_text, writing
 from .fingerprint import weights_sha256
+from .folder import SUMMARY
 from .history import History
 from .metrics import METRICS
 from .options import TrainingOptions
 from .picture import draw
 from .precisions import combined, precision_counts, precision_rows
 from .training import Training
+from .verdict import Verdict, judge
 
 __all__ = ["summarise"]
 
@@ -26,10 +29,12 @@ __all__ = ["summarise"]
 def summarise(
     options: TrainingOptions,
     training: Training,
+    *,
+    counts: dict[str, int],
     accuracy: float | None,
     seconds: float,
     console: Console,
-) -> None:
+) -> Verdict | None:
     """Write the summary and the picture, and print the table; every worker calls it.
 
     Parameters
@@ -37,27 +42,49 @@ def summarise(
     options : TrainingOptions
         The run's.
     training : Training
-        This worker's, at its end, with its device still open.
+        This worker's, at its end.
+    counts : dict
+        What its device has counted, resumed parts together.
     accuracy : float or None
         Rank 0's, on the test part.
     seconds : float
         Time that the training took, resumed parts together.
     console : Console
         Where the table goes; quiet on all workers but rank 0.
+
+    Returns
+    -------
+    Verdict or None
+        Whether the run can be trusted; ``None`` on all workers but rank 0.
     """
     handle = training.handle
     own: dict[str, Any] = {
         "backend": handle.device.backend,
-        "counters": handle.device.counters(),
+        "counts": counts,
         "precisions": precision_counts(training.granularity) if training.granularity else None,
     }
     workers: list[dict[str, Any]] = [{} for _ in range(dist.get_world_size())]
     dist.all_gather_object(workers, own)
     if dist.get_rank() != 0:
-        return
-    reducer = handle.reducer
-    counters = [worker["counters"] for worker in workers]
-    summary = {
+        return None
+    return _write(options, training, workers, accuracy, seconds, console)
+
+
+def _write(
+    options: TrainingOptions,
+    training: Training,
+    workers: list[dict[str, Any]],
+    accuracy: float | None,
+    seconds: float,
+    console: Console,
+) -> Verdict:
+    reducer = training.handle.reducer
+    counters = [worker["counts"] for worker in workers]
+    history = History.read(options.folder / METRICS)
+    finite = all(bool(p.isfinite().all()) for p in training.network.parameters())
+    verdict = judge(history, finite=finite)
+    summary: dict[str, Any] = {
+        "status": verdict,
         "accuracy": accuracy,
         "steps": reducer.step,
         "seconds": round(seconds, 2),
@@ -84,12 +111,13 @@ def summarise(
     }
     if training.granularity:
         summary["precisions"] = combined([worker["precisions"] for worker in workers])
-    (options.folder / "summary.json").write_text(json.dumps(summary, indent=2) + "\n")
-    history = History.read(options.folder / METRICS)
+    replace_text(options.folder / SUMMARY, json.dumps(summary, indent=2) + "\n")
     title = f"{options.name}: {options.data}, {options.workers} workers, {summary['backend']}"
     picture = options.folder / "regions.png"
-    draw(history, picture, title=title, workers=options.workers, noise=options.noise)
+    with writing(picture):
+        draw(history, picture, title=title, workers=options.workers, noise=options.noise)
     console.print(_table(summary, options))
+    return verdict
 
 
 def _table(summary: dict[str, Any], options: TrainingOptions) -> Table:
@@ -109,6 +137,8 @@ def _table(summary: dict[str, Any], options: TrainingOptions) -> Table:
     }
     if "precisions" in summary:
         rows |= precision_rows(summary["precisions"])
+    if summary["status"] is not Verdict.FINISHED:
+        rows = {"STATUS": str(summary["status"])} | rows
     if summary["fallbacks"]:
         rows["DEVICES THAT FAILED"] = f"{summary['fallbacks']}; the golden model took over"
     if summary["dropped"]:

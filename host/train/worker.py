@@ -3,6 +3,7 @@
 import logging
 import time
 from contextlib import ExitStack
+from pathlib import Path
 
 import torch
 import torch.distributed as dist
@@ -11,54 +12,63 @@ from rich.console import Console
 from adagrain.host.process_group import leave_group
 
 from . import checkpoint
+from .counts import Counts
 from .data import load
+from .fingerprint import check_weights
+from .interrupts import end_with_parent
 from .metrics import Metrics, loss_of
 from .options import TrainingOptions
 from .progress import RunProgress
 from .summary import summarise
 from .training import Training
+from .verdict import Verdict
 
-__all__ = ["CHECKPOINTS", "run"]
-
-#: Folder of the checkpoints in a run's folder.
-CHECKPOINTS = "checkpoints"
+__all__ = ["run"]
 
 
-def run(options: TrainingOptions, resume: bool) -> None:
+def run(options: TrainingOptions, start: Path | None) -> Verdict | None:
     """Train to the end; what rank 0 writes is in the run's folder.
 
     Parameters
     ----------
     options : TrainingOptions
         What to do; the same on all workers.
-    resume : bool
-        Go on from the newest checkpoint.
+    start : Path or None
+        Checkpoint to go on from.
+
+    Returns
+    -------
+    Verdict or None
+        Whether the run can be trusted; ``None`` on all workers but rank 0.
     """
-    logging.basicConfig(format="%(message)s")
+    end_with_parent()
+    logging.basicConfig(format=f"worker {dist.get_node_local_rank()}: %(message)s")
     torch.set_num_threads(1)
     accelerated = torch.cuda.is_available()
     if accelerated:
         torch.cuda.set_device(dist.get_node_local_rank(0) % torch.cuda.device_count())
     dist.init_process_group("nccl" if accelerated else "gloo")
     try:
-        _Worker(options, resume, "cuda" if accelerated else "cpu").train()
+        verdict = _Worker(options, start, "cuda" if accelerated else "cpu").train()
     except BaseException:
         dist.destroy_process_group()
         raise
     leave_group()
+    return verdict
 
 
 class _Worker:
-    def __init__(self, options: TrainingOptions, resume: bool, place: str) -> None:
+    def __init__(self, options: TrainingOptions, start: Path | None, place: str) -> None:
         self._options = options
         self._training = Training(options, load(options.data), place)
+        self._counts = Counts(self._training.handle.device)
         self._manifest = checkpoint.Manifest.of(options, self._training.network)
         self._accuracy: float | None = None
         self._seconds = 0.0
-        if resume:
-            self._resume()
+        if start is not None:
+            self._resume(start)
 
-    def train(self) -> None:
+    def train(self) -> Verdict | None:
         """All steps, then the summary."""
         first = dist.get_rank() == 0
         console = Console(quiet=not first)
@@ -81,8 +91,16 @@ class _Worker:
                     if metrics:
                         metrics.flush()
                     self._save()
-        summarise(self._options, self._training, self._accuracy, self._seconds, console)
+        verdict = summarise(
+            self._options,
+            self._training,
+            counts=self._counts.read(),
+            accuracy=self._accuracy,
+            seconds=self._seconds,
+            console=console,
+        )
         self._training.close()
+        return verdict
 
     def _metrics(self) -> Metrics:
         folder, workers = self._options.folder, self._options.workers
@@ -101,17 +119,16 @@ class _Worker:
     def _save(self) -> None:
         state = {
             "training": self._training.state_dict(),
+            "counts": self._counts.read(),
             "accuracy": self._accuracy,
             "seconds": self._seconds,
         }
-        folder = self._options.folder / CHECKPOINTS
+        folder = self._options.folder / checkpoint.CHECKPOINTS
         checkpoint.save(folder, self._training.step, state, self._manifest)
 
-    def _resume(self) -> None:
-        folder = self._options.folder / CHECKPOINTS
-        newest = checkpoint.latest(folder)
-        if newest is None:
-            raise checkpoint.CheckpointError(f"there is no complete checkpoint in {folder}")
-        state = checkpoint.load(newest, self._manifest)
+    def _resume(self, start: Path) -> None:
+        state = checkpoint.load(start, self._manifest)
         self._training.load_state_dict(state["training"])
+        check_weights(self._training.network)
+        self._counts.resume(state["counts"])
         self._accuracy, self._seconds = state["accuracy"], state["seconds"]

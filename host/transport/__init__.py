@@ -55,9 +55,11 @@ def connect(url: str, wanted: Configuration, **options: Any) -> Transport:
 
     Raises
     ------
-    ValueError
-        If its scheme is unknown, what follows it does not belong there, or an option is unknown.
+    TypeError, ValueError
+        If it is no text, its scheme is unknown, what follows it does not belong there, or an option is unknown.
     """
+    if not isinstance(url, str):
+        raise TypeError(f"device url must be a text, not {url!r}")
     name, colon, address = url.partition(":")
     if not colon or name not in SCHEMES:
         known = ", ".join(f"'{scheme}:'" for scheme in SCHEMES)

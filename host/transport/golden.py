@@ -6,6 +6,7 @@ import numpy as np
 
 from adagrain.models.configuration import Configuration
 from adagrain.models.coprocessor import CoprocessorModel
+from adagrain.models.statistics import KERNELS
 
 __all__ = ["GoldenTransport"]
 
@@ -19,11 +20,18 @@ class GoldenTransport:
         What the device pretends to be built with.
     kernel : str
         ``"fused"`` for the compiled kernel, ``"reference"`` for integers on torch tensors.
+
+    Raises
+    ------
+    ValueError
+        If the kernel is another.
     """
 
     data_port = True
 
     def __init__(self, configuration: Configuration, *, kernel: str = "fused") -> None:
+        if kernel not in KERNELS:
+            raise ValueError(f"kernel must be one of {', '.join(KERNELS)}, not {kernel!r}")
         self.backend = f"golden model, {kernel} kernels"
         self._model = CoprocessorModel(configuration, kernel=kernel)
         self._replies = b""

@@ -2,7 +2,9 @@
 
 import dataclasses
 import json
-from collections.abc import Iterator
+import os
+import resource
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -11,7 +13,18 @@ import torch.distributed as dist
 from torch import nn
 
 from adagrain.host.train import checkpoint
-from adagrain.host.train.checkpoint import CheckpointError, Manifest, latest, load, save
+from adagrain.host.train.checkpoint import (
+    CheckpointError,
+    Manifest,
+    checkpoints,
+    choose,
+    load,
+    remove_unfinished,
+    save,
+    set_aside,
+    step_of,
+)
+from adagrain.host.train.files import WriteError
 from adagrain.host.train.options import TrainingOptions
 
 NETWORK = nn.Linear(3, 2)
@@ -35,7 +48,7 @@ def one_worker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 def test_what_was_saved_is_loaded(tmp_path: Path) -> None:
     path = save(tmp_path, 12, STATE, MANIFEST)
-    assert latest(tmp_path) == path
+    assert choose(tmp_path, MANIFEST) == path
     loaded = load(path, MANIFEST)
     assert torch.equal(loaded.pop("weights").view(torch.int32), STATE["weights"].view(torch.int32))
     assert loaded == {name: value for name, value in STATE.items() if name != "weights"}
@@ -45,8 +58,8 @@ def test_the_two_newest_are_kept(tmp_path: Path) -> None:
     for step in (5, 10, 100, 20):
         save(tmp_path, step, {"step": step}, MANIFEST)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["step-00000020", "step-00000100"]
-    newest = latest(tmp_path)
-    assert newest is not None and load(newest, MANIFEST) == {"step": 100}
+    assert load(choose(tmp_path, MANIFEST), MANIFEST) == {"step": 100}
+    assert load(choose(tmp_path, MANIFEST, 20), MANIFEST) == {"step": 20}
 
 
 def test_saving_a_step_again_replaces_it(tmp_path: Path) -> None:
@@ -58,20 +71,37 @@ def test_unfinished_checkpoints_do_not_count(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A worker that dies between its file and the manifest leaves the one before in charge."""
-    assert latest(tmp_path) is None
     first = save(tmp_path, 5, STATE, MANIFEST)
-    monkeypatch.setattr(checkpoint.dist, "barrier", lambda: 1 / 0)
+    monkeypatch.setattr(checkpoint.dist, "all_gather_object", lambda files, own: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         save(tmp_path, 6, STATE, MANIFEST)
-    assert latest(tmp_path) == first
+    assert checkpoints(tmp_path) == [first] == [choose(tmp_path, MANIFEST)]
+    remove_unfinished(tmp_path)
+    assert [*tmp_path.iterdir()] == [first]
     monkeypatch.undo()
-    assert save(tmp_path, 6, STATE, MANIFEST) == latest(tmp_path)
+    assert save(tmp_path, 6, STATE, MANIFEST) == choose(tmp_path, MANIFEST)
+
+
+def test_a_disk_that_is_full_leaves_the_ones_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = save(tmp_path, 5, STATE, MANIFEST)
+    large = {"weights": torch.zeros(1 << 20)}
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, before[1]))
+    message = r"step-00000006.*/rank0\.pt cannot be written: File too large"
+    try:
+        with pytest.raises(WriteError, match=message):
+            save(tmp_path, 6, large, MANIFEST)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert choose(tmp_path, MANIFEST) == first
 
 
 @pytest.mark.parametrize(
     "changes, message",
     [
-        ({"layout": 99}, "layout 1; this run has 99"),
+        ({"layout": 99}, "layout 2; this run has 99"),
         ({"version": "9.9"}, "version .*; this run has '9.9'"),
         ({"workers": 3}, "workers 1; this run has 3"),
         ({"network": "f00"}, "network '[0-9a-f]{64}'; this run has 'f00'"),
@@ -100,14 +130,57 @@ def test_what_may_differ_and_what_may_not() -> None:
     assert Manifest.of(dataclasses.replace(OPTIONS, batch=8), NETWORK) != MANIFEST
 
 
-@pytest.mark.parametrize("name", ["rank0.pt", "manifest.json"])
-@pytest.mark.parametrize("damage", ["cut", "missing"])
-def test_damaged_checkpoints(tmp_path: Path, name: str, damage: str) -> None:
-    path = save(tmp_path, 5, STATE, MANIFEST)
-    file = path / name
-    file.unlink() if damage == "missing" else file.write_bytes(file.read_bytes()[:40])
-    with pytest.raises(CheckpointError, match=f"{name} cannot be read"):
-        load(path, MANIFEST)
+def change_a_byte(path: Path) -> None:
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.write_bytes(content)
+
+
+@pytest.mark.parametrize(
+    "damage, message",
+    [
+        (lambda path: (path / "rank0.pt").unlink(), "rank0.pt cannot be read: No such file"),
+        (lambda path: os.truncate(path / "rank0.pt", 40), "rank0.pt is damaged: its SHA-256 must"),
+        (lambda path: change_a_byte(path / "rank0.pt"), "rank0.pt is damaged: its SHA-256 must"),
+        (lambda path: os.truncate(path / "manifest.json", 40), "manifest.json cannot be read"),
+        (lambda path: (path / "manifest.json").write_text("[]"), "manifest.json cannot be read"),
+    ],
+    ids=["missing", "cut", "one bit", "manifest cut", "other manifest"],
+)
+def test_a_damaged_checkpoint_is_named_and_the_one_before_offered(
+    tmp_path: Path, damage: Callable[[Path], None], message: str
+) -> None:
+    older, newer = save(tmp_path, 5, STATE, MANIFEST), save(tmp_path, 10, STATE, MANIFEST)
+    damage(newer)
+    with pytest.raises(CheckpointError, match=message):
+        load(newer, MANIFEST)
+    offer = "; --resume --from-step 5 goes on from the one before it"
+    with pytest.raises(CheckpointError, match=f"step-00000010/{message}.*{offer}"):
+        choose(tmp_path, MANIFEST)
+    assert choose(tmp_path, MANIFEST, 5) == older
+    damage(older)
+    with pytest.raises(CheckpointError, match=f"{message}.*no one before it can be used"):
+        choose(tmp_path, MANIFEST)
+
+
+def test_what_there_is_not_cannot_be_chosen(tmp_path: Path) -> None:
+    with pytest.raises(CheckpointError, match="--overwrite begins the run anew"):
+        choose(tmp_path, MANIFEST)
+    for step in (5, 10):
+        save(tmp_path, step, STATE, MANIFEST)
+    with pytest.raises(CheckpointError, match="from_step must be one of 5, 10, not 7"):
+        choose(tmp_path, MANIFEST, 7)
+
+
+def test_checkpoints_are_set_aside_until_the_run_has_come_as_far(tmp_path: Path) -> None:
+    for step in (5, 10):
+        save(tmp_path, step, STATE, MANIFEST)
+    set_aside(tmp_path, 5)
+    assert [step_of(path) for path in checkpoints(tmp_path)] == [5]
+    save(tmp_path, 8, STATE, MANIFEST)
+    assert (tmp_path / "step-00000010.aside").exists()
+    save(tmp_path, 12, STATE, MANIFEST)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["step-00000008", "step-00000012"]
 
 
 def test_manifest_is_readable(tmp_path: Path) -> None:

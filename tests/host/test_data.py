@@ -131,6 +131,23 @@ def test_wrong_paths(tmp_path: Path) -> None:
         ("train-images-idx3-ubyte", idx(np.zeros(5, np.uint8)), "3 dimensions"),
         ("train-images-idx3-ubyte", idx(np.zeros((9, 2, 2), np.uint8))[:-1], "52 bytes.*has 51"),
         ("train-labels-idx1-ubyte", idx(np.zeros(11, np.uint8)), "11 for 12"),
+        ("train-images-idx3-ubyte", b"\0\0\x08\x03\0\0", "a header of 16 bytes, but has 6"),
+        (
+            "train-images-idx3-ubyte",
+            b"\0\0\x08\x03" + b"\xff" * 12,
+            r"79228162458924105385300197391 bytes for shape .*, but has 16",
+        ),
+        ("train-images-idx3-ubyte", idx(np.zeros((0, 28, 28), np.uint8)), "has 0 of 28 × 28"),
+        ("train-images-idx3-ubyte", idx(np.zeros((12, 0, 28), np.uint8)), "has 12 of 0 × 28"),
+        ("train-images-idx3-ubyte", idx(np.full((12, 28, 28), 7, np.uint8)), "but all are 7"),
+        ("t10k-images-idx3-ubyte", idx(np.zeros((0, 28, 28), np.uint8)), "have test images, but"),
+        (
+            "t10k-images-idx3-ubyte",
+            idx(np.zeros((4, 32, 28), np.uint8)),
+            "test images of 28 × 28, as its training images are, not of 32 × 28",
+        ),
+        ("t10k-labels-idx1-ubyte", idx(np.zeros(5, np.uint8)), "per test image: 5 for 4"),
+        ("t10k-labels-idx1-ubyte", idx(np.full(4, 10, np.uint8)), "labels from 0 to 9, not 10"),
     ],
 )
 def test_wrong_mnist_content(tmp_path: Path, name: str, content: bytes, message: str) -> None:
@@ -140,10 +157,13 @@ def test_wrong_mnist_content(tmp_path: Path, name: str, content: bytes, message:
         load(str(tmp_path))
 
 
-def test_damaged_gzip(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "damage", [lambda whole: whole[:50], lambda whole: whole[:50] + bytes(50) + whole[100:]]
+)
+def test_damaged_gzip(tmp_path: Path, damage: Callable[[bytes], bytes]) -> None:
     write_mnist(tmp_path, zipped=True)
     path = tmp_path / "train-images-idx3-ubyte.gz"
-    path.write_bytes(path.read_bytes()[:50])
+    path.write_bytes(damage(path.read_bytes()))
     with pytest.raises(ValueError, match=r"ubyte\.gz is not a whole gzip file"):
         load(str(tmp_path))
 
@@ -163,6 +183,10 @@ class Malicious:
         (pickle.dumps({b"data": np.zeros((2, 100), np.uint8), b"labels": [1, 2]}), "python batch"),
         (pickle.dumps({b"data": Malicious(), b"labels": [1]}), "must not name posix.system"),
         (pickle.dumps({b"data": np.zeros((2, 3072), np.uint8), b"labels": [1]}), "1 labels for 2"),
+        (pickle.dumps({b"data": np.zeros((2, 3072)), b"labels": [1, 2]}), "of bytes, not float64"),
+        (pickle.dumps({b"data": [[0] * 3072] * 2, b"labels": ["a", "b"]}), "python batch"),
+        (pickle.dumps({b"data": np.zeros((1, 3072), np.uint8), b"labels": [10]}), "to 9, not 10"),
+        (pickle.dumps({b"data": np.zeros((1, 3072), np.uint8), b"labels": [-1]}), "to 9, not -1"),
     ],
 )
 def test_wrong_cifar_content(tmp_path: Path, content: bytes, message: str) -> None:

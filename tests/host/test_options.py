@@ -1,11 +1,11 @@
 """What a run may be asked to do."""
 
 import json
+import math
 from pathlib import Path
 
 import pytest
 
-from adagrain.host.train.folder import MARK, prepare
 from adagrain.host.train.options import TrainingOptions
 
 
@@ -36,10 +36,19 @@ from adagrain.host.train.options import TrainingOptions
         ({"learning_rate": 0.0}, "learning_rate must be above 0"),
         ({"learning_rate": 0.5}, r"at most cap \(0.2\), not 0.5"),
         ({"noise": 256.0}, "noise must be from 0 to 255, not 256"),
+        ({"seed": 1 << 60}, "seed must be at most 9223344366820, not 1152921504606846976"),
+        ({"learning_rate": math.inf}, "learning_rate must be a finite number, not inf"),
+        ({"cap": math.inf}, "cap must be a finite number, not inf"),
+        ({"preset": "granular", "penalty": math.nan}, "penalty must be a finite number, not nan"),
+        ({"steps": 2.5}, "steps must be a whole number, not 2.5"),
+        ({"batch": True}, "batch must be a whole number, not True"),
+        ({"learning_rate": "fast"}, "learning_rate must be a number, not 'fast'"),
+        ({"device": None}, "device must be a text, not None"),
+        ({"runs": "runs"}, "runs must be a path, not 'runs'"),
     ],
 )
 def test_bad_values(changes: dict[str, object], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises((TypeError, ValueError), match=message):
         TrainingOptions(**{"name": "run", **changes})
 
 
@@ -50,24 +59,28 @@ def test_device_url_by_rank() -> None:
     )
 
 
-def test_nothing_is_overwritten_unasked(tmp_path: Path) -> None:
-    options = TrainingOptions(name="run", runs=tmp_path)
-    with pytest.raises(FileNotFoundError, match=f"no run at {tmp_path}/run to resume"):
-        prepare(options, resume=True)
-    prepare(options)
-    assert json.loads((tmp_path / "run" / MARK).read_text())["name"] == "run"
-    (tmp_path / "run" / "precious").touch()
-    with pytest.raises(FileExistsError, match="choose another --name, or say --resume"):
-        prepare(options)
-    prepare(options, resume=True)
-    assert (tmp_path / "run" / "precious").exists()
-    prepare(options, overwrite=True)
-    assert not (tmp_path / "run" / "precious").exists()
+def test_what_was_recorded_is_restored() -> None:
+    options = TrainingOptions(name="run", preset="all", runs=Path("/a/b"), command=("x", "--y"))
+    assert TrainingOptions.restored(json.loads(json.dumps(options.recorded()))) == options
+    with pytest.raises(ValueError, match="must be of this version, but hold colour, wings"):
+        TrainingOptions.restored({**options.recorded(), "wings": 2, "colour": "red"})
 
 
-def test_foreign_folders_are_left_alone(tmp_path: Path) -> None:
-    (tmp_path / "thesis").mkdir()
-    (tmp_path / "thesis" / "chapter").touch()
-    with pytest.raises(FileExistsError, match="not the folder of a run"):
-        prepare(TrainingOptions(name="thesis", runs=tmp_path), overwrite=True)
-    assert (tmp_path / "thesis" / "chapter").exists()
+@pytest.mark.parametrize(
+    "given, message",
+    [
+        ({"learning_rate": 0.05}, r"learning_rate must be 0.1, as run 'run' was .*, not 0.05"),
+        ({"steps": 9}, "steps must be at least 1050, as run 'run' was begun with, not 9"),
+        ({"workers": 3}, "workers must be 2, as run 'run' was begun with, not 3"),
+    ],
+)
+def test_what_must_stay(given: dict[str, object], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        TrainingOptions(name="run").resumed(given)
+
+
+def test_what_may_change() -> None:
+    given = {"steps": 2000, "device": "golden:", "timing": "fixed", "checkpoint_every": 7}
+    changed = TrainingOptions(name="run").resumed({**given, "learning_rate": 0.1})
+    assert {name: getattr(changed, name) for name in given} == given
+    assert changed.binding() == TrainingOptions(name="run").binding()

@@ -39,7 +39,7 @@ def write_log(
                 for r in range(regions)
                 if (step + 1) % (1 << (r % 3)) == 0
             ]
-            line = {"step": step, "loss": loss, "regions": rows}
+            line = {"step": step, "loss": loss, "dropped": [], "regions": rows}
             if units is not None:
                 decided = [
                     {"name": f"unit{unit}", "precision": PRECISIONS[unit % 4]}
@@ -96,7 +96,12 @@ def test_noise_to_signal_of_known_noise(tmp_path: Path) -> None:
     """With signal energy s and noise energy v per worker, the ratio is v / s."""
     workers, s, v = 4, 3.0, 5.0
     row = {"name": "r", "alpha": 0.0, "cadence": 1, "state": "GLOBAL"}
-    line = {"step": 0, "loss": 1.0, "regions": [row | {"local": s + v, "average": s + v / workers}]}
+    line = {
+        "step": 0,
+        "loss": 1.0,
+        "dropped": [],
+        "regions": [row | {"local": s + v, "average": s + v / workers}],
+    }
     (tmp_path / "log").write_text(json.dumps(line))
     region = History.read(tmp_path / "log").regions["r"]
     assert _noise_to_signal(region, workers)[0] == pytest.approx(v / s)
@@ -104,7 +109,12 @@ def test_noise_to_signal_of_known_noise(tmp_path: Path) -> None:
 
 def test_no_ratio_without_signal(tmp_path: Path) -> None:
     row = {"name": "r", "alpha": 0.0, "cadence": 1, "state": "GLOBAL"}
-    line = {"step": 0, "loss": 1.0, "regions": [row | {"local": 4.0, "average": 1.0}]}
+    line = {
+        "step": 0,
+        "loss": 1.0,
+        "dropped": [],
+        "regions": [row | {"local": 4.0, "average": 1.0}],
+    }
     (tmp_path / "log").write_text(json.dumps(line))
     region = History.read(tmp_path / "log").regions["r"]
     assert math.isnan(_noise_to_signal(region, 4)[0])

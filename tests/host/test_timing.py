@@ -41,8 +41,11 @@ def test_bad_files(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="timing file must exist, but there is no"):
         Timing.parse(f"replay:{tmp_path / 'none'}")
     path = tmp_path / "file"
-    path.write_text("no json\n")
+    path.write_text("no json\nnone\n")
     with pytest.raises(ValueError, match=r"must be a run's metrics\.jsonl"):
+        Timing.parse(f"replay:{path}")
+    path.write_text('{"step": 3, "st')
+    with pytest.raises(ValueError, match="holds none"):
         Timing.parse(f"replay:{path}")
     path.write_text("{}\n")
     with pytest.raises(ValueError, match="holds none"):

@@ -2,15 +2,19 @@
 
 import json
 import os
+import re
 import shutil
 import signal
+import subprocess
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from command_line import call
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
-from training_runs import SECONDS, STEPS, end, metrics, start, train
+from training_runs import STEPS, end, metrics, start, train, wait_for
 
 from adagrain.models.configuration import configuration
 from adagrain.sim import runner
@@ -70,16 +74,45 @@ def test_events_and_picture(runs: Path, whole: dict[str, Any]) -> None:
     assert (runs / "whole" / "regions.png").stat().st_size > 20_000
 
 
+#: What differs between a run that was resumed and one that was not.
+TIMES = ("seconds", "options")
+
+
 def test_resumed_in_mid_period_equals_uninterrupted(runs: Path, whole: dict[str, Any]) -> None:
-    """A run that lost everything after a checkpoint ends with the same weights and log."""
+    """A run that lost everything after a checkpoint ends with the same weights, log and counts."""
     shutil.copytree(runs / "whole", runs / "resumed")
     shutil.rmtree(runs / "resumed" / "checkpoints" / f"step-{STEPS:08d}")
+    (runs / "resumed" / "failure.txt").write_text("of the first part")
+    with (runs / "resumed" / "metrics.jsonl").open("a") as log:
+        log.write('{"step": 40, "lo')
     due = next(line for line in metrics(runs, "whole") if line["step"] == EVERY - 1)["regions"]
     assert len(due) < len(whole["cadences"]), "the checkpoint is in mid-period"
-    resumed = train(runs, "resumed", "--resume", "--checkpoint-every", str(EVERY), *replay(runs))
-    same = ("weights_sha256", "accuracy", "bytes_sent", "bytes_dense", "cadences", "steps")
-    assert {k: resumed[k] for k in same} == {k: whole[k] for k in same}
+    resumed = train(runs, "resumed", "--resume", *replay(runs))
+    assert {k: v for k, v in resumed.items() if k not in TIMES} == {
+        k: v for k, v in whole.items() if k not in TIMES
+    }
     assert metrics(runs, "resumed") == metrics(runs, "whole")
+    assert not (runs / "resumed" / "failure.txt").exists()
+
+
+def test_a_damaged_checkpoint_is_not_gone_on_from(runs: Path, whole: dict[str, Any]) -> None:
+    """The one before it is offered, and a run that was finished goes on to more steps."""
+    shutil.copytree(runs / "whole", runs / "damaged")
+    path = runs / "damaged" / "checkpoints" / f"step-{STEPS:08d}" / "rank0.pt"
+    content = bytearray(path.read_bytes())
+    content[-5000:-4992] = bytes(8)
+    path.write_bytes(content)
+    longer = ("--resume", "--steps", "44")
+    status, said = call("train", "--name", "damaged", "--runs", str(runs), *longer)
+    assert status == 2
+    assert f"{path} is damaged" in said
+    assert f"--resume --from-step {EVERY} goes on from the one before it" in said
+    back = ("--from-step", str(EVERY), "--timing", "fixed")
+    resumed = train(runs, "damaged", *longer, *back)
+    assert resumed["steps"] == 44
+    before = [line for line in metrics(runs, "whole") if line["step"] < EVERY]
+    assert [line for line in metrics(runs, "damaged") if line["step"] < EVERY] == before
+    assert json.loads((runs / "damaged" / "options.json").read_text())["steps"] == 44
 
 
 def test_compiled_rtl_decides_like_the_golden_model(runs: Path, whole: dict[str, Any]) -> None:
@@ -90,19 +123,44 @@ def test_compiled_rtl_decides_like_the_golden_model(runs: Path, whole: dict[str,
     assert metrics(runs, "simulated") == metrics(runs, "whole")
 
 
-def test_checkpoint_of_other_options_is_refused(runs: Path, whole: dict[str, Any]) -> None:
-    status, _, errors = end(start(runs, "whole", "--resume", "--lr", "0.05"))
-    assert status == 1
-    assert "was written with learning_rate 0.1; this run has 0.05" in errors
-    assert "Traceback" not in errors
-    assert "CheckpointError" in (runs / "whole" / "failure.txt").read_text()
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        (("--lr", "0.05"), "learning_rate must be 0.1, as run 'whole' was begun with, not 0.05"),
+        (("--steps", "39"), "steps must be at least 40, as run 'whole' was begun with, not 39"),
+        ((), "run 'whole' has taken its 40 steps; --steps N with more than that lets it go on"),
+        (("--from-step", "7"), "from_step must be one of 35, 40, not 7"),
+        (("--overwrite",), "--resume must be given without --overwrite"),
+        (("--device", "golden:xyz"), "device url must be 'golden:', not 'golden:xyz'"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
+)
+def test_resuming_what_cannot_be_is_refused_at_once(
+    runs: Path, whole: dict[str, Any], arguments: tuple[str, ...], message: str
+) -> None:
+    before = sorted(runs.joinpath("whole").rglob("*"))
+    status, said = call("train", "--name", "whole", "--runs", str(runs), "--resume", *arguments)
+    assert status == 2
+    assert message in said
+    assert sorted(runs.joinpath("whole").rglob("*")) == before
 
 
-def test_worker_that_dies_ends_the_run(runs: Path) -> None:
-    arguments = ("--preset", "sync", "--steps", "1000000", "--checkpoint-every", "1000")
+def test_a_run_that_is_under_way_is_left_alone_and_one_that_died_goes_on(runs: Path) -> None:
+    """Two runs in one folder, a worker that dies, and what is said of the way on."""
+    folder = runs / "killed"
+    arguments = ("--preset", "sync", "--steps", "1000000", "--checkpoint-every", "20")
     process = start(runs, "killed", *arguments)
     try:
-        victim = _second_worker(process.pid, runs / "killed" / "metrics.jsonl")
+        wait_for(folder / "checkpoints" / "step-00000020" / "manifest.json")
+        for how in ("--resume", "--overwrite"):
+            status, said = call(
+                "train", "--name", "killed", "--runs", str(runs), how, "--device", "golden:"
+            )
+            assert status == 2
+            assert (
+                f"run 'killed' must not be under way, but process {process.pid} trains it" in said
+            )
+        victim = _second_worker(process.pid)
         os.kill(victim, signal.SIGKILL)
         died = time.monotonic()
         status, _, errors = end(process)
@@ -111,19 +169,71 @@ def test_worker_that_dies_ends_the_run(runs: Path) -> None:
     assert time.monotonic() - died < 60
     assert status == 1
     assert "worker 1 failed, the others were ended: Signal 9 (SIGKILL)" in errors
-    assert "--resume goes on from the newest checkpoint" in errors
+    newest = sorted((folder / "checkpoints").glob("step-????????"))[-1]
+    way_on = f"; adagrain train --resume --name killed --runs {runs} goes on from step "
+    assert f"{way_on}{int(newest.name[5:])}\n" in errors
     assert "Traceback" not in errors
+    assert len({line["step"] for line in metrics(runs, "killed")}) >= int(newest.name[5:])
 
 
-def _second_worker(launcher: int, log: Path) -> int:
-    """Process id of rank 1, as soon as the workers have trained some steps."""
-    deadline = time.monotonic() + SECONDS
-    while not (log.exists() and log.stat().st_size > 0):
-        assert time.monotonic() < deadline, "the run did not start"
-        time.sleep(0.1)
+def _second_worker(launcher: int) -> int:
+    """Process id of rank 1."""
     children = Path(f"/proc/{launcher}/task/{launcher}/children").read_text().split()
     workers = [c for c in children if "spawn_main" in Path(f"/proc/{c}/cmdline").read_text()]
     return int(workers[1])
+
+
+def test_interrupting_leaves_one_line(runs: Path) -> None:
+    """As a terminal does it: all processes get the signal."""
+    folder = runs / "interrupted"
+    process = start(runs, "interrupted", "--steps", "1000000", "--checkpoint-every", "5")
+    try:
+        wait_for(folder / "checkpoints" / "step-00000005" / "manifest.json")
+        os.killpg(process.pid, signal.SIGINT)
+        status, _, errors = end(process)
+    finally:
+        process.kill()
+    assert status == 128 + signal.SIGINT
+    way_on = f"adagrain train --resume --name interrupted --runs {runs} goes on from step"
+    assert errors.startswith(f"error: interrupted by SIGINT; {way_on} ")
+    assert errors.count("\n") == 1
+
+
+def test_a_run_that_diverges_says_so(runs: Path) -> None:
+    wild = ("--workers", "1", "--lr", "50", "--cap", "50", "--warmup", "0")
+    status, output, errors = end(start(runs, "wild", *wild))
+    assert status == 3, errors
+    assert "STATUS" in output and "diverged" in output
+    assert json.loads((runs / "wild" / "summary.json").read_text())["status"] == "diverged"
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A folder on a disk of its own, of 3 MB."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    command = ["mount", "-t", "tmpfs", "-o", "size=3m", "tmpfs", str(folder)]
+    if subprocess.run(command, capture_output=True, check=False).returncode:
+        pytest.skip("making a small disk needs the rights of an administrator")
+    yield folder
+    subprocess.run(["umount", str(folder)], check=True)
+
+
+def test_a_full_disk_is_named_and_the_run_goes_on_when_there_is_room(small_disk: Path) -> None:
+    arguments = ("--workers", "1", "--steps", "200", "--checkpoint-every", "20")
+    ballast = small_disk / "ballast"
+    ballast.write_bytes(bytes(2_300_000))
+    status, _, errors = end(start(small_disk, "full", *arguments))
+    assert status == 1
+    failed = r"worker 0 failed, .*/full/\S+ cannot be written: No space left on device"
+    assert re.search(failed, errors), errors
+    assert "goes on from step " in errors
+    assert "Traceback" not in errors
+    ballast.unlink()
+    resumed = train(small_disk, "full", "--resume")
+    assert resumed["steps"] == 200
+    steps = [line["step"] for line in metrics(small_disk, "full") if "loss" in line]
+    assert steps == list(range(200))
 
 
 @pytest.mark.skipif(runner.missing("verilator") is not None, reason="needs Verilator")
@@ -133,10 +243,7 @@ def test_a_board_that_is_unplugged_in_training_is_replaced(runs: Path) -> None:
     with VirtualBoard(configuration("tiny")) as board:
         device = f"serial:{board.port}?reconnect=1"
         process = start(runs, "unplugged", *arguments, "--timing", "fixed", "--device", device)
-        log = runs / "unplugged" / "metrics.jsonl"
-        deadline = time.monotonic() + SECONDS
-        while not (log.exists() and log.read_text()) and time.monotonic() < deadline:
-            time.sleep(0.1)
+        wait_for(runs / "unplugged" / "metrics.jsonl")
     status, _, errors = end(process)
     assert status == 0, errors
     assert "DEVICE FAILED" in errors

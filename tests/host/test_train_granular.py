@@ -59,8 +59,7 @@ def test_log_and_picture(runs: Path, whole: dict[str, Any]) -> None:
 def test_resumed_equals_uninterrupted(runs: Path, whole: dict[str, Any]) -> None:
     shutil.copytree(runs / "whole", runs / "resumed")
     shutil.rmtree(runs / "resumed" / "checkpoints" / f"step-{STEPS:08d}")
-    arguments = ("--preset", "all", "--resume", "--checkpoint-every", str(EVERY), *OPTIONS)
-    resumed = train(runs, "resumed", *arguments)
+    resumed = train(runs, "resumed", "--resume")
     assert metrics(runs, "resumed") == metrics(runs, "whole")
     assert resumed["weights_sha256"] == whole["weights_sha256"]
     assert resumed["precisions"] == whole["precisions"]

@@ -4,18 +4,21 @@ import json
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
-__all__ = ["SECONDS", "STEPS", "end", "metrics", "start", "train"]
+__all__ = ["SECONDS", "STEPS", "end", "metrics", "start", "train", "wait_for"]
 
 STEPS = 40
 SECONDS = 240
 
 
 def start(runs: Path, name: str, *arguments: str) -> subprocess.Popen[str]:
-    """Start a run with golden devices, whose cadences grow as fast as they can."""
-    defaults = ("--device", "golden:", "--steps", str(STEPS), "--noise", "0")
+    """Start a run with golden devices, whose cadences grow as fast as they can; or resume it."""
+    defaults: tuple[str, ...] = ("--device", "golden:", "--steps", str(STEPS), "--noise", "0")
+    if "--resume" in arguments:
+        defaults = ()
     command = [sys.executable, "-m", "adagrain.host.cli", "train", "--name", name]
     return subprocess.Popen(
         [*command, "--runs", str(runs), *defaults, *arguments],
@@ -23,7 +26,16 @@ def start(runs: Path, name: str, *arguments: str) -> subprocess.Popen[str]:
         stderr=subprocess.PIPE,
         text=True,
         env={**os.environ, "COLUMNS": "200"},
+        start_new_session=True,
     )
+
+
+def wait_for(path: Path) -> None:
+    """Wait until a run has written something to a file."""
+    deadline = time.monotonic() + SECONDS
+    while not (path.exists() and path.stat().st_size > 0):
+        assert time.monotonic() < deadline, f"there is no {path}"
+        time.sleep(0.1)
 
 
 def end(process: subprocess.Popen[str]) -> tuple[int, str, str]:

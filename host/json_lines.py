@@ -1,0 +1,31 @@
+"""Files of JSON lines, as a run's ``metrics.jsonl``."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+__all__ = ["read_json_lines"]
+
+
+def read_json_lines(path: Path) -> list[dict[str, Any]]:
+    """The objects in a file, one a line; a last line that was cut short is left out.
+
+    A full disk, or a process that was killed, leaves such a line.
+
+    Raises
+    ------
+    ValueError
+        If another line is no JSON object; its number is named.
+    """
+    rows = path.read_text(errors="replace").splitlines()
+    objects = []
+    for number, row in enumerate(rows, 1):
+        try:
+            parsed = json.loads(row)
+        except json.JSONDecodeError:
+            parsed = None
+        if isinstance(parsed, dict):
+            objects.append(parsed)
+        elif number < len(rows):
+            raise ValueError(f"line {number} of {path} must be a JSON object, not {row[:40]!r}")
+    return objects

@@ -1,0 +1,50 @@
+"""Makes what the workers of a run will make, so that a mistake shows before they start."""
+
+from torch import nn
+
+from adagrain.host.cadence_plan import longest_cadences
+from adagrain.host.driver import open_device
+from adagrain.host.granular import Granularity, convert
+from adagrain.host.regions import regions
+from adagrain.host.timing import Timing
+
+from .data import load
+from .networks import build
+from .options import TrainingOptions
+from .shards import Shards
+
+__all__ = ["rehearse"]
+
+
+def rehearse(options: TrainingOptions) -> nn.Module:
+    """Check a run's options against its data, its network and the first worker's device.
+
+    Returns
+    -------
+    Module
+        The network as it begins.
+
+    Raises
+    ------
+    TypeError, ValueError, OSError
+        If an option does not fit the others, or a file is not what it must be.
+    DeviceError, RuntimeError
+        If the device cannot be opened.
+    """
+    Timing.parse(options.timing).check(0, options.steps)
+    data = load(options.data)
+    Shards(len(data.inputs), batch=options.batch, workers=options.workers, rank=0, seed=0)
+    network = build(data, options.seed)
+    if options.granular:
+        network = convert(network, options.policy)
+    divided = regions(network, options.by)
+    longest_cadences(divided.names, options.longest_cadence)
+    with open_device(options.device_of(0), options.device_preset) as device:
+        if len(divided) > device.configuration.regions:
+            raise ValueError(
+                f"model must have at most {device.configuration.regions} regions on preset "
+                f"{device.configuration.preset!r}, not {len(divided)}"
+            )
+        if options.granular:
+            Granularity(network, device)
+    return network

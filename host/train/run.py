@@ -1,0 +1,116 @@
+"""A run, from its beginning or from where it stopped, to its end."""
+
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from .checkpoint import CHECKPOINTS, Manifest, choose, remove_unfinished, set_aside, step_of
+from .folder import SUMMARY, begun, check_new, locked, read_options, write_options
+from .launch import launch
+from .options import TrainingOptions
+from .rehearsal import rehearse
+from .verdict import Verdict
+
+__all__ = ["resume", "start"]
+
+#: What people must know before they wait.
+_SLOW = (
+    "[yellow]slow:[/] every octet crosses a simulated serial line, so a step takes some seconds; "
+    "--steps 20 makes a short run"
+)
+
+
+def _silent(text: str) -> None:
+    pass
+
+
+def start(
+    options: TrainingOptions, *, overwrite: bool = False, say: Callable[[str], None] = _silent
+) -> Verdict:
+    """Train from the beginning.
+
+    Parameters
+    ----------
+    options : TrainingOptions
+        What to do.
+    overwrite : bool
+        Replace an earlier run of that name.
+    say : callable
+        Called with what is about to be done.
+
+    Raises
+    ------
+    ValueError, TypeError, OSError
+        If something is wrong that can be known before the workers start; nothing is left behind.
+    RunFailedError
+        As :func:`~adagrain.host.train.launch.launch`.
+    """
+    check_new(options, overwrite=overwrite)
+    rehearse(options)
+    with begun(options, overwrite=overwrite):
+        _announce(options, f"{options.steps} steps", say)
+        return launch(options)
+
+
+def resume(
+    folder: Path,
+    given: Mapping[str, Any],
+    *,
+    from_step: int | None = None,
+    say: Callable[[str], None] = _silent,
+) -> Verdict:
+    """Go on with a run from its newest checkpoint, with the options that it was begun with.
+
+    Parameters
+    ----------
+    folder : Path
+        The run's.
+    given : mapping
+        Options that are to change, of those that may; more steps extend the run.
+    from_step : int or None
+        Go back to the checkpoint of that step; those after it are set aside.
+    say : callable
+        Called with what is about to be done.
+
+    Raises
+    ------
+    CheckpointError
+        If no checkpoint can be used, or not the one that is asked for.
+    ValueError, TypeError, OSError
+        If something else is wrong that can be known before the workers start.
+    RunFailedError
+        As :func:`~adagrain.host.train.launch.launch`.
+    """
+    options = read_options(folder).resumed(given)
+    manifest = Manifest.of(options, rehearse(options))
+    with locked(folder):
+        checkpoint = choose(folder / CHECKPOINTS, manifest, from_step)
+        _check_unfinished(options, step_of(checkpoint))
+        if from_step is not None:
+            set_aside(folder / CHECKPOINTS, from_step)
+        remove_unfinished(folder / CHECKPOINTS)
+        write_options(options)
+        _announce(options, f"from step {step_of(checkpoint)} to {options.steps}", say)
+        return launch(options, checkpoint)
+
+
+def _check_unfinished(options: TrainingOptions, step: int) -> None:
+    """Refuse a run that has taken all its steps and left its summary."""
+    path = options.folder / SUMMARY
+    if step < options.steps or not path.exists():
+        return
+    if json.loads(path.read_text())["steps"] >= options.steps:
+        raise ValueError(
+            f"run {options.name!r} has taken its {options.steps} steps; "
+            f"--steps N with more than that lets it go on"
+        )
+
+
+def _announce(options: TrainingOptions, what: str, say: Callable[[str], None]) -> None:
+    say(
+        f"run {options.name}: {options.data}, {options.workers} workers, {what}, "
+        f"a device {options.device} beside each"
+    )
+    if options.device.startswith("virtual:"):
+        say(_SLOW)

@@ -1,0 +1,106 @@
+"""The folder of a run: nothing is overwritten unasked, and two never train in one."""
+
+import json
+import multiprocessing
+import shutil
+from multiprocessing.synchronize import Event
+from pathlib import Path
+
+import pytest
+
+from adagrain.host.train import folder
+from adagrain.host.train.files import WriteError
+from adagrain.host.train.folder import MARK, RunInUseError, begun, locked, read_options
+from adagrain.host.train.options import TrainingOptions
+
+
+@pytest.fixture
+def options(tmp_path: Path) -> TrainingOptions:
+    return TrainingOptions(name="run", runs=tmp_path)
+
+
+def test_nothing_is_overwritten_unasked(options: TrainingOptions) -> None:
+    with begun(options):
+        assert json.loads((options.folder / MARK).read_text())["name"] == "run"
+        (options.folder / "precious").touch()
+    with (
+        pytest.raises(FileExistsError, match="choose another --name, or say --resume"),
+        begun(options),
+    ):
+        pass
+    assert (options.folder / "precious").exists()
+    with begun(options, overwrite=True):
+        assert not (options.folder / "precious").exists()
+
+
+def test_foreign_folders_are_left_alone(options: TrainingOptions) -> None:
+    options.folder.mkdir()
+    (options.folder / "chapter").touch()
+    with pytest.raises(FileExistsError, match="not the folder of a run"), begun(options):
+        pass
+    with (
+        pytest.raises(FileExistsError, match="not the folder of a run"),
+        begun(options, overwrite=True),
+    ):
+        pass
+    assert [path.name for path in options.folder.iterdir()] == ["chapter"]
+
+
+def test_options_are_read_back_wherever_the_folder_lies(options: TrainingOptions) -> None:
+    with begun(options):
+        pass
+    assert read_options(options.folder) == options
+    moved = options.runs / "elsewhere" / "other"
+    shutil.copytree(options.folder, moved)
+    assert read_options(moved).folder == moved
+    with pytest.raises(FileNotFoundError, match=f"there must be a run at {options.runs}/none to"):
+        read_options(options.runs / "none")
+    (moved / MARK).write_text('{"name": ')
+    with pytest.raises(ValueError, match=f"{moved}/{MARK} must hold a run's options: Expecting"):
+        read_options(moved)
+
+
+def _wait(folder: Path, taken: Event, release: Event) -> None:
+    with locked(folder):
+        taken.set()
+        release.wait(60)
+
+
+def test_a_run_is_locked_until_its_process_ends(options: TrainingOptions) -> None:
+    with begun(options):
+        pass
+    context = multiprocessing.get_context("spawn")
+    taken, release = context.Event(), context.Event()
+    other = context.Process(target=_wait, args=(options.folder, taken, release))
+    other.start()
+    assert taken.wait(60)
+    message = f"run 'run' must not be under way, but process {other.pid} trains it"
+    for _ in range(2):
+        with pytest.raises(RunInUseError, match=message), locked(options.folder):
+            pass
+    with pytest.raises(RunInUseError, match=message), begun(options, overwrite=True):
+        pass
+    assert (options.folder / MARK).exists()
+    other.kill()
+    other.join()
+    with locked(options.folder):
+        pass
+
+
+def test_a_folder_that_cannot_be_begun_is_not_left(
+    options: TrainingOptions, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(path: Path, text: str) -> None:
+        raise WriteError(f"{path} cannot be written: No space left on device")
+
+    monkeypatch.setattr(folder, "replace_text", full)
+    with pytest.raises(WriteError, match=r"options\.json cannot be written"), begun(options):
+        pass
+    assert not options.folder.exists()
+    monkeypatch.undo()
+    with begun(options):
+        (options.folder / "precious").touch()
+    monkeypatch.setattr(folder, "replace_text", full)
+    with pytest.raises(WriteError), begun(options, overwrite=True):
+        pass
+    assert read_options(options.folder) == options
