@@ -13,7 +13,7 @@ from adagrain.hdl.dsp import Target
 from adagrain.hdl.toolchain.families import FAMILIES
 from adagrain.hdl.toolchain.tools import ToolError, run
 
-__all__ = ["CELLS", "convert", "gate_level", "models_of"]
+__all__ = ["CELLS", "check_family", "convert", "gate_level", "models_of"]
 
 #: Our own models of cells that Yosys knows as black boxes, in a folder per family.
 CELLS = Path(__file__).parent / "cells"
@@ -72,9 +72,7 @@ def gate_level(netlist: str, name: str, family: str) -> str:
     ToolError
         If Yosys is missing or fails.
     """
-    if not models_of(family):
-        known = ", ".join(row for row in FAMILIES if models_of(row))
-        raise ValueError(f"netlist must be one of {known}, not {family!r}")
+    check_family(family)
     row = FAMILIES[family]
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
@@ -84,6 +82,19 @@ def gate_level(netlist: str, name: str, family: str) -> str:
         run("YOSYS", ["-q", "-p", script], folder)
         synthesised = (folder / "netlist.v").read_text()
     return f"{synthesised}\n{_joined(models_of(family))}"
+
+
+def check_family(family: str) -> None:
+    """See to it that netlists for a family can be simulated.
+
+    Raises
+    ------
+    ValueError
+        If there are no models of its cells.
+    """
+    if not models_of(family):
+        known = ", ".join(row for row in FAMILIES if models_of(row))
+        raise ValueError(f"netlist must be one of {known}, not {family!r}")
 
 
 def models_of(family: str) -> list[Path]:

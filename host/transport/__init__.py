@@ -56,7 +56,8 @@ def connect(url: str, wanted: Configuration, **options: Any) -> Transport:
     Raises
     ------
     TypeError, ValueError
-        If it is no text, its scheme is unknown, what follows it does not belong there, or an option is unknown.
+        If it is no text, its scheme is unknown, what follows it does not belong there, or an
+        option is unknown.
     """
     if not isinstance(url, str):
         raise TypeError(f"device url must be a text, not {url!r}")

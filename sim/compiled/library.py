@@ -16,7 +16,7 @@ import adagrain.hdl
 import adagrain.models
 from adagrain.sim import verilator
 from adagrain.sim.cache import cache_directory, writable_cache
-from adagrain.sim.netlist import convert, gate_level, models_of
+from adagrain.sim.netlist import check_family, convert, gate_level, models_of
 from adagrain.sim.runtime import Runtime
 from adagrain.sim.verilog import TIMESCALE, digest, to_verilog
 
@@ -67,6 +67,8 @@ def library(
 
     Raises
     ------
+    ValueError
+        If there are no models of the family's cells.
     verilator.ToolMissingError
         If a program that the build needs is missing.
     CacheError
@@ -74,6 +76,8 @@ def library(
     BuildError
         If the build fails.
     """
+    if family:
+        check_family(family)
     header = _ports_header(ports)
     flags = [*_FLAGS, f"--trace-{verilator.waves_format()}"] if waves else list(_FLAGS)
     models = [file.read_text() for file in models_of(family)] if family else []

@@ -1,7 +1,6 @@
 """The command line, without the runs that it starts."""
 
 import re
-from pathlib import Path
 
 import pytest
 from command_line import call

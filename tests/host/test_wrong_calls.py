@@ -54,7 +54,7 @@ LINES = [
     ("train --lr 0.5", r"learning_rate must be above 0 and at most cap \(0.2\), not 0.5"),
     ("train --preset compress", "'compress' comes with a later version"),
     ("train --preset fast", "must be one of sync, cadence, granular, all, not 'fast'"),
-    ("train --preset granular --device-preset small", "preset 'small' has no slices"),
+    ("train --device golden: --preset granular --device-preset small", "'small' has no slices"),
     ("train --precision INT8", "precision must be left out with preset 'cadence', not 'INT8'"),
     ("train --data /no/data", "data must be .* not '/no/data'"),
     ("train --data {runs}", "holds neither MNIST .* nor CIFAR-10"),
@@ -62,7 +62,7 @@ LINES = [
     ("train --timing guessed", "timing must be .* not 'guessed'"),
     ("train --timing replay:/no", "timing file must exist, but there is no /no"),
     ("train --by colour", "by must be .* not 'colour'"),
-    ("train --by rows:128 --device golden: --device-preset tiny", "at most 64 .* 'tiny', not 205"),
+    ("train --by rows:128 --device golden: --device-preset tiny", "at most 64 .* 'tiny', not 133"),
     ("train --workers 99", "batch must be at most 13 for 99 workers and 1347 samples, not 32"),
     (
         "train --cadence-max 1048576 --epoch-steps 1048576",
