@@ -10,7 +10,15 @@ from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from .errors import told
-from .recorded import RECORDED, Record, Recorded, change, read_recorded, write_recorded
+from .recorded import (
+    RECORDED,
+    Record,
+    Recorded,
+    change,
+    check_recorded,
+    read_recorded,
+    write_recorded,
+)
 
 if TYPE_CHECKING:
     from adagrain.hdl.boards import Board
@@ -44,6 +52,7 @@ def bitstream(
 
     console = Console()
     with told():
+        check_recorded(recorded, record)
         chosen = _board(board)
         console.print(f"{chosen.title}, preset {chosen.preset}: some minutes")
         columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())

@@ -7,12 +7,35 @@ from typing import Annotated, Any
 
 import typer
 
-__all__ = ["RECORDED", "Record", "Recorded", "change", "read_recorded", "write_recorded"]
+__all__ = [
+    "RECORDED",
+    "Record",
+    "Recorded",
+    "change",
+    "check_recorded",
+    "read_recorded",
+    "write_recorded",
+]
 
 RECORDED = Path("benchmarks/results/boards")
 
 Recorded = Annotated[Path, typer.Option(help="Folder of the recorded figures, a file per board.")]
 Record = Annotated[bool, typer.Option("--record", help="Make these the recorded figures.")]
+
+
+def check_recorded(folder: Path, record: bool) -> None:
+    """See to it that figures can be recorded, before minutes are spent on them.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is no folder for them, as outside a checkout of the project.
+    """
+    if record and not folder.is_dir():
+        raise FileNotFoundError(
+            f"--record needs the folder of the recorded figures, but there is no {folder}; run it "
+            f"in a checkout of the project, or name the folder with --recorded"
+        )
 
 
 def read_recorded(folder: Path, board: str, name: str) -> dict[str, Any]:

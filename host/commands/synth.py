@@ -7,7 +7,15 @@ from rich.console import Console
 from rich.table import Table
 
 from .errors import told
-from .recorded import RECORDED, Record, Recorded, change, read_recorded, write_recorded
+from .recorded import (
+    RECORDED,
+    Record,
+    Recorded,
+    change,
+    check_recorded,
+    read_recorded,
+    write_recorded,
+)
 
 if TYPE_CHECKING:
     from adagrain.hdl.toolchain.report import Report
@@ -39,6 +47,7 @@ def synth(
 
     console = Console()
     with told():
+        check_recorded(recorded, record)
         with console.status(f"synthesising {unit} for {board} …"):
             usage: dict[str, float] = dict(synthesise(unit, board))
         before = read_recorded(recorded, board, unit)

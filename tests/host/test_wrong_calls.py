@@ -44,6 +44,8 @@ LINES = [
     ("synth link --board abacus", "board must be one of .*, not 'abacus'"),
     ("synth link --place --mhz 0", "--mhz must be greater than or equal to 1, not '0'"),
     ("bitstream --board abacus", "board must be one of .*, not 'abacus'"),
+    ("synth queue --record --recorded /no/where", "--record needs .*, but there is no /no/where"),
+    ("bitstream --record --recorded /no/where", "--record needs .*, but there is no /no/where"),
     ("program --folder /no", "must be a bitstream in /no/ulx3s, but there is none"),
     ("virtual-board --preset huge", "one of tiny, .*, granular, wide, not 'huge'"),
     ("train --stepz 3", "No such option: --stepz"),
