@@ -30,7 +30,7 @@ def _guarded(
 
     @functools.wraps(method)
     def call(self: "Failover", *arguments: _P.args, **options: _P.kwargs) -> _T:
-        return self._guard(lambda device: method(device, *arguments, **options))
+        return self._guard(lambda device: getattr(device, method.__name__)(*arguments, **options))
 
     return call
 
@@ -42,7 +42,8 @@ def _guarded_precisions(
 
     @functools.wraps(method)
     def call(self: "GuardedPrecisions", *arguments: _P.args, **options: _P.kwargs) -> _T:
-        return self._guard(lambda device: method(device.precisions, *arguments, **options))
+        name = method.__name__
+        return self._guard(lambda device: getattr(device.precisions, name)(*arguments, **options))
 
     return call
 
@@ -119,7 +120,7 @@ class Failover:
 
     def counters(self) -> dict[str, int]:
         """As :meth:`Coprocessor.counters`, with ``fallbacks``."""
-        counters = self._guard(Coprocessor.counters)
+        counters = self._guard(lambda device: device.counters())
         return counters | {"fallbacks": self.fallbacks}
 
     def close(self) -> None:

@@ -1,7 +1,7 @@
 """The DDP front-end, with real workers on gloo."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +15,6 @@ import adagrain
 WORKER = Path(__file__).parent / "ddp_worker.py"
 Train = Callable[..., dict[str, Any]]
 CADENCES = ("--cadence", "noise", "--cadences", '{"first": 4, "second": 2}')
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[WorkerServer]:
-    with WorkerServer() as server:
-        yield server
 
 
 @pytest.fixture(scope="module")

@@ -1,7 +1,6 @@
 """Training that goes wrong: named on all workers, at once."""
 
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -102,12 +101,6 @@ ERRORS = {
     ),
     "double_precision": "TypeError: dtype must be",
 }
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[WorkerServer]:
-    with WorkerServer() as server:
-        yield server
 
 
 @pytest.mark.parametrize("case", ERRORS)

@@ -1,7 +1,6 @@
 """Distributed training against a NumPy trainer that shares no code with it."""
 
 import json
-from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 
@@ -39,12 +38,6 @@ CASES = {
     ),
     "three workers": Case(settings=MOMENTUM, cadences=MODULES, passes=2, workers=3),
 }
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[WorkerServer]:
-    with WorkerServer() as server:
-        yield server
 
 
 @pytest.mark.parametrize("name", CASES)
