@@ -14,7 +14,7 @@ def test_what_is_not_named_is_1() -> None:
 def test_refusals() -> None:
     with pytest.raises(ValueError, match="must be a power of two from 1 to 32768, not 12"):
         longest_cadences(["a"], 12)
-    with pytest.raises(ValueError, match="cadence of 'a' must be .* from 1 to 32768, not 3"):
+    with pytest.raises(ValueError, match=r"cadence of 'a' must be .* from 1 to 32768, not 3"):
         first_cadences(["a"], {"a": 3}, longest=[4], epoch_steps=8)
     with pytest.raises(ValueError, match="region must be one of a, b, not 'c'"):
         first_cadences(["a", "b"], {"c": 1}, longest=[1, 1], epoch_steps=8)
