@@ -20,7 +20,7 @@ BOARD ?= ulx3s
 BENCH ?= $(sort $(patsubst benchmarks/%.py,%,$(wildcard benchmarks/[a-z]*.py)))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup train test test-full sim formal mutants lint bench synth bitstream docs clean
+.PHONY: help setup train test test-full sim formal mutants wheel lint bench synth bitstream docs clean
 unexport WAVES SEED SIM UNIT VARIANT NETLIST SAMPLE FOLDER
 
 help:  ## list the targets
@@ -58,6 +58,9 @@ formal: setup  ## prove the plumbing, for a bounded time; then plant bugs that t
 mutants: setup  ## plant bugs that tests must find (45 min), or SAMPLE= generated ones [FOLDER= SEED=]
 	@$(BIN)/python -m adagrain.sim.$(if $(SAMPLE),generated_mutants --sample $(SAMPLE),mutants) \
 		$(if $(SAMPLE),$(addprefix --folder ,$(FOLDER)) $(addprefix --seed ,$(SEED)))
+
+wheel: setup  ## build the wheel, and try it alone and with each extra (about 3 min)
+	@$(BIN)/python .ci/wheel.py
 
 lint: setup  ## check style, format and types
 	@$(BIN)/ruff check --quiet

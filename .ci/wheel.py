@@ -17,11 +17,12 @@ import subprocess
 import sys
 import tempfile
 import venv
+import zipfile
 from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from statistics import median
 from typing import NamedTuple
-from zipfile import ZipFile
 
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
@@ -85,12 +86,14 @@ def main() -> None:
     with tempfile.TemporaryDirectory(dir=ROOT / "build", prefix="wheel-") as name:
         folder = Path(name)
         wheel = build(folder)
+        environments = {extra: folder / f"env-{extra or 'alone'}" for extra in COMMANDS}
+        for extra, environment in environments.items():
+            install(wheel, extra, environment)
         failures = [f"wheel: {what}" for what in wrong_content(wheel)]
-        for extra, commands in COMMANDS.items():
-            environment = install(wheel, extra, folder / f"env-{extra or 'alone'}")
-            failures += attempts(environment, extra, commands)
-            if not extra:
-                failures += help_is_slow(environment)
+        failures += help_is_slow(environments[""])
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            for found in pool.map(attempts, environments.values(), COMMANDS):
+                failures += found
     print("\n".join(failures) or "wheel: all commands are as they must be")
     sys.exit(1 if failures else 0)
 
@@ -118,13 +121,13 @@ def wrong_content(wheel: Path) -> Iterator[str]:
     for inside, outside in PACKAGES.items():
         mine = [path for path in project_files() if path.startswith(f"{outside}/")]
         wanted |= {path.replace(outside, inside, 1) for path in mine if not path.endswith(".md")}
-    found = {path for path in ZipFile(wheel).namelist() if path.startswith("adagrain/")}
+    found = {path for path in zipfile.ZipFile(wheel).namelist() if path.startswith("adagrain/")}
     yield from (f"lacks {path}" for path in sorted(wanted - found))
     yield from (f"has {path}, which is not in the project" for path in sorted(found - wanted))
 
 
-def install(wheel: Path, extra: str, environment: Path) -> Path:
-    """A new environment with the wheel and one extra, and all that they require."""
+def install(wheel: Path, extra: str, environment: Path) -> None:
+    """Make an environment with the wheel and one extra, and all that they require."""
     venv.create(environment, symlinks=True)
     metadata = importlib.metadata.PathDistribution(_in(wheel))
     for name in sorted(_closure(metadata, {extra})):
@@ -133,14 +136,12 @@ def install(wheel: Path, extra: str, environment: Path) -> Path:
     python = str(environment / "bin" / "python")
     pip = [sys.executable, "-m", "pip", "--python", python, "install", "-q", "--no-index", target]
     run(pip, env=os.environ | {"PIP_FIND_LINKS": ""})
-    return environment
 
 
-def _in(wheel: Path) -> "importlib.metadata.SimplePath":
-    from zipfile import Path as InZip
-
-    (metadata,) = (path for path in InZip(wheel).iterdir() if path.name.endswith(".dist-info"))
-    return metadata
+def _in(wheel: Path) -> zipfile.Path:
+    """The folder of a wheel's metadata."""
+    names = (path for path in zipfile.Path(wheel).iterdir() if path.name.endswith(".dist-info"))
+    return next(names)
 
 
 def _closure(distribution: importlib.metadata.Distribution, extras: Iterable[str]) -> set[str]:
@@ -192,20 +193,22 @@ def _shebang(environment: Path) -> bytes:
     return f"#!{environment.resolve() / 'bin' / 'python'}".encode()
 
 
-def attempts(environment: Path, extra: str, commands: Iterable[Command]) -> Iterator[str]:
-    """Run commands; what is wrong with them."""
+def attempts(environment: Path, extra: str) -> list[str]:
+    """Run the commands of an extra; what is wrong with them."""
     title = f"with [{extra}]" if extra else "alone"
-    for command in commands:
+    failures = []
+    for command in COMMANDS[extra]:
         with tempfile.TemporaryDirectory(dir=environment) as folder:
             ended = _run_in(environment, command.line, Path(folder))
         said = " ".join((ended.stdout + ended.stderr).split())
         fine = ended.returncode == command.status and re.search(command.says, said)
         print(f"{title}: {command.line}: {'as it must be' if fine else 'WRONG'}", flush=True)
         if not fine or "Traceback" in said:
-            yield (
+            failures.append(
                 f"{title}: {command.line}: status must be {command.status}, and it must say "
                 f"{command.says!r}, but it is {ended.returncode}, and it says:\n{said[-2000:]}"
             )
+    return failures
 
 
 def help_is_slow(environment: Path) -> Iterator[str]:

@@ -5,6 +5,8 @@ import hashlib
 import torch.distributed as dist
 from torch import nn
 
+from adagrain.host.lockstep import DisagreementError
+
 __all__ = ["check_weights", "network_sha256", "weights_sha256"]
 
 
@@ -31,7 +33,7 @@ def check_weights(network: nn.Module) -> None:
 
     Raises
     ------
-    RuntimeError
+    DisagreementError
         If a worker has others than the first one; on all of them.
     """
     digest = hashlib.sha256()
@@ -42,7 +44,7 @@ def check_weights(network: nn.Module) -> None:
     dist.all_gather_object(found, digest.hexdigest())
     others = [rank for rank, hashed in enumerate(found) if hashed != found[0]]
     if others:
-        raise RuntimeError(
+        raise DisagreementError(
             f"all workers must have the same weights, but those of worker "
             f"{', '.join(map(str, others))} differ from worker 0's"
         )
