@@ -12,7 +12,7 @@ from adagrain.models.commands import GROUP, identity
 from adagrain.models.configuration import Configuration, configuration
 from adagrain.models.formats import FormatCode, format_of
 from adagrain.models.precision import Precision
-from adagrain.models.protocol import Opcode, Unit
+from adagrain.models.protocol import PROTOCOL_VERSION, Opcode, Unit
 from adagrain.models.records import (
     Decision,
     RegionRecord,
@@ -383,8 +383,12 @@ class Coprocessor:
         Raises
         ------
         ValueError
-            If more regions are in it than this device's table holds.
+            If it is of another version of the protocol, which may have laid records out otherwise,
+            or has more regions than this device's table holds.
         """
+        version = state.get("protocol", "3 or older")
+        if version != PROTOCOL_VERSION:
+            raise ValueError(f"state must be of protocol {PROTOCOL_VERSION}, not {version}")
         width = size(RegionRecord)
         table = state["table"]
         records = [table[i : i + width] for i in range(0, len(table), width)]

@@ -5,7 +5,7 @@ from typing import Any
 
 from adagrain.models.commands import WORDS_PER_REGION
 from adagrain.models.configuration import Configuration
-from adagrain.models.protocol import Opcode
+from adagrain.models.protocol import PROTOCOL_VERSION, Opcode
 from adagrain.models.records import RegionParameters, RegionRecord, RegionStep, pack, size, unpack
 from adagrain.models.region_manager import WORD, RegionTable
 
@@ -102,8 +102,9 @@ class RegionCopy:
         return self._table.read_words(first * WORDS_PER_REGION, count * WORDS_PER_REGION)
 
     def state(self) -> dict[str, Any]:
-        """Octets of the configured records, and the parameters."""
+        """Octets of the configured records, the parameters, and the version of both."""
         return {
+            "protocol": PROTOCOL_VERSION,
             "table": self._table.read_words(0, self._words),
             "parameters": self._table.parameters,
         }

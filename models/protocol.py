@@ -1,6 +1,6 @@
 """The link's protocol, declared once: frames, operations, status codes, registers.
 
-The region table is addressed in 64-bit words: ten a region, in the order of ``RegionRecord``.
+The region table is addressed in 64-bit words: eight a region, in the order of ``RegionRecord``.
 
 A frame is ``COBS(header ‖ payload ‖ CRC-32) ‖ 0x00``, everything little end first. Requests and
 replies share :data:`Header`. The page ``docs/link.md`` tells the rules; its tables are made

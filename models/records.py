@@ -113,7 +113,7 @@ StatisticsRecord = data.StructLayout(
 #: One bin after read-out: bin 0 is the upper half of the largest binade, bin 63 takes the rest.
 HistogramBin = data.StructLayout({"count": unsigned(32), "energy": unsigned(48)})
 
-#: One region's state: ten 64-bit words of the region table.
+#: One region's state: eight 64-bit words of the region table.
 RegionRecord = data.StructLayout(
     {
         # word 0: what the region is, and its small state
@@ -123,28 +123,25 @@ RegionRecord = data.StructLayout(
         "state": unsigned(2),
         "confidence": unsigned(3),  # accept counter c, 0…7
         "streak": unsigned(2),  # epochs in a row with α ≥ T1
-        "scaled": unsigned(1),  # the sums below are at ``exponent``
-        "_pad0": unsigned(2),
+        "measured": unsigned(3),  # updates in α and the averages of N; saturates
+        "gain": unsigned(5),  # h, 0…16 sixteenths
         "cadence": unsigned(4),  # log2 of the steps per update
         "cadence_min": unsigned(4),
         "cadence_max": unsigned(4),
-        "cadence_dwell": unsigned(4),  # epochs before the cadence may change again
+        "cadence_dwell": unsigned(3),  # epochs before the cadence may change again
         "exponent": unsigned(8),  # shared exponent of the sums, biased by 127
-        "gain": unsigned(8),  # h, 0…16 sixteenths
-        "percentage": unsigned(16),  # p, Q0.16
+        "alpha": unsigned(20),  # α: EMA of min(1, N·W/A), shift 4, Q0.16 with 4 more fraction bits
         # word 1
-        "alpha": unsigned(16),  # α, Q0.16, after the last update
+        "percentage": unsigned(16),  # p, Q0.16
         "samples": unsigned(16),  # updates in the sums; saturates
         "dwell": unsigned(8),  # epochs before the state may change again
         "dwell_length": unsigned(8),  # dwell after the next change; doubles on a demotion
         "phase_epoch": unsigned(16),
-        # words 2…9
+        # words 2…7
         "stall": unsigned(64),  # EMA of σ in µs, 4 fraction bits
         "redo": unsigned(64),  # EMA of κ in µs, 4 fraction bits
-        "a_ema": unsigned(64),  # EMA of A, shift 4, 4 fraction bits
-        "n_ema": unsigned(64),  # EMA of N, shift 4, 4 fraction bits
-        "n_fast": unsigned(64),  # EMA of N, shift 3, 3 fraction bits
-        "n_slow": unsigned(64),  # EMA of N, shift 6, 6 fraction bits
+        "n_fast": unsigned(64),  # EMA of lg N, shift 3, octaves with 10 and 3 fraction bits
+        "n_slow": unsigned(64),  # EMA of lg N, shift 6, octaves with 10 and 6 fraction bits
         "a_sum": unsigned(64),  # Σ A since the cadence last changed or was judged
         "n_sum": unsigned(64),  # Σ N, likewise
     }
@@ -158,18 +155,18 @@ RegionParameters = data.StructLayout(
         "t0": unsigned(16),  # α thresholds of ``cost_aware``, Q0.16
         "t1": unsigned(16),
         "t2": unsigned(16),
-        "rate": unsigned(16),  # convergence-rate threshold, Q0.16 (``seed_literal``)
+        "rate": unsigned(16),  # threshold of the loss rate, octaves, Q6.10 (``seed_literal``)
         "variance": unsigned(16),  # variance thresholds over N, Q8.8 (``seed_literal``)
         "medium_variance": unsigned(16),
         "divergence": unsigned(16),  # 1−α threshold, Q0.16 (``seed_literal``)
         "noise": unsigned(16),  # T of the noise cadence: noise-to-signal of an update, Q8.8
-        "guard": unsigned(16),  # relative rise of the loss that halves cadences, Q0.16
+        "guard": unsigned(16),  # rise of the loss that halves cadences, octaves, Q6.10; 0: none
         "noise_samples": unsigned(8),  # fewest updates in the sums before they are judged
         "dwell": unsigned(8),  # first dwell of a state change, in epochs
-        "loss_fast": unsigned(64),  # EMA, shift 3, Q16.16 with 3 more fraction bits
-        "loss_slow": unsigned(64),  # EMA, shift 6, Q16.16 with 6 more fraction bits
+        "loss_fast": unsigned(32),  # EMA of lg loss, shift 3, octaves with 10 and 3 fraction bits
+        "loss_slow": unsigned(32),  # EMA of lg loss, shift 6, octaves with 10 and 6 fraction bits
         "loss_valid": unsigned(1),
-        "_reserved": unsigned(63),
+        "_reserved": unsigned(31),
     }
 )
 
@@ -208,7 +205,7 @@ Decision = data.StructLayout(
         "state": unsigned(2),
         "confidence": unsigned(3),
         "changed": unsigned(1),  # state or cadence changed in this step
-        "held": unsigned(1),  # A was 0: α is that of before
+        "held": unsigned(1),  # A was 0, or not usable: α is that of before
         "guarded": unsigned(1),  # the loss guard halved the cadence
         "alpha": unsigned(16),
         "percentage": unsigned(16),
@@ -216,8 +213,8 @@ Decision = data.StructLayout(
         "cadence": unsigned(8),  # log2
         "dwell": unsigned(8),
         "_reserved": unsigned(8),
-        "rate": signed(16),  # (n_slow − n_fast)/n_slow, Q1.15, saturated
-        "loss_rate": signed(16),  # (loss_slow − loss_fast)/loss_slow, Q1.15, saturated
+        "rate": signed(16),  # n_slow − n_fast, octaves, Q5.10, saturated
+        "loss_rate": signed(16),  # loss_slow − loss_fast, likewise
     }
 )
 

@@ -16,7 +16,20 @@ from .records import (
     size,
     unpack,
 )
-from .region_policies import decide_cadence, decide_speculation, normalised
+from .region_averages import (
+    ALPHA_BITS,
+    ALPHA_SHIFTS,
+    FAST,
+    LOGARITHM_BITS,
+    SLOW,
+    TIME_SHIFT,
+    agreed,
+    averaged,
+    fall,
+    logarithm,
+    quotient,
+)
+from .region_policies import decide_cadence, decide_speculation
 from .region_settings import MAX_WORKERS, default_parameters, region_record
 
 __all__ = ["RegionTable", "default_parameters", "region_record"]
@@ -32,12 +45,6 @@ SUM_BITS = 62
 
 #: A change of the exponent by more than this starts the sums anew.
 LARGEST_RESCALE = 7
-
-#: Fraction bits, and shift, of the averages.
-SHIFTS = {"stall": 4, "redo": 4, "a_ema": 4, "n_ema": 4, "n_fast": 3, "n_slow": 6}
-
-#: Everything that is kept at the record's exponent.
-SUMS = ("a_ema", "n_ema", "n_fast", "n_slow", "a_sum", "n_sum")
 
 
 class RegionTable:
@@ -80,7 +87,7 @@ class RegionTable:
         return pack(RegionParameters, **vars(self._parameters))
 
     def write_words(self, first: int, octets: bytes) -> None:
-        """Overwrite 64-bit words of the table; a record is ten of them.
+        """Overwrite 64-bit words of the table; a record is eight of them.
 
         Raises
         ------
@@ -147,17 +154,18 @@ class RegionTable:
         """Bring the run's averages up to date; the loss rate and the state of the loss guard."""
         run = self._parameters
         if step.loss_valid:
+            level = logarithm(step.loss)
             if not run.loss_valid:
-                run.loss_fast, run.loss_slow, run.loss_valid = step.loss << 3, step.loss << 6, 1
+                run.loss_fast, run.loss_slow, run.loss_valid = level << FAST, level << SLOW, 1
             else:
-                run.loss_fast += step.loss - (run.loss_fast >> 3)
-                run.loss_slow += step.loss - (run.loss_slow >> 6)
+                run.loss_fast = averaged(run.loss_fast, level, FAST)
+                run.loss_slow = averaged(run.loss_slow, level, SLOW)
         if step.epoch_end:
             run.epoch = min(65535, run.epoch + 1)
         if not run.loss_valid:
             return 0, False
-        fall, rises = _relative_fall(run.loss_slow, run.loss_fast)
-        return _signed(fall, rises), bool(run.guard and rises and fall > run.guard)
+        rate = fall(run.loss_fast, run.loss_slow)
+        return rate, bool(run.guard and -rate > run.guard)
 
     def _status(self, update: SimpleNamespace) -> DecisionStatus:
         if update.region >= self.regions:
@@ -171,30 +179,30 @@ class RegionTable:
     def _update(self, update: SimpleNamespace, loss_rate: int, alarm: bool) -> dict[str, int]:
         record, run = self._record(update.region), self._parameters
         state, cadence = record.state, record.cadence
-        _average(record, stall=update.stall, redo=update.redo)
+        record.stall = averaged(record.stall, update.stall, TIME_SHIFT)
+        record.redo = averaged(record.redo, update.redo, TIME_SHIFT)
         record.confidence = _judged(record.confidence, update.accepts, update.trials)
+        learns = bool(update.usable and update.a)
+        if learns:
+            _average(record, update, run.workers)
         if update.usable:
             _accumulate(record, update)
-        a, n = normalised(record.a_ema, record.n_ema, 32)
-        if a:
-            record.alpha = _ratio(n * run.workers, a)
         guarded = False
         if update.decide:
-            decide_speculation(record, run, loss_rate, a, n)
+            decide_speculation(record, run, loss_rate)
             guarded = decide_cadence(record, run, alarm)
-        fall, rises = _relative_fall(record.n_slow, record.n_fast)
         return {
             "state": record.state,
             "confidence": record.confidence,
             "changed": (record.state, record.cadence) != (state, cadence),
-            "held": not a,
+            "held": not learns,
             "guarded": guarded,
-            "alpha": record.alpha,
+            "alpha": record.alpha >> ALPHA_BITS,
             "percentage": record.percentage,
             "gain": record.gain,
             "cadence": record.cadence,
             "dwell": record.dwell,
-            "rate": _signed(fall, rises),
+            "rate": fall(record.n_fast, record.n_slow),
             "loss_rate": loss_rate,
         }
 
@@ -220,13 +228,6 @@ class RegionTable:
         self._records.clear()
 
 
-def _average(record: SimpleNamespace, **values: int) -> None:
-    """``acc += x − (acc >> k)``: k more fraction bits than x, so no dead zone."""
-    fields = vars(record)
-    for name, value in values.items():
-        fields[name] += value - (fields[name] >> SHIFTS[name])
-
-
 def _judged(confidence: int, accepts: int, trials: int) -> int:
     if trials and 8 * accepts >= 7 * trials:
         return min(7, confidence + 1)
@@ -235,57 +236,36 @@ def _judged(confidence: int, accepts: int, trials: int) -> int:
     return confidence
 
 
+def _average(record: SimpleNamespace, update: SimpleNamespace, workers: int) -> None:
+    """Let the averages take in an update's agreement, and the logarithm of its N."""
+    agreement = quotient(update.a, update.n, workers)
+    level = logarithm(update.n) + (update.exponent << LOGARITHM_BITS + 1)
+    record.alpha = agreed(record.alpha, agreement, record.measured)
+    if record.measured:
+        record.n_fast = averaged(record.n_fast, level, FAST)
+        record.n_slow = averaged(record.n_slow, level, SLOW)
+    else:
+        record.n_fast, record.n_slow = level << FAST, level << SLOW
+    record.measured = min(len(ALPHA_SHIFTS) - 1, record.measured + 1)
+
+
 def _accumulate(record: SimpleNamespace, update: SimpleNamespace) -> None:
     """Bring the sums to the update's exponent and add its energies, or start them anew."""
-    fields = vars(record)
     rise = update.exponent - record.exponent
-    stored = 0
-    for name in SUMS:
-        stored |= fields[name]
-    fresh = not record.scaled or abs(rise) > LARGEST_RESCALE
-    if fresh or stored << max(0, -2 * rise) >> SUM_BITS:
-        fields.update(
-            {"a_ema": update.a << 4, "n_ema": update.n << 4},
-            n_fast=update.n << 3,
-            n_slow=update.n << 6,
-            a_sum=update.a,
-            n_sum=update.n,
-            samples=1,
-            scaled=1,
-        )
+    stored = record.a_sum | record.n_sum
+    overflows = stored << max(0, -2 * rise) >> SUM_BITS
+    if not record.samples or abs(rise) > LARGEST_RESCALE or overflows:
+        record.a_sum, record.n_sum, record.samples = update.a, update.n, 1
     else:
-        crowded = (record.a_sum | record.n_sum) >> (SUM_BITS - 1) != 0
-        for name in SUMS:
-            halve = crowded and name in ("a_sum", "n_sum")
-            fields[name] = _scaled(fields[name], 2 * rise + halve)
-        _average(record, a_ema=update.a, n_ema=update.n, n_fast=update.n, n_slow=update.n)
-        started = record.samples > 0
-        record.a_sum = started * record.a_sum + update.a
-        record.n_sum = started * record.n_sum + update.n
+        crowded = stored >> (SUM_BITS - 1) != 0
+        record.a_sum = _scaled(record.a_sum, 2 * rise + crowded) + update.a
+        record.n_sum = _scaled(record.n_sum, 2 * rise + crowded) + update.n
         record.samples = min(65535, record.samples + 1)
     record.exponent = update.exponent
 
 
 def _scaled(value: int, shift: int) -> int:
     return value >> shift if shift >= 0 else value << -shift
-
-
-def _ratio(x: int, y: int) -> int:
-    """⌊x·2¹⁶/y⌋, at most 65535; 0 where x is."""
-    if x >= y:
-        return 65535 if x else 0
-    return (x << 16) // y
-
-
-def _relative_fall(slow: int, fast: int) -> tuple[int, bool]:
-    """How far the fast average is from the slow one, Q0.16 of the latter; whether above it."""
-    slow, fast = normalised(slow, fast << 3, 32)
-    return _ratio(abs(slow - fast), slow), fast > slow
-
-
-def _signed(fall: int, rises: bool) -> int:
-    """Q0.16 and its sign as Q1.15, truncated towards zero."""
-    return -(fall >> 1) if rises else fall >> 1
 
 
 class _Codec:

@@ -1,14 +1,14 @@
 """The rules by which a region's speculation state and cadence are decided.
 
-Both functions change a record in place, on the step that closes a decision epoch. Fractions
-that the thresholds judge come from sums that were shifted right together (``normalised``).
+Both functions change a record in place, on the step that closes a decision epoch.
 """
 
 from types import SimpleNamespace
 
 from .records import CadencePolicy, Policy, SpeculationState
+from .region_averages import ALPHA_BITS, normalised
 
-__all__ = ["decide_cadence", "decide_speculation", "normalised", "sixteenths"]
+__all__ = ["decide_cadence", "decide_speculation", "sixteenths"]
 
 #: A tenth in Q0.16: the seed's step of the hybrid percentage.
 TENTH = 6554
@@ -17,19 +17,13 @@ TENTH = 6554
 CADENCE_DWELL = 2
 
 
-def normalised(x: int, y: int, bits: int) -> tuple[int, int]:
-    """Both numbers shifted right together until both are below 2**bits."""
-    shift = max(0, (x | y).bit_length() - bits)
-    return x >> shift, y >> shift
-
-
 def sixteenths(fraction: int) -> int:
     """A Q0.16 fraction rounded to sixteenths, 0…16."""
     return (fraction + 2048) >> 12
 
 
 def decide_speculation(
-    record: SimpleNamespace, parameters: SimpleNamespace, loss_rate: int, a: int, n: int
+    record: SimpleNamespace, parameters: SimpleNamespace, loss_rate: int
 ) -> None:
     """Choose state, gain and percentage by the record's policy.
 
@@ -39,18 +33,21 @@ def decide_speculation(
         α, confidence, stall and redo are already those after this update.
     parameters : namespace of ``RegionParameters`` fields
     loss_rate : int
-        Q1.15, of the step.
-    a, n : int
-        Averages of A and N, normalised to 32 bits.
+        Octaves, Q5.10, of the step.
     """
     if record.policy == Policy.COST_AWARE:
         _cost_aware(record, parameters)
     elif record.policy == Policy.SEED_LITERAL:
-        _seed_literal(record, parameters, loss_rate, a, n)
+        _seed_literal(record, parameters, loss_rate)
     elif record.policy == Policy.ALWAYS:
         _enter(record, SpeculationState.FULL, 65535)
     else:
         _enter(record, SpeculationState.GLOBAL, 0)
+
+
+def _agreement(record: SimpleNamespace) -> int:
+    """α, Q0.16."""
+    return record.alpha >> ALPHA_BITS
 
 
 def _enter(record: SimpleNamespace, state: SpeculationState, percentage: int) -> None:
@@ -61,7 +58,7 @@ def _enter(record: SimpleNamespace, state: SpeculationState, percentage: int) ->
 
 def _cost_aware(record: SimpleNamespace, parameters: SimpleNamespace) -> None:
     """Speculate where α and the expected gain speak for it; a state keeps for its dwell."""
-    alpha, confidence, state = record.alpha, record.confidence, record.state
+    alpha, confidence, state = _agreement(record), record.confidence, record.state
     settled = record.dwell == 0
     record.dwell = max(0, record.dwell - 1)
     record.dwell_length = record.dwell_length or parameters.dwell
@@ -105,20 +102,24 @@ def _one_towards(gain: int, target: int) -> int:
     return min(15, max(1, gain + (target > gain) - (target < gain)))
 
 
-def _seed_literal(
-    record: SimpleNamespace, parameters: SimpleNamespace, loss_rate: int, a: int, n: int
-) -> None:
-    """The seed's three conditions; where they disagree, the hybrid percentage moves a tenth."""
-    spread = max(0, a - n * parameters.workers) << 8
-    unit = n * (parameters.workers - 1)
-    rate, divergence = 2 * loss_rate, 65535 - record.alpha
+def _seed_literal(record: SimpleNamespace, parameters: SimpleNamespace, loss_rate: int) -> None:
+    """The seed's three conditions; where they disagree, the hybrid percentage moves a tenth.
+
+    The variance across the workers is that of ``A = W`` and ``N = α``; none is known before
+    energies have entered α.
+    """
+    alpha, workers = _agreement(record), parameters.workers
+    whole = workers << 16 if record.measured else 0
+    spread = max(0, whole - alpha * workers) << 8
+    unit = alpha * (workers - 1)
+    divergence = 65535 - alpha
     slow = (
-        rate < parameters.rate
+        loss_rate < parameters.rate
         and spread > parameters.variance * unit
         and divergence > parameters.divergence
     )
     fast = (
-        rate > parameters.rate
+        loss_rate > parameters.rate
         and spread < parameters.variance * unit
         and divergence < parameters.divergence
     )

@@ -20,12 +20,13 @@ def default_parameters(workers: int) -> dict[str, int]:
     where ``f`` is the signal's share of the energy: pure noise gives 1/W, not 0, and for two
     workers α never sits far from ½. So the thresholds are set on ``f`` and follow from it.
 
-    - ``t0``, ``t1``, ``t2``: f = 0.15, 0.30, 0.50. For W = 8 that is α = 0.26, 0.39, 0.56.
+    - ``t0``, ``t1``, ``t2``: f = 0.15, 0.30, 0.50. For W = 8 that is α = 0.26, 0.39, 0.56; for
+      W = 2 it is 0.575, 0.65, 0.75, and α of noise scatters by some 0.02 around 0.5.
     - ``divergence``, ``variance``, ``medium_variance``: f = 0.50, where noise equals signal:
       1 − α = (1 − 1/W)/2, and a variance of W/(W+1) times N.
     - ``noise``: W, where the noise of the *averaged* gradient equals its signal. (S is that of
       one worker's accumulated gradient; averaging divides it by W.)
-    - ``rate``: 1 % between the loss averages. ``guard``: the fast one half above the slow one.
+    - ``rate``: the loss averages fall apart by 1 %. ``guard``: the fast one is twice the slow one.
     - ``noise_samples``: 16 updates. ``dwell``: 8 decision epochs.
 
     Raises
@@ -43,12 +44,12 @@ def default_parameters(workers: int) -> dict[str, int]:
     return {
         "workers": workers,
         **{name: agreement(share) for name, share in _SIGNAL_SHARES.items()},
-        "rate": 655,
+        "rate": 15,
         "variance": variance,
         "medium_variance": variance,
         "divergence": 65535 - agreement(0.5),
         "noise": min(65535, 256 * workers),
-        "guard": 32768,
+        "guard": 1024,
         "noise_samples": 16,
         "dwell": 8,
     }

@@ -42,8 +42,8 @@ class Judge(wiring.Component):
 
     - ``AGREEMENT``, (A, N): ``agreement = min(2**32 − 1, N·W)``, the numerator of α.
     - ``GAIN``, (σ, κ): whether ``c·σ > (7 − c)·κ``.
-    - ``VARIANCE``, (A, N): how ``max(0, A − N·W)·256`` compares with each threshold times
-      ``N·W − N``. (Where the latter is large, the former is 0, so it may saturate at 32 bits.)
+    - ``VARIANCE``: how ``(W − α·W)·256`` compares with each threshold times ``α·W − α``, α in
+      Q0.16. Before energies have entered α, the former is 0.
     - ``NOISE``, (A, N) below 2**22: how ``W·(A − N·W)·256`` compares with T times
       ``N·W² − A``, and with a quarter of it. Without noise it is quiet, else without signal noisy.
 
@@ -59,6 +59,10 @@ class Judge(wiring.Component):
         The pair.
     confidence : ``In(3)``
         c.
+    measured : ``In(1)``
+        Energies have entered α.
+    alpha : ``In(16)``
+        α, Q0.16.
     parameters : ``In(RegionParameters)``
         World size and thresholds.
     done : ``Out(1)``
@@ -77,6 +81,8 @@ class Judge(wiring.Component):
                 "x": In(32),
                 "y": In(32),
                 "confidence": In(3),
+                "measured": In(1),
+                "alpha": In(16),
                 "parameters": In(RegionParameters),
                 "done": Out(1),
                 "agreement": Out(32),
@@ -95,19 +101,23 @@ class Judge(wiring.Component):
         above, below = Signal(), Signal()
         m.d.comb += [scaled.eq(held), above.eq(scaled > product), below.eq(scaled < product)]
 
-        shortfall, surplus, less = Signal(signed(49)), Signal(signed(49)), Signal(32)
-        excess = Signal(32)
+        shortfall, surplus = Signal(signed(49)), Signal(signed(49))
+        whole, less, excess = Signal(32), Signal(32), Signal(32)
         m.d.comb += [
-            shortfall.eq(x - product),
-            surplus.eq(product - less),
+            whole.eq(x),
             less.eq(x),
+            shortfall.eq(whole - product),
+            surplus.eq(product - less),
         ]
 
         with m.FSM():
             with m.State("IDLE"):
                 m.d.comb += [a.eq(y), b.eq(workers)]
-                with m.If(self.question == Question.GAIN):
-                    m.d.comb += [a.eq(x), b.eq(self.confidence)]
+                with m.Switch(self.question):
+                    with m.Case(Question.GAIN):
+                        m.d.comb += [a.eq(x), b.eq(self.confidence)]
+                    with m.Case(Question.VARIANCE):
+                        m.d.comb += a.eq(self.alpha)
                 with m.If(self.start), m.Switch(self.question):
                     for question in Question:
                         with m.Case(question):
@@ -126,7 +136,10 @@ class Judge(wiring.Component):
                 self._finish(m)
 
             with m.State("VARIANCE"):
-                m.d.comb += less.eq(y)
+                m.d.comb += [
+                    whole.eq(Mux(self.measured, workers << 16, 0)),
+                    less.eq(self.alpha),
+                ]
                 m.d.sync += [held.eq(_clamped(shortfall)), excess.eq(_clamped(surplus))]
                 m.next = "VARIANCE_THRESHOLD"
             with m.State("VARIANCE_THRESHOLD"):

@@ -6,11 +6,15 @@ from amaranth.hdl import unsigned
 from amaranth.lib import data
 
 from adagrain.models.records import RegionRecord
+from adagrain.models.region_averages import LOGARITHM_BITS
 
-__all__ = ["HEAD_WORDS", "RECORD_WORDS", "WORD_BITS", "Head", "Sums", "Word"]
+__all__ = ["HEAD_WORDS", "LEVEL_BITS", "RECORD_WORDS", "WORD_BITS", "Head", "Sums", "Word"]
 
 WORD_BITS = 64
 RECORD_WORDS = RegionRecord.size // WORD_BITS
+
+#: Bits of the logarithm of a region's N: of its octaves, and below.
+LEVEL_BITS = 10 + LOGARITHM_BITS
 
 #: Words of a record that hold its small fields; they are kept in registers while it is decided.
 HEAD_WORDS = 2
@@ -22,21 +26,24 @@ Head = data.StructLayout(
 
 
 class Word(enum.IntEnum):
-    """Wide words: eight of a record, at these places in it, and the run's two loss averages.
+    """Wide words: six of a record, at these places in it, the run's averages, and what comes in.
 
-    Neighbours make a pair, the even one first: two numbers that are compared with each other.
+    Neighbours make a pair, the even one first: two numbers that are compared with each other. The
+    last two pairs are one number each, of which the logarithm is taken.
     """
 
     STALL = 2
     REDO = 3
-    A_EMA = 4
-    N_EMA = 5
-    N_FAST = 6
-    N_SLOW = 7
-    A_SUM = 8
-    N_SUM = 9
-    LOSS_FAST = 10
-    LOSS_SLOW = 11
+    N_FAST = 4
+    N_SLOW = 5
+    A_SUM = 6
+    N_SUM = 7
+    LOSS_FAST = 8
+    LOSS_SLOW = 9
+    A = 10
+    N = 11
+    N_LEVEL = 12
+    LOSS_LEVEL = 14
 
 
 #: What is added to the words when they are averaged.
@@ -46,6 +53,6 @@ Sums = data.StructLayout(
         "n": unsigned(56),
         "stall": unsigned(32),
         "redo": unsigned(32),
-        "loss": unsigned(32),
+        "level": unsigned(LEVEL_BITS),
     }
 )

@@ -1,6 +1,6 @@
 """The Region Manager: it takes energies, and decides."""
 
-from amaranth.hdl import Cat, Module, Mux, Value, unsigned
+from amaranth.hdl import Cat, Const, Module, Mux, Value, unsigned
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -13,6 +13,7 @@ from adagrain.models.records import (
     RegionStep,
     RegionUpdate,
 )
+from adagrain.models.region_averages import LOGARITHM_BITS
 from adagrain.models.region_manager import ENERGY_BITS
 
 from .judge import Question
@@ -51,7 +52,7 @@ class RegionManager(wiring.Component):
     parameters : ``Out(RegionParameters)``
         The parameters, with the loss averages and the epoch of now.
     i_access : ``In(stream.Signature({address, write, data}))``
-        Reads or writes one 64-bit word of the table; ten make a record. ``address`` must be
+        Reads or writes one 64-bit word of the table; eight make a record. ``address`` must be
         inside the table.
     o_access : ``Out(stream.Signature(64))``
         Words that were read.
@@ -92,7 +93,7 @@ class RegionManager(wiring.Component):
         p = Parts(self._configuration)
         p.add_to(m)
         p.connect(m, self.i.payload, self.i_step.payload, self.parameters)
-        p.route_words(m, self.parameters)
+        p.route_words(m, self.i.payload, self.i_step.payload, self.parameters)
         p.take_in(m)
         p.compose(m, self.o.payload)
         self._count(m, p)
@@ -119,7 +120,7 @@ class RegionManager(wiring.Component):
         access = self.i_access.payload
         with m.State("IDLE"):
             m.d.sync += [p.elapsed.eq(1), p.gathered.eq(0), p.stored.eq(0), p.crowded.eq(0)]
-            m.d.sync += p.guarded.eq(0)
+            m.d.sync += [p.guarded.eq(0), p.stepping.eq(0)]
             with m.If(self.i_parameters.valid):
                 m.d.comb += self.i_parameters.ready.eq(1)
                 m.d.sync += self.parameters.eq(self.i_parameters.payload)
@@ -135,12 +136,10 @@ class RegionManager(wiring.Component):
                 with m.If(~access.write):
                     m.next = "WORD"
             with m.Elif(self.i_step.valid):
+                m.d.sync += p.stepping.eq(1)
                 m.next = "LOSS"
             with m.Elif(self.i.valid):
-                m.d.sync += [
-                    p.region.eq(self.i.payload.region),
-                    p.base.eq(self.i.payload.region * RECORD_WORDS),
-                ]
+                m.d.sync += p.region.eq(self.i.payload.region)
                 m.next = "HEAD"
         with m.State("WORD"):
             m.d.comb += [self.o_access.valid.eq(1), self.o_access.payload.eq(p.read.data)]
@@ -150,46 +149,44 @@ class RegionManager(wiring.Component):
     def _begin_step(self, m: Module, p: Parts) -> None:
         """Bring the run's averages up to date; find the loss rate, and whether to raise alarm."""
         step, run, words = self.i_step.payload, self.parameters, p.words
-        self._sweep(m, p, "LOSS", Word.LOSS_FAST, Word.LOSS_SLOW, average=True, then="LOSS_AVERAGE")
-        with m.State("LOSS_AVERAGE"):
-            m.d.comb += [words.hold.eq(~step.loss_valid), words.fresh.eq(~run.loss_valid)]
-            with m.If(~words.busy):
-                m.next = "LOSS_PAIR"
-        self._load(m, p, "LOSS_PAIR", Word.LOSS_FAST, then="LOSS_DIVIDE")
-        with m.State("LOSS_DIVIDE"):
-            m.d.comb += p.ratio.i.valid.eq(words.loaded)
-            with m.If(words.loaded):
-                m.next = "LOSS_RATE"
-        with m.State("LOSS_RATE"):
-            fall = p.ratio.o.payload
-            m.d.comb += p.ratio.o.ready.eq(1)
-            with m.If(p.ratio.o.valid):
-                m.d.comb += self.i_step.ready.eq(1)
-                m.d.sync += [p.loss_rate.eq(0), p.alarm.eq(0)]
-                with m.If(step.loss_valid | run.loss_valid):
-                    m.d.sync += [
-                        run.loss_valid.eq(1),
-                        p.loss_rate.eq(_signed(fall, p.rises)),
-                        p.alarm.eq(p.rises & (run.guard != 0) & (fall > run.guard)),
-                    ]
-                with m.If(step.epoch_end & (run.epoch != 65535)):
-                    m.d.sync += run.epoch.eq(run.epoch + 1)
-                m.next = "IDLE"
+        self._sweep(m, p, "LOSS", Word.LOSS_LEVEL, Word.LOSS_LEVEL, average=True, then="LOSS_NOTED")
+        self._wait(m, p, "LOSS_NOTED", then="LOSS_LEVEL")
+        self._load(m, p, "LOSS_LEVEL", Word.LOSS_LEVEL, then="LOSS_LOGARITHM")
+        self._take_logarithm(m, p, "LOSS_LOGARITHM", Const(0), then="LOSS_AVERAGE")
+        self._sweep(
+            m, p, "LOSS_AVERAGE", Word.LOSS_FAST, Word.LOSS_SLOW, average=True, then="LOSS_AVERAGED"
+        )
+        self._wait(m, p, "LOSS_AVERAGED", then="LOSS_PAIR")
+        self._load(m, p, "LOSS_PAIR", Word.LOSS_FAST, then="LOSS_RATE")
+        with m.State("LOSS_RATE"), m.If(words.loaded):
+            m.d.comb += self.i_step.ready.eq(1)
+            m.d.sync += [p.loss_rate.eq(0), p.alarm.eq(0)]
+            with m.If(step.loss_valid | run.loss_valid):
+                m.d.sync += [
+                    run.loss_valid.eq(1),
+                    p.loss_rate.eq(p.fall),
+                    p.alarm.eq((run.guard != 0) & (p.fall + run.guard < 0)),
+                ]
+            with m.If(step.epoch_end & (run.epoch != 65535)):
+                m.d.sync += run.epoch.eq(run.epoch + 1)
+            m.next = "IDLE"
 
     def _gather(self, m: Module, p: Parts) -> None:
-        """Fetch the record's head, and see whether its sums have room."""
+        """Fetch the record's head; see how large its sums and the update's energies are."""
         update, record, words = self.i.payload, p.record, p.words
         regions = self._configuration.regions
-        self._sweep(m, p, "HEAD", 0, HEAD_WORDS - 1, then="SUMS_IN")
-        self._sweep(m, p, "SUMS_IN", Word.A_EMA, Word.N_SUM, then="CHECK")
+        self._sweep(m, p, "HEAD", 0, HEAD_WORDS - 1, then="NOTE")
+        self._sweep(m, p, "NOTE", Word.A, Word.N_LEVEL, average=True, then="SUMS_IN")
+        self._sweep(m, p, "SUMS_IN", Word.A_SUM, Word.N_SUM, then="CHECK")
         with m.State("CHECK"), m.If(~words.busy):
             m.d.sync += [
                 p.gathered.eq(1),
+                p.held.eq(~(update.usable & update.a.any())),
                 p.status.eq(DecisionStatus.OK),
                 p.before.eq(Cat(record.state, record.cadence)),
                 record.confidence.eq(_judged(update, record.confidence)),
             ]
-            m.next = "AVERAGE"
+            m.next = "LEVEL"
             with m.If(update.region >= regions):
                 self._refuse(m, p, DecisionStatus.BAD_REGION)
             with m.Elif(~record.valid):
@@ -209,79 +206,70 @@ class RegionManager(wiring.Component):
         m.next = "OFFER"
 
     def _average(self, m: Module, p: Parts) -> None:
-        """Let the wide words take in the update."""
-        update, record = self.i.payload, p.record
-        self._sweep(m, p, "AVERAGE", Word.STALL, Word.N_SUM, average=True, then="ENERGIES")
-        self._load(m, p, "ENERGIES", Word.A_EMA, then="SCALE")
-        with m.State("SCALE"), m.If(p.words.loaded):
+        """Divide the energies; meanwhile let the wide words take in the update."""
+        update, ratio = self.i.payload, p.ratio
+        self._load(m, p, "LEVEL", Word.N_LEVEL, then="ENERGIES")
+        self._load(m, p, "ENERGIES", Word.A, then="LOGARITHM")
+        self._take_logarithm(m, p, "LOGARITHM", update.exponent, then="ENERGIES_IN")
+        with m.State("ENERGIES_IN"), m.If(p.words.loaded):
             m.next = "AGREEMENT"
-            with m.If(update.usable):
-                m.d.sync += [
-                    record.scaled.eq(1),
-                    record.exponent.eq(update.exponent),
-                    record.samples.eq(record.samples + (record.samples != 65535)),
-                ]
-                with m.If(p.words.fresh):
-                    m.d.sync += record.samples.eq(1)
-
-    def _agree(self, m: Module, p: Parts) -> None:
-        """Divide for α; meanwhile ask what else the policy wants to know."""
-        record, words, ratio = p.record, p.words, p.ratio
         self._ask(m, p, "AGREEMENT", Question.AGREEMENT, then="DIVIDE")
         with m.State("DIVIDE"):
-            m.d.comb += [
-                ratio.i.valid.eq(1),
-                ratio.i.payload.x.eq(p.judge.agreement),
-                ratio.i.payload.y.eq(words.x),
-            ]
-            m.d.sync += p.held.eq(words.x == 0)
-            m.next = "ALPHA"
-            with m.If(self.i.payload.decide), m.Switch(record.policy):
-                with m.Case(Policy.COST_AWARE):
-                    m.next = "TIMES"
-                with m.Case(Policy.SEED_LITERAL):
-                    m.next = "VARIANCE"
-        self._ask(m, p, "VARIANCE", Question.VARIANCE, then="ALPHA")
+            m.d.comb += ratio.i.valid.eq(1)
+            m.next = "AVERAGE"
+        self._sweep(m, p, "AVERAGE", Word.STALL, Word.N_SUM, average=True, then="TIMES")
+
+    def _agree(self, m: Module, p: Parts) -> None:
+        """Ask what the policy wants to know, and let α take in the quotient."""
+        update, record, words = self.i.payload, p.record, p.words
         self._load(m, p, "TIMES", Word.STALL, then="TIMES_IN")
         with m.State("TIMES_IN"), m.If(words.loaded):
             m.next = "GAIN"
         self._ask(m, p, "GAIN", Question.GAIN, then="ALPHA")
         with m.State("ALPHA"):
-            m.d.comb += ratio.o.ready.eq(1)
-            with m.If(ratio.o.valid):
-                with m.If(~p.held):
-                    m.d.sync += record.alpha.eq(ratio.o.payload)
+            m.d.comb += p.ratio.o.ready.eq(1)
+            with m.If(p.ratio.o.valid):
+                self._take_update(m, p)
                 m.next = "RATES"
-                with m.If(self.i.payload.decide):
+                with m.If(update.decide):
                     m.next = "SPECULATION"
+                    with m.If(record.policy == Policy.SEED_LITERAL):
+                        m.next = "VARIANCE"
+        self._ask(m, p, "VARIANCE", Question.VARIANCE, then="SPECULATION")
+
+    def _take_update(self, m: Module, p: Parts) -> None:
+        """Bring the head up to date with what its wide words have taken in."""
+        update, record = self.i.payload, p.record
+        with m.If(update.usable):
+            m.d.sync += [
+                record.exponent.eq(update.exponent),
+                record.samples.eq(record.samples + (record.samples != 65535)),
+            ]
+            with m.If(p.words.fresh_sums):
+                m.d.sync += record.samples.eq(1)
+        with m.If(~p.held):
+            p.average_alpha(m)
 
     def _decide(self, m: Module, p: Parts) -> None:
-        """Choose the state; then divide for the rate, and meanwhile choose the cadence."""
-        words, ratio = p.words, p.ratio
+        """Choose the state; then find the rate, and choose the cadence."""
+        decide, words = self.i.payload.decide, p.words
         with m.State("SPECULATION"):
             _assign(m, p.record, p.speculation.choice)
             m.next = "RATES"
-        self._load(m, p, "RATES", Word.N_FAST, then="RATE_DIVIDE")
-        with m.State("RATE_DIVIDE"):
-            m.d.comb += ratio.i.valid.eq(words.loaded)
-            m.d.sync += p.rose.eq(p.rises)
-            with m.If(words.loaded):
-                m.next = "RATE"
-                with m.If(self.i.payload.decide):
-                    m.next = "SUMS"
-        self._load(m, p, "SUMS", Word.A_SUM, then="SUMS_READY")
+        self._load(m, p, "RATES", Word.N_FAST, then="SUMS")
+        self._load(m, p, "SUMS", Word.A_SUM, then="RATE")
+        with m.State("RATE"), m.If(words.loaded):
+            m.d.sync += p.rate.eq(p.fall)
+            m.next = "STORE_0"
+            with m.If(decide):
+                m.next = "SUMS_READY"
         with m.State("SUMS_READY"), m.If(words.loaded):
             m.next = "NOISE"
         self._ask(m, p, "NOISE", Question.NOISE, then="CADENCE")
         with m.State("CADENCE"):
             _assign(m, p.record, p.cadence.choice)
             m.d.sync += p.guarded.eq(p.cadence.guarded)
-            m.next = "RATE"
-        with m.State("RATE"):
-            m.d.comb += ratio.o.ready.eq(1)
-            with m.If(ratio.o.valid):
-                m.d.sync += p.rate.eq(_signed(ratio.o.payload, p.rose))
-                m.next = "STORE_0"
+            m.next = "STORE_0"
 
     def _answer(self, m: Module, p: Parts) -> None:
         """Write the head back, take the update, and offer the decision."""
@@ -290,7 +278,7 @@ class RegionManager(wiring.Component):
             with m.State(f"STORE_{word}"):
                 m.d.comb += [
                     p.write.en.eq(1),
-                    p.write.addr.eq(p.base + word),
+                    p.write.addr.eq(p.address(Const(word, range(RECORD_WORDS)))),
                     p.write.data.eq(record.as_value().word_select(word, WORD_BITS)),
                     self.i.ready.eq(then == "OFFER"),
                 ]
@@ -325,6 +313,19 @@ class RegionManager(wiring.Component):
     def _load(self, m: Module, p: Parts, state: str, even: Word, *, then: str) -> None:
         self._sweep(m, p, state, even, even + 1, then=then)
 
+    def _wait(self, m: Module, p: Parts, state: str, *, then: str) -> None:
+        with m.State(state), m.If(~p.words.busy):
+            m.next = then
+
+    def _take_logarithm(
+        self, m: Module, p: Parts, state: str, exponent: Value, *, then: str
+    ) -> None:
+        """Put a number together whose fraction is loaded: twice the exponent, and its place."""
+        with m.State(state), m.If(p.words.loaded):
+            octaves = p.words.place + (exponent << 1)
+            m.d.sync += p.level.eq(Cat(p.words.y[:LOGARITHM_BITS], octaves))
+            m.next = then
+
     def _ask(self, m: Module, p: Parts, state: str, question: Question, *, then: str) -> None:
         with m.State(state):
             m.d.comb += [p.judge.question.eq(question), p.judge.start.eq(1)]
@@ -341,11 +342,6 @@ def _judged(update: data.View, confidence: Value) -> Value:
     raised = Mux(confidence == 7, 7, confidence + 1)
     lowered = Mux(confidence < 2, 0, confidence - 2)
     return Mux(up, raised, Mux(down, lowered, confidence))
-
-
-def _signed(fall: Value, rises: Value) -> Value:
-    """Q0.16 and its sign as Q1.15, truncated towards zero."""
-    return Mux(rises, -fall[1:], fall[1:])
 
 
 def _assign(m: Module, record: data.View, choice: data.View) -> None:

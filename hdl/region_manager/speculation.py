@@ -5,6 +5,7 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from adagrain.models.records import Policy, RegionParameters, SpeculationState
+from adagrain.models.region_averages import ALPHA_BITS
 from adagrain.models.region_policies import TENTH
 
 from .judge import Verdict
@@ -36,7 +37,7 @@ class Speculation(wiring.Component):
     parameters : ``In(RegionParameters)``
         Thresholds.
     loss_rate : ``In(signed(16))``
-        Convergence rate of the run, Q1.15.
+        Convergence rate of the run, octaves, Q5.10.
     verdict : ``In(Verdict)``
         The gain was asked for at confidence 4 where the state is ``GLOBAL``.
     choice : ``Out(Choice)``
@@ -83,12 +84,13 @@ class Speculation(wiring.Component):
         settled = record.dwell == 0
         length, longer = Signal(8), Signal(8)
         target, agreement, nearer = Signal(5), Signal(5), Signal(8)
-        agrees = record.alpha >= parameters.t1
-        hopeless = (record.confidence == 0) | (record.alpha < parameters.t0)
+        alpha = record.alpha[ALPHA_BITS:]
+        agrees = alpha >= parameters.t1
+        hopeless = (record.confidence == 0) | (alpha < parameters.t0)
         m.d.comb += [
             length.eq(Mux(record.dwell_length == 0, parameters.dwell, record.dwell_length)),
             longer.eq(Mux(length[7], 255, length << 1)),
-            agreement.eq(sixteenths(record.alpha)),
+            agreement.eq(sixteenths(alpha)),
             target.eq(_hybrid(agreement)),
             nearer.eq(record.gain + (agreement > record.gain) - (agreement < record.gain)),
             choice.dwell.eq(Mux(settled, 0, record.dwell - 1)),
@@ -112,9 +114,7 @@ class Speculation(wiring.Component):
             with m.Case(SpeculationState.HYBRID):
                 with m.If(hopeless):
                     demote(SpeculationState.GLOBAL, 0)
-                with m.Elif(
-                    settled & (record.confidence >= 6) & (record.alpha >= parameters.t2) & gains
-                ):
+                with m.Elif(settled & (record.confidence >= 6) & (alpha >= parameters.t2) & gains):
                     promote(SpeculationState.FULL, 16)
                 with m.Else():
                     enter(SpeculationState.HYBRID, _hybrid(nearer))
@@ -132,7 +132,7 @@ class Speculation(wiring.Component):
 
     def _seed_literal(self, m: Module) -> None:
         record, thresholds, verdict = self.record, self.parameters, self.verdict
-        rate, divergence = self.loss_rate << 1, ~record.alpha
+        rate, divergence = self.loss_rate, ~record.alpha[ALPHA_BITS:]
         slow = (rate < thresholds.rate) & verdict.wide & (divergence > thresholds.divergence)
         fast = (rate > thresholds.rate) & verdict.narrow & (divergence < thresholds.divergence)
         percentage = Signal(unsigned(16))

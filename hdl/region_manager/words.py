@@ -4,6 +4,8 @@ from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, Value, signed, 
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from adagrain.models.region_averages import FAST, LOGARITHM_BITS, SLOW, TIME_SHIFT
+
 from ..float.round import leading_zeros
 from .layouts import WORD_BITS, Sums, Word
 
@@ -22,21 +24,25 @@ _HEADROOM = 14
 #: Place of the highest one that a normalised pair, and a pair of sums, may have.
 _TOP, _TOP_OF_SUMS = 31, 21
 
-#: Extra fraction bits that a slow average has over its fast neighbour.
-_FAST = 3
+#: Place of a word's highest one.
+_Place = unsigned(6)
 
 
 class Words(wiring.Component):
     """Reads words, one per cycle, shifts them, and averages or normalises them.
 
-    An averaging sweep brings each word to the update's exponent, replaces it by
-    ``w − (w >> k) + x`` (a sum by ``w + x``), and offers the result for writing four cycles
-    after it was asked for. It also notes the highest one of each pair. A sweep without averages
-    shifts a pair right together, until it is below 2**32 (the sums: 2**22), into ``x`` and ``y``;
-    the fast average of a pair is first brought to the fraction bits of the slow one.
+    An averaging sweep replaces each word by ``w − (w >> k) + x``, a sum, which is first brought to
+    the update's exponent, by ``w + x``, and offers the result for writing four cycles after it was
+    asked for. It also notes the highest one of each pair. What comes in (from ``A`` on) is only
+    noted, and stays what it is.
+
+    A sweep without averages shifts words right into ``x`` and ``y``: a pair together, until it is
+    below 2**32 (the sums: 2**22); a number whose logarithm is taken, either way, to a 1 and the
+    logarithm's fraction. Averages of logarithms stay as they are, but the fast one is brought to
+    the fraction bits of the slow one.
 
     A sweep is taken while the previous one is still in the pipeline, one cycle after its last
-    word was asked for. A pair may be normalised from five cycles after it was averaged.
+    word was asked for. A pair may be normalised from five cycles after it was averaged or noted.
     Words 0 and 1 can be swept for the sake of the reads alone.
 
     Members
@@ -52,19 +58,21 @@ class Words(wiring.Component):
     arrived : ``Out(4)``, ``arrived_valid`` : ``Out(1)``
         Which word that is.
     values : ``In(Sums)``
-        What the averages take in. This and the next four ports must be stable while averaging.
+        What the averages take in. This and the next six ports must be stable while averaging.
     rescale : ``In(signed(4))``
         Octaves by which the exponent rises, −7…7: sums shrink by twice as many bits.
     halve : ``In(1)``
-        ``A_SUM`` and ``N_SUM`` are halved before they grow.
+        The sums are halved before they grow.
     fresh, fresh_sums : ``In(1)``
-        Averages and sums, or the sums alone, start from the values; ``STALL`` and ``REDO`` do not.
-    hold : ``In(1)``
-        Averages and sums stay as they are; ``STALL`` and ``REDO`` do not.
+        Averages of logarithms, or sums, start from the values.
+    hold, hold_sums : ``In(1)``
+        Averages of logarithms, or sums, stay as they are.
     write : ``Out``, ``write_valid`` : ``Out(1)``
         Averaged word and its new value.
     x, y : ``Out(32)``
-        The pair that was normalised last, even word and odd word.
+        The pair that was shifted last, even word and odd word.
+    place : ``Out(6)``
+        Place of the highest one of the number of a logarithm that was noted last.
     loaded : ``Out(1)``
         High for the first cycle in which ``x`` and ``y`` hold a new pair.
     """
@@ -85,20 +93,22 @@ class Words(wiring.Component):
                 "fresh": In(1),
                 "fresh_sums": In(1),
                 "hold": In(1),
+                "hold_sums": In(1),
                 "write": Out(_Write),
                 "write_valid": Out(1),
                 "x": Out(32),
                 "y": Out(32),
+                "place": Out(_Place),
                 "loaded": Out(1),
             }
         )
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        highest = Array(Signal(7, name=f"highest_{pair}") for pair in range(6))
         asked = self._ask(m)
         coming = Signal(_Stage)
         m.d.sync += coming.eq(asked)
+        highest = {pair: Signal(_Place, name=f"highest_{pair}") for pair in _PAIRS}
         shifting, shifted = self._shift(m, coming, highest)
         summing, total = self._average(m, shifting, shifted)
         noting = self._note(m, summing, total, highest)
@@ -131,18 +141,23 @@ class Words(wiring.Component):
                 m.d.sync += sweep.eq(self.i.payload)
         return asked
 
-    def _shift(self, m: Module, coming: data.View, highest: Array) -> tuple[data.View, Value]:
-        """Bring a word to the update's exponent, or a pair below 2**32."""
-        is_sum = _is_sum(coming.word)
-        is_loss = coming.word[1:] == Word.LOSS_FAST >> 1
-        place, top = highest[coming.word[1:]], Mux(is_sum, _TOP_OF_SUMS, _TOP)
+    def _shift(
+        self, m: Module, coming: data.View, highest: dict[int, Signal]
+    ) -> tuple[data.View, Value]:
+        """Bring a sum to the update's exponent, or a pair below 2**32."""
         right = Signal(range(WORD_BITS))
         m.d.sync += right.eq(_HEADROOM)
-        with m.If(~coming.average):
-            excess = Mux(place > top, place - top, 0)
-            m.d.sync += right.eq(_HEADROOM + excess - Mux(_is_fast(coming.word), _FAST, 0))
-        with m.Elif(~(_is_time(coming.word) | is_loss | self.hold)):
-            m.d.sync += right.eq(_HEADROOM + 2 * self.rescale + (self.halve & is_sum))
+        with m.If(coming.average):
+            with m.If(_is_sum(coming.word) & ~self.hold_sums):
+                m.d.sync += right.eq(_HEADROOM + 2 * self.rescale + self.halve)
+        with m.Elif(_is_level(coming.word)):
+            m.d.sync += right.eq(_HEADROOM - LOGARITHM_BITS + self.place)
+        with m.Elif(_is_fast(coming.word)):
+            m.d.sync += right.eq(_HEADROOM - (SLOW - FAST))
+        with m.Else():
+            place = Array(highest.get(pair, 0) for pair in range(8))[coming.word[1:]]
+            top = Mux(_is_sum(coming.word), _TOP_OF_SUMS, _TOP)
+            m.d.sync += right.eq(_HEADROOM + Mux(place > top, place - top, 0))
 
         arrived, shifting, shifted = Signal(_Stage), Signal(_Stage), Signal(WORD_BITS)
         m.d.sync += [
@@ -165,7 +180,7 @@ class Words(wiring.Component):
 
     def _average(self, m: Module, stage: data.View, shifted: Value) -> tuple[data.View, Value]:
         """Let a word decay, then add to it: two cycles, so that no two adders are chained."""
-        value, decay = Signal(56), Signal(range(7))
+        value, decay = Signal(56), Signal(range(SLOW + 1))
         with m.Switch(stage.word):
             for word, (source, shift) in _AVERAGES.items():
                 with m.Case(word):
@@ -173,35 +188,44 @@ class Words(wiring.Component):
 
         lost, start = Signal(WORD_BITS), Signal(WORD_BITS)
         with m.Switch(decay):
-            for shift in (3, 4, 6):
+            for shift in sorted({FAST, SLOW, TIME_SHIFT}):
                 with m.Case(shift):
                     m.d.comb += [lost.eq(shifted >> shift), start.eq(value << shift)]
             with m.Default():
                 m.d.comb += start.eq(value)
 
         sums, decayed, added = Signal(_Stage), Signal(WORD_BITS), Signal(WORD_BITS)
+        fresh, hold = Signal(), Signal()
+        with m.If(_is_sum(stage.word)):
+            m.d.comb += [fresh.eq(self.fresh_sums), hold.eq(self.hold_sums)]
+        with m.Elif(~_is_time(stage.word)):
+            m.d.comb += [fresh.eq(self.fresh), hold.eq(self.hold | _is_input(stage.word))]
         m.d.sync += [sums.eq(stage), decayed.eq(shifted - lost), added.eq(value)]
-        with m.If(~_is_time(stage.word)):
-            with m.If(self.hold):
-                m.d.sync += [decayed.eq(shifted), added.eq(0)]
-            with m.Elif(self.fresh | (self.fresh_sums & _is_sum(stage.word))):
-                m.d.sync += [decayed.eq(0), added.eq(start)]
+        with m.If(hold):
+            m.d.sync += [decayed.eq(shifted), added.eq(0)]
+        with m.Elif(fresh):
+            m.d.sync += [decayed.eq(0), added.eq(start)]
         m.d.comb += [
             self.write.word.eq(sums.word),
             self.write.data.eq(decayed + added),
-            self.write_valid.eq(sums.valid & sums.average),
+            self.write_valid.eq(sums.valid & ~_is_input(sums.word)),
         ]
         return sums, self.write.data
 
-    def _note(self, m: Module, stage: data.View, total: Value, highest: Array) -> data.View:
+    def _note(
+        self, m: Module, stage: data.View, total: Value, highest: dict[int, Signal]
+    ) -> data.View:
         """Keep the place of the highest one in each pair of results."""
-        noted, result, place = Signal(_Stage), Signal(WORD_BITS), Signal(7)
-        highest_one = ~leading_zeros(result)
+        noted, result, place = Signal(_Stage), Signal(WORD_BITS), Signal(_Place)
         m.d.sync += [noted.eq(stage), result.eq(total)]
-        m.d.comb += place.eq(highest_one + Mux(_is_fast(noted.word), _FAST, 0))
-        pair = highest[noted.word[1:]]
-        with m.If(noted.valid & noted.average & (~noted.word[0] | (place > pair))):
-            m.d.sync += pair.eq(place)
+        m.d.comb += place.eq(~leading_zeros(result))
+        with m.If(noted.valid):
+            with m.If(_is_level(noted.word)):
+                m.d.sync += self.place.eq(place)
+            for pair, kept in highest.items():
+                higher = ~noted.word[0] | (place > kept)
+                with m.If((noted.word[1:] == pair) & higher):
+                    m.d.sync += kept.eq(place)
         return noted
 
 
@@ -217,16 +241,25 @@ def _is_fast(word: Value) -> Value:
     return (word == Word.N_FAST) | (word == Word.LOSS_FAST)
 
 
+def _is_input(word: Value) -> Value:
+    return word >= Word.A
+
+
+def _is_level(word: Value) -> Value:
+    return word >= Word.N_LEVEL
+
+
+#: Pairs that are normalised together.
+_PAIRS = tuple(word >> 1 for word in (Word.STALL, Word.A_SUM, Word.A))
+
 #: Which value each word takes in, and the shift of its decay; sums do not decay.
 _AVERAGES: dict[Word, tuple[str, int]] = {
-    Word.STALL: ("stall", 4),
-    Word.REDO: ("redo", 4),
-    Word.A_EMA: ("a", 4),
-    Word.N_EMA: ("n", 4),
-    Word.N_FAST: ("n", 3),
-    Word.N_SLOW: ("n", 6),
+    Word.STALL: ("stall", TIME_SHIFT),
+    Word.REDO: ("redo", TIME_SHIFT),
+    Word.N_FAST: ("level", FAST),
+    Word.N_SLOW: ("level", SLOW),
     Word.A_SUM: ("a", 0),
     Word.N_SUM: ("n", 0),
-    Word.LOSS_FAST: ("loss", 3),
-    Word.LOSS_SLOW: ("loss", 6),
+    Word.LOSS_FAST: ("level", FAST),
+    Word.LOSS_SLOW: ("level", SLOW),
 }

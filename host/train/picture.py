@@ -15,12 +15,14 @@ from matplotlib.axes import Axes
 from matplotlib.colors import BoundaryNorm, ListedColormap
 from matplotlib.ticker import PercentFormatter
 
+from adagrain.models.region_settings import default_parameters
+
 from .history import History, RegionHistory
 
 __all__ = ["draw"]
 
-#: Updates over which energies are summed before their noise-to-signal ratio is taken: at two
-#: workers the ratio of a single step is singular.
+#: Updates over which energies are summed before their noise-to-signal ratio is taken, and over
+#: which α is averaged: at two workers the ratio of a single step is singular.
 _WINDOW = 16
 
 #: Regions that still get a legend; more are told apart by colour alone, first to last layer.
@@ -45,7 +47,7 @@ def draw(history: History, path: Path, *, title: str, workers: int, noise: float
     title : str
         Heading.
     workers : int
-        W: pure noise has an agreement of 1/W, which is marked.
+        W: pure noise has an agreement of 1/W, which is marked, as are the default thresholds.
     noise : float
         Noise-to-signal ratio at which cadences change, which is marked.
     """
@@ -150,8 +152,10 @@ def _finish_energy(axes: Axes) -> None:
 
 def _finish_agreement(axes: Axes, workers: int) -> None:
     axes.set_ylim(0, 1)
-    axes.set_title("agreement α of the workers")
+    axes.set_title(f"agreement α of the workers, over about {_WINDOW} updates")
     _mark(axes, 1 / workers, "noise alone")
+    for name in ("t0", "t1", "t2"):
+        _mark(axes, default_parameters(workers)[name] / 65536, name.upper())
 
 
 def _finish_ratio(axes: Axes, noise: float) -> None:

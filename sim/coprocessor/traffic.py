@@ -253,7 +253,7 @@ class Traffic:
         words = self._configuration.regions * WORDS_PER_REGION
         count = self._entries(WORD, 12)
         first = self._random.choice(
-            [self._random.randrange(words + 1), words - count, words - count // 2]
+            [self._random.randrange(words + 1), max(0, words - count), words - count // 2]
         )
         return [
             Request(Opcode.REGIONS_READ, _u16(first) + bytes([count])),
@@ -277,7 +277,7 @@ class Traffic:
     def _unsound(self) -> list[Request]:
         """Any opcode with any payload, but for those that would run for longer than a test."""
         opcode = self._random.choice([*range(0x01, 0x50), 0xFF])
-        lengths = [0, 1, 2, 3, 7, 8, 9, 16, 40, 48, self._configuration.payload]
+        lengths = [0, 1, 2, 3, 7, 8, 9, 16, 40, size(RegionParameters), self._configuration.payload]
         payload = self._random.randbytes(self._random.choice(lengths))
         if opcode == Opcode.STATISTICS_BEGIN and len(payload) == size(StatisticsBegin):
             payload = bytes(size(StatisticsBegin))

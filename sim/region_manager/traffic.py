@@ -13,6 +13,7 @@ from adagrain.models.records import (
     pack,
     size,
 )
+from adagrain.models.region_averages import ALPHA_BITS, ALPHA_SHIFTS, quotient
 from adagrain.models.region_manager import ENERGY_BITS, default_parameters, region_record
 
 __all__ = ["Run", "runs"]
@@ -46,30 +47,41 @@ def runs(seed: int, count: int, regions: int, steps: int) -> list[Run]:
 def _run(rng: random.Random, regions: int, steps: int) -> Run:
     wild = rng.random() < 0.3
     workers = rng.choice((1, 2, 2, 3, 4, 8, 100, 1024))
-    table = b"".join(_record(rng, wild) for _ in range(regions))
-    parameters = _parameters(rng, workers, wild)
-    return Run(parameters, table, [_step(rng, regions, workers) for _ in range(steps)])
+    threshold = _Threshold(rng, workers)
+    table = b"".join(_record(rng, wild, threshold) for _ in range(regions))
+    parameters = _parameters(rng, workers, wild, threshold)
+    return Run(parameters, table, [_step(rng, regions, workers, threshold) for _ in range(steps)])
 
 
-def _parameters(rng: random.Random, workers: int, wild: bool) -> bytes:
+class _Threshold:
+    """Energies whose quotient is a threshold, and averages that are at it or just below."""
+
+    def __init__(self, rng: random.Random, workers: int) -> None:
+        self.a = rng.choice((8 * workers, 2**56 - 1))
+        self.n = self.a * rng.randrange(1, 9) // (8 * workers)
+        self.alpha = quotient(self.a, self.n, workers)
+
+
+def _parameters(rng: random.Random, workers: int, wild: bool, threshold: _Threshold) -> bytes:
     fields = default_parameters(workers) | {"noise_samples": rng.randrange(4)}
-    fields |= {"dwell": rng.randrange(4), "guard": rng.choice((0, 100, 32768))}
+    fields |= {name: threshold.alpha for name in ("t0", "t1", "t2") if rng.random() < 0.3}
+    fields |= {"dwell": rng.randrange(4), "guard": rng.choice((0, 100, 1024))}
     fields |= {"epoch": rng.choice((0, 0, 65534))}
     if wild:
         octets = rng.randbytes(size(RegionParameters))
-        loss_valid = rng.randrange(2).to_bytes(8, "little")
-        return workers.to_bytes(2, "little") + octets[2:-8] + loss_valid
+        loss_valid = rng.randrange(2).to_bytes(4, "little")
+        return workers.to_bytes(2, "little") + octets[2:-4] + loss_valid
     return pack(RegionParameters, **fields)
 
 
-def _record(rng: random.Random, wild: bool) -> bytes:
+def _record(rng: random.Random, wild: bool, threshold: _Threshold) -> bytes:
     kind = rng.random()
     if kind < 0.05:
         return bytes(size(RegionRecord))
     if wild and kind < 0.7:
         shift = rng.choice((0, 0, 8, 40))
         words = [rng.getrandbits(64) for _ in range(2)]
-        words += [rng.getrandbits(64) >> shift for _ in range(8)]
+        words += [rng.getrandbits(64) >> shift for _ in range(6)]
         return b"".join(word.to_bytes(8, "little") for word in (words[0] | 1, *words[1:]))
     low, cadence, high = sorted(rng.choices(range(5), k=3))
     return region_record(
@@ -84,24 +96,35 @@ def _record(rng: random.Random, wild: bool) -> bytes:
         dwell=rng.choice((0, 0, 1, 1, 2)),
         streak=rng.randrange(4),
         **(_crowded(rng) if rng.random() < 0.2 else {}),
+        **(_settled(rng, threshold) if rng.random() < 0.4 else {}),
     )
+
+
+def _settled(rng: random.Random, threshold: _Threshold) -> dict[str, int]:
+    """An average that the threshold's energies keep where it is, or bring there."""
+    alpha = (threshold.alpha << ALPHA_BITS) + rng.choice((0, 0, -1, 1, 15, 16))
+    return {"measured": len(ALPHA_SHIFTS) - 1, "alpha": min(max(alpha, 0), (1 << 20) - 1)}
 
 
 def _crowded(rng: random.Random) -> dict[str, int]:
     """Sums that have just room for one more update."""
     sums = {name: rng.getrandbits(61) | 1 << 61 for name in ("a_sum", "n_sum")}
-    return {"scaled": 1, "exponent": 120, "samples": 9, **sums}
+    return {"exponent": 120, "samples": 9, **sums}
 
 
-def _step(rng: random.Random, regions: int, workers: int) -> tuple[bytes, bytes]:
+def _step(
+    rng: random.Random, regions: int, workers: int, threshold: _Threshold
+) -> tuple[bytes, bytes]:
     loss = rng.getrandbits(32) >> rng.choice((0, 12, 16, 31))
     head = pack(RegionStep, loss=loss, loss_valid=rng.random() < 0.8, epoch_end=rng.random() < 0.5)
     count = rng.randrange(regions + 1)
-    return head, b"".join(_update(rng, regions, workers) for _ in range(count))
+    return head, b"".join(_update(rng, regions, workers, threshold) for _ in range(count))
 
 
-def _update(rng: random.Random, regions: int, workers: int) -> bytes:
+def _update(rng: random.Random, regions: int, workers: int, threshold: _Threshold) -> bytes:
     a, n = _energies(rng, workers)
+    if rng.random() < 0.3:
+        a, n = threshold.a, threshold.n
     trials = rng.choice((0, 1, 8, rng.getrandbits(16)))
     accepts = rng.choice((0, trials, trials, trials // 4, -(-7 * trials // 8)))
     outside = rng.random() < 0.02
@@ -129,7 +152,9 @@ def _energies(rng: random.Random, workers: int) -> tuple[int, int]:
     """A and N: usually N·W ≤ A, as averages have it."""
     kind = rng.random()
     if kind < 0.05:
-        return rng.choice(((0, 0), (1, 0), (0, 1), (1, 1)))
+        most = (1 << ENERGY_BITS) - 1
+        pairs = ((0, 0), (1, 0), (0, 1), (1, 1), (most, most), (most, 0), (0, most), (most, 1))
+        return rng.choice(pairs)
     if kind < 0.08:
         return rng.getrandbits(64), rng.getrandbits(64)
     if kind < 0.15:

@@ -8,7 +8,7 @@ from amaranth.sim import Simulator, SimulatorContext
 
 from adagrain.hdl.region_manager.layouts import HEAD_WORDS, WORD_BITS, Head, Word
 from adagrain.hdl.region_manager.ratio import Ratio
-from adagrain.models.records import RegionParameters, RegionRecord
+from adagrain.models.records import RegionParameters, RegionRecord, RegionStep, RegionUpdate
 
 
 @pytest.mark.parametrize("unroll", [1, 2, 4])
@@ -51,11 +51,15 @@ def test_ratio_refuses_other_unrolls(unroll: int) -> None:
 
 
 def test_words_are_where_the_record_has_them() -> None:
+    """Those of a record in its order, then the run's, then an update's and a step's."""
     for word in Word:
-        if word >= Word.LOSS_FAST:
-            assert RegionParameters[word.name.lower()].shape.width == WORD_BITS
+        name = word.name.lower().removesuffix("_level")
+        if word < Word.LOSS_FAST:
+            assert RegionRecord[name].offset == word * WORD_BITS
         else:
-            assert RegionRecord[word.name.lower()].offset == word * WORD_BITS
+            layouts = (RegionParameters,) if word < Word.A else (RegionUpdate, RegionStep)
+            (width,) = (field.width for layout in layouts for key, field in layout if key == name)
+            assert width <= WORD_BITS
 
 
 def test_head_is_the_beginning_of_the_record() -> None:

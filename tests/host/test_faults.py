@@ -18,7 +18,7 @@ from adagrain.host.transport.golden import GoldenTransport
 from adagrain.models import commands
 from adagrain.models.configuration import configuration
 from adagrain.models.protocol import Unit
-from adagrain.models.records import CadencePolicy
+from adagrain.models.records import CadencePolicy, RegionRecord, size
 from adagrain.models.region_manager import default_parameters, region_record
 from adagrain.models.statistics import statistics
 from adagrain.sim.faulty_line import Fault
@@ -195,12 +195,12 @@ def test_failover_reads_and_tests_the_device() -> None:
         device.configure_regions([region_record()] * 2, default_parameters(1))
         (first, second) = device.read_regions(0, 2)
         assert first == second
-        assert len(device.read_table(0, 2)) == 160
+        assert len(device.read_table(0, 2)) == 2 * size(RegionRecord)
         assert device.echo(b"abc") == b"abc"
         assert device.url == "test:"
         assert not device.selftest().passed  # of the device, which is dead by now
         assert device.fallbacks == 0
-        assert len(device.read_table(0, 2)) == 160
+        assert len(device.read_table(0, 2)) == 2 * size(RegionRecord)
         assert (device.fallbacks, device.url) == (1, "golden:")
         assert device.selftest().passed
 
@@ -263,7 +263,7 @@ def test_bad_arguments() -> None:
             device.update_regions([{"region": 64}])
         with pytest.raises(ValueError, match=r"regions must be from 0 to 63 .*, not 0 to 64"):
             device.configure_regions([region_record()] * 65, default_parameters(1))
-        with pytest.raises(ValueError, match="record must be 80 bytes, not 3"):
+        with pytest.raises(ValueError, match="record must be 64 bytes, not 3"):
             device.configure_regions([b"abc"], default_parameters(1))
     with pytest.raises(ValueError, match="device url must begin with one of 'golden:', 'sim:'"):
         adagrain.open_device("usb:")

@@ -47,7 +47,7 @@ class Region:
 
     @property
     def record(self) -> dict[str, int]:
-        return unpack(RegionRecord, self.table.read_words(0, 10))
+        return unpack(RegionRecord, self.table.read_words(0, 8))
 
 
 def unpack_all(layout: data.Layout, octets: bytes) -> list[dict[str, int]]:
@@ -72,25 +72,15 @@ def test_alpha_of_small_energies_is_exact(a: int, n: int, workers: int) -> None:
     assert decision["alpha"] == min(65535, int(Fraction(n * workers, a) * 65536))
 
 
-def test_average_has_no_dead_zone() -> None:
-    region = Region({})
-    region.update(a=1000, n=500)
-    for _ in range(400):
-        region.update(a=1001, n=501)
-    record = region.record
-    assert (record["a_ema"] >> 4, record["n_fast"] >> 3, record["n_slow"] >> 6) == (1001, 501, 501)
-
-
 @pytest.mark.parametrize("rise", [-7, -3, -1, 0, 1, 5, 7])
-def test_alpha_survives_another_exponent(rise: int) -> None:
+def test_sums_are_brought_to_another_exponent(rise: int) -> None:
     region = Region({})
-    region.update(a=2**40, n=2**38 + 12345, exponent=120)
-    alpha = region.record["alpha"]
-    decision = region.update(
-        a=2**40 >> 2 * max(rise, 0), n=(2**38 + 12345) >> 2 * max(rise, 0), exponent=120 + rise
-    )
-    assert abs(decision["alpha"] - alpha) <= 1
-    assert region.record["samples"] == 2
+    region.update(a=2**40, n=2**38 + 2**20, exponent=120)
+    region.update(a=7, n=5, exponent=120 + rise)
+    record = region.record
+    assert record["samples"] == 2
+    assert record["a_sum"] == 2**40 / Fraction(4) ** rise + 7
+    assert record["n_sum"] == (2**38 + 2**20) / Fraction(4) ** rise + 5
 
 
 @pytest.mark.parametrize("rise", [-8, 8, 100, -100])
@@ -99,13 +89,15 @@ def test_sums_start_anew_after_a_leap_of_the_exponent(rise: int) -> None:
     region.update(a=999, n=100, exponent=120)
     region.update(a=50, n=20, exponent=120 + rise)
     record = region.record
-    assert (record["samples"], record["a_sum"], record["a_ema"]) == (1, 50, 50 << 4)
-    assert (record["n_fast"], record["n_slow"], record["n_ema"]) == (20 << 3, 20 << 6, 20 << 4)
+    assert (record["samples"], record["a_sum"], record["n_sum"]) == (1, 50, 20)
 
 
 def test_sums_start_anew_where_they_would_overflow() -> None:
     region = Region({})
     region.update(a=2**55, n=2**54, exponent=120)
+    region.update(a=7, n=3, exponent=119)
+    assert region.record["samples"] == 2
+    region = Region({"a_sum": 2**61, "samples": 4, "exponent": 120})
     region.update(a=7, n=3, exponent=119)
     assert region.record["samples"] == 1
     assert region.record["a_sum"] == 7
@@ -156,12 +148,12 @@ def test_workers_outside_the_range(workers: int) -> None:
 
 def test_unusable_energies_are_left_out() -> None:
     region = Region({})
-    region.update(a=1000, n=700)
-    alpha = region.record["alpha"]
-    decision = region.update(a=5, n=0, usable=0, stall=160)
-    assert decision["alpha"] == alpha
-    assert region.record["samples"] == 1
-    assert region.record["stall"] == 160
+    region.update(a=1000, n=400)
+    before = region.record
+    decision = region.update(a=5, n=0, usable=0, decide=0, stall=160)
+    assert decision["held"]
+    assert decision["alpha"] == before["alpha"] >> 4
+    assert region.record == before | {"stall": 160}
 
 
 # Speculation
@@ -269,7 +261,9 @@ def test_seed_comes_back_from_full_and_global() -> None:
         states.append(region.update(a=2**40, n=n, loss=loss)["state"])
     assert set(states) == {FULL, HYBRID, GLOBAL}
     assert states[0] == FULL
-    assert region.update(a=2**44, n=2**36, loss=2**9)["state"] == HYBRID
+    states = [region.update(a=2**40, n=2**36, loss=2**9)["state"] for _ in range(40)]
+    assert states[0] == GLOBAL
+    assert HYBRID in states
 
 
 # Cadence
@@ -324,7 +318,7 @@ def test_phase_policy_waits_for_its_epoch() -> None:
 
 def test_loss_guard_halves() -> None:
     record = {"cadence_policy": CadencePolicy.NOISE, "cadence": 2}
-    region = Region(record, noise_samples=200, guard=16384)
+    region = Region(record, noise_samples=200, guard=200)
     for _ in range(50):
         assert not region.update(a=9, n=4, loss=65536)["guarded"]
     decisions = [region.update(a=9, n=4, loss=4 * 65536) for _ in range(3)]
@@ -359,7 +353,6 @@ def test_random_runs_stay_in_range() -> None:
                 record = records[decision["region"] % 16]
                 assert decision["state"] in (GLOBAL, HYBRID, FULL)
                 assert decision["gain"] <= 16
-                assert abs(decision["rate"]) <= 32767 and abs(decision["loss_rate"]) <= 32767
                 if decision["status"] == DecisionStatus.OK:
                     assert record["cadence_min"] <= decision["cadence"] <= record["cadence_max"]
                     checked += 1
@@ -368,14 +361,14 @@ def test_random_runs_stay_in_range() -> None:
 
 def test_words_keep_what_is_written() -> None:
     table = RegionTable(4)
-    octets = bytes(range(80)) * 2
-    table.write_words(10, octets)
-    assert table.read_words(0, 40) == bytes(80) + octets + bytes(80)
+    octets = bytes(range(64)) * 2
+    table.write_words(8, octets)
+    assert table.read_words(0, 32) == bytes(64) + octets + bytes(64)
     table.parameters = default_parameters(2)
     table.step(bytes(size(RegionStep)), pack(RegionUpdate, region=1, a=2**60))
-    assert table.read_words(10, 20) == octets
-    with pytest.raises(ValueError, match="words must be from 0 to 39, not 39 to 40"):
-        table.read_words(39, 2)
+    assert table.read_words(8, 16) == octets
+    with pytest.raises(ValueError, match="words must be from 0 to 31, not 31 to 32"):
+        table.read_words(31, 2)
     with pytest.raises(ValueError, match="whole words of 8, not 9"):
         table.write_words(0, bytes(9))
 

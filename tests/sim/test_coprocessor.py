@@ -71,10 +71,10 @@ def test_the_longest_tensors(pair_of: Opened, variant: str, from_link: int, coun
 
 def test_reserved_bits_of_parameters_read_as_zero(pair_of: Opened) -> None:
     pair = pair_of("tiny_whole")
-    octets = PARAMETERS[:-8] + b"\xff" * 8
+    octets = PARAMETERS[:-4] + b"\xff" * 4
     assert pair.ask(Request(Opcode.REGIONS_PARAMETERS, octets)).status == Status.OK
     read = pair.ask(Request(Opcode.REGIONS_STATE)).payload
-    assert read == PARAMETERS[:-8] + b"\1" + bytes(7)
+    assert read == PARAMETERS[:-4] + b"\1" + bytes(3)
 
 
 def test_a_step_needs_parameters(pair_of: Opened) -> None:

@@ -145,6 +145,17 @@ def test_edges_of_the_noise_rule(
     compare(table, Run(pack(RegionParameters, **fields), record, steps))
 
 
+@pytest.mark.parametrize("guard", [895, 896, 897])
+def test_edges_of_the_loss_guard(table: CompiledTable, guard: int) -> None:
+    """The second loss is 8·(1/8 − 1/64) octaves above the average, which is 896."""
+    fields = default_parameters(2) | {"guard": guard}
+    record = region_record(cadence_policy=CadencePolicy.NOISE, cadence=2)
+    update = pack(RegionUpdate, exponent=100, decide=1)
+    heads = [pack(RegionStep, loss=loss, loss_valid=1) for loss in (2**16, 2**24)]
+    run = Run(pack(RegionParameters, **fields), record, [(head, update) for head in heads])
+    compare(table, run)
+
+
 def test_decides_within_the_promised_cycles(table: CompiledTable) -> None:
     compare(table, runs(SEED + 1, 1, REGIONS, STEPS)[0])
     assert 16 < table.unit.get("decision_cycles") <= table.promise

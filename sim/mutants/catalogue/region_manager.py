@@ -1,10 +1,11 @@
 """Bugs that are planted in `region_manager`."""
 
-from .mutant import Mutant, bench, compiled
+from .mutant import Mutant, bench, compiled, tested
 
 __all__ = ["MUTANTS"]
 
 _REGIONS = bench("region_manager", "tiny")
+_AVERAGES = tested("models/test_region_averages.py")
 
 MUTANTS = (
     Mutant(
@@ -17,21 +18,21 @@ MUTANTS = (
     Mutant(
         "a word decays with the wrong shift",
         "hdl/region_manager/words.py",
-        'Word.N_SLOW: ("n", 6),',
-        'Word.N_SLOW: ("n", 4),',
+        'Word.N_SLOW: ("level", SLOW),',
+        'Word.N_SLOW: ("level", FAST),',
         _REGIONS,
     ),
     Mutant(
         "the fast average is not brought to the slow one's bits",
         "hdl/region_manager/words.py",
-        "right.eq(_HEADROOM + excess - Mux(_is_fast(coming.word), _FAST, 0))",
-        "right.eq(_HEADROOM + excess)",
+        "right.eq(_HEADROOM - (SLOW - FAST))",
+        "right.eq(_HEADROOM)",
         _REGIONS,
     ),
     Mutant(
         "sums are not halved where they are crowded",
         "hdl/region_manager/words.py",
-        "2 * self.rescale + (self.halve & is_sum)",
+        "2 * self.rescale + self.halve",
         "2 * self.rescale",
         _REGIONS,
     ),
@@ -88,7 +89,77 @@ MUTANTS = (
         "an update of an unconfigured region is taken",
         "hdl/region_manager/manager.py",
         "with m.Elif(~record.valid):",
-        "with m.Elif(~record.valid & record.scaled):",
+        "with m.Elif(~record.valid & record.measured.any()):",
+        _REGIONS,
+    ),
+    Mutant(
+        "the first agreement is averaged with nothing",
+        "models/region_averages.py",
+        "ALPHA_SHIFTS = (0, 1, 2,",
+        "ALPHA_SHIFTS = (1, 1, 2,",
+        _AVERAGES,
+    ),
+    Mutant(
+        "every update weighs as the first ones do",
+        "models/region_averages.py",
+        "2, 2, 3, 3, 3, 4)",
+        "2, 2, 3, 3, 3, 3)",
+        _AVERAGES,
+    ),
+    Mutant(
+        "an update's agreement is above one",
+        "models/region_averages.py",
+        "if n * workers >= a:",
+        "if n > a:",
+        _AVERAGES,
+    ),
+    Mutant(
+        "a logarithm has no fraction",
+        "models/region_averages.py",
+        "    return (place << LOGARITHM_BITS) + fraction",
+        "    return place << LOGARITHM_BITS",
+        _AVERAGES,
+    ),
+    Mutant(
+        "the exponent counts once, though energies are squares",
+        "models/region_manager.py",
+        "(update.exponent << LOGARITHM_BITS + 1)",
+        "(update.exponent << LOGARITHM_BITS)",
+        _AVERAGES,
+    ),
+    Mutant(
+        "the same, in gateware",
+        "hdl/region_manager/manager.py",
+        "octaves = p.words.place + (exponent << 1)",
+        "octaves = p.words.place + exponent",
+        _REGIONS,
+    ),
+    Mutant(
+        "nothing is learnt as if it were something",
+        "hdl/region_manager/manager.py",
+        "p.held.eq(~(update.usable & update.a.any())),",
+        "p.held.eq(~update.usable),",
+        _REGIONS,
+    ),
+    Mutant(
+        "α takes in what is held",
+        "hdl/region_manager/manager.py",
+        "with m.If(~p.held):\n            p.average_alpha(m)",
+        "with m.If(1):\n            p.average_alpha(m)",
+        _REGIONS,
+    ),
+    Mutant(
+        "the loss guard fires at its threshold",
+        "hdl/region_manager/manager.py",
+        "p.fall + run.guard < 0",
+        "p.fall + run.guard <= 0",
+        compiled("region_manager", "tiny"),
+    ),
+    Mutant(
+        "a rate wraps around",
+        "hdl/region_manager/parts.py",
+        "Mux(octaves < -32768, -32768, octaves)",
+        "octaves",
         _REGIONS,
     ),
 )
