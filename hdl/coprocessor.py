@@ -85,7 +85,7 @@ class Coprocessor(wiring.Component):
         )
         for number, (name, handler) in enumerate(handlers.items()):
             m.submodules[name] = ResetInserter(dispatcher.reset[number])(handler)
-            self._attach(m, dispatcher.handler[number], handler.handler)
+            self._attach(m, name, dispatcher.handler[number], handler.handler)
 
         connect(m, flipped(self.i), link.i)
         connect(m, link.o, flipped(self.o))
@@ -129,6 +129,8 @@ class Coprocessor(wiring.Component):
             handlers["precisions"] = PrecisionCommands(self._configuration)
         return handlers
 
-    def _attach(self, m: Module, port: wiring.PureInterface, handler: wiring.PureInterface) -> None:
-        """Join a port of the dispatcher and a handler."""
+    def _attach(
+        self, m: Module, name: str, port: wiring.PureInterface, handler: wiring.PureInterface
+    ) -> None:
+        """Join a port of the dispatcher and the handler of that name."""
         connect(m, port, handler)

@@ -1,29 +1,29 @@
 """The driver: one :class:`Coprocessor`, whatever is behind its url."""
 
 import math
-from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Self, TypeVar
+from collections.abc import Mapping, Sequence
+from typing import Any, Self
 
 import numpy as np
 import torch
 
-from adagrain.models.commands import GROUP, identity
+from adagrain.models.commands import identity
 from adagrain.models.configuration import Configuration, configuration
 from adagrain.models.formats import FormatCode, format_of
 from adagrain.models.precision import Precision
-from adagrain.models.protocol import PROTOCOL_VERSION, Opcode, Unit
+from adagrain.models.protocol import Opcode, Unit
 from adagrain.models.records import (
     Decision,
     RegionRecord,
+    RegionStep,
     RegionUpdate,
     StatisticsBegin,
     pack,
-    size,
-    unpack,
+    unpack_all,
 )
 from adagrain.models.statistics import Statistics, unbiased
 
+from .arguments import check_span, integer
 from .errors import DeviceError
 from .identity import (
     Info,
@@ -32,23 +32,20 @@ from .identity import (
     read_identity,
     read_registers,
 )
+from .memory import check_readable, words_of
+from .precision_copy import PrecisionCopy
 from .precisions import Precisions
 from .product import Product, Progress, multiply, precision_of
+from .recovery import Recovery
 from .region_copy import RegionCopy
 from .requests import histogram_requests, pass_requests, step_payloads, table_requests
 from .scales import Scales
 from .selftest import Report, selftest
-from .session import Request, Session, SessionLostError
+from .session import Request, Session
 from .transport import connect
 from .transport.base import Transport
 
 __all__ = ["Coprocessor", "Info", "open_device"]
-
-_T = TypeVar("_T")
-
-#: The driver gives a device up that loses its session this often in one call.
-_REOPENINGS = 10
-
 
 #: Window and payload with which a device that is not yet known is asked what it is: each has them.
 _LEAST_WINDOW, _LEAST_PAYLOAD = 1, 256
@@ -88,8 +85,9 @@ def open_device(
         if preset is None:
             least = {"window": _LEAST_WINDOW, "payload": _LEAST_PAYLOAD}
             session = Session(transport, **least, **waits)
-            session.open()
-            wanted = find_configuration(read_registers(session), url)
+            recovery = Recovery(transport, session, restore=lambda: None)
+            registers = recovery.run(lambda: read_registers(session))
+            wanted = find_configuration(registers, url)
         return Coprocessor(transport, wanted, url=url, **waits)
     except BaseException:
         transport.close()
@@ -106,10 +104,14 @@ def _check_waits(timeout: float, retries: int) -> None:
 class Coprocessor:
     """A coprocessor, opened; a context manager that closes it.
 
-    Results are bit-identical whatever the transport. A copy of the region table is kept: when the
-    device has lost it (it was reset), the session is opened anew, the table restored, and the
-    call repeated, so that the table ends as if nothing had happened. ``counters()["restored"]``
-    counts that.
+    Results are bit-identical whatever the transport. Copies of the region table and of the
+    precision records are kept: when the device has lost them (it or a unit of it was reset), a
+    session is opened, they are restored, and the call is repeated, so that they end as if nothing
+    had happened; ``counters()`` has how often. They change when the device has accepted a call, so
+    that after one that failed, or was interrupted, both are as they were before, and the next call
+    works. Threads may share a device: their calls wait for each other.
+
+    After :meth:`close` all that needs the device raises :class:`ClosedError`.
 
     Where the build has no ``region_manager``, the golden model on the host decides, and
     :attr:`backend` says so.
@@ -125,7 +127,8 @@ class Coprocessor:
     timeout : float
         Seconds to wait for an answer before sending again.
     retries : int
-        After ``(retries + 1) × timeout`` seconds without progress, :class:`DeviceTimeoutError`.
+        After ``(retries + 1) × timeout`` seconds without progress a break resets the device; if it
+        does not answer then either, :class:`DeviceTimeoutError`.
     """
 
     def __init__(
@@ -141,16 +144,11 @@ class Coprocessor:
             timeout=timeout,
             retries=retries,
         )
-        self._copy = RegionCopy(wanted)
-        self.precisions = Precisions(
-            wanted,
-            lambda requests: self._reliably(
-                lambda: self._session.call(requests(self._session.frame_size))
-            ),
-        )
+        self._recovery = Recovery(transport, self._session, self._restore)
+        self.precisions = Precisions(wanted, self._session, self._recovery)
         self._manages_regions = Unit.REGION_MANAGER in wanted.units
-        self._counters: Counter[str] = Counter(restored=0)
-        self._session.open()
+        self._copy = RegionCopy(wanted)
+        self._written = 0  # how many records of the device may be others than at power-on
         check_identity(self._registers(), wanted, url)
 
     def __enter__(self) -> Self:
@@ -161,7 +159,7 @@ class Coprocessor:
 
     def close(self) -> None:
         """Let go of the device; may be called twice."""
-        self._transport.close()
+        self._recovery.close()
 
     @property
     def backend(self) -> str:
@@ -180,7 +178,7 @@ class Coprocessor:
         for name in ("cycles", "elements"):
             registers[name] = registers.pop(f"{name}_low") | registers.pop(f"{name}_high") << 32
         counting = {k: v for k, v in registers.items() if k not in identity(self.configuration)}
-        return counting | dict(self._session.counters) | dict(self._counters)
+        return counting | dict(self._session.counters) | dict(self._recovery.counters)
 
     def statistics(
         self, x: torch.Tensor, exponent: int | None = None, histogram: bool = False
@@ -190,7 +188,7 @@ class Coprocessor:
         Parameters
         ----------
         x : Tensor
-            Any shape, at least one element, of a format that the device was built with.
+            Any shape and strides, at least one element, of a format that the device was built with.
         exponent : int or None
             Shared exponent E, -126 to 127: elements are rounded to multiples of 2^(E-14).
             ``None``: the largest exponent of ``x``, found by a pass of its own.
@@ -205,6 +203,7 @@ class Coprocessor:
         DeviceError
             If the device fails.
         """
+        check_readable(x)
         row = format_of(x.dtype)
         if row.code not in self.configuration.formats:
             known = ", ".join(code.name for code in self.configuration.formats)
@@ -219,9 +218,11 @@ class Coprocessor:
                 f"histogram must be False on preset {self.configuration.preset!r}: "
                 "its build has no histogram"
             )
-        if exponent is not None and not -126 <= exponent <= 127:
-            raise ValueError(f"exponent must be from -126 to 127, not {exponent}")
-        words = _words(x)
+        if exponent is not None:
+            exponent = integer("exponent", exponent)
+            if not -126 <= exponent <= 127:
+                raise ValueError(f"exponent must be from -126 to 127, not {exponent}")
+        words = words_of(x)
         if exponent is None:
             found = self._pass(words, x.numel(), row.code, 0, histogram=False)
             exponent = unbiased(found.largest_exponent)
@@ -273,7 +274,7 @@ class Coprocessor:
             to=None if to is None else precision_of(to, "to"),
             to_scale=to_scale,
             configuration=self.configuration,
-            execute=lambda job: self._reliably(
+            execute=lambda job: self._recovery.run(
                 lambda: self._session.call(job.requests(self._session.frame_size))
             ),
             counters=self.counters,
@@ -298,10 +299,14 @@ class Coprocessor:
         Raises
         ------
         ValueError
-            If there are more regions than the table holds, or a record has a wrong length.
+            If there are more regions than the table holds, a record has a wrong length, or a
+            parameter is out of range.
+        DeviceError
+            If the device fails.
         """
-        self._copy.configure(records, parameters, first)
-        self._reliably(self._write_copy)
+        with self._recovery:
+            after = self._copy.written(records, parameters, integer("first", first))
+            self._recovery.run(lambda: self._replace(after))
 
     def update_regions(
         self,
@@ -323,22 +328,19 @@ class Coprocessor:
 
         Raises
         ------
-        ValueError
-            If a region's number is outside the table, or a field does not fit.
+        TypeError, ValueError
+            If a region was not configured, or a field does not fit.
         DeviceError
             If the device fails, or decides differently from the golden model.
         """
-        for update in updates:
-            if not 0 <= update["region"] < self.configuration.regions:
-                raise ValueError(
-                    f"region must be from 0 to {self.configuration.regions - 1}, "
-                    f"not {update['region']}"
-                )
-        head = {"loss": loss or 0, "loss_valid": loss is not None, "epoch_end": epoch_end}
+        head = pack(
+            RegionStep, loss=loss or 0, loss_valid=loss is not None, epoch_end=bool(epoch_end)
+        )
         records = [pack(RegionUpdate, **update) for update in updates]
-        decided = self._decide(records, head)
-        width = size(Decision)
-        return [unpack(Decision, decided[i : i + width]) for i in range(0, len(decided), width)]
+        with self._recovery:
+            self._copy.check_updates([update.get("region", 0) for update in updates])
+            decided = self._recovery.run(lambda: self._decide(records, head))
+        return unpack_all(Decision, decided)
 
     def echo(self, payload: bytes) -> bytes:
         """Octets that went to the device and back.
@@ -352,71 +354,80 @@ class Coprocessor:
             raise ValueError(
                 f"payload must have at most {self.configuration.payload} octets, not {len(payload)}"
             )
-        return self._reliably(lambda: self._session.call([Request(Opcode.ECHO, payload)]))[0]
+        return self._recovery.run(lambda: self._session.call([Request(Opcode.ECHO, payload)]))[0]
 
     def selftest(self, seed: int = 0) -> Report:
         """Compare the device with the golden models; see :mod:`adagrain.host.selftest`."""
         return selftest(self, seed=seed)
 
     def read_regions(self, first: int, count: int) -> list[dict[str, int]]:
-        """Records as they stand in the device's table: fields of :data:`RegionRecord`."""
-        octets = self.read_table(first, count)
-        width = size(RegionRecord)
-        return [unpack(RegionRecord, octets[i : i + width]) for i in range(0, len(octets), width)]
+        """Records as they stand in the device's table: fields of :data:`RegionRecord`.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If they leave the table.
+        """
+        return unpack_all(RegionRecord, self.read_table(first, count))
 
     def read_table(self, first: int, count: int) -> bytes:
         """The same records as octets."""
+        first, count = check_span("regions", first, count, self.configuration.regions)
         if not self._manages_regions:
             return self._copy.read(first, count)
         frame_size = self._session.frame_size
         return b"".join(
-            self._reliably(lambda: self._session.call(table_requests(first, count, frame_size)))
+            self._recovery.run(lambda: self._session.call(table_requests(first, count, frame_size)))
         )
 
     def state_dict(self) -> dict[str, Any]:
-        """All tables and parameters, for checkpoints; read from the driver's copy."""
+        """All tables and parameters, for checkpoints; read from the driver's copies."""
         return self._copy.state() | {"precisions": self.precisions.state()}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Restore what :meth:`state_dict` gave.
+        """Restore what :meth:`state_dict` gave, and nothing else: other records become invalid.
 
         Raises
         ------
         ValueError
             If it is of another version of the protocol, which may have laid records out otherwise,
             or has more regions than this device's table holds.
+        DeviceError
+            If the device fails.
         """
-        version = state.get("protocol", "3 or older")
-        if version != PROTOCOL_VERSION:
-            raise ValueError(f"state must be of protocol {PROTOCOL_VERSION}, not {version}")
-        width = size(RegionRecord)
-        table = state["table"]
-        records = [table[i : i + width] for i in range(0, len(table), width)]
-        self.configure_regions(records, state["parameters"])
-        if state.get("precisions"):
-            self.precisions.configure(state["precisions"])
+        regions = RegionCopy.of(self.configuration, state)
+        precisions = PrecisionCopy(self.configuration, state.get("precisions", ()))
+        self._recovery.run(lambda: self._replace(regions, precisions))
 
-    def _decide(self, updates: Sequence[bytes], head: Mapping[str, int]) -> bytes:
-        """Decisions of the device, which must be the copy's, or of the copy alone."""
+    def _replace(self, regions: RegionCopy, precisions: PrecisionCopy | None = None) -> None:
+        """Within an operation: make the device's tables equal to copies, which become ours."""
+        self._written = max(self._written, regions.configured)
+        if self._manages_regions:
+            self._session.call(regions.requests(self._session.frame_size, self._written))
+        precisions = precisions or self.precisions.copy
+        self.precisions.send(precisions)
+        self._copy, self.precisions.copy = regions, precisions
 
-        def batches() -> list[bytes]:
-            return step_payloads(updates, head, self._session.frame_size)
+    def _restore(self) -> None:
+        """Give a device that may have forgotten everything the tables that it had."""
+        self._replace(self._copy)
 
-        if not self._manages_regions:
-            return self._copy.decide(batches())
+    def _decide(self, updates: Sequence[bytes], head: bytes) -> bytes:
+        """Within an operation: decisions of the device, which must be the copy's.
 
-        def run() -> tuple[list[bytes], list[bytes]]:
-            asked = batches()  # as long as the line now suits
-            return asked, self._session.call(Request(Opcode.REGIONS_STEP, b) for b in asked)
-
-        asked, replies = self._reliably(run)
-        decided = b"".join(replies)
-        if not self._copy.step(asked, decided):
-            raise DeviceError(f"{self.backend} decided differently from the golden model")
+        Of the copy alone, where the device has no region manager.
+        """
+        batches = step_payloads(updates, head, self._session.frame_size)
+        after, decided = self._copy.stepped(batches)
+        if self._manages_regions:
+            requests = (Request(Opcode.REGIONS_STEP, batch) for batch in batches)
+            if b"".join(self._session.call(requests)) != decided:
+                raise DeviceError(f"{self.backend} decided differently from the golden model")
+        self._copy = after
         return decided
 
     def _registers(self) -> dict[str, int]:
-        return self._reliably(lambda: read_registers(self._session))
+        return self._recovery.run(lambda: read_registers(self._session))
 
     def _pass(
         self, words: np.ndarray, count: int, code: FormatCode, exponent: int, *, histogram: bool
@@ -426,7 +437,7 @@ class Coprocessor:
             count=count,
             format=code,
             exponent=exponent + 127,
-            histogram=histogram,
+            histogram=bool(histogram),
             from_link=not self._transport.data_port,
         )
 
@@ -441,35 +452,4 @@ class Coprocessor:
                 return record, None
             return record, b"".join(self._session.call(histogram_requests(frame_size)))
 
-        return Statistics.from_record(*self._reliably(run))
-
-    def _write_copy(self) -> None:
-        frame_size = self._session.frame_size
-        if self._manages_regions:
-            self._session.call(self._copy.requests(frame_size))
-        self._session.call(self.precisions.requests(frame_size))
-
-    def _reliably(self, operation: Callable[[], _T]) -> _T:
-        """Run an operation; where the device lost the session, restore it and run it again."""
-        lost = False
-        for _ in range(_REOPENINGS):
-            try:
-                if lost:
-                    self._session.open()
-                    self._write_copy()
-                return operation()
-            except SessionLostError as error:  # while it is restored, too
-                lost, reason = True, error
-                self._counters["restored"] += 1
-        raise DeviceError(
-            f"{self.backend} lost its session {_REOPENINGS} times in one call: {reason}"
-        )
-
-
-def _words(x: torch.Tensor) -> np.ndarray:
-    """The tensor's memory as 32-bit words, zero-padded to whole groups."""
-    octets = x.detach().to("cpu").contiguous().view(-1).view(torch.uint8)
-    missing = -len(octets) % GROUP
-    if missing:
-        octets = torch.cat([octets, octets.new_zeros(missing)])
-    return octets.numpy().view(np.uint32)
+        return Statistics.from_record(*self._recovery.run(run))

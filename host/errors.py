@@ -1,6 +1,13 @@
 """What can go wrong between the driver and a device."""
 
-__all__ = ["CommandError", "DeviceError", "DeviceTimeoutError", "ProtocolMismatchError"]
+__all__ = [
+    "ClosedError",
+    "CommandError",
+    "DeviceError",
+    "DeviceTimeoutError",
+    "ProtocolMismatchError",
+    "UnitResetError",
+]
 
 
 class DeviceError(RuntimeError):
@@ -17,3 +24,11 @@ class ProtocolMismatchError(DeviceError):
 
 class CommandError(DeviceError):
     """The device refused a command that the driver should not have sent."""
+
+
+class UnitResetError(CommandError):
+    """A unit of the device made no progress with a command, and was reset; it can go on."""
+
+
+class ClosedError(ValueError):
+    """The device was closed before the call."""

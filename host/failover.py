@@ -9,7 +9,7 @@ from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 from adagrain.models.configuration import Configuration
 
 from .driver import Coprocessor, open_device
-from .errors import DeviceError
+from .errors import ClosedError, DeviceError
 from .precisions import Precisions
 
 __all__ = ["Failover", "GuardedPrecisions"]
@@ -130,6 +130,8 @@ class Failover:
     def _guard(self, call: Callable[[Coprocessor], _T]) -> _T:
         try:
             return call(self._device)
+        except ClosedError:
+            raise
         except Exception as error:
             return self._again(call, error)
 

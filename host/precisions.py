@@ -1,9 +1,8 @@
-"""The precision controller of a device, and the driver's copy of its records."""
+"""The precision controller of a device."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from adagrain.models.configuration import Configuration
-from adagrain.models.precision_controller import PrecisionTable
 from adagrain.models.protocol import Opcode
 from adagrain.models.records import (
     PrecisionDecision,
@@ -11,17 +10,17 @@ from adagrain.models.records import (
     PrecisionUpdate,
     pack,
     size,
-    unpack,
+    unpack_all,
 )
 
+from .arguments import check_span, integer
 from .errors import DeviceError
-from .frame_size import FrameSize
-from .session import Request
+from .precision_copy import PrecisionCopy
+from .recovery import Recovery
+from .requests import parts
+from .session import Request, Session
 
 __all__ = ["Precisions"]
-
-#: Executes the requests that a function makes for frames of some size; the replies' payloads.
-Execute = Callable[[Callable[[FrameSize], Iterator[Request]]], list[bytes]]
 
 
 class Precisions:
@@ -34,15 +33,22 @@ class Precisions:
     ----------
     configuration : Configuration
         What the device is built with; it has a record for each region.
-    execute : callable
-        Runs requests on the device, again where it lost the session.
+    session : Session
+        Commands to the device.
+    recovery : Recovery
+        What runs operations on it.
+
+    Attributes
+    ----------
+    copy : PrecisionCopy
+        The records that the device has, or is given when it has lost them.
     """
 
-    def __init__(self, configuration: Configuration, execute: Execute) -> None:
+    def __init__(self, configuration: Configuration, session: Session, recovery: Recovery) -> None:
         self._configuration = configuration
-        self._execute = execute
-        self._table = PrecisionTable(configuration.regions)
-        self._configured = 0
+        self._session, self._recovery = session, recovery
+        self.copy = PrecisionCopy(configuration)
+        self._written = 0  # how many records of the device may be others than at power-on
 
     def configure(self, records: Sequence[bytes], first: int = 0) -> None:
         """Write records.
@@ -59,25 +65,17 @@ class Precisions:
         ValueError
             If there are more units than records, a record has a wrong length, or the build has
             no controller.
+        DeviceError
+            If the device fails.
         """
-        last = first + len(records)
         if not self._configuration.slices:
             raise ValueError(
                 "precisions need a build with a granularity unit: preset "
                 f"{self._configuration.preset!r} has no slices"
             )
-        if first < 0 or last > self._configuration.regions:
-            raise ValueError(
-                f"units must be from 0 to {self._configuration.regions - 1}, "
-                f"not {first} to {last - 1}"
-            )
-        for record in records:
-            if len(record) != size(PrecisionRecord):
-                raise ValueError(f"record must be {size(PrecisionRecord)} bytes, not {len(record)}")
-        for number, record in enumerate(records, start=first):
-            self._table.write(number, record)
-        self._configured = max(self._configured, last)
-        self._execute(self.requests)
+        with self._recovery:
+            after = self.copy.written(records, integer("first", first))
+            self._recovery.run(lambda: self._replace(after))
 
     def decide(self, updates: Sequence[Mapping[str, int]]) -> list[dict[str, int]]:
         """Tell the spreads of units' inputs; the decisions, in the same order.
@@ -94,55 +92,54 @@ class Precisions:
         DeviceError
             If the device fails, or decides differently from the golden model.
         """
-        for update in updates:
-            if not 0 <= update["unit"] < self._configured:
-                raise ValueError(
-                    f"unit must be from 0 to {self._configured - 1}, not {update['unit']}"
-                )
-        records = [pack(PrecisionUpdate, **update) for update in updates]
+        octets = b"".join(pack(PrecisionUpdate, **update) for update in updates)
 
-        def requests(frame_size: FrameSize) -> Iterator[Request]:
-            room = max(1, frame_size.payload // size(PrecisionUpdate))
-            for at in range(0, len(records), room):
-                yield Request(Opcode.PRECISION_STEP, b"".join(records[at : at + room]))
+        def requests() -> Iterator[Request]:
+            width = size(PrecisionUpdate)
+            for at, count in parts(0, len(updates), width, self._session.frame_size):
+                yield Request(Opcode.PRECISION_STEP, octets[at * width : (at + count) * width])
 
-        decided = b"".join(self._execute(requests))
-        width = size(PrecisionDecision)
-        found = [
-            unpack(PrecisionDecision, decided[at : at + width])
-            for at in range(0, len(decided), width)
-        ]
-        before = self.state()
-        if found != [self._table.update(update) for update in updates]:
-            self._restore(before)
-            raise DeviceError("the precision controller decided differently from the golden model")
-        return found
+        with self._recovery:
+            after, wanted = self.copy.decided(updates)
+
+            def decide() -> None:
+                decided = unpack_all(PrecisionDecision, b"".join(self._session.call(requests())))
+                if decided != wanted:
+                    raise DeviceError(
+                        "the precision controller decided differently from the golden model"
+                    )
+                self.copy = after
+
+            self._recovery.run(decide)
+        return wanted
 
     def read(self, first: int, count: int) -> list[dict[str, int]]:
-        """Records as they stand in the device: fields of :data:`PrecisionRecord`."""
+        """Records as they stand in the device: fields of :data:`PrecisionRecord`.
 
-        def requests(frame_size: FrameSize) -> Iterator[Request]:
-            room = max(1, frame_size.payload // size(PrecisionRecord))
-            for at in range(first, first + count, room):
-                step = min(room, first + count - at)
+        Raises
+        ------
+        ValueError
+            If they leave the table.
+        """
+        first, count = check_span("units", first, count, self._configuration.regions)
+
+        def requests() -> Iterator[Request]:
+            width = size(PrecisionRecord)
+            for at, step in parts(first, count, width, self._session.frame_size):
                 yield Request(Opcode.PRECISION_READ, at.to_bytes(2, "little") + bytes([step]))
 
-        octets, width = b"".join(self._execute(requests)), size(PrecisionRecord)
-        return [
-            unpack(PrecisionRecord, octets[at : at + width]) for at in range(0, len(octets), width)
-        ]
-
-    def requests(self, frame_size: FrameSize) -> Iterator[Request]:
-        """Commands that make the device's records equal to the copy."""
-        room = max(1, (frame_size.payload - 2) // size(PrecisionRecord))
-        for at in range(0, self._configured, room):
-            records = self.state()[at : at + room]
-            yield Request(Opcode.PRECISION_WRITE, at.to_bytes(2, "little") + b"".join(records))
+        replies = self._recovery.run(lambda: self._session.call(requests()))
+        return unpack_all(PrecisionRecord, b"".join(replies))
 
     def state(self) -> list[bytes]:
         """The configured records, read from the copy; :meth:`configure` takes them back."""
-        return [self._table.read(number) for number in range(self._configured)]
+        return list(self.copy.records)
 
-    def _restore(self, records: Sequence[bytes]) -> None:
-        for number, record in enumerate(records):
-            self._table.write(number, record)
+    def send(self, copy: PrecisionCopy) -> None:
+        """Within an operation: make the device's records equal to a copy."""
+        self._written = max(self._written, len(copy.records))
+        self._session.call(copy.requests(self._session.frame_size, self._written))
+
+    def _replace(self, copy: PrecisionCopy) -> None:
+        self.send(copy)
+        self.copy = copy

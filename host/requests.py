@@ -1,6 +1,6 @@
 """Large operations as commands, each as long as the line suits when its turn comes."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -12,14 +12,16 @@ from adagrain.models.records import (
     RegionRecord,
     RegionStep,
     RegionUpdate,
-    pack,
     size,
 )
 
 from .frame_size import FrameSize
 from .session import Request
 
-__all__ = ["histogram_requests", "pass_requests", "step_payloads", "table_requests"]
+__all__ = ["histogram_requests", "parts", "pass_requests", "step_payloads", "table_requests"]
+
+#: Most entries that one read asks for: their count has eight bits.
+_MOST = 0xFF
 
 
 def pass_requests(
@@ -38,33 +40,34 @@ def pass_requests(
 
 def table_requests(first: int, count: int, frame_size: FrameSize) -> Iterator[Request]:
     """Read records of the region table."""
-    for at, records in _parts(first, count, size(RegionRecord), frame_size):
+    most = _MOST // WORDS_PER_REGION
+    for at, records in parts(first, count, size(RegionRecord), frame_size, most):
         start = (at * WORDS_PER_REGION).to_bytes(2, "little")
         yield Request(Opcode.REGIONS_READ, start + bytes([records * WORDS_PER_REGION]))
 
 
 def histogram_requests(frame_size: FrameSize) -> Iterator[Request]:
     """Read all bins of the last histogram."""
-    for at, count in _parts(0, BINS, size(HistogramBin), frame_size):
+    for at, count in parts(0, BINS, size(HistogramBin), frame_size):
         yield Request(Opcode.HISTOGRAM_READ, bytes([at, count]))
 
 
-def step_payloads(
-    updates: Sequence[bytes], head: Mapping[str, int], frame_size: FrameSize
-) -> list[bytes]:
+def step_payloads(updates: Sequence[bytes], head: bytes, frame_size: FrameSize) -> list[bytes]:
     """Payloads of REGIONS_STEP: as few as the line suits; the loss is counted once."""
     room = max(1, (frame_size.payload - size(RegionStep)) // size(RegionUpdate))
-    heads = [pack(RegionStep, **head), pack(RegionStep)]
+    heads = [head, bytes(len(head))]
     return [
         heads[at > 0] + b"".join(updates[at : at + room])
         for at in range(0, max(len(updates), 1), room)
     ]
 
 
-def _parts(first: int, count: int, width: int, frame_size: FrameSize) -> Iterator[tuple[int, int]]:
+def parts(
+    first: int, count: int, width: int, frame_size: FrameSize, most: int = _MOST
+) -> Iterator[tuple[int, int]]:
     """Start and number of records of that many octets, in as few reads as the line suits."""
     end = first + count
     while first < end:
-        step = min(end - first, max(1, frame_size.payload // width))
+        step = min(end - first, max(1, min(most, frame_size.payload // width)))
         yield first, step
         first += step

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from adagrain.models.link import Frame, FrameError, decode_frame, encode_frame
 from adagrain.models.protocol import Opcode, Status
 
-from .errors import CommandError, DeviceTimeoutError
+from .errors import CommandError, DeviceTimeoutError, UnitResetError
 from .flight import Flight
 from .frame_size import FrameSize
 from .transport.base import Transport
@@ -79,20 +79,29 @@ class Session:
             commands=0, resent=0, deadline_misses=0, damaged_replies=0
         )
 
-    def open(self) -> None:
-        """Open a new session; what the old one had in flight is forgotten."""
+    def open(self, retries: int | None = None) -> None:
+        """Open a new session; what the old one had in flight is forgotten.
+
+        Parameters
+        ----------
+        retries : int or None
+            Fewer than usual, where the device will hardly answer.
+        """
         self._id = random.SystemRandom().randrange(1, 1 << 32)
         self._next = 0
         self._partial = b""
-        self.call([Request(Opcode.HELLO)])
+        self.call([Request(Opcode.HELLO)], retries)
 
-    def call(self, requests: Iterable[Request]) -> list[bytes]:
+    def call(self, requests: Iterable[Request], retries: int | None = None) -> list[bytes]:
         """Execute commands in order; their replies' payloads.
 
         Parameters
         ----------
         requests : iterable of Request
-            Each is asked for when there is room for it in the window.
+            Each is asked for when there is room for it in the window, and none behind one that is
+            known to be refused.
+        retries : int or None
+            Another number than usual.
 
         Raises
         ------
@@ -101,10 +110,13 @@ class Session:
         SessionLostError
             If the device does not know the session, or a frame is much too long for the errors of
             the line: what it holds can only be sent otherwise in another session.
+        UnitResetError
+            If a unit made no progress, and was reset.
         CommandError
-            If the device refuses one of the commands; those behind it were executed all the same.
+            If the device refuses one of the commands; those that were on their way behind it were
+            executed all the same.
         """
-        waiting = iter(requests)
+        waiting, retries = iter(requests), self._retries if retries is None else retries
         sent: list[Request] = []
         replies: list[Frame] = []
         flight = Flight()
@@ -113,11 +125,13 @@ class Session:
             octets = self._transport.receive(1, clock.left(self._transport.now()))
             due = self._take(octets, flight)
             replies += due
+            if any(reply.status != Status.OK for reply in due):
+                waiting = iter(())
             now = self._transport.now()
             if due:
                 self._patience = self._learned(clock.progress(now, self._patience))
-            elif now - clock.last_progress > self._timeout * (self._retries + 1):
-                raise self._gave_up(flight)
+            elif now - clock.last_progress > self._timeout * (retries + 1):
+                raise self._gave_up(flight, retries)
             elif clock.is_over(now):
                 flight.overdue()
                 clock.extend(now, self._timeout)
@@ -186,20 +200,27 @@ class Session:
         usual = max(wait * _PATIENCE, self._patience * _FORGETTING)
         return min(self._timeout, max(_LEAST_PATIENCE, usual))
 
-    def _gave_up(self, flight: Flight) -> DeviceTimeoutError:
+    def _gave_up(self, flight: Flight, retries: int) -> DeviceTimeoutError:
         self.counters["deadline_misses"] += 1
         return DeviceTimeoutError(
             f"no answer from {self._transport.backend} to command {flight.oldest} "
-            f"after {self._retries} repeats of {self._timeout:g} s"
+            f"after {retries} repeats of {self._timeout:g} s"
         )
 
     def _payload(self, request: Request, reply: Frame) -> bytes:
+        if reply.status == Status.UNIT_RESET:
+            raise UnitResetError(f"{request.opcode.name} made no progress, and its unit was reset")
         if reply.status != Status.OK:
             raise CommandError(
                 f"{request.opcode.name} was refused by {self._transport.backend}: "
-                f"{Status(reply.status).name}"
+                f"{_name(reply.status)}"
             )
         return reply.payload
+
+
+def _name(status: int) -> str:
+    known = {member.value: member.name for member in Status}
+    return known.get(status, f"status {status}, which this driver does not know")
 
 
 class _Patience:

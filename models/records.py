@@ -7,6 +7,7 @@ so that a device counts it by a shift.
 """
 
 import enum
+import operator
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -35,6 +36,7 @@ __all__ = [
     "pack",
     "size",
     "unpack",
+    "unpack_all",
 ]
 
 #: Bins of the histogram after read-out: half binades below the largest exponent.
@@ -316,8 +318,8 @@ def pack(layout: data.Layout, **fields: int) -> bytes:
 
     Raises
     ------
-    ValueError
-        If a field does not exist, or a value does not fit it.
+    TypeError, ValueError
+        If a field does not exist, or a value is no integer or does not fit it.
     """
     form = _form(layout)
     bits = 0
@@ -325,9 +327,13 @@ def pack(layout: data.Layout, **fields: int) -> bytes:
         field = form.fields.get(name)
         if field is None:
             raise ValueError(f"field must be one of {', '.join(form.named)}, not {name!r}")
+        try:
+            value = operator.index(value)
+        except TypeError:
+            raise TypeError(f"{name} must be an integer, not {value!r}") from None
         if not field.low <= value <= field.high:
             raise ValueError(f"{name} must be from {field.low} to {field.high}, not {value}")
-        bits |= (int(value) & ((1 << field.width) - 1)) << field.offset
+        bits |= (value & ((1 << field.width) - 1)) << field.offset
     return bits.to_bytes(form.octets, "little")
 
 
@@ -344,6 +350,18 @@ def unpack(layout: data.Layout, octets: bytes) -> dict[str, int]:
         raise ValueError(f"record must be {form.octets} bytes long, not {len(octets)}")
     bits = int.from_bytes(octets, "little")
     return {name: _extract(bits, field) for name, field in form.named.items()}
+
+
+def unpack_all(layout: data.Layout, octets: bytes) -> list[dict[str, int]]:
+    """The fields of records that follow each other.
+
+    Raises
+    ------
+    ValueError
+        If they end within one.
+    """
+    width = size(layout)
+    return [unpack(layout, octets[at : at + width]) for at in range(0, len(octets), width)]
 
 
 @cache

@@ -82,6 +82,16 @@ class RegionTable:
         """Parameters have been written: steps can be taken."""
         return self._parameters.workers != 0
 
+    def copy(self) -> "RegionTable":
+        """Another table, with the same records and parameters."""
+        other = RegionTable(self.regions)
+        other._words[:] = self._words
+        other._records = {
+            region: SimpleNamespace(**vars(record)) for region, record in self._records.items()
+        }
+        other._parameters = SimpleNamespace(**vars(self._parameters))
+        return other
+
     def parameter_octets(self) -> bytes:
         """The parameters as a ``RegionParameters`` record."""
         return pack(RegionParameters, **vars(self._parameters))

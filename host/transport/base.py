@@ -40,6 +40,9 @@ class Transport(Protocol):
             Whether the pipe can; otherwise nothing was done.
         """
 
+    def send_break(self) -> None:
+        """Reset the device, whatever it is doing; what was on its way, both ways, is lost."""
+
     def now(self) -> float:
         """Seconds of the clock that ``timeout`` is measured with."""
 

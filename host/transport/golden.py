@@ -46,6 +46,10 @@ class GoldenTransport:
     def abandon(self) -> bool:
         return False
 
+    def send_break(self) -> None:
+        self._model.reset()
+        self._replies = b""
+
     def now(self) -> float:
         return time.monotonic()
 

@@ -33,6 +33,9 @@ with suppress(ImportError):  # there is none on Windows
 #: Seconds of each wait for octets; deadlines are met to this.
 _PATIENCE = 0.05
 
+#: Length of a break: so many seconds, which adapters can keep, and so many bits; 20 would do.
+_BREAK, _BREAK_BITS = 0.05, 40
+
 #: Seconds for which a write may block before the port counts as dead.
 _WRITE_TIMEOUT = 30.0
 
@@ -105,6 +108,17 @@ class SerialTransport:
             self._reopen(error)
         self.send(b"\0")
         return True
+
+    def send_break(self) -> None:
+        try:
+            self._port.reset_output_buffer()
+            self._hold_low()
+            self._port.reset_input_buffer()
+        except _TROUBLE as error:
+            self._reopen(error)
+
+    def _hold_low(self) -> None:
+        self._port.send_break(max(_BREAK, _BREAK_BITS / self._options["baud"]))
 
     def now(self) -> float:
         return time.monotonic()

@@ -67,6 +67,10 @@ class SimulatedTransport:
     def abandon(self) -> bool:
         return False
 
+    def send_break(self) -> None:
+        self._unit.reset()
+        self._to_device = b""
+
     def now(self) -> float:
         return time.monotonic()
 

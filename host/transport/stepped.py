@@ -8,7 +8,7 @@ from adagrain.models.configuration import Configuration
 from adagrain.sim.compiled import CompiledUnit, DeadlockError, Stop
 from adagrain.sim.faulty_line import FaultyLine
 from adagrain.sim.verilator import version
-from adagrain.sim.virtual_board.board import BAUD, CLOCK
+from adagrain.sim.virtual_board.board import BAUD, BREAK_CYCLES, CLOCK
 from adagrain.sim.virtual_board.wired import Wired
 
 __all__ = ["SteppedTransport"]
@@ -93,6 +93,13 @@ class SteppedTransport:
     def abandon(self) -> bool:
         self._to_device = self._there.carry(b"\0")
         return True
+
+    def send_break(self) -> None:
+        self._unit.set("low", 1)
+        self._unit.step(BREAK_CYCLES)
+        self._unit.set("low", 0)
+        self.cycles += BREAK_CYCLES
+        self._to_device = self._arrived = b""
 
     def now(self) -> float:
         return self.cycles / CLOCK

@@ -23,6 +23,9 @@ class VirtualTransport(SerialTransport):
         super().__init__(self._board.port, configuration)
         self.backend = f"virtual board, RTL compiled by Verilator {version()}, on {self._path}"
 
+    def _hold_low(self) -> None:
+        self._board.send_break()  # a pseudo-terminal knows none
+
     def close(self) -> None:
         super().close()
         self._board.close()

@@ -11,7 +11,7 @@ from adagrain.sim.compiled import CompiledUnit, DeadlockError
 
 from .wired import Wired
 
-__all__ = ["BAUD", "CLOCK", "VirtualBoard"]
+__all__ = ["BAUD", "BREAK_CYCLES", "CLOCK", "VirtualBoard"]
 
 #: Clock and bit rate of the simulated line: four cycles per bit, the fastest that the UART takes.
 CLOCK, BAUD = 48e6, 12e6
@@ -25,12 +25,16 @@ _CHUNK = 4096
 #: What another thread may ask for.
 _STOP, _BREAK = b"s", b"b"
 
-#: Bit times for which a break holds the line low; half as many would do.
-_BREAK_BITS = 40
+#: Clock cycles for which a break holds the line low: 40 bit times, twice as long as is needed.
+BREAK_CYCLES = round(40 * CLOCK / BAUD)
 
-#: Slices without a new octet after which the clock stops until one comes. The longest command
-#: without a word takes far fewer cycles.
+#: Slices without a new octet after which the clock stops until one comes, beyond those in which
+#: the watchdog ends a command. The longest sound one without a word takes far fewer cycles.
 _QUIET_SLICES = 200
+
+
+#: Seconds between two looks whether the simulation still runs.
+_PATIENCE = 0.05
 
 
 class VirtualBoard:
@@ -51,12 +55,14 @@ class VirtualBoard:
     """
 
     def __init__(self, configuration: Configuration) -> None:
+        self._quiet_slices = _QUIET_SLICES + configuration.watchdog // _SLICE
         board = Wired(configuration, clock=CLOCK, baud=BAUD)
         self._unit = CompiledUnit(board, "virtual-board", made_from=repr((configuration, CLOCK)))
         self._master, self._slave = os.openpty()
         tty.setraw(self._slave)
         self.port = os.ttyname(self._slave)
         self._orders, self._give_order = os.pipe()
+        self._was_broken = threading.Event()
         self._thread = threading.Thread(target=self._simulate, name="virtual-board", daemon=True)
         self._thread.start()
 
@@ -67,8 +73,14 @@ class VirtualBoard:
         self.close()
 
     def send_break(self) -> None:
-        """Reset the device, in whatever it is doing, by a break on its line."""
+        """Reset the device, whatever it is doing, by a break on its line, and wait for its end.
+
+        What has come till then is not given to the device any more.
+        """
+        self._was_broken.clear()
         os.write(self._give_order, _BREAK)
+        while self._thread.is_alive() and not self._was_broken.wait(_PATIENCE):
+            pass
 
     def join(self) -> None:
         """Wait until another thread closes the board."""
@@ -87,7 +99,7 @@ class VirtualBoard:
         to_device = b""
         quiet = 0
         while True:
-            patience = 0 if to_device or quiet < _QUIET_SLICES else None
+            patience = 0 if to_device or quiet < self._quiet_slices else None
             wanted = [self._orders] if len(to_device) > _CHUNK else [self._orders, self._master]
             readable, _, _ = select.select(wanted, [], [], patience)
             if self._orders in readable:
@@ -95,7 +107,8 @@ class VirtualBoard:
                     return
                 self._break()
                 to_device = b""
-            if self._master in readable:
+                self._was_broken.set()
+            elif self._master in readable:
                 to_device += os.read(self._master, _CHUNK)
             taken, answer = self._run(to_device)
             to_device = to_device[taken:]
@@ -105,7 +118,7 @@ class VirtualBoard:
 
     def _break(self) -> None:
         self._unit.set("low", 1)
-        self._unit.step(round(_BREAK_BITS * CLOCK / BAUD))
+        self._unit.step(BREAK_CYCLES)
         self._unit.set("low", 0)
 
     def _run(self, to_device: bytes) -> tuple[int, bytes]:

@@ -85,7 +85,7 @@ def test_wrong_arguments() -> None:
         with pytest.raises(ValueError, match="record must be 16 bytes, not 3"):
             device.precisions.configure([b"abc"])
         device.precisions.configure([RECORD] * 3)
-        with pytest.raises(ValueError, match="unit must be from 0 to 2, not 3"):
+        with pytest.raises(ValueError, match="unit must be one that was configured, 0 to 2, not 3"):
             device.precisions.decide([{"unit": 3, "variance": 0, "square": 1}])
     with adagrain.open_device("golden:", "small") as device:
         missing = "precisions need a build with a granularity unit: preset 'small' has no slices"

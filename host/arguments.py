@@ -1,0 +1,36 @@
+"""What arguments of the driver must be."""
+
+import operator
+from typing import SupportsIndex
+
+__all__ = ["check_span", "integer"]
+
+
+def integer(name: str, value: SupportsIndex) -> int:
+    """A whole number of any type that counts as one: ``True``, NumPy's integers, but no floats.
+
+    Raises
+    ------
+    TypeError
+        If it is none.
+    """
+    try:
+        return operator.index(value)
+    except TypeError:
+        raise TypeError(f"{name} must be an integer, not {value!r}") from None
+
+
+def check_span(what: str, first: SupportsIndex, count: SupportsIndex, of: int) -> tuple[int, int]:
+    """So many entries of a table from one on, as plain integers.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If one is no integer, or they leave the table.
+    """
+    first, count = integer("first", first), integer("count", count)
+    if count < 0:
+        raise ValueError(f"count must be 0 or more, not {count}")
+    if first < 0 or first + count > of:
+        raise ValueError(f"{what} must be from 0 to {of - 1}, not {first} to {first + count - 1}")
+    return first, count

@@ -1,0 +1,319 @@
+"""Units that hang: the device resets them, and the driver does again what they had begun."""
+
+import logging
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import Any
+
+import pytest
+import torch
+from sabotage import Sabotage, SabotagedCoprocessor, Stage
+
+import adagrain
+from adagrain.hdl import serial_coprocessor
+from adagrain.host.driver import Coprocessor
+from adagrain.host.errors import CommandError, DeviceError, DeviceTimeoutError, UnitResetError
+from adagrain.host.failover import Failover
+from adagrain.host.session import Request, Session
+from adagrain.host.transport import simulated, virtual
+from adagrain.host.transport.base import Transport
+from adagrain.models.configuration import configuration
+from adagrain.models.link import Frame, decode_frame, encode_frame
+from adagrain.models.precision import INTEGERS
+from adagrain.models.precision_controller import precision_record
+from adagrain.models.protocol import Opcode, Status, Unit
+from adagrain.models.records import RegionStep, StatisticsBegin, TileRun, pack, size
+from adagrain.models.region_manager import default_parameters, region_record
+from adagrain.sim.compiled import CompiledUnit
+from adagrain.sim.virtual_board import board
+
+#: All units, as small as they get; a watchdog that lets a pass starve.
+BUILD = configuration(
+    "tiny",
+    units=tuple(Unit),
+    slices=1,
+    operands=64,
+    precisions=INTEGERS,
+    regions=4,
+    watchdog=70_000,
+)
+UPDATE = {"exponent": 130, "usable": 1, "decide": 1, "a": 1 << 30, "n": 1 << 28}
+
+
+def compiled(component: Any, name: str, **_: Any) -> CompiledUnit:
+    """Not from the cache of what is made from the project alone."""
+    return CompiledUnit(component, f"sabotaged-{name}")
+
+
+def sabotaged(scheme: str) -> Transport:
+    with pytest.MonkeyPatch.context() as patch:
+        if scheme == "sim":
+            patch.setattr(simulated, "Coprocessor", SabotagedCoprocessor)
+            patch.setattr(simulated, "CompiledUnit", compiled)
+            return simulated.SimulatedTransport(BUILD)
+        patch.setattr(serial_coprocessor, "Coprocessor", SabotagedCoprocessor)
+        patch.setattr(board, "CompiledUnit", compiled)
+        return virtual.VirtualTransport(BUILD)
+
+
+@pytest.fixture(scope="module")
+def transports() -> Iterator[dict[str, Transport]]:
+    """Those that were needed till now."""
+    opened: dict[str, Transport] = {}
+    yield opened
+    for transport in opened.values():
+        transport.close()
+
+
+@pytest.fixture(params=["sim", "virtual"])
+def transport(request: pytest.FixtureRequest, transports: dict[str, Transport]) -> Transport:
+    if request.param not in transports:
+        transports[request.param] = sabotaged(request.param)
+    return transports[request.param]
+
+
+@pytest.fixture
+def device(transport: Transport) -> Coprocessor:
+    """As after power-on; its transport serves all tests, and stays open."""
+    transport.send_break()
+    opened = Coprocessor(transport, BUILD, url="test:", timeout=5, retries=1)
+    opened.close = lambda: None  # type: ignore[method-assign]
+    return opened
+
+
+def order(device: Coprocessor, sabotage: Sabotage) -> None:
+    assert device.echo(sabotage.order()) == sabotage.order()
+
+
+def calls(device: Coprocessor) -> list[Callable[[], Any]]:
+    """One of each kind, with the same results whenever they are made in this order."""
+    x = torch.randn(90, generator=torch.Generator().manual_seed(1))
+    a, b = (torch.ones(2, 2, dtype=torch.int8) * n for n in (3, 5))
+    records = [region_record(phase_epoch=n) for n in range(4)]
+    return [
+        lambda: device.configure_regions(records, default_parameters(2)),
+        lambda: device.precisions.configure([precision_record((0.1, 0.2, 0.3))] * 3),
+        lambda: device.statistics(x, 3, histogram=True),
+        lambda: device.update_regions([{"region": r, **UPDATE} for r in range(4)], loss=9),
+        lambda: device.precisions.decide([{"unit": 1, "variance": 1, "square": 9}]),
+        lambda: device.matmul(a, b, "INT8", to="INT4").values.tolist(),  # noqa: PLW0108
+        lambda: device.read_regions(0, 4),
+        lambda: device.precisions.read(0, 3),
+        device.state_dict,
+    ]
+
+
+def work(device: Coprocessor) -> list[Any]:
+    return [call() for call in calls(device)]
+
+
+@pytest.fixture(scope="module")
+def expected() -> list[Any]:
+    with adagrain.open_device("golden:", BUILD) as golden:
+        return work(golden)
+
+
+def stages(opcode: Opcode) -> list[tuple[Stage, int]]:
+    """Where a request may hang: before its status, in its payload, in its reply."""
+    found = [(Stage.CALL, 0), (Stage.REPLY, 0)]
+    if opcode not in (Opcode.STATISTICS_END, Opcode.READ_REGISTERS):
+        found.append((Stage.PAYLOAD, 0))
+    if opcode in (*_WRITING, Opcode.REGIONS_STEP, Opcode.PRECISION_STEP):
+        found.append((Stage.PAYLOAD, 3))
+    if opcode in _ANSWERING:
+        found += [(Stage.REPLY, 1), (Stage.REPLY, 5)]
+    return found
+
+
+_ANSWERING = (
+    Opcode.READ_REGISTERS,
+    Opcode.STATISTICS_END,
+    Opcode.HISTOGRAM_READ,
+    Opcode.REGIONS_READ,
+    Opcode.REGIONS_STEP,
+    Opcode.TILE_RUN,
+    Opcode.PRECISION_READ,
+    Opcode.PRECISION_STEP,
+)
+_WRITING = (
+    Opcode.STATISTICS_BEGIN,
+    Opcode.REGIONS_WRITE,
+    Opcode.REGIONS_PARAMETERS,
+    Opcode.TILE_WRITE,
+    Opcode.PRECISION_WRITE,
+)
+_OPCODES = (*_ANSWERING, *_WRITING, Opcode.TILE_SCALES)
+
+
+def _cases(opcodes: Sequence[Opcode], on_board: Sequence[Opcode]) -> list[Any]:
+    """All in simulation; on the virtual board only some in each run: they go the same way."""
+    return [
+        pytest.param(
+            scheme,
+            opcode,
+            id=f"{scheme}-{opcode.name}",
+            marks=() if scheme == "sim" or opcode in on_board else pytest.mark.full,
+        )
+        for scheme in ("sim", "virtual")
+        for opcode in opcodes
+    ]
+
+
+#: With no data port, tensors come in frames.
+_FRAMES = pytest.param("virtual", Opcode.STATISTICS_DATA, id="virtual-STATISTICS_DATA")
+
+
+@pytest.mark.parametrize(
+    ("transport", "opcode"),
+    [*_cases(_OPCODES, (Opcode.REGIONS_STEP,)), _FRAMES],
+    indirect=["transport"],
+)
+def test_calls_that_hang_once_are_made_again(
+    device: Coprocessor, opcode: Opcode, expected: list[Any]
+) -> None:
+    """Whatever command it is and wherever it stops, all results are the golden model's."""
+    for number, (stage, after) in enumerate(stages(opcode), start=1):
+        order(device, Sabotage(opcode, stage, after))
+        if opcode is Opcode.READ_REGISTERS:
+            device.info()
+        assert work(device) == expected
+        counted = device.counters()
+        assert (counted["hangs"], counted["unit_resets"]) == (number, number), stage
+    assert counted["breaks_sent"] == counted["restored"] == 0
+
+
+_FOR_EVER = {
+    Opcode.STATISTICS_END: 2,
+    Opcode.REGIONS_STEP: 3,
+    Opcode.TILE_RUN: 5,
+    Opcode.PRECISION_STEP: 4,
+}
+
+
+@pytest.mark.parametrize(
+    ("transport", "opcode"),
+    _cases(tuple(_FOR_EVER), (Opcode.REGIONS_STEP,)),
+    indirect=["transport"],
+)
+def test_a_unit_that_hangs_for_ever(
+    device: Coprocessor, opcode: Opcode, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The call that needs it is given up; the others work, and a fallback takes its place."""
+    needing = _FOR_EVER[opcode]
+    configure, configure_precisions, *_ = calls(device)
+    configure()
+    configure_precisions()
+    before = device.state_dict()
+    order(device, Sabotage(opcode, Stage.REPLY, after=0, times=255))
+    message = rf"hung 3 times in one call: {opcode.name} made no progress, and its unit was reset"
+    for _ in range(2):
+        with pytest.raises(DeviceError, match=message):
+            calls(device)[needing]()
+        assert device.state_dict() == before
+    assert device.counters()["hangs"] == 6
+    assert device.counters()["unit_resets"] >= 6  # commands that were under way behind, too
+    for number, call in enumerate(calls(device)[:6]):
+        if number != needing:
+            call()
+    device.load_state_dict(before)
+
+    with caplog.at_level(logging.ERROR), adagrain.open_device("golden:", BUILD) as golden:
+        golden.load_state_dict(before)
+        wanted = calls(golden)[needing]()
+        guarded = Failover(device)
+        assert calls(guarded)[needing]() == wanted  # type: ignore[arg-type]
+        assert guarded.fallbacks == 1
+    assert "DEVICE FAILED" in caplog.text and "hung 3 times" in caplog.text
+
+
+def answered(session: Session, opcode: Opcode, payload: bytes = b"") -> str:
+    """The status of a request, by its name."""
+    try:
+        session.call([Request(opcode, payload)])
+    except UnitResetError:
+        return "UNIT_RESET"
+    except CommandError as error:
+        return str(error).rpartition(": ")[2]
+    return "OK"
+
+
+def test_what_a_unit_that_was_reset_has_forgotten(device: Coprocessor) -> None:
+    """It answers as after power-on, and is ready to be given all that again."""
+    session, ask = device._session, partial(answered, device._session)
+    begin = pack(StatisticsBegin, count=4, exponent=127, histogram=1, from_link=1)
+    run = pack(TileRun, rows=1, words=1, mode=2, first=1)
+    more = pack(TileRun, rows=1, words=1, mode=2, last=1)
+    step = bytes(size(RegionStep))
+    device.configure_regions([region_record()], default_parameters(2))
+
+    def statistics() -> list[str]:
+        requests = [(Opcode.STATISTICS_BEGIN, begin), (Opcode.STATISTICS_DATA, bytes(16))]
+        return [ask(*request) for request in (*requests, (Opcode.STATISTICS_END, b""))]
+
+    assert statistics() == ["OK"] * 3
+    assert ask(Opcode.HISTOGRAM_READ, b"\0\1") == "OK"
+    order(device, Sabotage(Opcode.STATISTICS_DATA, Stage.PAYLOAD, after=5))
+    assert statistics() == ["OK", "UNIT_RESET", "NOT_STARTED"]
+    assert ask(Opcode.HISTOGRAM_READ, b"\0\1") == "NO_HISTOGRAM"
+    assert device.counters()["elements"] == 0
+    assert statistics() == ["OK"] * 3
+
+    assert [ask(Opcode.TILE_RUN, octets) for octets in (run, more)] == ["OK", "OK"]
+    assert ask(Opcode.TILE_RUN, run) == "OK"
+    order(device, Sabotage(Opcode.TILE_WRITE, Stage.REPLY))
+    assert ask(Opcode.TILE_WRITE, bytes(6)) == "UNIT_RESET"
+    assert ask(Opcode.TILE_RUN, more) == "NO_SUM"
+    assert [ask(Opcode.TILE_RUN, octets) for octets in (run, more)] == ["OK", "OK"]
+
+    assert ask(Opcode.REGIONS_STEP, step) == "OK"
+    order(device, Sabotage(Opcode.REGIONS_STEP, Stage.REPLY))
+    assert ask(Opcode.REGIONS_STEP, step) == "UNIT_RESET"
+    assert ask(Opcode.REGIONS_STEP, step) == "NO_PARAMETERS"
+    device.configure_regions([region_record()], default_parameters(2))
+    assert ask(Opcode.REGIONS_STEP, step) == "OK"
+
+    order(device, Sabotage(Opcode.ECHO, Stage.REPLY, after=7))
+    assert ask(Opcode.ECHO, bytes(20)) == "UNIT_RESET"
+    assert session.call([Request(Opcode.ECHO, bytes(20))]) == [bytes(20)]
+    assert device.counters()["unit_resets"] == 4
+
+
+def test_a_reply_that_was_begun_is_repeated_as_it_was_replaced(device: Coprocessor) -> None:
+    """An empty payload under the new status, however often the request is sent."""
+    transport = device._transport
+    order(device, Sabotage(Opcode.ECHO, Stage.REPLY, after=9))
+    session = device._session
+    frame = encode_frame(session._id, session._next, Opcode.ECHO, bytes(range(30)))
+    for _ in range(3):
+        transport.send(frame)
+        (answer,) = filter(None, transport.receive(1, 5).split(b"\0"))
+        wanted = Frame(session._id, session._next, Opcode.ECHO, b"", Status.UNIT_RESET)
+        assert decode_frame(answer) == wanted
+
+
+def test_a_device_that_falls_silent_gets_a_break(transport: Transport, expected: list[Any]) -> None:
+    """A handler that seems to get on is not reset; the host gets the device out of it."""
+    transport.send_break()
+    device = Coprocessor(transport, BUILD, url="test:", timeout=0.5, retries=1)
+    *early, step = calls(device)[:4]
+    results = [call() for call in early]
+    order(device, Sabotage(Opcode.REGIONS_STEP, Stage.PRETENCE, after=3, times=255))
+    assert [*results, step()] == expected[:4]
+    counted = device.counters()
+    assert (counted["breaks_sent"], counted["unit_resets"], counted["hangs"]) == (1, 0, 0)
+    assert [call() for call in calls(device)[4:]] == expected[4:]
+
+
+def test_a_device_that_fell_silent_can_be_opened_again(
+    transport: Transport, expected: list[Any]
+) -> None:
+    transport.send_break()
+    device = Coprocessor(transport, BUILD, url="test:", timeout=0.5, retries=1)
+    order(device, Sabotage(Opcode.READ_REGISTERS, Stage.PRETENCE, times=255))
+    session = Session(transport, window=2, payload=256, timeout=0.5, retries=0)
+    session.open()
+    with pytest.raises(DeviceTimeoutError, match="no answer from"):
+        session.call([Request(Opcode.READ_REGISTERS, b"\0\1")])
+    device = Coprocessor(transport, BUILD, url="test:", timeout=0.5, retries=1)
+    assert device.counters()["breaks_sent"] == 1
+    assert work(device) == expected
