@@ -57,10 +57,11 @@ def dot(a: Words, b: Words, precision: Precision) -> Rounded:
     x, y = (unpacked(words, precision) for words in (a, b))
     if precision is Precision.FP16:
         return _exact(x.reshape(len(a), -1), y.reshape(len(a), -1))
-    step = _integers if precision.integer else _floats
+    if precision.integer:
+        return _integers(x, y)
     total = Rounded(np.zeros(len(a), dtype=np.int64), np.zeros(len(a), dtype=np.int64))
     for k in range(a.shape[1]):
-        words, flags = step(total.words, x[:, k], y[:, k])
+        words, flags = _floats(total.words, x[:, k], y[:, k])
         total = Rounded(words, total.flags | flags)
     return total
 
@@ -72,11 +73,13 @@ def _floats(total: Words, a: Words, b: Words) -> Rounded:
     return Rounded(words, product.flags | flags)
 
 
-def _integers(total: Words, a: Words, b: Words) -> Rounded:
+def _integers(a: Words, b: Words) -> Rounded:
+    """A sum wraps around where it leaves, before or behind its end, what its bits can hold."""
     half = 1 << (INTEGER_BITS - 1)
-    exact = (total ^ half) - half + (a * b).sum(axis=1)
-    wraps = (exact < -half) | (exact >= half)
-    return Rounded(exact & (2 * half - 1), np.where(wraps, int(Flag.OVERFLOW), 0))
+    exact = np.einsum("nkl,nkl->nk", a, b).cumsum(axis=1)
+    wraps = ((exact < -half) | (exact >= half)).any(axis=1)
+    total = exact[:, -1] if exact.shape[1] else np.zeros(len(a), dtype=np.int64)
+    return Rounded(total & (2 * half - 1), np.where(wraps, int(Flag.OVERFLOW), 0))
 
 
 def _exact(a: Words, b: Words) -> Rounded:

@@ -93,12 +93,13 @@ def exact_products(a: Words, b: Words, row: ElementFormat) -> Exact:
     """Products before rounding; parameters as in :func:`multiply`."""
     x, y = _unpack(a, row), _unpack(b, row)
     undefined = (x.infinite & y.zero) | (x.zero & y.infinite)
+    nan = x.nan | y.nan | undefined
     return Exact(
         negative=x.negative ^ y.negative,
         significand=x.significand * y.significand,
         exponent=x.exponent + y.exponent,
-        infinite=x.infinite | y.infinite,
-        nan=x.nan | y.nan | undefined,
+        infinite=(x.infinite | y.infinite) & ~nan,
+        nan=nan,
         invalid=x.signalling | y.signalling | undefined,
     )
 

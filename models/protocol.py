@@ -127,7 +127,7 @@ REGISTERS: dict[str, Register] = _table(
         "overruns": "octets of the serial line for which there was no room, modulo 2^16",
         "breaks": "breaks on the serial line since power-on, modulo 2^16",
         "slices": "slices in bits 0-7, words of each operand memory in bits 8-31",
-        "tile_words": "pairs of words that each slice has multiplied, modulo 2^32",
+        "tile_words": "pairs of words of all accepted runs, each slice's, modulo 2^32",
         "unit_resets": "units reset because they made no progress, modulo 2^16",
     }
 )

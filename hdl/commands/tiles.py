@@ -31,6 +31,7 @@ _Measured = data.StructLayout(
         "inside": unsigned(1),  # the memories hold its words
         "same": unsigned(1),  # as the open sums
         "length": unsigned(17),  # words of its sums
+        "pairs": unsigned(16),  # of words, of each slice; where the memories hold them
     }
 )
 
@@ -51,7 +52,8 @@ class TileCommands(wiring.Component):
     handler : ``Out(HandlerSignature())``
         Requests and replies.
     tile_words : ``Out(32)``
-        As in :class:`~adagrain.hdl.granularity_unit.GranularityUnit`.
+        Pairs of words that each slice multiplies in the runs that were started since reset: all of
+        a run's from its start on.
     """
 
     def __init__(self, configuration: Configuration) -> None:
@@ -75,11 +77,8 @@ class TileCommands(wiring.Component):
             unit.i_words.p.word.eq(gathered[-WORD:]),
             unit.i.payload.eq(run),
             result.i.payload.eq(unit.o.payload),
-            self.tile_words.eq(unit.tile_words),
         ]
-        multiplied = Signal()
-        m.d.sync += multiplied.eq(unit.tile_words[0])
-        m.d.comb += self.handler.progress.eq(multiplied != unit.tile_words[0])
+        m.d.sync += self.handler.progress.eq(unit.multiplies)
 
         with m.FSM():
             with m.State("IDLE"):
@@ -119,6 +118,7 @@ class TileCommands(wiring.Component):
                 m.d.comb += unit.i.valid.eq(1)
                 m.d.sync += left.eq(run.rows * self._row_results(run))
                 with m.If(unit.i.ready):
+                    m.d.sync += self.tile_words.eq(self.tile_words + measured.pairs)
                     m.next = "RESULT_STATUS"
                     with m.If(~run.last):
                         exchange.reply(Status.OK)
@@ -163,12 +163,14 @@ class TileCommands(wiring.Component):
     def _measure(self, m: Module, run: data.View, under_way: data.View) -> data.View:
         """What a run needs, a cycle later."""
         measured, operands = Signal(_Measured), self._configuration.operands
-        a_end, b_end = run.a_first + run.words * run.rows, run.b_first + run.words
+        pairs = run.words * run.rows
+        a_end, b_end = run.a_first + pairs, run.b_first + run.words
         same = (under_way.mode == run.mode) & (under_way.rows == run.rows) & under_way.is_open
         m.d.sync += [
             measured.inside.eq((a_end <= operands) & (b_end <= operands)),
             measured.same.eq(same),
             measured.length.eq(run.words + Mux(run.first, 0, under_way.words)),
+            measured.pairs.eq(pairs),
         ]
         return measured
 

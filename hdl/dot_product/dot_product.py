@@ -61,14 +61,14 @@ class DotProduct(wiring.Component):
     """Adds products of words to sums, of which several may be under way.
 
     Sums as :func:`adagrain.models.dot_product.dot` has them. A pair of words per cycle, whatever
-    the modes, as long as the last pair of the same sum was :attr:`LOOP` cycles before; it waits
-    until then. A sum leaves :attr:`LATENCY` cycles after its last pair; all stages wait together
-    for ``o``.
+    the modes and sums, but for FP32: a pair that goes on with a sum waits until the last one of
+    this sum was :attr:`LOOP` cycles before. A sum leaves :attr:`LATENCY` cycles after its last
+    pair; all stages wait together for ``o``.
 
     Parameters
     ----------
     entries : int
-        Number of sums, at least 2; from :attr:`LOOP` on all cycles can be used.
+        Number of sums, at least 2; from :attr:`LOOP` on FP32 can use all cycles.
 
     Members
     -------
@@ -83,7 +83,7 @@ class DotProduct(wiring.Component):
         If there are not enough entries.
     """
 
-    #: Cycles from a pair of words to the next one of the same sum.
+    #: Cycles from a pair of words of FP32 to the next one of the same sum.
     LOOP = FloatAccumulator.LATENCY + 1
     LATENCY = ExactProducts.LATENCY + Round.LATENCY + FloatAccumulator.LATENCY
     PRECISIONS = tuple(Precision)
@@ -124,14 +124,15 @@ class DotProduct(wiring.Component):
         return m
 
     def _busy(self, m: Module, taken: Value) -> Value:
-        """The sum of the next terms may not have got its last ones yet."""
+        """The next terms go on with a rounded sum, which may not have got its last ones yet."""
         step = Signal(step_layout(self._entries), name="taken")
         m.d.comb += [step.valid.eq(taken), step.index.eq(self.i.p.index)]
         waits = []
         for _ in range(self.LOOP - 1):
             step = later(m, step, 1)
             waits.append(step.valid & (step.index == self.i.p.index))
-        return Cat(waits).any()
+        goes_on = (self.i.p.mode == Precision.FP32) & ~self.i.p.first
+        return Cat(waits).any() & goes_on
 
     def _stages(self, m: Module, valid: Value, products: data.View) -> Value:
         """From products to what comes out; whether it is a sum that has ended."""

@@ -27,6 +27,7 @@ def product_parts(
     undefined = (x.infinite & y.zero) | (x.zero & y.infinite)
     yield product.sign.eq(x.sign ^ y.sign)
     yield product.exponent.eq(x.exponent + y.exponent - (row.bias - 1))
-    yield product.infinite.eq(x.infinite | y.infinite)
-    yield product.nan.eq(x.nan | y.nan | undefined)
+    nan = x.nan | y.nan | undefined
+    yield product.infinite.eq((x.infinite | y.infinite) & ~nan)
+    yield product.nan.eq(nan)
     yield product.invalid.eq(x.signalling | y.signalling | undefined)

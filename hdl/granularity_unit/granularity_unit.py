@@ -23,11 +23,11 @@ class GranularityUnit(wiring.Component):
     """Multiplies up to eight rows by as many columns as there are slices.
 
     Results as :class:`adagrain.models.granularity_unit.TileModel` has them. A run takes a cycle
-    for each row and word (with fewer than seven rows, seven for each word), whatever the
-    precision, and its last row of results begins to leave :attr:`DotProduct.LATENCY` cycles and two
-    later, where it is rescaled :attr:`Rescale.LATENCY` and one more after these; the next run may
-    be given before. With integers alone a run goes row by row, takes a cycle for each row and word
-    however few rows there are, and waits where a row's results leave.
+    for each row and word, whatever the precision (FP32 with fewer than seven rows: seven for each
+    word but the first), and its last row of results begins to leave :attr:`DotProduct.LATENCY`
+    cycles and two later, where it is rescaled :attr:`Rescale.LATENCY` and one more after these; the
+    next run may be given before. With integers alone a run goes row by row, and waits where a row's
+    results leave.
 
     Parameters
     ----------
@@ -52,8 +52,8 @@ class GranularityUnit(wiring.Component):
         them.
     busy : ``Out(1)``
         Words are still read, or wait for the slices.
-    tile_words : ``Out(32)``
-        Pairs of words that each slice has multiplied since reset.
+    multiplies : ``Out(1)``
+        Each slice takes a pair of words.
 
     Raises
     ------
@@ -78,7 +78,7 @@ class GranularityUnit(wiring.Component):
                 "exponents": In(signed(8)).array(slices),
                 "o": Out(stream.Signature(TileResult)),
                 "busy": Out(1),
-                "tile_words": Out(32),
+                "multiplies": Out(1),
             }
         )
 
@@ -124,9 +124,10 @@ class GranularityUnit(wiring.Component):
                 unit.i.valid.eq(terms.valid),
             ]
             row.append(unit)
-        m.d.comb += terms.ready.eq(row[0].i.ready)
-        with m.If(terms.valid & terms.ready):
-            m.d.sync += self.tile_words.eq(self.tile_words + 1)
+        m.d.comb += [
+            terms.ready.eq(row[0].i.ready),
+            self.multiplies.eq(terms.valid & terms.ready),
+        ]
         self._collect(m, results, [unit.o for unit in row])
         return m
 

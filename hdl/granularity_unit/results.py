@@ -26,7 +26,9 @@ _Ending = data.StructLayout(
 _Sum = data.StructLayout({"word": unsigned(WORD), "flags": RESULT_FLAGS})
 
 #: A sum in its row, and the exponent by which it may be scaled.
-_Element = data.StructLayout({**dict(_Sum.members), "exponent": signed(8), "last": unsigned(1)})
+_Element = data.StructLayout(
+    {**dict(_Sum.members), "exponent": signed(8), "first": unsigned(1), "last": unsigned(1)}
+)
 
 
 def row_layout(slices: int) -> data.StructLayout:
@@ -99,13 +101,13 @@ class Results(wiring.Component):
         element = self._element(m, row.sums, taken)
         m.d.comb += ends.eq(taken & element.last)
         m.d.comb += [
-            *[rescale.i.p[name].eq(element[name]) for name, _ in element.shape()],
+            *[rescale.i.p[name].eq(element[name]) for name in (*_Sum.members, "exponent", "last")],
             *[rescale.i.p[name].eq(row[name]) for name in ("mode", "to")],
             rescale.i.valid.eq(waits & row.scaled),
         ]
         with m.If(row.scaled):
             m.d.comb += taken.eq(waits & rescale.i.ready)
-        with m.If(self._inside(m, rescale, packer)):
+        with m.If(self._inside(m, rescale, packer, element.first)):
             m.d.comb += [
                 self.o.p.word.eq(packer.o.p.word),
                 self.o.p.flags.eq(packer.o.p.flags),
@@ -151,16 +153,22 @@ class Results(wiring.Component):
         m.d.comb += [
             *[element[name].eq(sums[column][name]) for name, _ in _Sum],
             element.exponent.eq(Array(self.exponents)[column]),
+            element.first.eq(column == 0),
             element.last.eq(column == self._slices - 1),
         ]
         with m.If(taken):
             m.d.sync += column.eq(Mux(element.last, 0, column + 1))
         return element
 
-    def _inside(self, m: Module, rescale: Rescale | IntegerRescale, packer: Packer) -> Value:
-        """Rows are being rescaled and packed."""
-        rows = Signal(range(rescale.LATENCY + 3))  # a number each, and two in the packer
-        enters = rescale.i.valid & rescale.i.ready & rescale.i.p.last
+    def _inside(
+        self, m: Module, rescale: Rescale | IntegerRescale, packer: Packer, begins: Value
+    ) -> Value:
+        """Rows are being rescaled and packed, from their first sum to their last word.
+
+        The last sum may have to wait until the first word has left.
+        """
+        rows = Signal(range(rescale.LATENCY + 2))  # a number each, and one in the packer
+        enters = rescale.i.valid & rescale.i.ready & begins
         leaves = packer.o.valid & packer.o.ready & packer.o.p.last
         m.d.sync += rows.eq(rows + enters - leaves)
         return rows != 0

@@ -48,11 +48,14 @@ class Proof(wiring.Component):
         A bug that the proof must find.
     CELLS : str or None
         The FPGA family whose cells it is about; their memories then begin with any content.
+    FLAT : bool
+        Modules are dissolved before, so that logic is left out which no assertion depends on.
     """
 
     DEPTH: ClassVar[int] = 16
     PLANTED: ClassVar[Planted]
     CELLS: ClassVar[str | None] = None
+    FLAT: ClassVar[bool] = False
 
     def __init__(self, members: Mapping[str, Any] = {}) -> None:
         super().__init__({"watch": In(5), **members})

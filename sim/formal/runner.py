@@ -20,6 +20,7 @@ from .harness import Proof
 from .packers import NarrowProof, SerialProof, WidenProof
 from .queue import QueueProof, SingleProof
 from .receiver import ReceiverProof
+from .results import ResultsProof
 from .skid import SkidProof
 from .watchdog import WatchdogProof
 
@@ -37,6 +38,7 @@ PROOFS: Mapping[str, type[Proof]] = {
     "receiver": ReceiverProof,
     "watchdog": WatchdogProof,
     "arbitration": ArbitrationProof,
+    "results": ResultsProof,
     "multiplier": MultiplierProof,
     "products_ecp5": Ecp5ProductsProof,
     "products_ice40": Ice40ProductsProof,
@@ -59,7 +61,7 @@ dut.il
 """
 
 _UNIT = """read_rtlil dut.il
-prep -top dut
+prep {flatten} -top dut
 memory_map
 opt -full"""
 
@@ -140,7 +142,7 @@ def _run(folder: Path, mode: str, proof: Proof) -> str | None:
     tasks = _TASKS.format(
         mode=mode,
         depth=proof.DEPTH,
-        script=_cells(cells) if cells else _UNIT,
+        script=_cells(cells) if cells else _UNIT.format(flatten="-flatten" if proof.FLAT else ""),
         cells="\n".join(map(str, cells)),
     )
     (folder / f"{mode}.sby").write_text(tasks)

@@ -10,6 +10,7 @@ from adagrain.models.dot_product import EXACT_PRODUCTS, dot
 from adagrain.models.float import Flag
 from adagrain.models.precision import Precision, packed, unpacked
 from adagrain.sim.dot_product.traffic import sum_words
+from adagrain.sim.float.traffic import extreme
 
 FP16, FP32 = Precision.FP16, Precision.FP32
 
@@ -30,6 +31,41 @@ def nearest(value: Fraction) -> int:
     candidates = range(low, min(low + 2, len(magnitudes)))
     best = min(candidates, key=lambda n: (abs(magnitudes[n] - abs(value)), n & 1))
     return best | (0x8000 if value < 0 else 0)
+
+
+def begin_softfloat() -> None:
+    softfloatpy.set_tininess_mode(softfloatpy.TininessMode.AFTER_ROUNDING)
+    softfloatpy.set_exception_flags(softfloatpy.ExceptionFlag(0))
+
+
+def sum_of_fp32(a: list[int], b: list[int]) -> tuple[int, int]:
+    """SoftFloat's word, step by step, and its flags."""
+    begin_softfloat()
+    total = softfloatpy.Float32.from_bytes(bytes(4))
+    for pair in zip(a, b, strict=True):
+        x, y = (softfloatpy.Float32.from_bytes(word.to_bytes(4, "big")) for word in pair)
+        total = softfloatpy.f32_add(total, softfloatpy.f32_mul(x, y))
+    return int.from_bytes(total.to_bytes(), "big"), int(softfloatpy.get_exception_flags())
+
+
+def special_sum_of_fp16(a: list[int], b: list[int]) -> tuple[int, bool]:
+    """SoftFloat's infinity or NaN, or 0 for any other sum; and whether it raises INVALID.
+
+    In double precision, in which no product and no sum of some of them overflows. NaNs come last.
+    """
+    begin_softfloat()
+    numbers = [
+        [softfloatpy.f16_to_f64(softfloatpy.Float16.from_bytes(w.to_bytes(2, "big"))) for w in side]
+        for side in (a, b)
+    ]
+    products = [softfloatpy.f64_mul(x, y) for x, y in zip(*numbers, strict=True)]
+    total = softfloatpy.Float64.from_bytes(bytes(8))
+    for product in sorted(products, key=softfloatpy.Float64.is_nan):
+        total = softfloatpy.f64_add(total, product)
+    invalid = bool(int(softfloatpy.get_exception_flags()) & Flag.INVALID)
+    found = softfloatpy.f64_to_f16(total)
+    is_special = total.is_nan() or total.is_inf()
+    return int.from_bytes(found.to_bytes(), "big") if is_special else 0, invalid
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -58,15 +94,25 @@ def test_the_order_of_fp16_does_not_matter() -> None:
 @pytest.mark.parametrize("seed", range(50))
 def test_fp32_is_softfloat_step_by_step(seed: int) -> None:
     a, b = sum_words(FP32, 20, np.random.default_rng(seed))
-    softfloatpy.set_tininess_mode(softfloatpy.TininessMode.AFTER_ROUNDING)
-    softfloatpy.set_exception_flags(softfloatpy.ExceptionFlag(0))
-    total = softfloatpy.Float32.from_bytes(bytes(4))
-    for pair in zip(a.tolist(), b.tolist(), strict=True):
-        x, y = (softfloatpy.Float32.from_bytes(word.to_bytes(4, "big")) for word in pair)
-        total = softfloatpy.f32_add(total, softfloatpy.f32_mul(x, y))
     words, flags = dot(a[None], b[None], FP32)
-    assert words[0] == int.from_bytes(total.to_bytes(), "big")
-    assert flags[0] == int(softfloatpy.get_exception_flags())
+    assert (words[0], flags[0]) == sum_of_fp32(a.tolist(), b.tolist())
+
+
+def test_sums_of_extreme_numbers_are_softfloats() -> None:
+    """Of infinities, NaNs of both kinds, zeros, the smallest and the largest numbers, and ones."""
+    rng = np.random.default_rng(7)
+    for length in (2, 4, 6):
+        numbers = rng.choice(extreme(FP32.row), (2, 2_000, length))
+        words, flags = dot(*numbers, FP32)
+        for pair, word, raised in zip(numbers.transpose(1, 0, 2), words, flags, strict=True):
+            assert (word, raised) == sum_of_fp32(*pair.tolist()), pair
+        numbers = rng.choice(extreme(FP16.row), (2, 4_000, length))
+        words, flags = dot(*packed(numbers.reshape(2, 4_000, -1, 2), FP16), FP16)
+        for pair, word, raised in zip(numbers.transpose(1, 0, 2), words, flags, strict=True):
+            special, invalid = special_sum_of_fp16(*pair.tolist())
+            assert bool(raised & Flag.INVALID) == invalid, pair
+            assert (word & 0x7FFF >= 0x7C00 and not raised & Flag.OVERFLOW) == bool(special), pair
+            assert not special or (word, raised & ~Flag.INVALID) == (special, 0), pair
 
 
 @pytest.mark.parametrize("precision", [Precision.INT8, Precision.INT4])
@@ -89,13 +135,16 @@ def test_integers_wrap_around_and_tell(precision: Precision) -> None:
         ([(0x7C00, 0x0000), (0x3C00, 0x3C00)], (0x7E00, Flag.INVALID)),  # inf * 0
         ([(0x7C00, 0xBC00), (0x3C00, 0x3C00)], (0xFC00, 0)),
         ([(0x7E00, 0x3C00), (0x3C00, 0x3C00)], (0x7E00, 0)),
+        ([(0x7C00, 0x7E00), (0xFC00, 0x3C00)], (0x7E00, 0)),  # inf * NaN - inf
+        ([(0x7C00, 0x7E00), (0x0000, 0x7C00)], (0x7E00, Flag.INVALID)),
+        ([(0x7C00, 0x3C00), (0xFC00, 0x3C00), (0x7E00, 0), (0, 0)], (0x7E00, Flag.INVALID)),
         ([(0x7D00, 0x3C00), (0x3C00, 0x3C00)], (0x7E00, Flag.INVALID)),  # a signalling NaN
         ([(0x7BFF, 0x7BFF), (0x3C00, 0x3C00)], (0x7C00, Flag.OVERFLOW | Flag.INEXACT)),
         ([(0x0001, 0x8001), (0, 0)], (0x8000, Flag.UNDERFLOW | Flag.INEXACT)),
     ],
 )
 def test_special_sums_of_fp16(terms: list[tuple[int, int]], expected: tuple[int, int]) -> None:
-    a, b = packed(np.array(terms).T.copy().reshape(2, 1, 2), FP16)
+    a, b = packed(np.array(terms).T.copy().reshape(2, -1, 2), FP16)
     words, flags = dot(a[None], b[None], FP16)
     assert (int(words[0]), int(flags[0])) == expected
 

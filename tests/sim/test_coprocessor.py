@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from adagrain.models.protocol import Opcode, Status
+from adagrain.models.protocol import REGISTERS, Opcode, Status
 from adagrain.models.records import (
     RegionParameters,
     RegionStep,
@@ -99,3 +99,16 @@ def test_what_was_not_begun_is_told_apart(pair_of: Opened) -> None:
         (Opcode.REGIONS_STEP, STEP, Status.NO_PARAMETERS),
     ):
         assert pair.ask(Request(opcode, payload)).status == status
+
+
+def test_words_of_a_run_are_counted_from_its_start(pair_of: Opened) -> None:
+    """Read long before the slices have multiplied them all."""
+    pair = pair_of("granular")
+    words = pair.model.configuration.operands
+    run = pack(TileRun, words=words, rows=1, first=1)
+    assert pair.ask(Request(Opcode.TILE_RUN, run)).status == Status.OK
+    counter = Request(Opcode.READ_REGISTERS, bytes([list(REGISTERS).index("tile_words"), 1]))
+    assert pair.ask(counter).payload == words.to_bytes(4, "little")
+    run = pack(TileRun, words=1, rows=8)  # has other rows: refused, and not counted
+    assert pair.ask(Request(Opcode.TILE_RUN, run)).status == Status.NO_SUM
+    assert pair.ask(counter).payload == words.to_bytes(4, "little")

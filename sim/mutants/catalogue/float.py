@@ -50,8 +50,8 @@ MUTANTS = (
     Mutant(
         "infinity times zero is infinity",
         "hdl/float/product.py",
-        "product.nan.eq(x.nan | y.nan | undefined)",
-        "product.nan.eq(x.nan | y.nan)",
+        "nan = x.nan | y.nan | undefined",
+        "nan = x.nan | y.nan",
         bench("float", "multiply_fp32"),
     ),
 )

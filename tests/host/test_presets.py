@@ -1,0 +1,47 @@
+"""The self-test of every build that a board may have, as RTL."""
+
+from dataclasses import replace
+
+import pytest
+
+import adagrain
+from adagrain.models.configuration import PRESETS, Configuration, configuration
+from adagrain.models.formats import FormatCode
+from adagrain.models.precision import INTEGERS
+from adagrain.models.protocol import Unit
+from adagrain.sim import runner
+
+#: The widest build, but for what its width does not touch; and that of integers with the fewest
+#: slices of which a row's first word is full before its last sum is taken.
+NARROW = configuration(
+    "wide",
+    lanes=1,
+    formats=(FormatCode.FP32,),
+    powers=2,
+    regions=8,
+    operands=64,
+    units=(Unit.STATISTICS, Unit.REGION_MANAGER),
+)
+SMALL_BUILDS = {
+    "wide": NARROW,
+    "integers": replace(NARROW, slices=8, precisions=INTEGERS),
+}
+
+
+def check(built: Configuration) -> None:
+    if reason := runner.missing("verilator"):
+        pytest.skip(reason)
+    with adagrain.open_device("sim:", built) as device:
+        report = device.selftest(seed=3)
+    assert report.passed, [check for check in report.checks if not check.passed]
+
+
+@pytest.mark.parametrize("name", SMALL_BUILDS)
+def test_small_builds_pass_their_selftest(name: str) -> None:
+    check(SMALL_BUILDS[name])
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("preset", PRESETS)
+def test_every_preset_passes_its_selftest(preset: str) -> None:
+    check(PRESETS[preset])
