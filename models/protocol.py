@@ -13,7 +13,16 @@ from dataclasses import dataclass
 from amaranth.hdl import unsigned
 from amaranth.lib import data
 
-__all__ = ["MAGIC", "PROTOCOL_VERSION", "REGISTERS", "Header", "Opcode", "Register", "Status"]
+__all__ = [
+    "MAGIC",
+    "PROTOCOL_VERSION",
+    "REGISTERS",
+    "Header",
+    "Opcode",
+    "Register",
+    "Status",
+    "Unit",
+]
 
 #: The first register of every device: ``"AGRN"``.
 MAGIC = int.from_bytes(b"AGRN", "little")

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 from .records import CadencePolicy, Policy, SpeculationState
 from .region_averages import ALPHA_BITS, normalised
 
-__all__ = ["decide_cadence", "decide_speculation", "sixteenths"]
+__all__ = ["TENTH", "decide_cadence", "decide_speculation", "sixteenths"]
 
 #: A tenth in Q0.16: the seed's step of the hybrid percentage.
 TENTH = 6554

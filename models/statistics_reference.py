@@ -7,7 +7,7 @@ import torch
 
 from .formats import ElementFormat
 
-__all__ = ["Sums", "reference_sums"]
+__all__ = ["LARGEST_Q", "Sums", "reference_sums"]
 
 #: Raw bins of the histogram: exponent field and top bit of the significand.
 RAW_BINS = 512

@@ -90,7 +90,6 @@ class Receiver(wiring.Component):
                         with m.Else():
                             m.d.sync += [self.o.payload.eq(bits[1:]), self.o.valid.eq(1)]
             with m.State("LOW"):
-                m.d.sync += phase.eq(advanced)
                 with m.If(self.rx):
                     m.next = "IDLE"
 
