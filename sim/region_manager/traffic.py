@@ -107,9 +107,9 @@ def _settled(rng: random.Random, threshold: _Threshold) -> dict[str, int]:
 
 
 def _crowded(rng: random.Random) -> dict[str, int]:
-    """Sums that have just room for one more update."""
+    """Sums that have just room for one more update, or a count of updates that has."""
     sums = {name: rng.getrandbits(61) | 1 << 61 for name in ("a_sum", "n_sum")}
-    return {"exponent": 120, "samples": 9, **sums}
+    return {"exponent": 120, "samples": rng.choice((9, 65534, 65535)), **sums}
 
 
 def _step(
