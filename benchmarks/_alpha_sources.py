@@ -15,9 +15,8 @@ from torch.nn import functional
 from adagrain import open_device, regions
 from adagrain.host.energies import Energies
 from adagrain.host.train.data import load
-from adagrain.host.train.folder import prepare
-from adagrain.host.train.launch import launch
 from adagrain.host.train.options import TrainingOptions
+from adagrain.host.train.run import start
 from adagrain.host.train.schedule import schedule
 
 __all__ = ["NOISE_SIZES", "SOURCES", "signal_share"]
@@ -37,9 +36,8 @@ def digits(name: str, workers: int) -> Recording:
         options = TrainingOptions(
             name=name, runs=Path(folder), workers=workers, device="golden:", timing="fixed"
         )
-        prepare(options)
         with contextlib.redirect_stdout(io.StringIO()):
-            launch(options, resume=False)
+            start(options)
         return Recording.of_metrics(name, workers, options.folder / "metrics.jsonl")
 
 

@@ -1,5 +1,6 @@
 """The golden Region Manager: exact fractions, ranges, dwell, ways back, the seed's rule table."""
 
+import math
 from fractions import Fraction
 from itertools import pairwise
 
@@ -395,3 +396,30 @@ def test_default_parameters_fit_and_rise(workers: int) -> None:
     parameters = default_parameters(workers)
     assert unpack(RegionParameters, pack(RegionParameters, **parameters))["workers"] == workers
     assert 65536 // workers - 1 <= parameters["t0"] <= parameters["t1"] <= parameters["t2"]
+
+
+@pytest.mark.parametrize("workers", [2, 3, 8])
+def test_default_parameters_are_those_of_the_page(workers: int) -> None:
+    """Where each worker's energy is 1 and f of it is signal, α is N = f + (1 − f)/W."""
+
+    def agreement(share: Fraction) -> Fraction:
+        return share + (1 - share) / workers
+
+    half = agreement(Fraction(1, 2))
+    variance = (workers - half * workers) / (half * (workers - 1))
+    wanted: dict[str, float] = {
+        "workers": workers,
+        "t0": 65536 * agreement(Fraction(15, 100)),
+        "t1": 65536 * agreement(Fraction(30, 100)),
+        "t2": 65536 * half,
+        "rate": 1024 * math.log2(1.01),
+        "variance": 256 * variance,
+        "medium_variance": 256 * variance,
+        "divergence": 65535 - 65536 * half,
+        "noise": 256 * workers,
+        "guard": 1024 * math.log2(2),
+        "noise_samples": 16,
+        "dwell": 8,
+    }
+    found = default_parameters(workers)
+    assert found == pytest.approx(wanted, abs=0.51)

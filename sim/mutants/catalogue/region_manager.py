@@ -6,6 +6,7 @@ __all__ = ["MUTANTS"]
 
 _REGIONS = bench("region_manager", "tiny")
 _AVERAGES = tested("models/test_region_averages.py")
+_RULES = tested("models/test_region_rules.py")
 
 MUTANTS = (
     Mutant(
@@ -161,5 +162,40 @@ MUTANTS = (
         "Mux(octaves < -32768, -32768, octaves)",
         "octaves",
         _REGIONS,
+    ),
+    Mutant(
+        "a count of updates wraps around",
+        "hdl/region_manager/manager.py",
+        "record.samples + (record.samples != 65535)",
+        "record.samples + 1",
+        compiled("region_manager", "tiny"),
+    ),
+    Mutant(
+        "the same, in the model",
+        "models/region_manager.py",
+        "record.samples = min(65535, record.samples + 1)",
+        "record.samples = (record.samples + 1) & 65535",
+        _RULES,
+    ),
+    Mutant(
+        "the model's loss guard fires at its threshold",
+        "models/region_manager.py",
+        "-rate > run.guard",
+        "-rate >= run.guard",
+        _RULES,
+    ),
+    Mutant(
+        "a demotion's dwell lasts one epoch less",
+        "models/region_policies.py",
+        "2 * record.dwell_length)\n    record.dwell = record.dwell_length",
+        "2 * record.dwell_length)\n    record.dwell = max(0, record.dwell_length - 1)",
+        _RULES,
+    ),
+    Mutant(
+        "noise at the limit raises the cadence",
+        "models/region_policies.py",
+        "noise << 8 > parameters.noise * signal",
+        "noise << 8 >= parameters.noise * signal",
+        _RULES,
     ),
 )
