@@ -20,6 +20,9 @@ __all__ = ["DifferenceError", "Pair"]
 #: Clock cycles within which the device must have answered.
 _CYCLES = 400_000
 
+#: Cycles for which the device is given octets before a pause.
+_PUSHING = 1000
+
 #: Chances in 256 of idling and back-pressure.
 _CHANCES = (0, 0, 30, 128, 230)
 
@@ -74,13 +77,15 @@ class Pair:
         self._sequence = (self._sequence + 1) & 0xFFFF
         return decode_frame(self.exchange(frame, request.port or None)[:-1])
 
-    def exchange(self, octets: bytes, port: bytes | None = None) -> bytes:
+    def exchange(self, octets: bytes, port: bytes | None = None, *, pause: int = 0) -> bytes:
         """What both answer to octets from the host, which may end within a frame.
 
         Parameters
         ----------
         port : bytes or None
             What the data port offers from now on; ``None``: what is left there.
+        pause : int
+            Cycles in which nothing moves, before any answer is taken.
 
         Raises
         ------
@@ -92,6 +97,9 @@ class Pair:
             self.model.load(self._port.reshape(-1))
         wanted = self.model.receive(octets)
         self._to_device += octets
+        if pause:
+            self._run({"i": self._to_device}, 0, None, _PUSHING)
+            self._unit.step(pause)
         got = self._answer(len(wanted), wanted.count(0)) if wanted else b""
         if got != wanted:
             raise DifferenceError(f"answer must be {wanted.hex(' ')}, not {got.hex(' ')}")

@@ -26,6 +26,7 @@ from adagrain.models.records import (
     TileRun,
     pack,
     size,
+    unpack,
 )
 from adagrain.models.region_manager import WORD
 from adagrain.models.region_settings import default_parameters, region_record
@@ -253,7 +254,7 @@ class Traffic:
         words = self._configuration.regions * WORDS_PER_REGION
         count = self._entries(WORD, 12)
         first = self._random.choice(
-            [self._random.randrange(words + 1), max(0, words - count), words - count // 2]
+            [self._random.randrange(words + 1), max(0, words - count), max(0, words - count // 2)]
         )
         return [
             Request(Opcode.REGIONS_READ, _u16(first) + bytes([count])),
@@ -290,6 +291,32 @@ class Traffic:
         if opcode == Opcode.REGIONS_WRITE and len(payload) > WORD:
             payload = b"\xff\xff" + payload[2:]
         return [Request(opcode, payload)]
+
+    def wild(self) -> Request:
+        """Records and commands whose fields hold anything, and tensors longer than a run."""
+        rng, built = self._random, self._configuration
+        first = rng.randrange(built.regions) * WORDS_PER_REGION
+        begin = {
+            "count": rng.choice([2**32 - rng.randrange(1, 9), rng.getrandbits(32)]),
+            "format": rng.choice(built.formats),
+            "exponent": rng.getrandbits(8),
+            "histogram": rng.randrange(2),
+            "from_link": rng.randrange(2),
+        }
+        run = unpack(TileRun, rng.randbytes(size(TileRun)))
+        run |= {"rows": rng.randrange(10), "words": rng.randrange(built.operands + 2)}
+        workers = rng.choice([0, 1, 2, 1024, 1025])
+        return rng.choice(
+            [
+                Request(Opcode.REGIONS_WRITE, _u16(first) + rng.randbytes(size(RegionRecord))),
+                Request(
+                    Opcode.REGIONS_PARAMETERS,
+                    _u16(workers) + rng.randbytes(size(RegionParameters) - 2),
+                ),
+                Request(Opcode.STATISTICS_BEGIN, pack(StatisticsBegin, **begin)),
+                Request(Opcode.TILE_RUN, pack(TileRun, **run)),
+            ]
+        )
 
 
 def _writes(words: list[tuple[int, int]]) -> list[bytes]:

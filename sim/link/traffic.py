@@ -28,12 +28,20 @@ class Traffic:
         What the device is built with.
     generator : random.Random
         Source of all choices.
+    request : callable or None
+        Where opcodes and payloads come from; ``None``: any, payloads hard to encode.
     """
 
-    def __init__(self, configuration: Configuration, generator: random.Random) -> None:
+    def __init__(
+        self,
+        configuration: Configuration,
+        generator: random.Random,
+        request: Callable[[], tuple[int, bytes]] | None = None,
+    ) -> None:
         self._longest = configuration.payload
         self._window = configuration.window
         self._random = generator
+        self._request = request or (lambda: (self._opcode(), self._payload()))
         self._session = 0
         self._next = 0
         self._kinds: dict[Callable[[], bytes], int] = {
@@ -65,10 +73,14 @@ class Traffic:
 
     def command(self) -> bytes:
         """The request whose turn it is."""
-        frame = encode_frame(self._session, self._next, self._opcode(), self._payload())
+        frame = encode_frame(self._session, self._next, *self._request())
         if self._session:
             self._next = (self._next + 1) & 0xFFFF
         return frame
+
+    def _short_request(self) -> tuple[int, bytes]:
+        opcode, payload = self._request()
+        return opcode, payload[:20]
 
     def _opcode(self) -> int:
         return self._random.randrange(1, 256)
@@ -87,7 +99,7 @@ class Traffic:
 
     def _at(self, offset: int) -> bytes:
         sequence = (self._next + offset) & 0xFFFF
-        return encode_frame(self._session, sequence, self._opcode(), self._payload()[:20])
+        return encode_frame(self._session, sequence, *self._short_request())
 
     def _repeat(self) -> bytes:
         return self._at(-self._random.randrange(1, self._window + 3))
@@ -97,7 +109,7 @@ class Traffic:
 
     def _foreign(self) -> bytes:
         session = self._random.choice([0, self._session ^ 1, self._session ^ 1 << 31])
-        return encode_frame(session, self._next, self._opcode(), self._payload()[:20])
+        return encode_frame(session, self._next, *self._short_request())
 
     def _repeated_hello(self) -> bytes:
         return encode_frame(self._session, 0, Opcode.HELLO)

@@ -1,0 +1,26 @@
+"""The whole device, compiled, gets random requests in random frames; its model judges."""
+
+import random
+
+import pytest
+
+from adagrain.sim.coprocessor import VARIANTS
+from adagrain.sim.coprocessor.fuzz import Fuzzer, draw
+from adagrain.sim.coprocessor.pair import Pair
+
+
+@pytest.mark.parametrize("variant", ["tiny_whole", "granular"])
+def test_random_frames_get_the_models_answers(variant: str, seed: int) -> None:
+    generator = random.Random(seed)
+    with Pair(VARIANTS[variant](), generator) as pair:
+        Fuzzer(pair, generator).run(200)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("number", range(6))
+def test_devices_of_random_configurations(number: int, seed: int) -> None:
+    generator = random.Random(f"{seed} {number}")
+    device = draw(generator)
+    print(device.configuration)
+    with Pair(device, generator) as pair:
+        Fuzzer(pair, generator).run(5000)
