@@ -10,7 +10,8 @@ import torch
 from adagrain.models.commands import identity
 from adagrain.models.configuration import Configuration, configuration
 from adagrain.models.formats import FormatCode, format_of
-from adagrain.models.precision import Precision
+from adagrain.models.matrices import Matrix
+from adagrain.models.precision import Precision, precision_of
 from adagrain.models.protocol import Opcode, Unit
 from adagrain.models.records import (
     Decision,
@@ -35,7 +36,7 @@ from .identity import (
 from .memory import check_readable, words_of
 from .precision_copy import PrecisionCopy
 from .precisions import Precisions
-from .product import Product, Progress, multiply, precision_of
+from .product import Product, Progress, multiply
 from .recovery import Recovery
 from .region_copy import RegionCopy
 from .requests import histogram_requests, pass_requests, step_payloads, table_requests
@@ -230,8 +231,8 @@ class Coprocessor:
 
     def matmul(
         self,
-        a: torch.Tensor,
-        b: torch.Tensor,
+        a: Matrix,
+        b: Matrix,
         precision: Precision | str,
         scales: Scales | None = None,
         progress: Progress = lambda done, of: None,
@@ -243,15 +244,17 @@ class Coprocessor:
 
         Parameters
         ----------
-        a : Tensor, shape (m, k)
-            float32, float16, or int8, as the precision has it; INT4 is int8 from -8 to 7.
-        b : Tensor, shape (k, n)
-            Of the same type.
+        a : Tensor, array or nested lists, shape (m, k)
+            float32, float16, or int8, as the precision has it; INT4 is int8 from -8 to 7. Numbers
+            in lists become that, as :func:`adagrain.models.matrices.matrices` says.
+        b : Tensor, array or nested lists, shape (k, n)
+            The same.
         precision : Precision or str
             How it is computed.
         scales : Scales or None
             What integers of ``a``, and those of ``b`` or of each of its columns, are multiples
-            of: powers of two. ``None``: the sums come back as int32.
+            of: powers of two. Each multiple of a sum is rounded once, to float32. ``None``: the
+            sums come back as int32.
         progress : callable
             Called with how many parts of the product are done, and of how many.
         to : Precision, str or None

@@ -7,15 +7,17 @@ import numpy as np
 import torch
 
 from adagrain.models.configuration import Configuration
-from adagrain.models.float import Flag
-from adagrain.models.matmul import check_operands, packed_rows, to_tensor
+from adagrain.models.matmul import packed_rows, to_tensor
+from adagrain.models.matrices import Matrix, matrices
 from adagrain.models.precision import Precision, names
+from adagrain.models.rescale import rescale
+from adagrain.models.surroundings import exactly
 
 from .rescaling import Rescaling
-from .scales import Scales, check_scales, rescaled
+from .scales import Scales, exponents_of
 from .tiles import Job, jobs
 
-__all__ = ["Product", "Progress", "check_built", "multiply", "precision_of"]
+__all__ = ["Product", "Progress", "check_built", "multiply"]
 
 Progress = Callable[[int, int], None]
 
@@ -31,8 +33,7 @@ class Product:
         float16, or int8.
     flags : Tensor of uint8, shape (m, n)
         The :class:`~adagrain.models.float.Flag` of each element's sum, or of the packed word in
-        which the device sent it.
-        Scaled numbers that single precision cannot hold have overflowed as well.
+        which the device sent it. Scales raise what rounding to single precision raises, as well.
     cycles : int
         Clock cycles of the device from the first command to the last; 0 where it has no clock.
     busy : int
@@ -51,9 +52,10 @@ class Product:
     scale: float
 
 
+@exactly()
 def multiply(
-    a: torch.Tensor,
-    b: torch.Tensor,
+    a: Matrix,
+    b: Matrix,
     precision: Precision,
     scales: Scales | None,
     *,
@@ -79,54 +81,40 @@ def multiply(
             f"{configuration.preset!r} has no slices"
         )
     check_built(precision, configuration)
-    check_operands(a, b, precision)
-    check_scales(b.shape[1], precision, scales)
+    left, right = matrices(a, b, precision)
+    exponents = exponents_of(scales, right.shape[1], precision)
     if to is not None:
         check_built(to, configuration, "to")
-    if to is None and to_scale != 1:
-        raise ValueError(f"to_scale must be 1 where to is None, not {to_scale:g}")
-    rescaling = None if to is None else Rescaling.of(to, to_scale, scales, b.shape[1])
-    rows, columns = packed_rows(a, precision), packed_rows(b.t(), precision)
+    elif not np.array_equal(to_scale, 1):
+        raise ValueError(f"to_scale must be 1 where to is None, not {to_scale!r:.60}")
+    rescaling = None if to is None else Rescaling.of(to, to_scale, exponents)
+    rows, columns = packed_rows(left, precision), packed_rows(right.t(), precision)
     sizes = {"slices": configuration.slices, "operands": configuration.operands}
     parts = jobs(rows, columns, precision, rescaling, **sizes)
-    values = np.zeros((len(rows), len(columns)), dtype=np.int64)
-    flags = np.zeros(values.shape, dtype=np.uint8)
+    words = np.zeros((len(rows), len(columns)), dtype=np.int64)
+    flags = np.zeros(words.shape, dtype=np.uint8)
     octets, before = 0, counters()
     for done, job in enumerate(parts, start=1):
         replies = execute(job)
-        job.place(replies, values, flags)
+        job.place(replies, words, flags)
         octets += job.octets() + sum(map(len, replies))
         progress(done, len(parts))
-    after, raised = counters(), torch.from_numpy(flags)
-    if rescaling is None:
-        found = rescaled(to_tensor(values, precision), scales)
-        if scales is not None:
-            raised[found.isinf()] |= Flag.OVERFLOW | Flag.INEXACT
-    else:
-        found = rescaling.tensor(values)
+    after = counters()
+    if rescaling is not None:
+        values = rescaling.tensor(words)
+    elif scales is None:
+        values = to_tensor(words, precision)
+    else:  # as the device would, but for any scales
+        words, raised = rescale(words, precision, exponents, Precision.FP32)
+        values, flags = to_tensor(words, Precision.FP32), flags | raised.astype(np.uint8)
     return Product(
-        found,
-        raised,
+        values,
+        torch.from_numpy(flags),
         cycles=after["cycles"] - before["cycles"],
         busy=(after["tile_words"] - before["tile_words"]) % (1 << 32),
         octets=octets,
-        scale=to_scale,
+        scale=1.0 if rescaling is None else rescaling.scale,
     )
-
-
-def precision_of(precision: Precision | str, name: str = "precision") -> Precision:
-    """A precision by its name; ``name`` is what it is for, in messages.
-
-    Raises
-    ------
-    ValueError
-        If there is no such precision.
-    """
-    if isinstance(precision, Precision):
-        return precision
-    if precision not in Precision.__members__:
-        raise ValueError(f"{name} must be one of {names(Precision)}, not {precision!r}")
-    return Precision[precision]
 
 
 def check_built(

@@ -1,16 +1,18 @@
 """In which precision a product comes back, and by what its sums are multiplied for that."""
 
+import math
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from adagrain.models.matmul import to_tensor
 from adagrain.models.precision import Precision, unpacked
 from adagrain.models.rescale import EXPONENTS
 
-from .scales import Scales, check_power_of_two
+from .scales import logarithms
 
 __all__ = ["Rescaling"]
 
@@ -31,27 +33,33 @@ class Rescaling:
 
     to: Precision
     scale: float
-    exponents: np.ndarray
+    exponents: NDArray[np.int64]
 
     @classmethod
-    def of(cls, to: Precision, to_scale: float, scales: Scales | None, columns: int) -> Self:
-        """What turns a product, of which operands have sound scales, into such numbers.
+    def of(cls, to: Precision, to_scale: Any, exponents: NDArray[np.int64]) -> Self:
+        """What turns sums into multiples of ``to_scale``.
+
+        Parameters
+        ----------
+        exponents : array of int64
+            Logarithms of what the sums of each column are multiples of.
 
         Raises
         ------
-        ValueError
+        TypeError, ValueError
             If ``to_scale`` is no power of two, or a column's power of two is out of range.
         """
-        check_power_of_two("to_scale", torch.tensor([to_scale], dtype=torch.float64))
-        a, b = (_exponents(scale) for scale in scales or (1.0, 1.0))
-        exponents = np.broadcast_to(a + b - _exponents(to_scale), columns)
-        wrong = exponents[(exponents < EXPONENTS[0]) | (exponents > EXPONENTS[-1])]
+        steps = logarithms("to_scale", to_scale)
+        if steps.size != 1:
+            raise ValueError(f"to_scale must be one number, not {steps.size}")
+        found = exponents - steps
+        wrong = found[(found < EXPONENTS[0]) | (found > EXPONENTS[-1])]
         if wrong.size:
             raise ValueError(
                 f"scales of a and b over to_scale must be from 2**{EXPONENTS[0]} to "
                 f"2**{EXPONENTS[-1]}, not 2**{wrong[0]}"
             )
-        return cls(to, to_scale, exponents)
+        return cls(to, math.ldexp(1.0, int(steps[0])), found)
 
     def numbers(self, words: np.ndarray) -> np.ndarray:
         """Bits of floating-point numbers, or integers, of rows of words; those of the rest too."""
@@ -62,9 +70,3 @@ class Rescaling:
         if self.to.integer:
             return torch.from_numpy(numbers.astype(np.int8))
         return to_tensor(numbers, self.to)
-
-
-def _exponents(scale: object) -> np.ndarray:
-    """Logarithms of powers of two."""
-    mantissas = torch.as_tensor(scale, dtype=torch.float64).flatten().frexp()
-    return mantissas.exponent.numpy().astype(np.int64) - 1

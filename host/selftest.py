@@ -11,7 +11,8 @@ import numpy as np
 import torch
 
 from adagrain.models.formats import FORMATS, FormatCode
-from adagrain.models.matmul import DTYPES, reference
+from adagrain.models.matmul import reference
+from adagrain.models.matrices import DTYPES
 from adagrain.models.precision import Precision
 from adagrain.models.protocol import Unit
 from adagrain.models.records import CadencePolicy, Policy, RegionRecord, size

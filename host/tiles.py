@@ -181,8 +181,15 @@ def jobs(
         What the device makes of the sums.
     slices, operands : int
         As the device is configured.
+
+    Returns
+    -------
+    list of Job
+        None where the product has no elements, or its sums have no terms.
     """
     assert size(TileResult) == _RECORD.itemsize
+    if not a.size or not b.size:
+        return []  # all sums are those of nothing
     words = a.shape[1]
     tiles = operands // words if words <= operands // ROWS else 1
     step = tiles * slices

@@ -8,16 +8,18 @@ numbers are rounded alike, on every machine, and a tensor times a power of two t
 
 import torch
 
-from .precision import Precision
+from .precision import Precision, precision_of
 from .quantisation import LEVELS, scale_of
 from .rounding import multiples
+from .surroundings import exactly
 
 __all__ = ["dithered"]
 
 
+@exactly()
 def dithered(
     x: torch.Tensor,
-    precision: Precision,
+    precision: Precision | str,
     *,
     along: tuple[int, ...] | None = None,
     name: str = "x",
@@ -28,7 +30,7 @@ def dithered(
     ----------
     x : Tensor, any shape
         Finite float32 numbers.
-    precision : Precision
+    precision : Precision or str
         INT8 or INT4.
     along : tuple of int or None
         Dimensions along which elements share a scale; None: all.
@@ -42,8 +44,8 @@ def dithered(
 
     Raises
     ------
-    ValueError
+    TypeError, ValueError
         As :func:`adagrain.models.quantisation.scale_of`.
     """
     scale = scale_of(x, precision, along=along, name=name)
-    return multiples(x, scale, along, LEVELS[precision], dithered=True, valued=True)
+    return multiples(x, scale, along, LEVELS[precision_of(precision)], dithered=True, valued=True)

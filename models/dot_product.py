@@ -56,7 +56,8 @@ def dot(a: Words, b: Words, precision: Precision) -> Rounded:
     """
     x, y = (unpacked(words, precision) for words in (a, b))
     if precision is Precision.FP16:
-        return _exact(x.reshape(len(a), -1), y.reshape(len(a), -1))
+        shape = len(a), a.shape[1] * precision.lanes
+        return _exact(x.reshape(shape), y.reshape(shape))
     if precision.integer:
         return _integers(x, y)
     total = Rounded(np.zeros(len(a), dtype=np.int64), np.zeros(len(a), dtype=np.int64))

@@ -16,6 +16,7 @@ __all__ = [
     "check_precisions",
     "names",
     "packed",
+    "precision_of",
     "unpacked",
 ]
 
@@ -82,6 +83,21 @@ def check_precisions(precisions: tuple[Precision, ...]) -> None:
     if precisions not in (tuple(Precision), INTEGERS):
         every, integers = names(Precision), names(INTEGERS)
         raise ValueError(f"precisions must be {every}, or {integers}, not {names(precisions)}")
+
+
+def precision_of(precision: Precision | str, name: str = "precision") -> Precision:
+    """A precision by its name; ``name`` is what it is for, in messages.
+
+    Raises
+    ------
+    ValueError
+        If there is no such precision.
+    """
+    if isinstance(precision, Precision):
+        return precision
+    if not isinstance(precision, str) or precision not in Precision.__members__:
+        raise ValueError(f"{name} must be one of {names(Precision)}, not {precision!r:.60}")
+    return Precision[precision]
 
 
 def names(precisions: Iterable[Precision]) -> str:

@@ -17,9 +17,11 @@ from numba import njit
 
 from .dot_product import EXACT_PRODUCTS
 from .magnitude import array_of, largest_of
-from .matmul import DTYPES, matmul
-from .precision import Precision
+from .matmul import matmul
+from .matrices import DTYPES
+from .precision import Precision, names, precision_of
 from .rounding import multiples
+from .surroundings import exactly
 
 __all__ = [
     "LEVELS",
@@ -84,9 +86,10 @@ class Operand:
         return found if len(matrices) == 1 else found.view(*matrices, found.shape[1])
 
 
+@exactly()
 def scale_of(
     x: torch.Tensor,
-    precision: Precision,
+    precision: Precision | str,
     *,
     along: tuple[int, ...] | None = None,
     name: str = "x",
@@ -97,7 +100,7 @@ def scale_of(
     ----------
     x : Tensor, any shape
         Finite float32 numbers.
-    precision : Precision
+    precision : Precision or str
         INT8 or INT4.
     along : tuple of int or None
         Dimensions along which elements share a scale; None: all.
@@ -111,13 +114,20 @@ def scale_of(
 
     Raises
     ------
+    TypeError
+        If the tensor is not of float32.
     ValueError
-        If an element is not a number, infinite, or 2**60 and above.
+        If the precision is none of integers, or an element is not a number, infinite, or 2**60
+        and above.
     """
+    precision = _checked(x, precision, name)
+    if not precision.integer:
+        raise ValueError(f"precision must be one of {names(LEVELS)}, not {precision.name}")
     largest = steps = largest_of(array_of(x), along)
     if precision is Precision.INT4:
-        norm = torch.linalg.vector_norm(x.detach(), dim=along, keepdim=True)
-        steps = array_of(norm.mul_(_STEP * math.sqrt(2.0 * largest.size / x.numel())))
+        # In double precision no square is subnormal: PyTorch's threads may flush it.
+        norm = torch.linalg.vector_norm(x.detach(), dim=along, keepdim=True, dtype=torch.float64)
+        steps = array_of(norm.mul_(_STEP * math.sqrt(2.0 * largest.size / x.numel())).float())
     powers, bits = np.empty_like(largest), LEVELS[precision].bit_length()
     if not _scales(largest.reshape(-1), steps.reshape(-1), powers.reshape(-1), bits):
         wrong = int((~(x.abs() < _LIMIT)).sum())
@@ -126,6 +136,13 @@ def scale_of(
             f"{x.numel()} elements are not"
         )
     return torch.from_numpy(powers).to(x.device)
+
+
+def _checked(x: torch.Tensor, precision: Precision | str, name: str) -> Precision:
+    """The precision in which a float32 tensor is wanted."""
+    if x.dtype != torch.float32:
+        raise TypeError(f"{name} must be of torch.float32, not {x.dtype}")
+    return precision_of(precision)
 
 
 @njit(cache=True, nogil=True)
@@ -145,9 +162,10 @@ def _scales(largest, steps, out, bits):  # pragma: no cover - compiled
     return True
 
 
+@exactly()
 def operand(
     x: torch.Tensor,
-    precision: Precision,
+    precision: Precision | str,
     *,
     along: tuple[int, ...] | None = None,
     name: str = "x",
@@ -166,20 +184,23 @@ def operand(
     Operand
         Integers are from -127 to 127, or from -7 to 7.
     """
+    precision = _checked(x, precision, name)
     if precision.integer:
         scale = scale_of(x, precision, along=along, name=name)
         return Operand(multiples(x, scale, along, LEVELS[precision]), scale, precision)
     return Operand(x.to(DTYPES[precision]), None, precision)
 
 
+@exactly()
 def rounded(
     x: torch.Tensor,
-    precision: Precision,
+    precision: Precision | str,
     *,
     along: tuple[int, ...] | None = None,
     name: str = "x",
 ) -> torch.Tensor:
     """What the numbers of :func:`operand` stand for, again as float32."""
+    precision = _checked(x, precision, name)
     if precision.integer:
         scale = scale_of(x, precision, along=along, name=name)
         return multiples(x, scale, along, LEVELS[precision], valued=True)
@@ -191,6 +212,7 @@ def fits(largest: float, precision: Precision) -> bool:
     return largest < _LIMITS[precision]
 
 
+@exactly()
 def multiplied(a: Operand, b: Operand) -> torch.Tensor:
     """``a @ b.T`` in the arithmetic of a precision.
 
@@ -223,7 +245,7 @@ def _sums(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
     return a @ b.t() if a.dim() == 2 else (b @ a.mT).mT
 
 
-def product(x: torch.Tensor, weight: torch.Tensor, precision: Precision) -> torch.Tensor:
+def product(x: torch.Tensor, weight: torch.Tensor, precision: Precision | str) -> torch.Tensor:
     """``x @ weight.T`` with both operands and the arithmetic of a precision.
 
     Integers have one scale for ``x`` and one for each row of ``weight``.
@@ -234,7 +256,7 @@ def product(x: torch.Tensor, weight: torch.Tensor, precision: Precision) -> torc
         float32.
     weight : Tensor, shape (n, k)
         float32.
-    precision : Precision
+    precision : Precision or str
         Of operands and sums.
 
     Returns

@@ -29,7 +29,7 @@ def rescale(words: Words, mode: Precision, exponents: Words, to: Precision) -> R
     mode : Precision
         In which they were computed.
     exponents : array of int64
-        Of :data:`EXPONENTS`; they are broadcast.
+        Any; the gateware takes those of :data:`EXPONENTS`. They are broadcast.
     to : Precision
         Of the results.
 

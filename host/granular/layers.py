@@ -13,12 +13,13 @@ from adagrain.models.precision import Precision
 from adagrain.models.quantisation import check_terms, multiplied
 from adagrain.models.spread import exponent_of, spread_of
 from adagrain.models.statistics import Statistics, statistics
+from adagrain.models.surroundings import exactly
 
 from .controller import Controllers
 from .geometry import Dense, Geometry, Patches
 from .lesson import taught
 from .policy import Policy
-from .product import Multiply, Part, Plan, exactly, of_layer, straight_through
+from .product import Multiply, Part, Plan, of_layer, straight_through
 from .resources import Cost
 
 __all__ = ["GranularConv2d", "GranularLayer", "GranularLinear"]
@@ -116,7 +117,7 @@ class GranularLayer(nn.Module):
         if torch.is_autocast_enabled(x.device.type) and x.dtype in _SHORT:
             x = x.float()
         self._check(x)
-        with exactly(x):
+        with exactly():
             return self._outputs(x)
 
     def macs(self) -> list[int]:

@@ -10,8 +10,7 @@ from adagrain.models.magnitude import largest_magnitude
 from adagrain.models.precision import Precision
 from adagrain.models.precision_controller import precision_of_rank
 from adagrain.models.quantisation import fits, rounded
-
-from .product import exactly
+from adagrain.models.surroundings import exactly
 
 __all__ = ["taught"]
 
@@ -124,7 +123,7 @@ class _Taught(torch.autograd.Function):
     @once_differentiable
     def backward(ctx: Any, *gradients: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
         by_row, by_column = ctx.saved_tensors
-        with exactly(by_row):
+        with exactly():
             # Of images, sums over the places.
             squares = _of_kernels(_squares(gradients[0])).split(ctx.sizes, dim=1)
             of_rows = torch.stack([part.sum(dim=1) for part in squares], dim=1)

@@ -2,8 +2,7 @@
 
 from dataclasses import dataclass
 
-from adagrain.host.product import precision_of
-from adagrain.models.precision import Precision
+from adagrain.models.precision import Precision, precision_of
 from adagrain.models.precision_controller import (
     THRESHOLDS,
     precision_of_rank,

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,10 +13,11 @@ from adagrain.models.dither import dithered
 from adagrain.models.magnitude import largest_magnitude
 from adagrain.models.precision import Precision
 from adagrain.models.quantisation import Operand, operand, rounded
+from adagrain.models.surroundings import exactly
 
 from .geometry import Geometry
 
-__all__ = ["Multiply", "Part", "Plan", "exactly", "of_layer", "straight_through"]
+__all__ = ["Multiply", "Part", "Plan", "of_layer", "straight_through"]
 
 #: Multiplies two operands, as :func:`adagrain.models.quantisation.multiplied` does.
 Multiply = Callable[[Operand, Operand], torch.Tensor]
@@ -69,12 +70,6 @@ class Plan:
     geometry: Geometry
     multiply: Multiply
     work: Counter[Precision]
-
-
-def exactly(x: torch.Tensor) -> AbstractContextManager[Any]:
-    """Leave no choice of precision to ``torch.autocast``."""
-    kind = x.device.type
-    return torch.autocast(kind, enabled=False) if torch.is_autocast_enabled(kind) else nullcontext()
 
 
 @contextmanager
@@ -140,7 +135,7 @@ class _Product(torch.autograd.Function):
     def backward(ctx: Any, *gradients: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
         (gradient,) = gradients
         nothing = gradient.new_zeros(ctx.thresholds) if ctx.needs_input_grad[2] else None
-        with exactly(gradient), of_layer(ctx.plan.name):
+        with exactly(), of_layer(ctx.plan.name):
             return *_Product._products(ctx, gradient), nothing, None
 
     @staticmethod

@@ -2,7 +2,7 @@
 
 import torch
 
-from adagrain.models.matmul import DTYPES
+from adagrain.models.matrices import DTYPES
 from adagrain.models.precision import Precision
 
 

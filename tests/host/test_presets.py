@@ -36,7 +36,7 @@ def check(built: Configuration) -> None:
     assert report.passed, [check for check in report.checks if not check.passed]
 
 
-@pytest.mark.parametrize("name", SMALL_BUILDS)
+@pytest.mark.parametrize("name", ["wide", pytest.param("integers", marks=pytest.mark.full)])
 def test_small_builds_pass_their_selftest(name: str) -> None:
     check(SMALL_BUILDS[name])
 

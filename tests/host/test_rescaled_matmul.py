@@ -16,7 +16,8 @@ from adagrain.host.scales import Scales
 from adagrain.models.configuration import configuration
 from adagrain.models.dot_product import dot
 from adagrain.models.float import Rounded
-from adagrain.models.matmul import DTYPES, packed_rows
+from adagrain.models.matmul import packed_rows
+from adagrain.models.matrices import DTYPES
 from adagrain.models.precision import Precision
 from adagrain.models.rescale import rescale
 from adagrain.sim import runner

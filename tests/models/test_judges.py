@@ -21,6 +21,7 @@ JUDGES = {
     "link": ("the package cobs, and zlib", "cobs", "models/test_link.py"),
     "magnitude": ("PyTorch's extremes", "amax", "models/test_magnitude.py"),
     "matmul": ("NumPy's products", " @ ", "models/test_matmul.py"),
+    "matrices": ("PyTorch's own tensors", "torch.tensor(", "host/test_operands.py"),
     "precision": ("NumPy's views", "view(", "models/test_granularity_unit.py"),
     "precision_controller": (
         "a restatement in fractions",
@@ -43,7 +44,7 @@ JUDGES = {
 #: Those that compute nothing, or only put others together behind the link.
 OTHERS = {
     *("__init__", "commands", "configuration", "coprocessor", "protocol", "records"),
-    *("region_settings",),
+    *("region_settings", "surroundings"),
 }
 
 

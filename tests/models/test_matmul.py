@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 import torch
 
-from adagrain.models.matmul import DTYPES, matmul, reference
+from adagrain.models.matmul import matmul, reference
+from adagrain.models.matrices import DTYPES
 from adagrain.models.precision import Precision
 
 SHAPES = [(1, 1, 1), (3, 5, 4), (9, 33, 7), (2, 200, 3)]
@@ -52,7 +53,7 @@ def test_integers_wrap_around() -> None:
         (torch.ones(2, 3), torch.ones(4, 2), Precision.FP32, ValueError,
          "b must have 3 rows, as many as a has columns, not 4"),
         (torch.ones(2), torch.ones(4, 2), Precision.FP32, ValueError,
-         r"a must be a matrix with elements, not \(2,\)"),
+         r"a must be a matrix, not of shape \(2,\)"),
         (torch.full((1, 1), 9, dtype=torch.int8), torch.ones(1, 1, dtype=torch.int8),
          Precision.INT4, ValueError, "a must be from -8 to 7 for INT4, not 9 to 9"),
         (torch.ones(1, 16385).half(), torch.ones(16385, 1).half(), Precision.FP16, ValueError,

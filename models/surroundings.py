@@ -1,0 +1,35 @@
+"""Arithmetic as it is meant, whatever PyTorch was told to do with it."""
+
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+
+import torch
+
+__all__ = ["exactly"]
+
+#: Kinds of devices for which autocast may be on.
+_KINDS = ("cpu", "cuda")
+
+
+@contextmanager
+def exactly() -> Iterator[None]:
+    """Leave no choice of types to ``torch.autocast``, and subnormal numbers what they are.
+
+    Also a decorator. What ``torch.set_flush_denormal`` has set is set again behind it. Threads that
+    PyTorch has started since then go on flushing: no result may depend on subnormal numbers that
+    meet in PyTorch's own operations.
+    """
+    with ExitStack() as stack:
+        for kind in _KINDS:
+            if torch.is_autocast_enabled(kind):
+                stack.enter_context(torch.autocast(kind, enabled=False))
+        if _flushes():
+            torch.set_flush_denormal(False)
+            stack.callback(torch.set_flush_denormal, True)
+        yield
+
+
+def _flushes() -> bool:
+    """Whether this thread's processor takes subnormal numbers for zeros."""
+    return sys.float_info.min * 0.5 == 0.0
