@@ -26,10 +26,11 @@ __all__ = ["BuildError", "library"]
 
 _TOP = "dut"
 _WRAPPER = Path(__file__).with_name("wrapper.cc")
+#: With -O2 of the C++ compiler builds take a third longer, and simulations as long.
 _FLAGS = (
     *("--cc", "--exe", "--build", "-j", "2"),
     *("-O3", "--x-assign", "fast", "--x-initial", "fast", "--noassert", "-Wno-fatal", "-Wno-lint"),
-    *("-CFLAGS", "-std=c++20 -O2 -fPIC -fvisibility=hidden -fno-gnu-unique"),
+    *("-CFLAGS", "-std=c++20 -O1 -fPIC -fvisibility=hidden -fno-gnu-unique"),
     *("-LDFLAGS", "-shared -fPIC"),
 )
 #: Build time: so many seconds, and one more for so many characters of Verilog.
@@ -91,7 +92,7 @@ def library(
     netlist = convert(component, _TOP, family)
     path = _cached(name, netlist, *recipe)
     if not path.exists():
-        with FileLock(writable_cache() / "lock"):
+        with FileLock(writable_cache() / f"{path.name}.lock"):
             if not path.exists():
                 text = gate_level(netlist, _TOP, family) if family else to_verilog(netlist)
                 _build(text, header, flags, name, path)

@@ -15,18 +15,25 @@ RUNS = [
 #: Units that take most of a minute on Icarus; CI runs their benches on Verilator alone.
 SLOW = ("coprocessor", "dot_product", "granularity_unit", "rescale")
 
-#: Variants of which CI runs larger ones, and these as compiled RTL.
-COVERED = (("coprocessor", "tiny"), ("coprocessor", "small"))
+#: Variants that CI runs as compiled RTL, or on Icarus alone, and others of theirs on cocotb.
+COVERED = {
+    "coprocessor": ("tiny", "small", "granular", "integers", "full"),
+    "dot_product": ("two_sums", "two_of_integers"),
+    "float": ("multiply_fp16", "add_fp16"),
+    "granularity_unit": ("one_slice", "integers"),
+}
 
 
 def is_slow(unit: str, variant: str, simulator: str) -> bool:
     """Whether a run is left to ``make test-full``."""
-    return (unit in SLOW and simulator == "icarus") or (unit, variant) in COVERED
+    covered = simulator == "verilator" and variant in COVERED.get(unit, ())
+    return covered or (simulator == "icarus" and unit in SLOW)
 
 
-def is_first(unit: str, variant: str, simulator: str) -> bool:
-    """Whether a run is of a unit's first variant, which is benched with a fixed seed as well."""
-    return simulator == "verilator" and variant == runner.variants(unit)[0]
+def firsts() -> dict[str, str]:
+    """The first variant of each unit that CI runs, which is benched with a fixed seed as well."""
+    quick = [run[:2] for run in RUNS if run[2] == "verilator" and not is_slow(*run)]
+    return dict(reversed(quick))
 
 
 @pytest.mark.parametrize(
@@ -40,10 +47,7 @@ def test_bench(unit: str, variant: str, simulator: runner.Simulator) -> None:
     assert runner.run(unit, variant, simulator).tests > 0
 
 
-@pytest.mark.parametrize(
-    ("unit", "variant"),
-    [run[:2] for run in RUNS if is_first(*run) and not is_slow(*run)],
-)
+@pytest.mark.parametrize(("unit", "variant"), firsts().items())
 def test_bench_with_a_fixed_seed(unit: str, variant: str) -> None:
     """What it finds, it finds again: a failure is the last change's."""
     if reason := runner.missing("verilator"):
