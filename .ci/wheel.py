@@ -29,8 +29,9 @@ from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).resolve().parents[1]
 
-#: Seconds of a processor that ``adagrain --help`` may take, and how often it is tried.
-HELP_SECONDS, TRIALS = 0.5, 7
+#: Seconds of a processor that ``adagrain --help`` may take, and how often it is tried. It should
+#: take half of them; machines of CI are slow, and what loads PyTorch takes more than these.
+HELP_SECONDS, TRIALS = 1.0, 7
 
 #: Folders that are packages, by the name that they are imported by.
 PACKAGES = {f"adagrain/{name}": name for name in ("hdl", "host", "models", "sim")}
