@@ -140,7 +140,7 @@ def test_scales_that_do_not_fit(scales: tuple[float, float], message: str) -> No
         device.matmul(a, b, "INT8", scales)
 
 
-@pytest.mark.parametrize("url", ["golden:", "sim:"])
+@pytest.mark.parametrize("url", ["golden:", pytest.param("sim:", marks=pytest.mark.full)])
 def test_a_device_of_integers_alone(url: str) -> None:
     if not has_verilator(url):
         pytest.skip(str(runner.missing("verilator")))

@@ -66,6 +66,7 @@ def test_resumed_equals_uninterrupted(runs: Path, whole: dict[str, Any]) -> None
     assert resumed["precisions"] == whole["precisions"]
 
 
+@pytest.mark.full  # compiles the largest build
 def test_the_rtl_computes_the_same_forward_passes(runs: Path) -> None:
     options = ("--preset", "granular", "--steps", "12", *OPTIONS)
     golden = train(runs, "golden", *options)

@@ -25,6 +25,7 @@ COVERED = {
     "precision_controller": ("many_units",),
     "region_manager": ("tiny",),
     "rescale": ("integers", "rows_of_integers"),
+    "statistics": ("tiny", "full", "narrow_counters"),
 }
 
 

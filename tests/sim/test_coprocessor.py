@@ -26,7 +26,10 @@ PARAMETERS = pack(RegionParameters, **default_parameters(2))
 STEP = bytes(size(RegionStep))
 
 
-@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize(
+    "variant",
+    [pytest.param(v, marks=pytest.mark.full) if v == "small" else v for v in VARIANTS],
+)
 def test_compiled_device_equals_the_model(variant: str, seed: int) -> None:
     generator = random.Random(seed)
     with Pair(VARIANTS[variant](), generator) as pair:
