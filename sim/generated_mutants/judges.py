@@ -29,13 +29,15 @@ _PROGRAM = re.compile(r"adagrain\.[\w.]+|\w+\.py")
 _BENCHES = "tests/sim/test_benches.py"
 #: Seconds that a file of tests is supposed to take, of which nothing is known yet.
 _USUAL = 20.0
+#: Seconds of a test that is run after those that take less.
+_LONG = 3.0
 #: Seconds of a bench, and for each component of the design that is built for it.
 _BENCH, _EACH_COMPONENT = 10.0, 0.3
 
 
 @dataclass(frozen=True)
 class Judge:
-    """A test, or all of a file.
+    """A test, or those of a file.
 
     Parameters
     ----------
@@ -43,10 +45,13 @@ class Judge:
         pytest's node id.
     seconds : float
         How long it may take.
+    less : tuple of str
+        Tests of the file that are not run with it: they take long.
     """
 
     name: str
     seconds: float
+    less: tuple[str, ...] = ()
 
     @property
     def file(self) -> str:
@@ -70,13 +75,14 @@ class Judges:
             json.loads(seconds.read_text()) if seconds.exists() else {}
         )
         self._imports = {file: _imports(root, file) for file in _sources(root)}
-        self._costs: dict[str, float] = {}
+        self._costs: dict[str, float] = {}  # of benches, guessed
         self._tests = dict(self._of_pytest()) | dict(self._of_benches())
 
     def of(self, file: str, patience: float) -> list[Judge]:
         """Tests that import a file, in the order in which they are to be run.
 
-        Those of its own name come first, then those that are nearest to it, then those that take
+        Those that take long come last, but for its own bench. Among the others, and among them,
+        those of its own name come first, then those that are nearest to it, then those that take
         the least.
 
         Parameters
@@ -88,15 +94,17 @@ class Judges:
         """
         names = _names(file)
         ranked = sorted(
-            (_is_unlike(name, names), distances[file], self._cost(name), name)
+            (late, unlike, distances[file], judge.seconds, judge.name, judge)
             for name, distances in self._tests.items()
             if file in distances
+            for unlike in [_is_unlike(name, names)]
+            for late, judge in self._parts(name, unlike)
         )
         chosen, total = list[Judge](), 0.0
-        for *_, cost, name in ranked:
-            total += cost
-            if not chosen or total <= patience:
-                chosen.append(Judge(name, cost))
+        for *_, judge in ranked:
+            if not chosen or total + judge.seconds <= patience:
+                chosen.append(judge)
+                total += judge.seconds
         return chosen
 
     def learn(self, seconds: dict[str, float]) -> None:
@@ -104,6 +112,21 @@ class Judges:
         self._seconds |= seconds
         self._kept.parent.mkdir(parents=True, exist_ok=True)
         self._kept.write_text(json.dumps(self._seconds, indent=1, sort_keys=True))
+
+    def _parts(self, name: str, unlike: bool) -> Iterator[tuple[bool, Judge]]:
+        """What a file of tests has but for those that take long, and those; or a bench.
+
+        Whether they wait for others goes with them.
+        """
+        if "::" in name:
+            yield unlike, Judge(name, self._seconds.get(name) or self._costs[name])
+            return
+        known = {test: s for test, s in self._seconds.items() if test.startswith(f"{name}::")}
+        long = {test: seconds for test, seconds in known.items() if seconds > _LONG}
+        rest = sum(known.values()) - sum(long.values()) if known else _USUAL
+        yield False, Judge(name, rest, tuple(long))
+        for test, seconds in long.items():
+            yield True, Judge(test, seconds)
 
     def _of_pytest(self) -> Iterator[tuple[str, dict[str, int]]]:
         """Test files, and how far all that they import is from them."""
@@ -138,9 +161,6 @@ class Judges:
                     found[imported] = found[file] + 1
                     waiting.append(imported)
         return found
-
-    def _cost(self, name: str) -> float:
-        return self._seconds.get(name) or self._costs.get(name, _USUAL)
 
 
 def _elaborated(component: Any) -> list[str]:

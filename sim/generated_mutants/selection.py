@@ -10,29 +10,33 @@ from pathlib import Path
 
 import pytest
 
-_wanted: list[str] = []
 _seconds: dict[str, float] = defaultdict(float)
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    _wanted.extend(Path(os.environ["ADAGRAIN_SELECTED"]).read_text().splitlines())
-    places = {name: place for place, name in enumerate(_wanted)}
-    chosen = [(places[name], item) for item in items if (name := _asked(item.nodeid)) in places]
+    wanted = {name: set(less) for name, less in json.loads(_selected().read_text())}
+    places = {name: place for place, name in enumerate(wanted)}
+    chosen = list[tuple[int, pytest.Item]]()
+    for item in items:
+        node, file = item.nodeid, item.nodeid.partition("::")[0]
+        if node in wanted:
+            chosen.append((places[node], item))
+        elif file in wanted and node not in wanted[file]:
+            chosen.append((places[file], item))
     kept = {id(item) for _, item in chosen}
     config.hook.pytest_deselected(items=[item for item in items if id(item) not in kept])
     items[:] = [item for _, item in sorted(chosen, key=lambda pair: pair[0])]
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
-    _seconds[_asked(report.nodeid)] += report.duration
+    if report.passed:
+        _seconds[report.nodeid] += report.duration
 
 
-def pytest_sessionfinish(exitstatus: int) -> None:
-    passed = _seconds if exitstatus == pytest.ExitCode.OK else {}
-    Path(os.environ["ADAGRAIN_SELECTED"]).with_suffix(".json").write_text(json.dumps(passed))
+def pytest_sessionfinish() -> None:
+    _selected().with_suffix(".json").write_text(json.dumps(_seconds))
 
 
-def _asked(name: str) -> str:
-    """What stands in the list for a test: itself, or its file."""
-    return name if name in _wanted else name.partition("::")[0]
+def _selected() -> Path:
+    return Path(os.environ["ADAGRAIN_SELECTED"])

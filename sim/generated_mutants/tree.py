@@ -132,7 +132,7 @@ class Tree:
     def _run(self, tests: Sequence[Judge]) -> Outcome:
         if not tests:
             return Outcome(Verdict.SURVIVED)
-        self._selected.write_text("\n".join(test.name for test in tests))
+        self._selected.write_text(json.dumps([(test.name, test.less) for test in tests]))
         files = dict.fromkeys(test.file for test in tests)
         plugins = ("adagrain.sim.generated_mutants.selection", "no:cacheprovider", "no:xdist")
         self._process = process = subprocess.Popen(
@@ -153,13 +153,20 @@ class Tree:
             return Outcome(Verdict.TIMED_OUT)
         finally:
             _end(process)
+        seconds = self._seconds()
         if process.returncode in (_PASSED, _NOTHING_RAN):
-            seconds = json.loads(self._selected.with_suffix(".json").read_text())
             return Outcome(Verdict.SURVIVED, seconds=seconds)
         finder = _FINDER.search(said)
         is_found = process.returncode == _FAILED and finder
         verdict = Verdict.FOUND if is_found else Verdict.BROKEN
-        return Outcome(verdict, finder[1] if finder else "")
+        return Outcome(verdict, finder[1] if finder else "", seconds)
+
+    def _seconds(self) -> dict[str, float]:
+        """How long tests took in the last run, if it came to its end."""
+        kept = self._selected.with_suffix(".json")
+        found: dict[str, float] = json.loads(kept.read_text()) if kept.exists() else {}
+        kept.unlink(missing_ok=True)
+        return found
 
 
 def _patience(tests: Sequence[Judge]) -> float:
