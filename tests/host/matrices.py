@@ -1,9 +1,18 @@
-"""Operands of matrix products."""
+"""Operands of matrix products, and a device for them."""
 
 import torch
 
+from adagrain.models.configuration import configuration
 from adagrain.models.matrices import DTYPES
 from adagrain.models.precision import Precision
+
+#: Slices of :data:`GRANULAR`: FP32, FP16, INT8 and INT4 take 5, 3, 2 and 1 words of a row.
+SLICES = 5
+#: A device with all precisions, of which there is one so that it is compiled once.
+GRANULAR = configuration("granular", slices=SLICES, operands=64)
+
+#: One tile; a ragged one; sums that do not fit the memories; columns that do not.
+SHAPES = [(8, 8, 5), (9, 13, 7), (3, 300, 3), (11, 8, 170)]
 
 
 def operands(m: int, k: int, n: int, precision: Precision) -> tuple[torch.Tensor, torch.Tensor]:

@@ -5,23 +5,18 @@ from dataclasses import replace
 
 import pytest
 import torch
-from matrices import operands
+from matrices import GRANULAR, SHAPES, operands
 from transports import DyingTransport, ForgetfulTransport
 
 import adagrain
 from adagrain.host.driver import Coprocessor
 from adagrain.host.failover import Failover
-from adagrain.models.configuration import configuration
 from adagrain.models.float import Flag
 from adagrain.models.matmul import matmul, reference
 from adagrain.models.precision import INTEGERS, Precision
 from adagrain.sim import runner
 
-SMALL = configuration("granular", slices=2, operands=64)
-OF_INTEGERS = replace(SMALL, precisions=INTEGERS)
-
-#: One tile; ragged ones; sums that do not fit the memories; columns that do not.
-SHAPES = [(8, 8, 2), (1, 1, 1), (9, 13, 5), (3, 300, 3), (17, 8, 70)]
+OF_INTEGERS = replace(GRANULAR, precisions=INTEGERS)
 
 
 def has_verilator(url: str) -> bool:
@@ -32,11 +27,11 @@ def has_verilator(url: str) -> bool:
 def device(request: pytest.FixtureRequest) -> Iterator[Coprocessor]:
     if not has_verilator(request.param):
         pytest.skip(str(runner.missing("verilator")))
-    with adagrain.open_device(request.param, SMALL) as opened:
+    with adagrain.open_device(request.param, GRANULAR) as opened:
         yield opened
 
 
-@pytest.mark.parametrize("shape", SHAPES, ids=str)
+@pytest.mark.parametrize("shape", [(1, 1, 1), *SHAPES], ids=str)
 @pytest.mark.parametrize("precision", Precision, ids=lambda p: p.name)
 def test_products_of_any_shape(
     device: Coprocessor, precision: Precision, shape: tuple[int, int, int]
@@ -63,9 +58,9 @@ def test_special_values_raise_flags(device: Coprocessor) -> None:
 
 
 def test_jobs_are_of_so_many_rows() -> None:
-    a, b = operands(2500, 3, 5, Precision.INT8)
+    a, b = operands(2500, 3, 12, Precision.INT8)
     parts: list[tuple[int, int]] = []
-    with adagrain.open_device("golden:", SMALL) as device:
+    with adagrain.open_device("golden:", GRANULAR) as device:
         found = device.matmul(a, b, "INT8", progress=lambda *done: parts.append(done))
         assert torch.equal(found.values, matmul(a, b, Precision.INT8))
         packed = device.matmul(a, b, "INT8", to="INT8", to_scale=64.0)
@@ -100,8 +95,8 @@ def test_scales(device: Coprocessor) -> None:
 
 @pytest.mark.parametrize("every", [23, 41])
 def test_a_device_that_is_reset_in_between(every: int) -> None:
-    transport = ForgetfulTransport(SMALL, every=every)
-    device = Coprocessor(transport, SMALL, url="test:", timeout=0.05, retries=40)
+    transport = ForgetfulTransport(GRANULAR, every=every)
+    device = Coprocessor(transport, GRANULAR, url="test:", timeout=0.05, retries=40)
     with device:
         a, b = operands(9, 13, 5, Precision.FP16)
         assert torch.equal(device.matmul(a, b, "FP16").values, matmul(a, b, Precision.FP16))
@@ -112,7 +107,7 @@ def test_a_device_that_is_reset_in_between(every: int) -> None:
 
 def test_the_golden_model_takes_over() -> None:
     broken = Coprocessor(
-        DyingTransport(SMALL, answers=9), SMALL, url="test:", timeout=0.01, retries=2
+        DyingTransport(GRANULAR, answers=9), GRANULAR, url="test:", timeout=0.01, retries=2
     )
     a, b = operands(17, 8, 70, Precision.INT8)
     with Failover(broken) as device:
@@ -136,7 +131,10 @@ def test_the_golden_model_takes_over() -> None:
 )
 def test_scales_that_do_not_fit(scales: tuple[float, float], message: str) -> None:
     a, b = operands(3, 9, 4, Precision.INT8)
-    with adagrain.open_device("golden:", SMALL) as device, pytest.raises(ValueError, match=message):
+    with (
+        adagrain.open_device("golden:", GRANULAR) as device,
+        pytest.raises(ValueError, match=message),
+    ):
         device.matmul(a, b, "INT8", scales)
 
 
@@ -167,7 +165,7 @@ def test_a_device_of_integers_alone(url: str) -> None:
 
 def test_wrong_arguments() -> None:
     ones = torch.ones(2, 2)
-    with adagrain.open_device("golden:", SMALL) as device:
+    with adagrain.open_device("golden:", GRANULAR) as device:
         known = "precision must be one of FP32, FP16, INT8, INT4, not 'FP8'"
         with pytest.raises(ValueError, match=known):
             device.matmul(ones, ones, "FP8")

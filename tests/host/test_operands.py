@@ -6,15 +6,13 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from matrices import GRANULAR
 
 import adagrain
 from adagrain.host.driver import Coprocessor
-from adagrain.models.configuration import configuration
 from adagrain.models.matmul import matmul, reference, to_tensor
 from adagrain.models.matrices import DTYPES
 from adagrain.models.precision import Precision
-
-SMALL = configuration("granular", slices=2, operands=64)
 
 ROWS, COLUMNS = [[1, -2, 3], [4, 5, -6]], [[7, 0], [-8, 1], [2, 3]]
 ONES = torch.ones(2, 2)
@@ -22,7 +20,7 @@ ONES = torch.ones(2, 2)
 
 @pytest.fixture(scope="module")
 def device() -> Iterator[Coprocessor]:
-    with adagrain.open_device("golden:", SMALL) as opened:
+    with adagrain.open_device("golden:", GRANULAR) as opened:
         yield opened
 
 

@@ -5,17 +5,16 @@ import sys
 from collections.abc import Iterator
 
 import pytest
+from matrices import GRANULAR
 from transports import ForgetfulTransport
 
 import adagrain
 from adagrain.host.driver import Coprocessor
 from adagrain.host.errors import DeviceError
-from adagrain.models.configuration import configuration
 from adagrain.models.precision import Precision
 from adagrain.models.precision_controller import PrecisionTable, precision_record
 from adagrain.sim import runner
 
-SMALL = configuration("granular", slices=2, operands=64)
 RECORD = precision_record((0.1, 0.2, 0.3), hysteresis=0.02, dwell=1, floor=Precision.INT8)
 
 
@@ -31,7 +30,7 @@ def updates(seed: int, units: int) -> list[dict[str, int]]:
 def device(request: pytest.FixtureRequest) -> Iterator[Coprocessor]:
     if request.param == "sim:" and runner.missing("verilator"):
         pytest.skip(str(runner.missing("verilator")))
-    with adagrain.open_device(request.param, SMALL) as opened:
+    with adagrain.open_device(request.param, GRANULAR) as opened:
         yield opened
 
 
@@ -51,15 +50,15 @@ def demand_equal(device: Coprocessor, units: int = 100) -> None:
 def test_decisions_are_the_models(device: Coprocessor) -> None:
     demand_equal(device)
     state = device.state_dict()
-    with adagrain.open_device("golden:", SMALL) as other:
+    with adagrain.open_device("golden:", GRANULAR) as other:
         other.load_state_dict(state)
         assert other.precisions.read(0, 100) == device.precisions.read(0, 100)
 
 
 @pytest.mark.parametrize("every", [9, 14])
 def test_a_device_that_was_reset_gets_its_records_back(every: int) -> None:
-    transport = ForgetfulTransport(SMALL, every=every)
-    with Coprocessor(transport, SMALL, url="test:", timeout=0.05, retries=40) as device:
+    transport = ForgetfulTransport(GRANULAR, every=every)
+    with Coprocessor(transport, GRANULAR, url="test:", timeout=0.05, retries=40) as device:
         demand_equal(device)
         demand_equal(device)
         transport.every = sys.maxsize
@@ -67,7 +66,7 @@ def test_a_device_that_was_reset_gets_its_records_back(every: int) -> None:
 
 
 def test_a_device_that_decides_differently(monkeypatch: pytest.MonkeyPatch) -> None:
-    with adagrain.open_device("golden:", SMALL) as device:
+    with adagrain.open_device("golden:", GRANULAR) as device:
         device.precisions.configure([RECORD])
         before = device.precisions.state()
         other = {"unit": 0, "spread": 1, "precision": 0, "wanted": 0, "switched": 0}
@@ -79,7 +78,7 @@ def test_a_device_that_decides_differently(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_wrong_arguments() -> None:
-    with adagrain.open_device("golden:", SMALL) as device:
+    with adagrain.open_device("golden:", GRANULAR) as device:
         with pytest.raises(ValueError, match="units must be from 0 to 255, not 250 to 259"):
             device.precisions.configure([RECORD] * 10, first=250)
         with pytest.raises(ValueError, match="record must be 16 bytes, not 3"):

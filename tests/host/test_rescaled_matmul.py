@@ -6,14 +6,13 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 import torch
-from matrices import operands
+from matrices import GRANULAR, SHAPES, SLICES, operands
 from transports import ForgetfulTransport
 
 import adagrain
 from adagrain.host.driver import Coprocessor
 from adagrain.host.failover import Failover
 from adagrain.host.scales import Scales
-from adagrain.models.configuration import configuration
 from adagrain.models.dot_product import dot
 from adagrain.models.float import Rounded
 from adagrain.models.matmul import packed_rows
@@ -21,12 +20,6 @@ from adagrain.models.matrices import DTYPES
 from adagrain.models.precision import Precision
 from adagrain.models.rescale import rescale
 from adagrain.sim import runner
-
-SLICES = 5  # FP32, FP16, INT8 and INT4 take 5, 3, 2 and 1 words of a row
-SMALL = configuration("granular", slices=SLICES, operands=64)
-
-#: One tile; a ragged one; sums that do not fit the memories; columns that do not.
-SHAPES = [(8, 8, 5), (9, 13, 7), (3, 300, 3), (11, 8, 170)]
 
 
 def special_operands(
@@ -66,7 +59,7 @@ def bits(values: torch.Tensor, to: Precision) -> np.ndarray:
 def device(request: pytest.FixtureRequest) -> Iterator[Coprocessor]:
     if request.param == "sim:" and (reason := runner.missing("verilator")):
         pytest.skip(reason)
-    with adagrain.open_device(request.param, SMALL) as opened:
+    with adagrain.open_device(request.param, GRANULAR) as opened:
         yield opened
 
 
@@ -106,12 +99,12 @@ def test_two_layers(device: Coprocessor) -> None:
 
 @pytest.mark.parametrize("every", [23, 41])
 def test_a_device_that_is_reset_in_between(every: int) -> None:
-    transport = ForgetfulTransport(SMALL, every=every)
+    transport = ForgetfulTransport(GRANULAR, every=every)
     a, b = special_operands(9, 13, 7, Precision.INT8)
     scales = (1.0, torch.from_numpy(2.0 ** (np.arange(7) % 4)))
-    with adagrain.open_device("golden:", SMALL) as sound:
+    with adagrain.open_device("golden:", GRANULAR) as sound:
         right = sound.matmul(a, b, "INT8", scales, to="INT8", to_scale=1024.0)
-    with Coprocessor(transport, SMALL, url="test:", timeout=0.05, retries=40) as device:
+    with Coprocessor(transport, GRANULAR, url="test:", timeout=0.05, retries=40) as device:
         for _ in range(4):
             found = device.matmul(a, b, "INT8", scales, to="INT8", to_scale=1024.0)
             assert torch.equal(found.values, right.values)
@@ -122,7 +115,7 @@ def test_a_device_that_is_reset_in_between(every: int) -> None:
 def test_exponents_are_written_where_they_change() -> None:
     a, b = special_operands(9, 8, 15, Precision.INT8)
     per_column = torch.from_numpy(2.0 ** np.arange(15))
-    with adagrain.open_device("golden:", SMALL) as device:
+    with adagrain.open_device("golden:", GRANULAR) as device:
         alike = device.matmul(a, b, "INT8", to="INT8", to_scale=0.5).octets
         once = device.matmul(a, b, "INT8", to="INT8").octets
         each = device.matmul(a, b, "INT8", (1.0, per_column), to="INT8").octets
@@ -134,8 +127,8 @@ def test_exponents_are_written_where_they_change() -> None:
 def test_failover_passes_it_on() -> None:
     a, b = special_operands(3, 9, 4, Precision.INT8)
     with (
-        adagrain.open_device("golden:", SMALL) as device,
-        Failover(adagrain.open_device("golden:", SMALL)) as guarded,
+        adagrain.open_device("golden:", GRANULAR) as device,
+        Failover(adagrain.open_device("golden:", GRANULAR)) as guarded,
     ):
         right = device.matmul(a, b, "INT8", to="FP16", to_scale=4.0)
         found = guarded.matmul(a, b, "INT8", to="FP16", to_scale=4.0)
@@ -164,5 +157,8 @@ def test_failover_passes_it_on() -> None:
 )
 def test_wrong_arguments(changes: dict[str, object], message: str) -> None:
     a, b = special_operands(3, 9, 4, Precision.INT8)
-    with adagrain.open_device("golden:", SMALL) as device, pytest.raises(ValueError, match=message):
+    with (
+        adagrain.open_device("golden:", GRANULAR) as device,
+        pytest.raises(ValueError, match=message),
+    ):
         device.matmul(a, b, "INT8", **changes)  # type: ignore[arg-type]

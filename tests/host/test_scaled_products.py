@@ -7,18 +7,16 @@ import numpy as np
 import pytest
 import softfloatpy
 import torch
+from matrices import GRANULAR
 
 import adagrain
 from adagrain.host.driver import Coprocessor
-from adagrain.models.configuration import configuration
 from adagrain.models.float import Flag
-
-SMALL = configuration("granular", slices=2, operands=64)
 
 
 @pytest.fixture(scope="module")
 def device() -> Iterator[Coprocessor]:
-    with adagrain.open_device("golden:", SMALL) as opened:
+    with adagrain.open_device("golden:", GRANULAR) as opened:
         yield opened
 
 
