@@ -40,8 +40,8 @@ train: setup  ## train on two workers, each with a simulated device (about 2 min
 	@$(BIN)/adagrain info $(DEVICE) > /dev/null
 	@$(BIN)/adagrain train --device $(DEVICE) $(ARGS)
 
-test: lint  ## lint, and run the tests on two cores (about 30 min)
-	@echo "test: units, golden models, cocotb benches, training runs (about 30 min)"
+test: lint  ## lint, and run the tests on two cores (about 25 min)
+	@echo "test: units, golden models, cocotb benches, training runs (about 25 min)"
 	@$(BIN)/python -m pytest -n 2 --dist worksteal
 
 test-full: lint  ## the tests with their slow sweeps (about an hour and a half)
