@@ -77,6 +77,7 @@ def library(
     BuildError
         If the build fails.
     """
+    component._MustUse__used = True  # or Amaranth warns of one that is cached or refused
     if family:
         check_family(family)
     header = _ports_header(ports)
@@ -86,7 +87,6 @@ def library(
     recipe = (header, _WRAPPER.read_text(), *flags, *tools)
     link = made_from and _cached(name, made_from, _source_code(), *recipe)
     if link and link.exists():
-        component._MustUse__used = True  # or Amaranth warns that it was never elaborated
         return ctypes.CDLL(str(link))
     verilator.require()  # before the netlist is made, which takes seconds
     netlist = convert(component, _TOP, family)
