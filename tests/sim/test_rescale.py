@@ -13,7 +13,7 @@ from adagrain.sim.rescale.traffic import exchanged
 FULL = os.environ.get("ADAGRAIN_FULL") == "1"
 
 #: Numbers that go into a unit that rescales, and into one that packs.
-NUMBERS = 20_000_000 if FULL else 500_000
+NUMBERS = 5_000_000 if FULL else 500_000
 PACKED = 1_000_000 if FULL else 50_000
 CHUNK = 500_000
 
