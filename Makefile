@@ -44,7 +44,7 @@ test: lint  ## lint, and run the tests on two cores (about 25 min)
 	@echo "test: units, golden models, cocotb benches, training runs (about 25 min)"
 	@$(BIN)/python -m pytest -n 2 --dist worksteal
 
-test-full: lint  ## the tests with their slow sweeps (about an hour and a half)
+test-full: lint  ## the tests with their slow sweeps (some hours)
 	@ADAGRAIN_FULL=1 $(BIN)/python -m pytest -n 2 --dist worksteal
 
 sim: setup  ## run cocotb benches [UNIT= VARIANT= SIM=verilator|icarus NETLIST=ecp5|ice40 WAVES=1 SEED=]

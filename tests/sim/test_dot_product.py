@@ -15,7 +15,7 @@ from adagrain.sim.dot_product.traffic import Terms, term
 ENTRIES = 8
 
 #: Sums, each of up to 60 pairs of words.
-SUMS = 150_000 if os.environ.get("ADAGRAIN_FULL") == "1" else 1_500
+SUMS = 50_000 if os.environ.get("ADAGRAIN_FULL") == "1" else 1_500
 CHUNK = 1_500
 
 

@@ -14,7 +14,7 @@ FULL = os.environ.get("ADAGRAIN_FULL") == "1"
 
 #: Numbers that go into a unit that rescales, and into one that packs.
 NUMBERS = 5_000_000 if FULL else 500_000
-PACKED = 1_000_000 if FULL else 50_000
+PACKED = 250_000 if FULL else 50_000
 CHUNK = 500_000
 
 
