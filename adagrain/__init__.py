@@ -11,7 +11,7 @@ from typing import Any
 __version__ = "0.1.0"
 
 _HOMES = {
-    "open_device": "adagrain.host.driver",
+    "open_device": "adagrain.host.open_device",
     "Coprocessor": "adagrain.host.driver",
     "Configuration": "adagrain.models.configuration",
     "regions": "adagrain.host.regions",

@@ -11,10 +11,11 @@ from torch.nn.parallel import DistributedDataParallel
 
 from adagrain.models.configuration import Configuration
 
-from .driver import Coprocessor, open_device
+from .driver import Coprocessor
 from .exchange import Exchange
 from .failover import Failover
 from .lockstep import Lockstep
+from .open_device import open_device
 from .reducer import RegionReducer, StepLog
 from .reducer_options import ReducerOptions
 from .regions import By, Regions, regions

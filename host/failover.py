@@ -8,8 +8,9 @@ from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
 from adagrain.models.configuration import Configuration
 
-from .driver import Coprocessor, open_device
+from .driver import Coprocessor
 from .errors import ClosedError, DeviceError
+from .open_device import open_device
 from .precisions import Precisions
 
 __all__ = ["Failover", "GuardedPrecisions"]

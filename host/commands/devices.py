@@ -53,7 +53,7 @@ def info(url: Url = "golden:", preset: Preset = None) -> None:
 
     Example: adagrain info sim: --preset tiny
     """
-    from adagrain.host.driver import open_device
+    from adagrain.host.open_device import open_device
 
     console = Console()
     with told(), open_device(url, preset) as device:
@@ -74,7 +74,7 @@ def selftest(
 
     Example: adagrain selftest sim:
     """
-    from adagrain.host.driver import open_device
+    from adagrain.host.open_device import open_device
     from adagrain.host.selftest import selftest as examine
 
     console = Console()
@@ -98,8 +98,8 @@ def _adapter(port: "ListPortInfo") -> str:
 def _answers(port: str) -> str:
     """Whether a coprocessor is behind a port, at one of the boards' bit rates."""
     from adagrain.hdl.boards import BOARDS
-    from adagrain.host.driver import open_device
     from adagrain.host.errors import DeviceError
+    from adagrain.host.open_device import open_device
 
     said = ""
     for baud in sorted({round(board.baud) for board in BOARDS.values()}):

@@ -7,8 +7,9 @@ from typing import Any, Self
 import torch
 from torch import nn
 
-from adagrain.host.driver import Coprocessor, open_device
+from adagrain.host.driver import Coprocessor
 from adagrain.host.failover import Failover
+from adagrain.host.open_device import open_device
 from adagrain.host.product import check_built
 from adagrain.models.precision import Precision
 

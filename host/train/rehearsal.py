@@ -3,8 +3,8 @@
 from torch import nn
 
 from adagrain.host.cadence_plan import longest_cadences
-from adagrain.host.driver import open_device
 from adagrain.host.granular import Granularity, convert
+from adagrain.host.open_device import open_device
 from adagrain.host.regions import regions
 from adagrain.host.timing import Timing
 

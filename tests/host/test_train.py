@@ -16,7 +16,7 @@ from command_line import call
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 from training_runs import STEPS, end, metrics, start, train, wait_for
 
-from adagrain.host.driver import open_device
+from adagrain.host.open_device import open_device
 from adagrain.models.configuration import configuration
 from adagrain.sim import runner
 from adagrain.sim.virtual_board import VirtualBoard

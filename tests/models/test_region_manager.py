@@ -1,19 +1,17 @@
-"""The golden Region Manager: exact fractions, ranges, dwell, ways back, the seed's rule table."""
+"""The golden Region Manager: exact fractions, sums, statuses, the table, its parameters."""
 
 import math
 from fractions import Fraction
-from itertools import pairwise
 
 import pytest
 from amaranth.lib import data
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from single_region import Region
 
 from adagrain.models.records import (
-    CadencePolicy,
     Decision,
     DecisionStatus,
-    Policy,
     RegionParameters,
     RegionRecord,
     RegionStep,
@@ -28,27 +26,6 @@ from adagrain.sim.region_manager.traffic import runs
 
 GLOBAL, HYBRID, FULL = SpeculationState
 energies = st.integers(0, 2**56 - 1)
-
-
-class Region:
-    """A table of one region, fed field by field."""
-
-    def __init__(self, record: dict[str, int], workers: int = 2, **parameters: int) -> None:
-        self.table = RegionTable(1)
-        self.table.write_words(0, region_record(**record))
-        self.table.parameters = default_parameters(workers) | parameters
-
-    def update(self, **fields: int) -> dict[str, int]:
-        head = {name: fields.pop(name) for name in ("loss", "epoch_end") if name in fields}
-        if "loss" in head:
-            head["loss_valid"] = 1
-        update = {"usable": 1, "decide": 1, "exponent": 120} | fields
-        octets = self.table.step(pack(RegionStep, **head), pack(RegionUpdate, **update))
-        return unpack(Decision, octets)
-
-    @property
-    def record(self) -> dict[str, int]:
-        return unpack(RegionRecord, self.table.read_words(0, 8))
 
 
 def unpack_all(layout: data.Layout, octets: bytes) -> list[dict[str, int]]:
@@ -155,189 +132,6 @@ def test_unusable_energies_are_left_out() -> None:
     assert decision["held"]
     assert decision["alpha"] == before["alpha"] >> 4
     assert region.record == before | {"stall": 160}
-
-
-# Speculation
-
-AGREES = {"a": 2**40, "n": 2**38 + 2**37, "stall": 10_000, "trials": 8, "accepts": 8}
-"""α = 0.75 for two workers, and all guesses accepted."""
-REJECTS = AGREES | {"accepts": 0}
-
-
-def climb(region: Region) -> list[int]:
-    """States while everything speaks for speculation, until FULL."""
-    states = []
-    for _ in range(100):
-        states.append(region.update(**AGREES)["state"])
-        if states[-1] == FULL:
-            return states
-    raise AssertionError(f"never FULL: {states}")
-
-
-def test_cost_aware_climbs_through_hybrid_and_comes_back() -> None:
-    region = Region({}, dwell=3)
-    states = climb(region)
-    assert sorted(states) == states
-    assert states[:2] == [GLOBAL, HYBRID]
-    assert states.count(HYBRID) == 4  # three epochs of dwell, then the next may change
-    fall = [region.update(**REJECTS)["state"] for _ in range(4)]
-    assert fall[:2] == [FULL, HYBRID]
-    assert fall[-1] == GLOBAL
-    assert region.record["dwell_length"] == 12
-    assert climb(region)[-1] == FULL
-
-
-def test_demotion_doubles_the_dwell_up_to_255() -> None:
-    region = Region({}, dwell=100)
-    lengths = []
-    for _ in range(3):
-        while region.update(**AGREES)["state"] == GLOBAL:
-            pass
-        while region.update(**REJECTS)["state"] != GLOBAL:
-            pass
-        lengths.append(region.record["dwell_length"])
-    assert lengths == [200, 255, 255]
-
-
-def test_no_gain_no_speculation() -> None:
-    region = Region({})
-    states = {region.update(**AGREES | {"stall": 100, "redo": 200})["state"] for _ in range(50)}
-    assert states == {GLOBAL}
-
-
-def test_hybrid_gain_follows_alpha_by_one_sixteenth() -> None:
-    region = Region({}, dwell=255)
-    gains = [region.update(**AGREES)["gain"] for _ in range(4)]
-    assert gains == [0, 12, 12, 12]
-    gains = [region.update(a=2**40, n=2**38 + 2**36, stall=10_000)["gain"] for _ in range(40)]
-    assert all(before - after in (0, 1) for before, after in pairwise(gains))
-    assert gains[-1] == 10
-
-
-@settings(max_examples=50, deadline=None)
-@given(st.lists(st.tuples(energies, energies, st.integers(0, 8)), min_size=30, max_size=60))
-def test_state_does_not_flap(trace: list[tuple[int, int, int]]) -> None:
-    region = Region({}, dwell=4)
-    waits = 0
-    for a, n, accepts in trace:
-        before = region.record["state"]
-        state = region.update(a=a, n=n, accepts=accepts, trials=8, stall=1000)["state"]
-        if state > before:
-            assert waits == 0, "promoted within its dwell"
-        waits = max(0, waits - 1)
-        if state != before:
-            waits = region.record["dwell"]
-            assert waits >= 4
-
-
-@pytest.mark.parametrize(
-    ("policy", "expected"), [(Policy.ALWAYS, (FULL, 16, 65535)), (Policy.NEVER, (GLOBAL, 0, 0))]
-)
-def test_fixed_policies(policy: Policy, expected: tuple[int, int, int]) -> None:
-    decision = Region({"policy": policy}).update(**REJECTS)
-    assert (decision["state"], decision["gain"], decision["percentage"]) == expected
-
-
-@pytest.mark.parametrize(
-    ("slow_rate", "noisy", "expected"),
-    [(True, True, FULL), (False, False, GLOBAL), (True, False, HYBRID), (False, True, HYBRID)],
-)
-def test_seed_rule_table(slow_rate: bool, noisy: bool, expected: int) -> None:
-    """Variance and divergence are one quantity between nodes: both follow α."""
-    region = Region({"policy": Policy.SEED_LITERAL}, workers=4)
-    for loss in range(40):
-        region.table.step(
-            pack(RegionStep, loss=2**20 if slow_rate else 2**20 >> loss // 4, loss_valid=1), b""
-        )
-    decision = region.update(a=2**40, n=2**36 if noisy else 2**38)
-    assert decision["state"] == expected
-    tenth = 6554 if noisy else -6554
-    assert decision["percentage"] == {FULL: 65535, GLOBAL: 0, HYBRID: 32768 + tenth}[expected]
-
-
-def test_seed_comes_back_from_full_and_global() -> None:
-    region = Region({"policy": Policy.SEED_LITERAL}, workers=4, rate=655)
-    states = []
-    for loss, n in [(2**20, 2**36)] * 30 + [(2**10, 2**36)] * 10 + [(2**9, 2**38)] * 60:
-        states.append(region.update(a=2**40, n=n, loss=loss)["state"])
-    assert set(states) == {FULL, HYBRID, GLOBAL}
-    assert states[0] == FULL
-    states = [region.update(a=2**40, n=2**36, loss=2**9)["state"] for _ in range(40)]
-    assert states[0] == GLOBAL
-    assert HYBRID in states
-
-
-# Cadence
-
-NOISY = {"a": 2**40, "n": 2**38 + 2**30}
-"""For two workers, α just above ½: noise without signal."""
-
-
-def test_noise_lengthens_by_octaves_with_dwell() -> None:
-    region = Region({"cadence_policy": CadencePolicy.NOISE, "cadence_max": 3}, noise_samples=1)
-    cadences = [region.update(**NOISY | {"n": 2**39 + 2**30})["cadence"] for _ in range(4)]
-    assert cadences == [0, 0, 0, 0]
-    noise = {"a": 2**40, "n": 2**39 // 2 + 2**30}
-    cadences = [region.update(**noise)["cadence"] for _ in range(12)]
-    assert max(cadences) == 3
-    assert all(after - before in (0, 1) for before, after in pairwise(cadences))
-    assert cadences.count(1) == cadences.count(2) == 3
-
-
-def test_agreement_shortens() -> None:
-    region = Region(
-        {"cadence_policy": CadencePolicy.NOISE, "cadence": 2, "cadence_max": 2}, noise_samples=1
-    )
-    cadences = [region.update(a=2**40, n=2**39)["cadence"] for _ in range(6)]
-    assert cadences == [1, 1, 1, 0, 0, 0]
-
-
-@given(
-    noise=st.integers(0, 2**20), signal=st.integers(1, 2**20), workers=st.sampled_from([2, 4, 8])
-)
-def test_noise_verdict_is_the_ratio_of_noise_to_signal(
-    noise: int, signal: int, workers: int
-) -> None:
-    """A = W·(signal + noise) and N = signal + noise/W, as independent workers have them."""
-    record = {"cadence_policy": CadencePolicy.NOISE, "cadence": 1}
-    region = Region(record, workers, noise_samples=1)
-    n = signal * workers + noise
-    cadence = region.update(a=workers**2 * (signal + noise), n=n)["cadence"]
-    ratio = Fraction(noise, signal * workers)
-    if ratio > Fraction(101, 100):
-        assert cadence == 2
-    elif ratio < Fraction(99, 400):
-        assert cadence == 0
-    elif Fraction(101, 400) < ratio < Fraction(99, 100):
-        assert cadence == 1
-
-
-def test_phase_policy_waits_for_its_epoch() -> None:
-    region = Region({"cadence_policy": CadencePolicy.PHASE, "phase_epoch": 3})
-    assert [region.update(a=9, n=3, epoch_end=1)["cadence"] for _ in range(4)] == [0, 0, 2, 2]
-
-
-def test_loss_guard_halves() -> None:
-    record = {"cadence_policy": CadencePolicy.NOISE, "cadence": 2}
-    region = Region(record, noise_samples=200, guard=200)
-    for _ in range(50):
-        assert not region.update(a=9, n=4, loss=65536)["guarded"]
-    decisions = [region.update(a=9, n=4, loss=4 * 65536) for _ in range(3)]
-    assert [decision["guarded"] for decision in decisions] == [1, 1, 1]
-    assert [decision["cadence"] for decision in decisions] == [1, 0, 0]
-
-
-def test_nothing_is_judged_without_energy() -> None:
-    record = {"cadence_policy": CadencePolicy.NOISE, "cadence": 1}
-    region = Region(record, noise_samples=1)
-    for _ in range(5):
-        decision = region.update(a=0, n=0)
-    assert decision["held"]
-    assert decision["cadence"] == 1
-    assert region.record["samples"] == 5
-
-
-# The table
 
 
 def test_random_runs_stay_in_range() -> None:
