@@ -10,11 +10,12 @@ import matplotlib.pyplot as plt
 from _alpha_judge import BEFORE, NOW, WAYS, WINDOW, replay, truth
 from _recordings import Recording
 
+from adagrain.host.train.picture import mark_level
 from adagrain.models.region_manager import default_parameters
 
 __all__ = ["draw"]
 
-_BEFORE, _NOW, _SPECULATES, _MUTED = "#dc2626", "#1f5f99", "#dbeafe", "#6b7280"
+_BEFORE, _NOW, _SPECULATES = "#dc2626", "#1f5f99", "#dbeafe"
 
 
 def draw(recording: Recording, path: Path) -> None:
@@ -34,18 +35,7 @@ def draw(recording: Recording, path: Path) -> None:
             alpha = WAYS[way](series, recording.workers, decisions)
             axis.plot(series.step, alpha, color=colour, linewidth=1.2, label=way)
         for name in ("t0", "t1", "t2"):
-            level = thresholds[name] / 65536
-            axis.axhline(level, color=_MUTED, linewidth=0.7, linestyle=(0, (4, 3)))
-            axis.annotate(
-                name.upper(),
-                (1.0, level),
-                xycoords=("axes fraction", "data"),
-                xytext=(4, 0),
-                textcoords="offset points",
-                va="center",
-                fontsize=8,
-                color=_MUTED,
-            )
+            mark_level(axis, thresholds[name] / 65536, name.upper())
         axis.set_ylim(0.35, 1)
         axis.set_xlim(0, series.step[-1])
         axis.set_title(f"agreement α of {series.region}", loc="left", fontsize=9.5)

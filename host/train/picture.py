@@ -19,7 +19,7 @@ from adagrain.models.region_settings import default_parameters
 
 from .history import History, RegionHistory
 
-__all__ = ["draw"]
+__all__ = ["draw", "mark_level"]
 
 #: Updates over which energies are summed before their noise-to-signal ratio is taken, and over
 #: which α is averaged: at two workers the ratio of a single step is singular.
@@ -153,19 +153,20 @@ def _finish_energy(axes: Axes) -> None:
 def _finish_agreement(axes: Axes, workers: int) -> None:
     axes.set_ylim(0, 1)
     axes.set_title(f"agreement α of the workers, over about {_WINDOW} updates")
-    _mark(axes, 1 / workers, "noise alone")
+    mark_level(axes, 1 / workers, "noise alone")
     for name in ("t0", "t1", "t2"):
-        _mark(axes, default_parameters(workers)[name] / 65536, name.upper())
+        mark_level(axes, default_parameters(workers)[name] / 65536, name.upper())
 
 
 def _finish_ratio(axes: Axes, noise: float) -> None:
     axes.set_yscale("log")
     axes.set_ylim(1e-2, 1e3)
     axes.set_title(f"noise-to-signal ratio of a worker's gradient, over {_WINDOW} updates")
-    _mark(axes, noise, "threshold")
+    mark_level(axes, noise, "threshold")
 
 
-def _mark(axes: Axes, level: float, text: str) -> None:
+def mark_level(axes: Axes, level: float, text: str) -> None:
+    """Draw a level across the axes, with its name at the right end."""
     axes.axhline(level, color=_MUTED, linewidth=0.8, linestyle=(0, (4, 3)))
     axes.annotate(
         text,
