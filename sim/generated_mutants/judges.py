@@ -22,6 +22,8 @@ __all__ = ["Judge", "Judges"]
 
 #: Folders whose files import each other.
 _CODE = ("hdl", "models", "host", "sim", "tests")
+#: Folders of tests whose other files they share.
+_SHARED = ("tests/host", "tests/models")
 #: Test files that do not judge mutants: they plant bugs themselves, prove, or synthesise.
 _LEFT_OUT = ("test_mutants.py", "test_generated_mutants.py", "test_formal.py", "test_netlist.py")
 #: What tests run: a module of the project, or a file beside them.
@@ -216,25 +218,27 @@ def _modules(node: ast.AST, file: str) -> Iterator[tuple[str, ...]]:
     """Modules that a statement may import, or a program that is run, by their place."""
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
         if _PROGRAM.fullmatch(node.value):
-            yield _placed(node.value.removesuffix(".py"))
+            yield from _places(node.value.removesuffix(".py"))
     elif isinstance(node, ast.Import):
         for alias in node.names:
-            yield _placed(alias.name)
+            yield from _places(alias.name)
     elif isinstance(node, ast.ImportFrom):
         module = node.module or ""
         if node.level:
             package = PurePath(file).parts[: -node.level]
-            base = (*package, *filter(None, module.split(".")))
+            bases = [(*package, *filter(None, module.split(".")))]
         else:
-            base = _placed(module)
-        yield base
-        for alias in node.names:
-            yield (*base, alias.name)
+            bases = [*_places(module)]
+        for base in bases:
+            yield base
+            for alias in node.names:
+                yield (*base, alias.name)
 
 
-def _placed(module: str) -> tuple[str, ...]:
+def _places(module: str) -> Iterator[tuple[str, ...]]:
     """``adagrain.models.x`` lies in ``models/x``; what tests share lies beside them."""
     first, *rest = module.split(".")
     if first == "adagrain":
-        return tuple(rest) or (first,)
-    return ("tests", "host", first, *rest)
+        yield tuple(rest) or (first,)
+    else:
+        yield from ((*folder.split("/"), first, *rest) for folder in _SHARED)

@@ -104,6 +104,7 @@ def judges(tmp_path_factory: pytest.TempPathFactory) -> Judges:
         ("models/statistics_kernel.py", "tests/models/test_statistics.py", "test_spread.py"),
         ("host/session.py", "tests/host/test_session.py", "test_faults.py"),
         ("host/pieces.py", "tests/host/", "test_ddp.py"),  # by a program that it starts
+        ("tests/models/single_region.py", "tests/models/test_region_", "test_region_cadence.py"),
     ],
 )
 def test_who_judges(judges: Judges, file: str, first: str, among: str) -> None:
