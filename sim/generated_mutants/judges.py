@@ -3,12 +3,9 @@
 For gateware, importing is not enough: a bench judges what its variant is made of.
 """
 
-import ast
 import importlib
 import json
-import re
-from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import Any
@@ -18,16 +15,12 @@ from amaranth.hdl import Fragment
 
 from adagrain.sim import runner
 
+from .imports import imports, reached
+
 __all__ = ["Judge", "Judges"]
 
-#: Folders whose files import each other.
-_CODE = ("hdl", "models", "host", "sim", "tests")
-#: Folders of tests whose other files they share.
-_SHARED = ("tests/host", "tests/models")
 #: Test files that do not judge mutants: they plant bugs themselves, prove, or synthesise.
 _LEFT_OUT = ("test_mutants.py", "test_generated_mutants.py", "test_formal.py", "test_netlist.py")
-#: What tests run: a module of the project, or a file beside them.
-_PROGRAM = re.compile(r"adagrain\.[\w.]+|\w+\.py")
 _BENCHES = "tests/sim/test_benches.py"
 #: Seconds that a file of tests is supposed to take, of which nothing is known yet.
 _USUAL = 20.0
@@ -76,7 +69,7 @@ class Judges:
         self._seconds: dict[str, float] = (
             json.loads(seconds.read_text()) if seconds.exists() else {}
         )
-        self._imports = {file: _imports(root, file) for file in _sources(root)}
+        self._imports = imports(root)
         self._costs: dict[str, float] = {}  # of benches, guessed
         self._tests = dict(self._of_pytest()) | dict(self._of_benches())
 
@@ -135,13 +128,14 @@ class Judges:
         for file in self._imports:
             name = PurePath(file).name
             if name.startswith("test_") and name not in _LEFT_OUT and file != _BENCHES:
-                yield file, self._distances([file])
+                yield file, reached(self._imports, [file])
 
     def _of_benches(self) -> Iterator[tuple[str, dict[str, int]]]:
         """Benches, and how far models are from them; all gateware of a variant is near."""
         for unit in runner.units():
             package = importlib.import_module(f"adagrain.sim.{unit}")
-            found = self._distances(f"sim/{unit}/{part}.py" for part in ("__init__", "bench"))
+            roots = [f"sim/{unit}/{part}.py" for part in ("__init__", "bench")]
+            found = reached(self._imports, roots)
             models = {file: at for file, at in found.items() if not file.startswith("hdl/")}
             for variant, make in package.VARIANTS.items():
                 name = f"{_BENCHES}::test_bench[{unit}-{variant}-verilator]"
@@ -151,18 +145,6 @@ class Judges:
                 near = dict.fromkeys(helpers, 1) | dict.fromkeys(files, 0)
                 self._costs[name] = _BENCH + _EACH_COMPONENT * len(components)
                 yield name, models | near
-
-    def _distances(self, roots: Iterable[str]) -> dict[str, int]:
-        """How many imports lead to each file."""
-        found = dict.fromkeys(roots, 0)
-        waiting = deque(found)
-        while waiting:
-            file = waiting.popleft()
-            for imported in self._imports.get(file, ()):
-                if imported not in found:
-                    found[imported] = found[file] + 1
-                    waiting.append(imported)
-        return found
 
 
 def _elaborated(component: Any) -> list[str]:
@@ -194,51 +176,3 @@ def _is_unlike(test: str, names: set[str]) -> bool:
         return test.partition("[")[2].partition("-")[0] not in names
     stem = PurePath(test).stem.removeprefix("test_")
     return not any(name.startswith(stem) or stem.startswith(name) for name in names)
-
-
-def _sources(root: Path) -> list[str]:
-    files = [path for folder in _CODE for path in (root / folder).rglob("*.py")]
-    files += (root / "adagrain").glob("*.py")
-    return sorted(str(path.relative_to(root)) for path in files)
-
-
-def _imports(root: Path, file: str) -> set[str]:
-    """Files of the project that a file imports, wherever it does."""
-    found = set()
-    for node in ast.walk(ast.parse((root / file).read_text())):
-        for module in _modules(node, file):
-            path = PurePath(*module)
-            public = PurePath("adagrain", *module)
-            candidates = (f"{path}.py", f"{path}/__init__.py", f"{public}.py")
-            found |= {name for name in candidates if (root / name).is_file()}
-    return found - {file}
-
-
-def _modules(node: ast.AST, file: str) -> Iterator[tuple[str, ...]]:
-    """Modules that a statement may import, or a program that is run, by their place."""
-    if isinstance(node, ast.Constant) and isinstance(node.value, str):
-        if _PROGRAM.fullmatch(node.value):
-            yield from _places(node.value.removesuffix(".py"))
-    elif isinstance(node, ast.Import):
-        for alias in node.names:
-            yield from _places(alias.name)
-    elif isinstance(node, ast.ImportFrom):
-        module = node.module or ""
-        if node.level:
-            package = PurePath(file).parts[: -node.level]
-            bases = [(*package, *filter(None, module.split(".")))]
-        else:
-            bases = [*_places(module)]
-        for base in bases:
-            yield base
-            for alias in node.names:
-                yield (*base, alias.name)
-
-
-def _places(module: str) -> Iterator[tuple[str, ...]]:
-    """``adagrain.models.x`` lies in ``models/x``; what tests share lies beside them."""
-    first, *rest = module.split(".")
-    if first == "adagrain":
-        yield tuple(rest) or (first,)
-    else:
-        yield from ((*folder.split("/"), first, *rest) for folder in _SHARED)

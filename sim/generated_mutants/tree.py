@@ -15,12 +15,14 @@ from pathlib import Path
 
 from adagrain.sim.cache import cache_directory
 
+from .imports import imports, reached
 from .judges import Judge
 from .mutations import Mutation
 
 __all__ = ["Outcome", "Tree", "Verdict"]
 
 _FINDER = re.compile(r"^(?:FAILED|ERROR) (\S+)", re.MULTILINE)
+_NUMBA = re.compile(r"^(?:import|from) numba", re.MULTILINE)
 #: Exit statuses of pytest.
 _PASSED, _FAILED, _NOTHING_RAN = 0, 1, 5
 
@@ -66,11 +68,12 @@ class Tree:
     def __init__(self, root: Path, scratch: Path) -> None:
         self._copy = scratch / "tree"
         self._selected = scratch / "selected"
-        self._numba = scratch / "numba"
+        self._mutants_kernels = scratch / "mutants-kernels"
         self._stamp = 1_000_000_000
         self._healthy: dict[str, bool] = {}
         self._process: subprocess.Popen[str] | None = None
         _copy(root, self._copy)
+        self._in_kernels = _in_kernels(self._copy)
         cache = scratch / "cache"
         _link(cache_directory(), cache)
         self._environment = os.environ | {
@@ -78,7 +81,7 @@ class Tree:
             "PYTHONPYCACHEPREFIX": str(scratch / "bytecode"),
             "ADAGRAIN_CACHE": str(cache),
             "ADAGRAIN_SELECTED": str(self._selected),
-            "NUMBA_CACHE_DIR": str(self._numba),
+            "NUMBA_CACHE_DIR": str(scratch / "kernels"),
         }
         for name in ("WAVES", "COVERAGE_PROCESS_START"):
             self._environment.pop(name, None)
@@ -103,7 +106,6 @@ class Tree:
         """Whether a test passes without a mutation; one of each file is asked."""
         file = _file(test)
         if file not in self._healthy:
-            self._clean_up("models/")
             outcome = self._run([Judge(test, _PATIENCE)])
             self._healthy[file] = outcome.verdict is Verdict.SURVIVED
         return self._healthy[file]
@@ -112,22 +114,19 @@ class Tree:
     def _planted(self, mutation: Mutation) -> Iterator[None]:
         """With a modification time that no other version has: compiled code is kept by it."""
         path = self._copy / mutation.file
-        before = path.stat()
+        before, environment = path.stat(), self._environment
         path.write_text(mutation.mutated)
         self._stamp += 2
         os.utime(path, (self._stamp, self._stamp))
-        self._clean_up(mutation.file)
+        if mutation.file in self._in_kernels:
+            self._environment = environment | {"NUMBA_CACHE_DIR": str(self._mutants_kernels)}
         try:
             yield
         finally:
             path.write_text(mutation.source)
             os.utime(path, (before.st_atime, before.st_mtime))
-            self._clean_up(mutation.file)
-
-    def _clean_up(self, file: str) -> None:
-        """Compiled kernels hold constants and functions of other files of the models."""
-        if file.startswith("models/"):
-            shutil.rmtree(self._numba, ignore_errors=True)
+            self._environment = environment
+            shutil.rmtree(self._mutants_kernels, ignore_errors=True)
 
     def _run(self, tests: Sequence[Judge]) -> Outcome:
         if not tests:
@@ -200,6 +199,12 @@ def _copy(root: Path, copy: Path) -> None:
         if source.is_symlink() or source.is_file():
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(source, target, follow_symlinks=False)
+
+
+def _in_kernels(root: Path) -> set[str]:
+    """Files whose constants and functions compiled kernels hold: they are compiled anew."""
+    found = imports(root)
+    return {*reached(found, [f for f in found if _NUMBA.search((root / f).read_text())])}
 
 
 def _link(there: Path, here: Path) -> None:

@@ -181,6 +181,27 @@ def test_verdicts(
     assert (root / "models" / "double.py").read_text() == source
 
 
+def test_compiled_kernels_are_the_mutants(tmp_path: Path) -> None:
+    """They hold constants of other files, and are kept."""
+    root = tmp_path / "project"
+    project(root)
+    (root / "models" / "one.py").write_text("ONE = 1\n")
+    (root / "models" / "kernel.py").write_text(
+        "from numba import njit\n\nfrom .one import ONE\n\n\n"
+        "@njit(cache=True)\ndef after(x):\n    return x + ONE\n"
+    )
+    test = "from models.kernel import after\n\n\ndef test_it() -> None:\n    assert after(2) == 3\n"
+    (root / "tests" / "test_kernel.py").write_text(test)
+    (tmp_path / "scratch").mkdir()
+    tree = Tree(root, tmp_path / "scratch")
+    verdicts = []
+    for file, after in (("double", ""), ("one", "ONE = 2\n"), ("one", "ONE = 3 - 2\n")):
+        source = (root / "models" / f"{file}.py").read_text()
+        mutation = Mutation(f"models/{file}.py", 1, file, "operator", source, after)
+        verdicts.append(tree.judge(mutation, [Judge("tests/test_kernel.py", 0)]).verdict)
+    assert verdicts == [Verdict.SURVIVED, Verdict.FOUND, Verdict.SURVIVED]
+
+
 class OneTest(Judges):
     """Judges whose only test is that of the small project."""
 
