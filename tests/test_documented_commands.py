@@ -209,7 +209,7 @@ def test_command(line: str, how: Run, tmp_path: Path) -> None:
     wanted = (how.line or line).replace("{folder}", str(tmp_path))
     programs = Path(sys.executable).parent
     process = subprocess.Popen(
-        wanted,
+        f"exec {wanted}" if how.until else wanted,  # a shell would die of Ctrl-C itself
         shell=True,
         cwd=ROOT,
         env=os.environ | {"PATH": f"{programs}{os.pathsep}{os.environ['PATH']}"},

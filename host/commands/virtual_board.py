@@ -26,9 +26,9 @@ def virtual_board(
         from adagrain.sim.virtual_board import VirtualBoard
 
         with VirtualBoard(configuration(preset)) as board:
-            console.print(f"serial:{board.port}", soft_wrap=True)
-            console.print(f"open it with preset {preset!r}, at any bit rate; Ctrl-C ends it")
             try:
+                console.print(f"serial:{board.port}", soft_wrap=True)
+                console.print(f"open it with preset {preset!r}, at any bit rate; Ctrl-C ends it")
                 board.join()
             except KeyboardInterrupt:
                 console.print("the board is gone")
