@@ -43,3 +43,7 @@ def test_precisions_that_no_dot_product_has() -> None:
 def test_products_out_of_range(width: int, lanes: int, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         Products(width, lanes)
+
+
+def test_one_product() -> None:
+    assert len(Products(18, 1).o) == 1

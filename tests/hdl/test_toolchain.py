@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 
 from adagrain.hdl.boards import BOARDS
-from adagrain.hdl.toolchain import ToolError, build, synthesise
+from adagrain.hdl.toolchain import Report, ToolError, build, place_alone, synthesise
+from adagrain.hdl.toolchain.families import FAMILIES
+from adagrain.hdl.toolchain.report import read_report
 
 #: Stands for nextpnr: reaches a clock that depends on the seed.
 _PLACER = """#!{python}
@@ -108,6 +110,25 @@ def test_boards_are_plausible(board: str) -> None:
     assert row.name == board
     assert row.clock / row.baud >= 4
     assert row.platform().default_clk
+
+
+@pytest.mark.parametrize("board", ["ulx3s", "ulx3s-25f", "icebreaker"])
+def test_a_unit_alone_is_placed_in_what_the_board_has(
+    board: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    available: dict[str, int] = {}
+
+    def read(path: Path, family: str, seed: int) -> Report:
+        cells = json.loads(path.read_text())["utilization"]
+        for resource, names in FAMILIES[family].placed.items():
+            available[resource] = sum(cells[name]["available"] for name in names)
+        return read_report(path, family, seed)
+
+    monkeypatch.setattr("adagrain.hdl.toolchain.alone.read_report", read)
+    (report,) = place_alone("queue", board, 50, seeds=[1])
+    assert report.usage["block RAM"] == 1
+    assert report.meets_timing
+    assert available.items() <= BOARDS[board].capacity.items()
 
 
 @pytest.mark.full
