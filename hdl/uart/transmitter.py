@@ -14,7 +14,7 @@ class Transmitter(wiring.Component):
 
     An octet is taken as the stop bit of the one before ends, so that a stream that is always
     valid leaves no gap. ``i.ready`` comes from registers alone. The edges of bits jitter by a
-    cycle, but drift no further than the step's rounding.
+    cycle, but drift no further than the step's rounding; after a pause they are always the same.
 
     Parameters
     ----------

@@ -2,6 +2,7 @@
 """Bit rates of the serial line."""
 
 import pytest
+from amaranth.sim import Simulator, SimulatorContext
 
 from adagrain.hdl.uart import Receiver, Transmitter, step_per_cycle
 
@@ -21,3 +22,29 @@ def test_impossible_rates_are_refused(unit: type) -> None:
         unit(12e6, 0)
     with pytest.raises(ValueError, match=r"within 2 % .* not 2000: the nearest is 2289"):
         unit(50e6, 2000)
+
+
+def test_octets_after_a_pause_are_sent_alike() -> None:
+    """Each begins a whole bit, wherever the one before left the fraction of a cycle."""
+    unit = Transmitter(25e6, 3e6)
+    sent: list[list[int]] = []
+
+    async def sender(ctx: SimulatorContext) -> None:
+        ctx.set(unit.i.payload, 0x55)
+        for _ in range(4):
+            ctx.set(unit.i.valid, 1)
+            await ctx.tick()
+            ctx.set(unit.i.valid, 0)
+            line = []
+            while not ctx.get(unit.i.ready):
+                line.append(ctx.get(unit.tx))
+                await ctx.tick()
+            sent.append(line)
+            await ctx.tick().repeat(5)
+
+    simulator = Simulator(unit)
+    simulator.add_clock(1e-6)
+    simulator.add_testbench(sender)
+    simulator.run()
+    assert sent[0].count(0) > 5 * 8
+    assert sent[1:] == sent[:1] * 3
