@@ -10,7 +10,7 @@ import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from adagrain.sim.cache import cache_directory
@@ -28,6 +28,9 @@ _PASSED, _FAILED, _NOTHING_RAN = 0, 1, 5
 
 #: Seconds that any run may take, and how many times what its tests are said to take.
 _PATIENCE, _SLOWER = 120, 5
+
+#: Files of tests that run first: to collect all takes longer than to find most mutants.
+_FIRST = 3
 
 
 class Verdict(enum.StrEnum):
@@ -91,8 +94,14 @@ class Tree:
 
         A test that fails without it as well is not heard; the others decide.
         """
+        files = list(dict.fromkeys(test.file for test in tests))
+        first = [test for test in tests if test.file in files[:_FIRST]]
+        others = [test for test in tests if test.file not in files[:_FIRST]]
         with self._planted(mutation):
-            outcome = self._run(tests)
+            outcome = self._run(first)
+            if others and outcome.verdict is Verdict.SURVIVED:
+                rest = self._run(others)
+                outcome = replace(rest, seconds=outcome.seconds | rest.seconds)
         if outcome.verdict is not Verdict.FOUND or self._is_healthy(outcome.test):
             return outcome
         return self.judge(mutation, [t for t in tests if t.file != _file(outcome.test)])
