@@ -104,7 +104,7 @@ class Judges:
 
     def learn(self, seconds: dict[str, float]) -> None:
         """Keep how long tests took that passed."""
-        self._seconds |= seconds
+        self._seconds = self._seconds | seconds  # anew: threads may be reading the old one
         self._kept.parent.mkdir(parents=True, exist_ok=True)
         self._kept.write_text(json.dumps(self._seconds, indent=1, sort_keys=True))
 
