@@ -1,6 +1,7 @@
 """Golden sums of products against exact fractions and against SoftFloat, step by step."""
 
 from fractions import Fraction
+from itertools import product
 
 import numpy as np
 import pytest
@@ -80,6 +81,18 @@ def test_fp16_is_rounded_once(seed: int) -> None:
     words, flags = dot(a[None], b[None], FP16)
     assert words[0] == nearest(total)
     assert bool(flags[0] & Flag.INEXACT) == (fraction(int(words[0]) & 0x7BFF) != abs(total))
+
+
+def test_what_terms_leave_of_each_other_is_exact() -> None:
+    """1025 * 1025 - 1024 * 1026 is 1, at every place of a product whose 1 FP16 can tell."""
+    numbers = np.array([[1025.0, -1024.0], [1025.0, 1026.0]])
+    for x, y in product(range(-24, 6), repeat=2):
+        if -24 <= x + y <= 15:
+            words = np.ldexp(numbers, [[x], [y]]).astype(np.float16).view(np.uint16)
+            a, b = packed(words.astype(np.int64).reshape(2, 1, 2), FP16)
+            found, flags = dot(a[None], b[None], FP16)
+            assert int(found[0]) == np.float16(2.0 ** (x + y)).view(np.uint16)
+            assert not flags[0]
 
 
 def test_the_order_of_fp16_does_not_matter() -> None:

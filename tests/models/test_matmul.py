@@ -81,6 +81,15 @@ def test_fp16_sums_of_very_different_terms_are_exact(rows: int, tiny: float) -> 
     assert reference(a, b, Precision.FP16)[0].item() == wanted
 
 
+def test_long_fp16_sums_of_very_different_terms_are_exact() -> None:
+    """Terms that cancel far from each other leave the smallest number there is."""
+    a = torch.zeros(1, 12_000).half()
+    a[0, [0, 5_000, 11_999]] = torch.tensor([2.0**15, 2.0**-12, -(2.0**15)]).half()
+    b = torch.full((12_000, 2), 2.0**-12).half()
+    b[[0, 11_999]] = 2.0**15
+    assert (matmul(a, b, Precision.FP16) == 2.0**-24).all()
+
+
 @pytest.mark.parametrize("precision", Precision, ids=lambda p: p.name)
 def test_small_whole_numbers_multiply_as_in_numpy(precision: Precision) -> None:
     """Their sums are exact in every precision."""

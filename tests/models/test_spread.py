@@ -30,6 +30,13 @@ def test_follows_no_scale() -> None:
     assert len({spread(x * 2.0**power) for power in range(-60, 61, 8)}) == 1
 
 
+def test_subnormal_numbers_are_no_exception() -> None:
+    x = torch.tensor([2.0**-127, -(2.0**-127), 0.0, 0.0])
+    found = spread(x)
+    assert found is not None
+    assert Fraction(*found) == Fraction(1, 2)
+
+
 def test_fits_the_record() -> None:
     largest = torch.tensor([1.99999988, -1.99999988])  # would round up to the next power of two
     found = spread(largest)
