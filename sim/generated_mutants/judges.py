@@ -103,13 +103,16 @@ class Judges:
         return chosen
 
     def learn(self, seconds: dict[str, float]) -> None:
-        """Keep how long tests took that passed."""
-        self._seconds = self._seconds | seconds  # anew: threads may be reading the old one
+        """Keep how long tests took that passed, where that is the least so far."""
+        old = self._seconds  # which threads may be reading
+        self._seconds = old | {name: min(s, old.get(name, s)) for name, s in seconds.items()}
         self._kept.parent.mkdir(parents=True, exist_ok=True)
         self._kept.write_text(json.dumps(self._seconds, indent=1, sort_keys=True))
 
     def _parts(self, name: str, unlike: bool) -> Iterator[tuple[bool, Judge]]:
         """What a file of tests has but for those that take long, and those; or a bench.
+
+        What tests of a file share is set up with the former.
 
         Whether they wait for others goes with them.
         """
@@ -118,7 +121,8 @@ class Judges:
             return
         known = {test: s for test, s in self._seconds.items() if test.startswith(f"{name}::")}
         long = {test: seconds for test, seconds in known.items() if seconds > _LONG}
-        rest = sum(known.values()) - sum(long.values()) if known else _USUAL
+        shared = self._seconds.get(name, 0.0)
+        rest = shared + sum(known.values()) - sum(long.values()) if known else _USUAL
         yield False, Judge(name, rest, tuple(long))
         for test, seconds in long.items():
             yield True, Judge(test, seconds)
