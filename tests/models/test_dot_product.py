@@ -1,7 +1,7 @@
 """Golden sums of products against exact fractions and against SoftFloat, step by step."""
 
+import itertools
 from fractions import Fraction
-from itertools import product
 
 import numpy as np
 import pytest
@@ -86,7 +86,7 @@ def test_fp16_is_rounded_once(seed: int) -> None:
 def test_what_terms_leave_of_each_other_is_exact() -> None:
     """1025 * 1025 - 1024 * 1026 is 1, at every place of a product whose 1 FP16 can tell."""
     numbers = np.array([[1025.0, -1024.0], [1025.0, 1026.0]])
-    for x, y in product(range(-24, 6), repeat=2):
+    for x, y in itertools.product(range(-24, 6), repeat=2):
         if -24 <= x + y <= 15:
             words = np.ldexp(numbers, [[x], [y]]).astype(np.float16).view(np.uint16)
             a, b = packed(words.astype(np.int64).reshape(2, 1, 2), FP16)
