@@ -2,11 +2,14 @@
 
 import json
 import math
+from collections.abc import Callable
 from pathlib import Path
 
 import matplotlib.image
 import numpy as np
 import pytest
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 from adagrain.host.train.history import History
 from adagrain.host.train.picture import _noise_to_signal, draw
@@ -118,3 +121,102 @@ def test_no_ratio_without_signal(tmp_path: Path) -> None:
     (tmp_path / "log").write_text(json.dumps(line))
     region = History.read(tmp_path / "log").regions["r"]
     assert math.isnan(_noise_to_signal(region, 4)[0])
+
+
+@pytest.fixture
+def drawn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Figure]:
+    """Draws what :func:`write_log` is asked for, and gives the figure in place of its pixels."""
+    figures: list[Figure] = []
+    monkeypatch.setattr(Figure, "savefig", lambda figure, *_, **__: figures.append(figure))
+
+    def draw_log(*, workers: int = 2, noise: float = 3.0, **log: int) -> Figure:
+        write_log(tmp_path / "log", **log)
+        history = History.read(tmp_path / "log")
+        draw(history, tmp_path / "picture.png", title="a run", workers=workers, noise=noise)
+        return figures.pop()
+
+    return draw_log
+
+
+def of(figure: Figure, title: str) -> Axes:
+    """The axes whose title begins so."""
+    (found,) = [axes for axes in figure.axes if axes.get_title(loc="left").startswith(title)]
+    return found
+
+
+def levels(axes: Axes) -> dict[str, float]:
+    """The levels that are marked, by their names."""
+    return {text.get_text(): text.xy[1] for text in axes.texts}
+
+
+def test_steps_are_told_below_the_last_strip(drawn: Callable[..., Figure]) -> None:
+    for figure, last in (
+        (drawn(regions=2), "state"),
+        (drawn(regions=2, units=0), "bit-operations"),
+        (drawn(regions=2, units=2), "precision"),
+    ):
+        told = [axes.get_title(loc="left") for axes in figure.axes if axes.get_xlabel() == "step"]
+        assert len(told) == 1 and told[0].startswith(last)
+        assert {axes.get_xlim() for axes in figure.axes if axes.get_title(loc="left")} == {(0, 39)}
+        assert figure.get_suptitle() == "a run"
+
+
+def test_levels_are_marked(drawn: Callable[..., Figure]) -> None:
+    figure = drawn(regions=2, workers=5, noise=3.0)
+    agreement = levels(of(figure, "agreement α"))
+    assert list(agreement) == ["noise alone", "T0", "T1", "T2"]
+    assert agreement["noise alone"] == 0.2 < agreement["T0"] < agreement["T1"] < agreement["T2"] < 1
+    assert of(figure, "agreement α").get_ylim() == (0, 1)
+    assert levels(of(figure, "noise-to-signal")) == {"threshold": 3.0}
+    lines = [line.get_ydata()[0] for line in of(figure, "noise-to-signal").lines]
+    assert lines[-1] == 3.0
+
+
+def test_scales_are_of_what_is_drawn(drawn: Callable[..., Figure]) -> None:
+    figure = drawn(regions=2)
+    for title in ("training loss", "gradient energy", "noise-to-signal"):
+        assert of(figure, title).get_yscale() == "log"
+    for title in ("test accuracy", "agreement α"):
+        assert of(figure, title).get_yscale() == "linear"
+    assert list(of(figure, "test accuracy").lines[0].get_ydata()) == [19 / 40, 39 / 40]
+    assert [text.get_text() for text in of(figure, "test accuracy").texts] == ["97.50%"]
+
+
+@pytest.mark.parametrize("regions, named", [(1, True), (12, True), (13, False)])
+def test_regions_are_named_while_there_are_few(
+    drawn: Callable[..., Figure], regions: int, named: bool
+) -> None:
+    figure = drawn(regions=regions)
+    names = {f"layer{region}" for region in range(regions)}
+    legends = [text.get_text() for legend in figure.legends for text in legend.get_texts()]
+    assert set(legends) == (names if named else set())
+    assert [text.get_text() for text in of(figure, "state").get_yticklabels()] == legends
+    dark_to_light = "" if named else "13 regions, from the first (dark) to the last (light)"
+    assert figure.get_supxlabel() == dark_to_light
+
+
+def test_small_energies_are_drawn_and_none_is_not(
+    tmp_path: Path, drawn: Callable[..., Figure], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A scale with decades has no place for 0, but for all above."""
+    read = History.read
+
+    def small(path: Path) -> History:
+        history = read(path)
+        history.regions["layer0"].average[:2] = [0.0, 1e-9]
+        history.regions["layer0"].local[:2] = [0.5, 0.0]
+        return history
+
+    monkeypatch.setattr(History, "read", small)
+    faint, strong = of(drawn(regions=1), "gradient energy").lines
+    np.testing.assert_array_equal(strong.get_ydata()[:3], [math.nan, 1e-9, 1.0])
+    np.testing.assert_array_equal(faint.get_ydata()[:3], [0.5, math.nan, 2.0])
+
+
+def test_strips_hold_a_decision_until_the_next(drawn: Callable[..., Figure]) -> None:
+    """Cadence 4 is first decided at step 3, and nothing is known before."""
+    (cells,) = of(drawn(regions=3), "cadence").collections
+    shown = np.asarray(cells.get_array()).reshape(3, 40)
+    assert shown[0].tolist() == [0] * 40
+    assert shown[1].tolist() == [0] + [1] * 39
+    assert shown[2].tolist() == [0] * 3 + [2] * 37
