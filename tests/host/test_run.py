@@ -1,0 +1,104 @@
+"""How a run is begun and resumed, up to where its workers would start."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from adagrain.host.train import run
+from adagrain.host.train.checkpoint import CHECKPOINTS, CheckpointError
+from adagrain.host.train.folder import SUMMARY, begun
+from adagrain.host.train.launch import FAILURE, _reason
+from adagrain.host.train.options import TrainingOptions
+from adagrain.host.train.verdict import Verdict
+
+
+@pytest.fixture
+def options(tmp_path: Path) -> TrainingOptions:
+    return TrainingOptions(name="run", runs=tmp_path, device="golden:", steps=20)
+
+
+@pytest.fixture(autouse=True)
+def launched(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[TrainingOptions]]:
+    """What workers would have been started with."""
+    launches: list[TrainingOptions] = []
+
+    def launch(options: TrainingOptions, checkpoint: Path | None = None) -> Verdict:
+        launches.append(options)
+        return Verdict.FINISHED
+
+    monkeypatch.setattr(run, "launch", launch)
+    return launches
+
+
+def test_people_are_told_what_is_begun(
+    options: TrainingOptions, launched: list[TrainingOptions]
+) -> None:
+    said: list[str] = []
+    assert run.start(options, say=said.append) is Verdict.FINISHED
+    assert said == ["run run: digits, 2 workers, 20 steps, a device golden: beside each"]
+    assert launched == [options]
+
+
+def test_people_are_told_that_a_serial_line_is_slow(options: TrainingOptions) -> None:
+    said: list[str] = []
+    run._announce(replace(options, device="virtual:nowhere"), "20 steps", said.append)
+    assert len(said) == 2 and "slow" in said[1]
+
+
+def test_what_exists_is_refused_before_all_else(
+    options: TrainingOptions, launched: list[TrainingOptions]
+) -> None:
+    """Not after minutes of reading data; here they could not even be read."""
+    run.start(options)
+    wrong = replace(options, data="cifar10:/nowhere")
+    with pytest.raises(FileExistsError, match="choose another --name"):
+        run.start(wrong)
+    with pytest.raises(OSError, match="/nowhere"):
+        run.start(wrong, overwrite=True)
+    assert launched == [options]
+
+
+def test_a_run_without_a_checkpoint_is_not_resumed(options: TrainingOptions) -> None:
+    run.start(options)
+    with pytest.raises(CheckpointError):
+        run.resume(options.folder, {})
+
+
+@pytest.mark.parametrize(
+    "step, taken, refused",
+    [
+        (20, 20, True),
+        (20, None, False),  # ended, but by what came between the last step and the summary
+        (10, 20, False),  # goes back
+        (20, 10, False),  # was extended since, and stopped at its new last step
+    ],
+)
+def test_a_run_at_its_end_is_refused(
+    options: TrainingOptions, step: int, taken: int | None, refused: bool
+) -> None:
+    with begun(options):
+        if taken is not None:
+            (options.folder / SUMMARY).write_text(json.dumps({"steps": taken}))
+    if not refused:
+        run._check_unfinished(options, step)
+        return
+    with pytest.raises(ValueError, match="run 'run' has taken its 20 steps; --steps N with more"):
+        run._check_unfinished(options, step)
+
+
+def test_a_worker_s_traceback_is_kept_whole(options: TrainingOptions) -> None:
+    failure = {"message": "ValueError: no", "extraInfo": {"py_callstack": "Traceback\n  here\n"}}
+    with begun(options):
+        path = options.folder / FAILURE
+        assert _reason(options, failure) == f"ValueError: no (see {path})"
+        assert path.read_text() == "Traceback\n  here\n"
+        assert _reason(options, "Signal 9 (SIGKILL) received") == "Signal 9 (SIGKILL) received"
+
+
+def test_a_traceback_that_cannot_be_kept(options: TrainingOptions) -> None:
+    """The folder is gone, say."""
+    assert _reason(options, {"message": "ValueError: no"}) == "ValueError: no"
+    assert not (options.folder / CHECKPOINTS).exists()
