@@ -1,0 +1,194 @@
+"""What is left of a run at its end: numbers of all workers, a picture, a table."""
+
+import io
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+import torch.distributed as dist
+from rich.console import Console
+
+from adagrain.host.train import summary
+from adagrain.host.train.data import load
+from adagrain.host.train.fingerprint import weights_sha256
+from adagrain.host.train.metrics import METRICS, Metrics
+from adagrain.host.train.options import TrainingOptions
+from adagrain.host.train.training import Training
+from adagrain.host.train.verdict import Verdict
+
+OWN = {
+    "cycles": 1000,
+    "elements": 200,
+    "decisions": 30,
+    "decision_cycles": 8,
+    "restored": 1,
+    "fallbacks": 0,
+}
+OTHER = {
+    "cycles": 234,
+    "elements": 56,
+    "decisions": 7,
+    "decision_cycles": 9,
+    "restored": 2,
+    "fallbacks": 2,
+}
+
+
+@pytest.fixture(autouse=True)
+def group(tmp_path: Path) -> Iterator[None]:
+    dist.init_process_group("gloo", f"file://{tmp_path}/rendezvous", rank=0, world_size=1)
+    yield
+    dist.destroy_process_group()
+
+
+@pytest.fixture
+def trained(tmp_path: Path) -> Iterator[Callable[..., tuple[TrainingOptions, Training]]]:
+    opened: list[Training] = []
+
+    def build(**changes: Any) -> tuple[TrainingOptions, Training]:
+        options = TrainingOptions(
+            name="short", runs=tmp_path, device="golden:", workers=2, steps=4, batch=8, **changes
+        )
+        options.folder.mkdir()
+        training = Training(options, load("digits"))
+        opened.append(training)
+        with Metrics(options.folder, workers=2) as metrics:
+            while training.step < options.steps:
+                metrics.step(training.advance(), training.last_precisions)
+        return options, training
+
+    yield build
+    for training in opened:
+        training.close()
+
+
+def summarised(
+    options: TrainingOptions, training: Training, **changes: int
+) -> tuple[dict[str, Any], str, Verdict | None]:
+    """The file, the table's text, and the verdict, with a second worker."""
+
+    def gather(workers: list[dict[str, Any]], own: dict[str, Any]) -> None:
+        assert len(workers) == 2
+        workers[:] = [own, own | {"backend": "another", "counts": OTHER}]
+
+    shown = io.StringIO()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(dist, "get_world_size", lambda: 2)
+        patch.setattr(dist, "all_gather_object", gather)
+        verdict = summary.summarise(
+            options,
+            training,
+            counts=OWN | changes,
+            accuracy=0.98765,
+            seconds=12.3456,
+            console=Console(file=shown, width=200),
+        )
+    found = json.loads((options.folder / "summary.json").read_text())
+    return found, shown.getvalue(), verdict
+
+
+def row(table: str, name: str) -> str:
+    (line,) = [line for line in table.splitlines() if f" {name} " in line]
+    return line.split("│")[2].strip()
+
+
+def test_numbers_of_all_workers(
+    trained: Callable[..., tuple[TrainingOptions, Training]],
+) -> None:
+    options, training = trained(preset="sync")
+    found, table, verdict = summarised(options, training)
+    assert verdict is Verdict.FINISHED
+    sums = {name: OWN[name] + OTHER[name] for name in OWN}
+    reducer = training.handle.reducer
+    assert found.pop("versions").keys() == {"adagrain", "torch", "python"}
+    assert found == {
+        "status": "finished",
+        "accuracy": 0.98765,
+        "steps": 4,
+        "seconds": 12.35,
+        "workers": 2,
+        "backend": f"another, {training.handle.device.backend}",
+        "device_cycles": sums["cycles"],
+        "device_elements": sums["elements"],
+        "decisions": sums["decisions"],
+        "decision_cycles": 9,
+        "restored": 3,
+        "fallbacks": 2,
+        "bytes_sent": reducer.bytes_sent,
+        "bytes_dense": reducer.bytes_dense,
+        "dropped": 0,
+        "cadences": reducer.cadences,
+        "weights_sha256": weights_sha256(training.network),
+        "seed": 0,
+        "options": json.loads(json.dumps(options.recorded())),
+    }
+    assert row(table, "accuracy") == "98.77%"
+    assert row(table, "time") == "12.3 s for 4 steps"
+    assert row(table, "regions by cadence") == f"{len(reducer.cadences)} at 1"
+    assert row(table, "bytes sent per worker") == f"{reducer.bytes_sent:,} (100% of dense)"
+    assert row(table, "cycles in the devices") == "1,234"
+    assert row(table, "elements in the devices") == "256"
+    assert row(table, "decisions") == "37, at most 9 cycles each"
+    assert row(table, "weights") == found["weights_sha256"][:16] + "…"
+    assert row(table, "files") == str(options.folder)
+    assert "run short" in table
+    for name in ("STATUS", "updates dropped", "multiplications"):
+        assert name not in table
+    assert (options.folder / "regions.png").is_file()
+
+
+def test_what_went_wrong_is_shown(
+    trained: Callable[..., tuple[TrainingOptions, Training]],
+) -> None:
+    options, training = trained()
+    training.handle.reducer.dropped = 5
+    with torch.no_grad():
+        next(iter(training.network.parameters())).view(-1)[0] = torch.nan
+    found, table, verdict = summarised(options, training, fallbacks=1)
+    assert verdict is Verdict.DIVERGED
+    assert (found["status"], found["fallbacks"], found["dropped"]) == ("diverged", 3, 5)
+    assert row(table, "STATUS") == "diverged"
+    assert row(table, "DEVICES THAT FAILED") == "3; the golden model took over"
+    assert row(table, "updates dropped") == "5, of gradients that were not finite"
+
+
+def test_regions_are_counted_by_cadence(
+    trained: Callable[..., tuple[TrainingOptions, Training]],
+) -> None:
+    options, training = trained()
+    names = list(training.handle.reducer.cadences)
+    training.handle.reducer._clock.cadences[:2] = [4, 2]
+    found, table, _ = summarised(options, training)
+    assert found["cadences"] == dict.fromkeys(names, 1) | {names[0]: 4, names[1]: 2}
+    assert row(table, "regions by cadence") == f"{len(names) - 2} at 1, 1 at 2, 1 at 4"
+
+
+def test_precisions_of_all_workers(
+    trained: Callable[..., tuple[TrainingOptions, Training]],
+) -> None:
+    options, training = trained(preset="granular")
+    found, table, _ = summarised(options, training)
+    granularity = training.granularity
+    assert granularity is not None
+    work = {name.name: 2 * count for name, count in granularity.work.items()}
+    assert found["precisions"]["work"] == work
+    assert "multiplications" in table
+
+
+def test_other_workers_leave_nothing(
+    trained: Callable[..., tuple[TrainingOptions, Training]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    options, training = trained()
+    before = sorted(options.folder.iterdir())
+    assert [path.name for path in before] != []
+    assert (options.folder / METRICS) in before
+    monkeypatch.setattr(dist, "get_rank", lambda: 1)
+    console = Console(file=io.StringIO())
+    told = summary.summarise(
+        options, training, counts=OWN, accuracy=None, seconds=1.0, console=console
+    )
+    assert told is None
+    assert sorted(options.folder.iterdir()) == before
