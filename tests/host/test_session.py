@@ -6,7 +6,10 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from adagrain.host.session import Request, Session
+from adagrain.host.errors import DeviceTimeoutError
+from adagrain.host.frame_size import OVERHEAD
+from adagrain.host.session import Request, Session, SessionLostError
+from adagrain.models.commands import GROUP
 from adagrain.models.link import decode_frame, encode_frame
 from adagrain.models.protocol import Opcode, Status
 
@@ -115,3 +118,25 @@ def test_patience_doubles_up_to_the_time_out() -> None:
     times = [when for when, sequence in line.sent if sequence == 200]
     steps = [after - before for before, after in itertools.pairwise(times)]
     assert steps == [pytest.approx(wait) for wait in (0.05, 0.1, 0.2, 0.4, 0.8, 1.0)]
+
+
+@pytest.mark.parametrize("groups, lost", [(3, False), (4, True)])
+def test_a_frame_that_is_much_too_long_ends_the_session(groups: int, lost: bool) -> None:
+    """More than twice as long as the best, where the line damages all; no longer: repeated on."""
+    line = Line(lambda number: number > 0)
+    session = session_on(line)
+    session._timeout = session._patience = 0.05
+    for _ in range(1000):
+        session.frame_size.lost()
+    longest = 2 * (GROUP + OVERHEAD)
+    payload = bytes(groups * GROUP)
+    frame = encode_frame(1, 1, Opcode.ECHO, payload)
+    assert (len(frame) > longest) is lost
+    if lost:
+        message = f"^a frame of {len(frame)} octets did not get through 16 times$"
+        with pytest.raises(SessionLostError, match=message):
+            session.call([Request(Opcode.ECHO, payload)], retries=40)
+        assert len(line.sent) == 1 + 1 + 16
+    else:
+        with pytest.raises(DeviceTimeoutError, match=r"to command 1 after 40 repeats of 0\.05 s"):
+            session.call([Request(Opcode.ECHO, payload)], retries=40)
