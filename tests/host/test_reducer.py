@@ -13,6 +13,7 @@ from adagrain.host.exchange import Exchange
 from adagrain.host.lockstep import Lockstep
 from adagrain.host.reducer import RegionReducer
 from adagrain.host.reducer_options import ReducerOptions
+from adagrain.host.timing import Timing
 
 
 @pytest.fixture(autouse=True)
@@ -92,3 +93,31 @@ def test_all_gradients_must_come() -> None:
 def test_options_are_checked(options: dict[str, int], message: str) -> None:
     with pytest.raises((TypeError, ValueError), match=message):
         ReducerOptions.of(options)
+
+
+def test_a_state_is_restored_whole() -> None:
+    """In the middle of a period, after an update that was dropped."""
+    network = nn.Linear(3, 5)
+    options = {"cadences": {"bias": 2}, "timing": Timing.parse("fixed")}
+    reducer = reducer_of(network, **options)
+    backward(reducer, *network.parameters(), value=torch.inf)
+    reducer.decide()
+    for value in (0.5, 3.0):
+        backward(reducer, *network.parameters(), value=value)
+        reducer.decide()
+    state = reducer.state_dict()
+    assert (state["step"], state["dropped"], state["cadences"]) == (3, 2, [1, 2])
+    again = reducer_of(network, **options)
+    fresh = again.state_dict()
+    assert fresh.keys() == state.keys()
+    changed = {name for name in state if str(fresh[name]) != str(state[name])}
+    assert changed == {"step", "exponents", "accumulators", "check", "dropped", "bytes"}
+    again.load_state_dict(state)
+    restored = again.state_dict()
+    assert {name: str(value) for name, value in restored.items()} == {
+        name: str(value) for name, value in state.items()
+    }
+    for one in (reducer, again):
+        backward(one, *network.parameters(), value=-2.0)
+    assert again.decide() == reducer.decide()
+    assert str(again.state_dict()) == str(reducer.state_dict())

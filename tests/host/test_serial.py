@@ -11,6 +11,7 @@ import torch
 import adagrain
 from adagrain.host.driver import Coprocessor
 from adagrain.host.errors import DeviceError, DeviceTimeoutError
+from adagrain.host.transport.serial_port import SerialTransport
 from adagrain.host.transport.stepped import SteppedTransport
 from adagrain.models.configuration import configuration
 from adagrain.models.protocol import Unit
@@ -150,3 +151,18 @@ def test_a_port_that_is_not_there() -> None:
 def test_wrong_options(options: str, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         adagrain.open_device(f"serial:/dev/nothing?{options}")
+
+
+def test_what_was_begun_is_ended_before_anything_else() -> None:
+    """Whoever used the port before may have stopped within a frame."""
+    master, slave = os.openpty()
+    tty.setraw(slave)
+    transport = SerialTransport(os.ttyname(slave), TINY)
+    assert os.read(master, 8) == b"\0"
+    transport.send(b"frame\0")
+    assert os.read(master, 8) == b"frame\0"
+    assert transport.abandon()
+    assert os.read(master, 8) == b"\0"
+    transport.close()
+    os.close(slave)
+    os.close(master)
