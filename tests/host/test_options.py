@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from adagrain.host.train.options import TrainingOptions
+from adagrain.models.precision import Precision
 
 
 @pytest.mark.parametrize(
@@ -84,3 +85,63 @@ def test_what_may_change() -> None:
     changed = TrainingOptions(name="run").resumed({**given, "learning_rate": 0.1})
     assert {name: getattr(changed, name) for name in given} == given
     assert changed.binding() == TrainingOptions(name="run").binding()
+
+
+@pytest.mark.parametrize(
+    "preset, device_preset, granular, longest",
+    [
+        ("sync", "full", False, 1),
+        ("cadence", "full", False, 8),
+        ("granular", "granular", True, 1),
+        ("all", "granular", True, 8),
+    ],
+)
+def test_what_a_preset_means(preset: str, device_preset: str, granular: bool, longest: int) -> None:
+    options = TrainingOptions(name="run", preset=preset, cadence_max=8)
+    assert options.device_preset == device_preset
+    assert options.granular is granular
+    assert options.longest_cadence == longest
+
+
+def test_how_layers_choose() -> None:
+    usual = TrainingOptions(name="run", preset="granular").policy
+    assert (usual.fixed, usual.units, usual.gradients, usual.penalty) == (
+        None,
+        1,
+        Precision.INT8,
+        0.5,
+    )
+    chosen = {"units": 3, "gradients": "FP16", "penalty": 0.25}
+    options = TrainingOptions(name="run", preset="all", precision="FP32", **chosen)
+    policy = options.policy
+    assert (policy.fixed, policy.units) == (Precision.FP32, 3)
+    assert (policy.gradients, policy.penalty) == (Precision.FP16, 0.25)
+
+
+def test_only_the_name_has_to_be_given_and_all_by_name() -> None:
+    with pytest.raises(TypeError, match="positional"):
+        TrainingOptions("run")  # type: ignore[misc]
+    with pytest.raises(TypeError, match="'name'"):
+        TrainingOptions()  # type: ignore[call-arg]
+
+
+@pytest.mark.parametrize("noise, threshold", [(0, 0), (0.25, 64), (0.001, 0), (255, 65280)])
+def test_noise_as_the_device_takes_it(noise: float, threshold: int) -> None:
+    assert TrainingOptions(name="run", noise=noise).noise_threshold == threshold
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"workers": 1, "steps": 1, "batch": 1, "cadence_max": 1, "epoch_steps": 1},
+        {"warmup": 0, "checkpoint_every": 0, "seed": 0},
+        {"seed": 9223344366820},
+        {"learning_rate": 0.2},
+        {"preset": "granular", "bits": 4.0},
+        {"preset": "granular", "bits": 32.0},
+        {"preset": "granular", "penalty": 0.0, "threshold_rate": 0.0},
+    ],
+)
+def test_the_ends_of_what_is_allowed(changes: dict[str, object]) -> None:
+    options = TrainingOptions(**{"name": "run", **changes})
+    assert {name: getattr(options, name) for name in changes} == changes

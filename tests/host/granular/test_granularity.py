@@ -294,6 +294,17 @@ def _dead(*_: object) -> None:
     raise DeviceError("unplugged")
 
 
+def test_as_many_units_as_the_device_has_records() -> None:
+    model = convert(
+        network(251),
+        Policy(every=1),
+        {"one": Policy(units=251, every=1), "two": Policy(units=5, every=1)},
+    )
+    with Granularity(model) as granularity:
+        assert len(step(model, granularity, torch.randn(2, 12))) == 256
+        assert len(granularity.device.precisions.state()) == 256
+
+
 @pytest.mark.parametrize(
     ("make", "message"),
     [

@@ -12,6 +12,7 @@ from adagrain.host.granular import (
     ResourceManager,
     convert,
 )
+from adagrain.host.granular.resources import Cost, slice_cycles
 from adagrain.models.precision import Precision
 
 
@@ -151,3 +152,59 @@ def test_evaluation_refuses_what_a_budget_forbids_as_training_does() -> None:
         granularity.live = True
         with pytest.raises(BudgetError, match=r"^cycles must be at least \d+ with all units"):
             model.eval()(torch.randn(20, 12))
+
+
+COSTS = [
+    Cost("one", macs=1000, weights=99, floor=Precision.INT4, ceiling=Precision.FP32),
+    Cost("two", macs=333, weights=7, floor=Precision.INT8, ceiling=Precision.FP16),
+]
+
+
+@pytest.mark.parametrize(
+    ("name", "least"),
+    [
+        ("cycles", 125 + 84),  # 8 and 4 lanes
+        ("octets", 99 / 2 + 7),
+        ("bits", (1000 * 4 + 333 * 8) / 1333),
+    ],
+)
+def test_the_least_budgets(name: str, least: float) -> None:
+    """Exactly so much does; what the message names does too, and not much less."""
+    floors = [(Precision.INT4, Precision.INT4), (Precision.INT8, Precision.INT8)]
+    assert ResourceManager(Budget(**{name: least})).bounds(COSTS) == floors
+    with pytest.raises(BudgetError) as error:
+        ResourceManager(Budget(**{name: least * 0.99})).bounds(COSTS)
+    advised = float(str(error.value).split("must be at least ")[1].split()[0])
+    assert least <= advised <= least + (1e-6 if name == "bits" else 1)
+    assert ResourceManager(Budget(**{name: advised})).bounds(COSTS) == floors
+
+
+def test_slices_share_the_work() -> None:
+    assert [slice_cycles(33, Precision.INT8, slices) for slices in (1, 2, 4, 8, 16)] == [
+        *(9, 5, 3, 2, 1)
+    ]
+
+
+@pytest.mark.parametrize("name", ["cpu", "memory"])
+@pytest.mark.parametrize(("used", "pressure"), [(0.45, 1), (0.44, 0), (0.5, 1), (0.51, 2)], ids=str)
+def test_parts_of_the_host(name: str, used: float, pressure: int) -> None:
+    """Of the half that may be busy: relief below nine tenths, pressure above all of it."""
+    loads = iter([0.6, used])
+
+    def load() -> tuple[float, float]:
+        part = next(loads)
+        return (part, 1.0) if name == "cpu" else (1.0, part)
+
+    manager = ResourceManager(Budget(**{name: 0.5}), load=load)
+    for _ in range(2):
+        manager.bounds(COSTS)
+    assert manager.pressure == pressure
+
+
+def test_pressure_has_an_end() -> None:
+    manager = ResourceManager(Budget(cpu=0.5), load=lambda: (1.0, 0.0))
+    found = [manager.bounds(COSTS) for _ in range(5)]
+    ceilings = [[ceiling for _, ceiling in bounds] for bounds in found]
+    assert [one.name for one, _ in ceilings] == ["FP16", "INT8", "INT4", "INT4", "INT4"]
+    assert {two for _, two in ceilings} == {Precision.INT8}
+    assert manager.pressure == 3
