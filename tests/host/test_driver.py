@@ -107,6 +107,24 @@ def test_a_device_that_was_closed(
     assert device.state_dict()["table"] == b""
 
 
+def test_a_closed_device_refuses_all_threads_and_keeps_none_waiting() -> None:
+    device = adagrain.open_device("golden:", GRANULAR)
+    device.close()
+    errors = list[BaseException]()
+
+    def work() -> None:
+        try:
+            device.counters()
+        except BaseException as error:
+            errors.append(error)
+
+    work()
+    thread = threading.Thread(target=work, daemon=True)
+    thread.start()
+    thread.join(10)
+    assert [type(error) for error in errors] == [ClosedError, ClosedError]
+
+
 def test_threads_share_a_device() -> None:
     """Each call as a whole: their commands do not get in between each other's."""
     x = [torch.randn(40, generator=torch.Generator().manual_seed(n)) for n in range(4)]

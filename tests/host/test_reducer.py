@@ -1,8 +1,5 @@
 """The reducer alone, in a process group of one."""
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 import torch
 import torch.distributed as dist
@@ -15,12 +12,7 @@ from adagrain.host.reducer import RegionReducer
 from adagrain.host.reducer_options import ReducerOptions
 from adagrain.host.timing import Timing
 
-
-@pytest.fixture(autouse=True)
-def group(tmp_path: Path) -> Iterator[None]:
-    dist.init_process_group("gloo", f"file://{tmp_path}/rendezvous", rank=0, world_size=1)
-    yield
-    dist.destroy_process_group()
+pytestmark = pytest.mark.usefixtures("lone_worker")
 
 
 def reducer_of(network: nn.Module, **options: object) -> RegionReducer:

@@ -1,7 +1,6 @@
 """Warnings that repeat are counted, and said by one worker."""
 
 import logging
-from pathlib import Path
 
 import pytest
 import torch
@@ -34,26 +33,19 @@ def test_quiet_ones_say_nothing(caplog: pytest.LogCaptureFixture) -> None:
     assert not caplog.records
 
 
-def test_updates_that_are_dropped_in_every_step(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    dist.init_process_group("gloo", f"file://{tmp_path}/rendezvous", rank=0, world_size=1)
-    try:
-        parameter = nn.Parameter(torch.zeros(4))
-        divided = adagrain.regions(nn.ParameterDict({"only": parameter}), "tensor")
-        workers = Lockstep(dist.group.WORLD), Exchange(dist.group.WORLD)
-        with adagrain.open_device("golden:", "tiny") as device:
-            reducer = adagrain.RegionReducer(
-                divided, device, *workers, ReducerOptions(cadence=None)
-            )
-            for _ in range(12):
-                reducer.begin_pass()
-                reducer.add(parameter, torch.full((4,), torch.nan))
-                reducer.begin_exchange([parameter])
-                reducer.end_pass()
-                reducer.decide()
-    finally:
-        dist.destroy_process_group()
+@pytest.mark.usefixtures("lone_worker")
+def test_updates_that_are_dropped_in_every_step(caplog: pytest.LogCaptureFixture) -> None:
+    parameter = nn.Parameter(torch.zeros(4))
+    divided = adagrain.regions(nn.ParameterDict({"only": parameter}), "tensor")
+    workers = Lockstep(dist.group.WORLD), Exchange(dist.group.WORLD)
+    with adagrain.open_device("golden:", "tiny") as device:
+        reducer = adagrain.RegionReducer(divided, device, *workers, ReducerOptions(cadence=None))
+        for _ in range(12):
+            reducer.begin_pass()
+            reducer.add(parameter, torch.full((4,), torch.nan))
+            reducer.begin_exchange([parameter])
+            reducer.end_pass()
+            reducer.decide()
     assert reducer.dropped == 12
     first, tenth = (record.getMessage() for record in caplog.records)
     assert first.startswith("step 0: 4 elements of the gradient of region 'only' are not finite")

@@ -4,7 +4,6 @@ import copy
 
 import pytest
 import torch
-import torch.distributed as dist
 from granular_networks import network
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel
@@ -163,14 +162,11 @@ def test_skip_and_overrides_must_not_contradict(overrides: dict[str, Policy], me
         convert(network(), Policy(skip=("one",)), overrides)
 
 
+@pytest.mark.usefixtures("lone_worker")
 @pytest.mark.parametrize("wrap", [lambda m: m, nn.Sequential], ids=["whole", "within"])
-def test_models_in_ddp_are_refused(tmp_path: object, wrap: object) -> None:
-    dist.init_process_group("gloo", f"file://{tmp_path}/rendezvous", rank=0, world_size=1)
-    try:
-        with pytest.raises(TypeError, match="before it is wrapped in DistributedDataParallel"):
-            convert(wrap(DistributedDataParallel(network())))
-    finally:
-        dist.destroy_process_group()
+def test_models_in_ddp_are_refused(wrap: object) -> None:
+    with pytest.raises(TypeError, match="before it is wrapped in DistributedDataParallel"):
+        convert(wrap(DistributedDataParallel(network())))
 
 
 def test_parametrized_layers_are_left_alone() -> None:

@@ -4,7 +4,6 @@ import copy
 
 import pytest
 import torch
-import torch.distributed as dist
 from granular_networks import network
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel
@@ -12,13 +11,6 @@ from torch.utils.checkpoint import checkpoint
 
 from adagrain.host.granular import Granularity, GranularLayer, Policy, convert
 from adagrain.models.precision import Precision
-
-
-@pytest.fixture
-def lone_worker(tmp_path: object) -> object:
-    dist.init_process_group("gloo", f"file://{tmp_path}/rendezvous", rank=0, world_size=1)
-    yield
-    dist.destroy_process_group()
 
 
 @pytest.mark.parametrize("precision", list(Precision.__members__))

@@ -1,0 +1,80 @@
+"""One worker's part of a run, in a process group of one."""
+
+from pathlib import Path
+
+import pytest
+
+from adagrain.host.errors import ClosedError
+from adagrain.host.train.data import load
+from adagrain.host.train.options import TrainingOptions
+from adagrain.host.train.training import Training
+
+pytestmark = pytest.mark.usefixtures("lone_worker")
+
+
+def training(folder: Path, **options: object) -> Training:
+    given = {"name": "run", "runs": folder, "device": "golden:", "workers": 1, "batch": 8}
+    return Training(TrainingOptions(**(given | {"steps": 40} | options)), load("digits"))
+
+
+def test_a_run_without_granularity(tmp_path: Path) -> None:
+    found = training(tmp_path)
+    assert found.granularity is None
+    found.advance()
+    assert found.last_precisions is None
+    found.close()
+
+
+@pytest.mark.parametrize(("every", "offloaded"), [(1, 2), (2, 1)])
+def test_forward_passes_are_offloaded_so_often(tmp_path: Path, every: int, offloaded: int) -> None:
+    found = training(tmp_path, preset="granular", offload="forward", offload_every=every)
+    assert found.granularity is not None and found.granularity.offloaded is not None
+    for _ in range(2):
+        found.advance()
+    layers = len(found.granularity.precisions())
+    assert found.granularity.offloaded.products == offloaded * layers
+    found.close()
+
+
+def test_nothing_is_offloaded_unasked(tmp_path: Path) -> None:
+    found = training(tmp_path, preset="granular", offload_every=1)
+    assert found.granularity is not None
+    assert found.granularity.offloaded is None
+    assert found.last_precisions is None
+    found.advance()
+    assert found.last_precisions is not None
+    found.close()
+
+
+@pytest.mark.parametrize("preset", ["cadence", "granular"])
+def test_the_device_is_let_go_of(tmp_path: Path, preset: str) -> None:
+    found = training(tmp_path, preset=preset)
+    device = found.handle.device
+    assert device.counters()["sessions"] == 1
+    found.close()
+    with pytest.raises(ClosedError):
+        device.counters()
+
+
+def test_epochs_end_with_their_last_step(tmp_path: Path) -> None:
+    data = load("digits")
+    found = training(tmp_path, batch=len(data.inputs) // 3)
+    ends = []
+    for _ in range(6):
+        found.advance()
+        ends.append(found.ends_epoch)
+    assert ends == [False, False, True] * 2
+    found.close()
+
+
+def test_the_accuracy_counts_every_test_sample_once(tmp_path: Path) -> None:
+    found = training(tmp_path)
+    count = len(found.data.test_labels)
+    guesses = found.network(found.data.test_inputs).argmax(dim=1)
+    found.data.test_labels[:] = guesses
+    assert found.accuracy() == 1.0
+    found.data.test_labels[-1] = (guesses[-1] + 1) % 10
+    found.data.test_labels[0] = (guesses[0] + 1) % 10
+    assert found.accuracy() == (count - 2) / count
+    assert found.network.training
+    found.close()
