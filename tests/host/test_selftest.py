@@ -1,0 +1,100 @@
+"""The self-test of devices that are right, and of ones with a fault each."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+import torch
+from golden_device import RECORD, agree, opened
+from matrices import GRANULAR
+
+from adagrain.host.selftest import selftest
+from adagrain.host.transport.golden import GoldenTransport
+from adagrain.models.configuration import configuration
+from adagrain.models.protocol import Opcode
+from adagrain.models.region_manager import default_parameters, region_record
+
+TINY = configuration("tiny")
+#: Echo, statistics of each format, decisions, products and results of each precision.
+NAMES = [
+    "echo",
+    *(f"statistics of {name}" for name in ("FP32", "FP16", "BF16")),
+    "decisions",
+    *(f"products of {name}" for name in ("FP32", "FP16", "INT8", "INT4")),
+    *(f"results in {name}" for name in ("FP32", "FP16", "INT8", "INT4")),
+]
+
+
+def test_all_that_a_build_has_is_asked_for() -> None:
+    told: list[str] = []
+    with opened(GoldenTransport(GRANULAR)) as device:
+        report = selftest(device, seed=5, progress=told.append)
+    assert report.passed and report.seed == 5 and report.backend == device.backend
+    names = [check.name for check in report.checks]
+    assert told == names
+    assert sorted(names) == sorted(NAMES)
+    assert {check.detail for check in report.checks} == {"equal to the golden model"}
+
+
+def test_nothing_is_asked_for_that_a_build_has_not() -> None:
+    with opened(GoldenTransport(TINY), TINY) as device:
+        names = [check.name for check in device.selftest().checks]
+    assert names == ["echo", "statistics of FP32", "statistics of BF16"]
+
+
+@pytest.mark.parametrize("regions", [1, 4, 16])
+def test_tables_of_any_length(regions: int) -> None:
+    built = replace(GRANULAR, regions=regions)
+    with opened(GoldenTransport(built), built) as device:
+        assert device.selftest().passed
+        agree(device)
+
+
+@pytest.mark.parametrize(
+    ("opcode", "octet", "wanted"),
+    [
+        (Opcode.ECHO, 0, ["echo"]),
+        (Opcode.STATISTICS_END, 40, [name for name in NAMES if "statistics" in name]),
+        (Opcode.HISTOGRAM_READ, 0, [name for name in NAMES if "statistics" in name]),
+        (Opcode.REGIONS_STEP, 0, ["decisions"]),
+        (Opcode.REGIONS_READ, 7, ["decisions"]),
+        (Opcode.TILE_RUN, 0, [n for n in NAMES if "products" in n or "results" in n]),
+        (Opcode.TILE_RUN, 4, [name for name in NAMES if "products" in name]),
+    ],
+    ids=str,
+)
+def test_faults_are_found(opcode: Opcode, octet: int, wanted: list[str]) -> None:
+    transport = GoldenTransport(GRANULAR)
+    operations = transport._model.commands._operations
+
+    def faulty(honest: Callable[[bytes], bytes], payload: bytes) -> bytes:
+        reply = bytearray(honest(payload))
+        if octet < len(reply):
+            reply[octet] ^= 1
+        return bytes(reply)
+
+    honest = operations[opcode]
+    with opened(transport) as device:
+        operations[opcode] = lambda payload: faulty(honest, payload)
+        report = device.selftest()
+    failed = [check for check in report.checks if not check.passed]
+    assert sorted(check.name for check in failed) == sorted(wanted)
+    assert "equal to the golden model" not in {check.detail for check in failed}
+    assert not report.passed
+
+
+@pytest.mark.parametrize("used", [False, True])
+def test_tables_are_left_as_they_were(used: bool) -> None:
+    with opened(GoldenTransport(GRANULAR)) as device:
+        if used:
+            records = [region_record(cadence_max=number) for number in range(3)]
+            device.configure_regions(records, default_parameters(2))
+            device.precisions.configure([RECORD])
+        before = device.state_dict()
+        assert device.selftest().passed
+        assert device.selftest(seed=1).passed
+        after = device.state_dict()
+        if used:
+            assert after == before
+        agree(device)
+        assert device.statistics(torch.ones(3)).count == 3
