@@ -1,6 +1,6 @@
 """A pytest plugin: runs the tests that a file names, in its order, and no others.
 
-It writes down how long each of them took that passed, and what they share with others of their
+It writes down, as soon as one has passed, how long it took, and what it shares with others of its
 file: how long it took to set that up.
 """
 
@@ -34,10 +34,9 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
     if report.passed:
         node = report.nodeid
         _seconds[node if report.when == "call" else node.partition("::")[0]] += report.duration
-
-
-def pytest_sessionfinish() -> None:
-    _selected().with_suffix(".json").write_text(json.dumps(_seconds))
+        written = _selected().with_suffix(".part")
+        written.write_text(json.dumps(_seconds))
+        written.replace(_selected().with_suffix(".json"))
 
 
 def _selected() -> Path:

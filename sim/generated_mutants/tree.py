@@ -8,7 +8,7 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -92,7 +92,8 @@ class Tree:
     def judge(self, mutation: Mutation, tests: Sequence[Judge]) -> Outcome:
         """Plant a mutation, and run tests till one fails.
 
-        A test that fails without it as well is not heard; the others decide.
+        A test that fails without it as well is not heard; the others decide. Where time is up but
+        tests have passed, nothing is proven: those that are left go on.
         """
         files = list(dict.fromkeys(test.file for test in tests))
         first = [test for test in tests if test.file in files[:_FIRST]]
@@ -102,6 +103,9 @@ class Tree:
             if others and outcome.verdict is Verdict.SURVIVED:
                 rest = self._run(others)
                 outcome = replace(rest, seconds=outcome.seconds | rest.seconds)
+        if outcome.verdict is Verdict.TIMED_OUT and any("::" in name for name in outcome.seconds):
+            later = self.judge(mutation, _left(tests, outcome.seconds))
+            return replace(later, seconds=outcome.seconds | later.seconds)
         if outcome.verdict is not Verdict.FOUND or self._is_healthy(outcome.test):
             return outcome
         return self.judge(mutation, [t for t in tests if t.file != _file(outcome.test)])
@@ -158,7 +162,7 @@ class Tree:
         try:
             said, _ = process.communicate(timeout=_patience(tests))
         except subprocess.TimeoutExpired:
-            return Outcome(Verdict.TIMED_OUT)
+            return Outcome(Verdict.TIMED_OUT, seconds=self._seconds())
         finally:
             _end(process)
         seconds = self._seconds()
@@ -170,7 +174,7 @@ class Tree:
         return Outcome(verdict, finder[1] if finder else "", seconds)
 
     def _seconds(self) -> dict[str, float]:
-        """How long tests took in the last run, if it came to its end."""
+        """How long the tests of the last run took that passed."""
         kept = self._selected.with_suffix(".json")
         found: dict[str, float] = json.loads(kept.read_text()) if kept.exists() else {}
         kept.unlink(missing_ok=True)
@@ -188,6 +192,15 @@ def _end(process: subprocess.Popen[str]) -> None:
     with suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
     process.wait()
+
+
+def _left(tests: Sequence[Judge], passed: Collection[str]) -> list[Judge]:
+    """The tests but for those that have passed."""
+    return [
+        replace(test, less=(*test.less, *passed))
+        for test in tests
+        if test.name not in passed or "::" not in test.name
+    ]
 
 
 def _file(test: str) -> str:

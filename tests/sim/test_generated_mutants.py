@@ -181,6 +181,32 @@ def test_verdicts(
     assert (root / "models" / "double.py").read_text() == source
 
 
+def test_time_that_is_up_proves_nothing_while_tests_pass(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Four seconds each, of which the last finds it: the others are not run again."""
+    monkeypatch.setattr("adagrain.sim.generated_mutants.tree._PATIENCE", 8)
+    root = tmp_path / "project"
+    project(root)
+    (root / "tests" / "test_many.py").write_text(
+        "import time\n\nimport pytest\n\nfrom models.double import double\n\n\n"
+        '@pytest.mark.parametrize("number", range(3))\n'
+        "def test_it(number: int) -> None:\n"
+        "    time.sleep(4)\n    assert number < 2 or double(2) == 4\n"
+    )
+    source = (root / "models" / "double.py").read_text()
+    mutation = Mutation(
+        "models/double.py", 2, "double", "operator", source, source.replace("x + x", "x - x")
+    )
+    (tmp_path / "scratch").mkdir()
+    tree = Tree(root, tmp_path / "scratch")
+    found = tree.judge(mutation, [Judge("tests/test_zero.py", 0), Judge("tests/test_many.py", 0)])
+    finder = "tests/test_many.py::test_it[2]"
+    assert (found.verdict, found.test) == (Verdict.FOUND, finder)
+    passed = {"tests/test_zero.py::test_it", *(finder.replace("2", n) for n in "01")}
+    assert passed == {name for name in found.seconds if "::" in name}
+
+
 def test_compiled_kernels_are_the_mutants(tmp_path: Path) -> None:
     """They hold constants of other files, and are kept."""
     root = tmp_path / "project"
