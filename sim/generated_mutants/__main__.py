@@ -11,8 +11,8 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from .judges import Judges
+from .runs import Verdict
 from .sample import FOLDERS, Sample
-from .tree import Verdict
 
 __all__ = ["app"]
 
@@ -58,6 +58,11 @@ def _judge(sample: Sample, judges: Judges, patience: float, folder: str) -> None
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
     progress = Progress(*columns, TimeElapsedColumn(), console=Console(stderr=True))
     with progress, tempfile.TemporaryDirectory(prefix="adagrain-mutants-") as scratch:
+        left = sample.rehearse(judges, Path(scratch))
+        if new := next(left):
+            task = progress.add_task("how long tests take", total=new)
+            for rest in left:
+                progress.update(task, completed=new - rest)
         total = len(sample.mutations)
         done = total - len(sample.waiting)
         task = progress.add_task(f"mutants of {folder}", total=total, completed=done)

@@ -5,7 +5,7 @@ For gateware, importing is not enough: a bench judges what its variant is made o
 
 import importlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import Any
@@ -101,6 +101,16 @@ class Judges:
                 chosen.append(judge)
                 total += judge.seconds
         return chosen
+
+    def unknown(self, files: Iterable[str]) -> list[str]:
+        """Files of tests that import these, of which it is not known yet how long they take."""
+        wanted = set(files)
+        known = {name.partition("::")[0] for name in self._seconds}
+        return [
+            name
+            for name, distances in self._tests.items()
+            if "::" not in name and name not in known and wanted & distances.keys()
+        ]
 
     def learn(self, seconds: dict[str, float]) -> None:
         """Keep how long tests took that passed, where that is the least so far."""

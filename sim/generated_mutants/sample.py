@@ -11,9 +11,10 @@ from itertools import islice
 from pathlib import Path
 
 from .equivalent import argued
-from .judges import Judges
+from .judges import Judge, Judges
 from .mutations import Mutation, mutations
-from .tree import Tree, Verdict
+from .runs import Runs, Verdict
+from .tree import Tree
 
 __all__ = ["FOLDERS", "Found", "Sample", "drawn"]
 
@@ -22,6 +23,9 @@ FOLDERS = ("hdl", "models", "host")
 
 #: Runs at a time.
 _WORKERS = 2
+
+#: Seconds that a file of tests may take of which nothing is known.
+_LONGEST = 300.0
 
 
 @dataclass(frozen=True)
@@ -95,6 +99,29 @@ class Sample:
     def waiting(self) -> list[Mutation]:
         """Those without a verdict."""
         return [mutation for mutation in self.mutations if mutation.key not in self.found]
+
+    def rehearse(self, judges: Judges, scratch: Path) -> Iterator[int]:
+        """Learn how long tests take that may be needed; how many are left, and as one is done.
+
+        In the project itself, without a mutation; what is compiled for them is kept there.
+        """
+        left = judges.unknown(mutation.file for mutation in self.waiting)
+        yield len(left)
+        runs = {test: Runs(self.root, scratch / str(n)) for n, test in enumerate(left)}
+
+        def run(test: str) -> dict[str, float]:
+            return {test: 0.0} | runs[test].run([Judge(test, _LONGEST)], {}).seconds
+
+        with ThreadPoolExecutor(_WORKERS) as pool:
+            futures = [pool.submit(run, test) for test in left]
+            try:
+                for done, future in enumerate(as_completed(futures), start=1):
+                    judges.learn(future.result())
+                    yield len(left) - done
+            finally:
+                pool.shutdown(wait=False, cancel_futures=True)
+                for each in runs.values():
+                    each.stop()
 
     def judge(self, judges: Judges, patience: float, scratch: Path) -> Iterator[Mutation]:
         """Judge those that wait, in copies of the project below ``scratch``; each as it is done."""

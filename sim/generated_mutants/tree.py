@@ -1,16 +1,12 @@
 """A copy of the project in which one mutation after the other is planted and judged."""
 
-import enum
-import json
 import os
 import re
 import shutil
-import signal
 import subprocess
-import sys
 from collections.abc import Collection, Iterator, Sequence
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 from adagrain.sim.cache import cache_directory
@@ -18,41 +14,17 @@ from adagrain.sim.cache import cache_directory
 from .imports import imports, reached
 from .judges import Judge
 from .mutations import Mutation
+from .runs import Outcome, Runs, Verdict
 
-__all__ = ["Outcome", "Tree", "Verdict"]
+__all__ = ["Tree"]
 
-_FINDER = re.compile(r"^(?:FAILED|ERROR) (\S+)", re.MULTILINE)
+
 _NUMBA = re.compile(r"^(?:import|from) numba", re.MULTILINE)
-#: Exit statuses of pytest.
-_PASSED, _FAILED, _NOTHING_RAN = 0, 1, 5
-
-#: Seconds that any run may take, and how many times what its tests are said to take.
-_PATIENCE, _SLOWER = 120, 5
+#: Seconds that a test may take to show that it passes without a mutation.
+_HEALTHY = 120.0
 
 #: Files of tests that run first: to collect all takes longer than to find most mutants.
 _FIRST = 3
-
-
-class Verdict(enum.StrEnum):
-    """What became of a mutant."""
-
-    FOUND = "found"
-    TIMED_OUT = "timed out"  #: the tests came to no end: found, too
-    BROKEN = "broken"  #: the program does not even start: found by anything
-    SURVIVED = "survived"
-
-    @property
-    def is_found(self) -> bool:
-        return self is not Verdict.SURVIVED
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """A verdict, the test that it is owed to, if it is known, and how long tests took."""
-
-    verdict: Verdict
-    test: str = ""
-    seconds: dict[str, float] = field(default_factory=dict)
 
 
 class Tree:
@@ -70,24 +42,20 @@ class Tree:
 
     def __init__(self, root: Path, scratch: Path) -> None:
         self._copy = scratch / "tree"
-        self._selected = scratch / "selected"
+        self._runs = Runs(self._copy, scratch)
         self._mutants_kernels = scratch / "mutants-kernels"
         self._stamp = 1_000_000_000
         self._healthy: dict[str, bool] = {}
-        self._process: subprocess.Popen[str] | None = None
         _copy(root, self._copy)
         self._in_kernels = _in_kernels(self._copy)
         cache = scratch / "cache"
         _link(cache_directory(), cache)
-        self._environment = os.environ | {
+        self._environment = {
             "PYTHONPATH": str(self._copy),
             "PYTHONPYCACHEPREFIX": str(scratch / "bytecode"),
             "ADAGRAIN_CACHE": str(cache),
-            "ADAGRAIN_SELECTED": str(self._selected),
             "NUMBA_CACHE_DIR": str(scratch / "kernels"),
         }
-        for name in ("WAVES", "COVERAGE_PROCESS_START"):
-            self._environment.pop(name, None)
 
     def judge(self, mutation: Mutation, tests: Sequence[Judge]) -> Outcome:
         """Plant a mutation, and run tests till one fails.
@@ -112,14 +80,13 @@ class Tree:
 
     def stop(self) -> None:
         """End what is running, with all that it has started."""
-        if self._process:
-            _end(self._process)
+        self._runs.stop()
 
     def _is_healthy(self, test: str) -> bool:
         """Whether a test passes without a mutation; one of each file is asked."""
         file = _file(test)
         if file not in self._healthy:
-            outcome = self._run([Judge(test, _PATIENCE)])
+            outcome = self._run([Judge(test, _HEALTHY)])
             self._healthy[file] = outcome.verdict is Verdict.SURVIVED
         return self._healthy[file]
 
@@ -142,56 +109,7 @@ class Tree:
             shutil.rmtree(self._mutants_kernels, ignore_errors=True)
 
     def _run(self, tests: Sequence[Judge]) -> Outcome:
-        if not tests:
-            return Outcome(Verdict.SURVIVED)
-        self._selected.write_text(json.dumps([(test.name, test.less) for test in tests]))
-        files = dict.fromkeys(test.file for test in tests)
-        plugins = ("adagrain.sim.generated_mutants.selection", "no:cacheprovider", "no:xdist")
-        self._process = process = subprocess.Popen(
-            [sys.executable, "-m", "pytest", "-q", "-x", "--tb=line"]
-            + [word for plugin in plugins for word in ("-p", plugin)]
-            + list(files),
-            cwd=self._copy,
-            env=self._environment,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            errors="replace",
-            start_new_session=True,
-        )
-        try:
-            said, _ = process.communicate(timeout=_patience(tests))
-        except subprocess.TimeoutExpired:
-            return Outcome(Verdict.TIMED_OUT, seconds=self._seconds())
-        finally:
-            _end(process)
-        seconds = self._seconds()
-        if process.returncode in (_PASSED, _NOTHING_RAN):
-            return Outcome(Verdict.SURVIVED, seconds=seconds)
-        finder = _FINDER.search(said)
-        is_found = process.returncode == _FAILED and finder
-        verdict = Verdict.FOUND if is_found else Verdict.BROKEN
-        return Outcome(verdict, finder[1] if finder else "", seconds)
-
-    def _seconds(self) -> dict[str, float]:
-        """How long the tests of the last run took that passed."""
-        kept = self._selected.with_suffix(".json")
-        found: dict[str, float] = json.loads(kept.read_text()) if kept.exists() else {}
-        kept.unlink(missing_ok=True)
-        return found
-
-
-def _patience(tests: Sequence[Judge]) -> float:
-    """Seconds, more of them where other programs take most of the machine."""
-    crowd = os.getloadavg()[0] / (os.cpu_count() or 1)
-    return max(1.0, crowd) * (_PATIENCE + _SLOWER * sum(test.seconds for test in tests))
-
-
-def _end(process: subprocess.Popen[str]) -> None:
-    """End a run with all that it has started."""
-    with suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
+        return self._runs.run(tests, self._environment)
 
 
 def _left(tests: Sequence[Judge], passed: Collection[str]) -> list[Judge]:

@@ -1,6 +1,7 @@
 """Generated mutants: what is mutated and what is not, who judges, and what verdicts mean."""
 
 import subprocess
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -10,8 +11,9 @@ from adagrain.sim.generated_mutants.__main__ import app
 from adagrain.sim.generated_mutants.equivalent import Equivalent, equivalents
 from adagrain.sim.generated_mutants.judges import Judge, Judges
 from adagrain.sim.generated_mutants.mutations import Mutation, mutations
+from adagrain.sim.generated_mutants.runs import Outcome, Verdict
 from adagrain.sim.generated_mutants.sample import Sample, drawn
-from adagrain.sim.generated_mutants.tree import Outcome, Tree, Verdict
+from adagrain.sim.generated_mutants.tree import Tree
 
 ROOT = Path(__file__).parents[2]
 
@@ -168,7 +170,7 @@ def test_verdicts(
     outcome: Outcome,
 ) -> None:
     if outcome.verdict is Verdict.TIMED_OUT:
-        monkeypatch.setattr("adagrain.sim.generated_mutants.tree._PATIENCE", 10)
+        monkeypatch.setattr("adagrain.sim.generated_mutants.runs._PATIENCE", 10)
     root = tmp_path / "project"
     project(root)
     source = (root / "models" / "double.py").read_text()
@@ -185,7 +187,7 @@ def test_time_that_is_up_proves_nothing_while_tests_pass(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Four seconds each, of which the last finds it: the others are not run again."""
-    monkeypatch.setattr("adagrain.sim.generated_mutants.tree._PATIENCE", 8)
+    monkeypatch.setattr("adagrain.sim.generated_mutants.runs._PATIENCE", 8)
     root = tmp_path / "project"
     project(root)
     (root / "tests" / "test_many.py").write_text(
@@ -237,8 +239,32 @@ class OneTest(Judges):
     def of(self, file: str, patience: float) -> list[Judge]:
         return [Judge("tests/test_zero.py", 0)]
 
+    def unknown(self, files: Iterable[str]) -> list[str]:
+        assert list(files) == ["models/double.py"]
+        return [f"tests/test_{name}.py" for name in ("zero", "sick") if not self.learnt]
+
     def learn(self, seconds: dict[str, float]) -> None:
         self.learnt |= seconds
+
+
+def test_how_long_tests_take_is_learnt_before_they_judge(tmp_path: Path) -> None:
+    root = tmp_path / "project"
+    project(root)
+    judges = OneTest()
+    sample = Sample.draw(root, tmp_path, "models", count=9, seed=1)
+    assert [*sample.rehearse(judges, tmp_path)] == [2, 1, 0]
+    assert set(judges.learnt) == {
+        *("tests/test_zero.py", "tests/test_zero.py::test_it", "tests/test_sick.py")
+    }
+    assert [*sample.rehearse(judges, tmp_path)] == [0]
+
+
+def test_what_is_known_is_not_learnt_again(judges: Judges) -> None:
+    new = judges.unknown(["host/flight.py"])
+    assert "tests/host/test_flight.py" in new
+    assert not any("::" in name or name.startswith("tests/hdl") for name in new)
+    judges.learn({"tests/host/test_flight.py::test_an_empty_flight": 0.1})
+    assert {*new} - {*judges.unknown(["host/flight.py"])} == {"tests/host/test_flight.py"}
 
 
 def test_a_sample_goes_on_where_it_was_interrupted(tmp_path: Path) -> None:
