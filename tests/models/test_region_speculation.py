@@ -118,3 +118,37 @@ def test_seed_comes_back_from_full_and_global() -> None:
     states = [region.update(a=2**40, n=2**36, loss=2**9)["state"] for _ in range(40)]
     assert states[0] == GLOBAL
     assert HYBRID in states
+
+
+def at_half(**parameters: int) -> dict[str, int]:
+    """A decision of the seed's rules at α = 1/2 of two workers, while the loss falls."""
+    region = Region({"policy": Policy.SEED_LITERAL}, **parameters)
+    for loss in range(40):
+        region.table.step(pack(RegionStep, loss=2**20 >> loss // 4, loss_valid=1), b"")
+    return region.update(a=2**40, n=2**38)
+
+
+@pytest.mark.parametrize(
+    ("variance", "above", "divergence", "expected"),
+    [
+        (511, 1, 32766, FULL),
+        (512, 1, 32766, HYBRID),
+        (511, 1, 32767, HYBRID),
+        (511, 0, 32766, HYBRID),
+        (513, -1, 32768, GLOBAL),
+        (512, -1, 32768, HYBRID),
+        (513, -1, 32767, HYBRID),
+        (513, 0, 32768, HYBRID),
+    ],
+)
+def test_seed_rule_at_its_thresholds(
+    variance: int, above: int, divergence: int, expected: SpeculationState
+) -> None:
+    """A variance of twice the mean's square, a divergence of 32767; the threshold of the loss rate
+    is so far above that rate."""
+    usual = at_half()
+    assert usual["alpha"] == 32768
+    assert usual["loss_rate"] > 0
+    rate = usual["loss_rate"] + above
+    found = at_half(variance=variance, rate=rate, divergence=divergence)
+    assert found["state"] == expected
