@@ -33,7 +33,12 @@ def check(built: Configuration) -> None:
         pytest.skip(reason)
     with adagrain.open_device("sim:", built) as device:
         report = device.selftest(seed=3)
+        longest = device.counters()["decision_cycles"]
     assert report.passed, [check for check in report.checks if not check.passed]
+    if Unit.REGION_MANAGER in built.units:
+        assert 16 < longest <= built.decision_cycles
+    else:
+        assert longest == 0
 
 
 @pytest.mark.parametrize("name", ["wide", pytest.param("integers", marks=pytest.mark.full)])

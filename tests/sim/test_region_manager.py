@@ -12,6 +12,7 @@ from adagrain.models.configuration import configuration
 from adagrain.models.records import (
     CadencePolicy,
     Decision,
+    Policy,
     RegionParameters,
     RegionStep,
     RegionUpdate,
@@ -154,6 +155,23 @@ def test_edges_of_the_loss_guard(table: CompiledTable, guard: int) -> None:
     heads = [pack(RegionStep, loss=loss, loss_valid=1) for loss in (2**16, 2**24)]
     run = Run(pack(RegionParameters, **fields), record, [(head, update) for head in heads])
     compare(table, run)
+
+
+@pytest.mark.parametrize("losses", [(2**32 - 1, 1), (1, 2**32 - 1)], ids=["falls", "rises"])
+def test_the_seed_s_rules_at_loss_rates_of_many_octaves(
+    table: CompiledTable, losses: tuple[int, int]
+) -> None:
+    fields = default_parameters(2) | {"rate": 1000, "variance": 512, "divergence": 40000}
+    record = region_record(policy=Policy.SEED_LITERAL)
+    update = pack(RegionUpdate, exponent=100, decide=1, usable=1, a=2**40, n=2**38)
+    heads = [pack(RegionStep, loss=losses[step >= 40], loss_valid=1) for step in range(80)]
+    run = Run(pack(RegionParameters, **fields), record, [(head, update) for head in heads])
+    compare(table, run)
+    golden = RegionTable(REGIONS)
+    golden.write_words(0, record)
+    golden.parameters = fields
+    rates = [unpack(Decision, golden.step(head, update))["loss_rate"] for head in heads]
+    assert max(map(abs, rates)) > 16 << 10
 
 
 def test_decides_within_the_promised_cycles(table: CompiledTable) -> None:
