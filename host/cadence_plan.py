@@ -1,10 +1,12 @@
 """First and longest cadences of all regions, checked."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from amaranth.hdl import Shape
 
 from adagrain.models.records import RegionRecord
+
+from .arguments import integer
 
 __all__ = ["first_cadences", "longest_cadences"]
 
@@ -18,11 +20,12 @@ def longest_cadences(names: Sequence[str], cadence_max: int | Mapping[str, int])
 
     Raises
     ------
-    ValueError
-        If one is no power of two, or too long for the region table.
+    TypeError, ValueError
+        If one is no power of two, or too long for the region table, or a name is unknown.
     """
-    if isinstance(cadence_max, int):
+    if not isinstance(cadence_max, Mapping):
         return [_power_of_two("cadence_max", cadence_max)] * len(names)
+    _check_names(names, cadence_max)
     return [_power_of_two(f"cadence_max of {name!r}", cadence_max.get(name, 1)) for name in names]
 
 
@@ -37,12 +40,10 @@ def first_cadences(
 
     Raises
     ------
-    ValueError
+    TypeError, ValueError
         If one is no power of two, a name is unknown, or an epoch is no multiple of the longest.
     """
-    for name in cadences:
-        if name not in names:
-            raise ValueError(f"region must be one of {', '.join(names)}, not {name!r}")
+    _check_names(names, cadences)
     first = [_power_of_two(f"cadence of {name!r}", cadences.get(name, 1)) for name in names]
     for name, cadence in zip(names, map(max, first, longest), strict=True):
         if epoch_steps % cadence:
@@ -53,7 +54,14 @@ def first_cadences(
     return first
 
 
+def _check_names(names: Sequence[str], given: Iterable[str]) -> None:
+    for name in given:
+        if name not in names:
+            raise ValueError(f"region must be one of {', '.join(names)}, not {name!r}")
+
+
 def _power_of_two(name: str, value: int) -> int:
+    value = integer(name, value)
     if not 1 <= value <= _LONGEST or value & (value - 1):
         raise ValueError(f"{name} must be a power of two from 1 to {_LONGEST}, not {value!r}")
     return value

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from difflib import get_close_matches
+from types import NoneType
 from typing import TYPE_CHECKING, Any, Self
 
 from adagrain.models.records import CadencePolicy, Policy
@@ -13,6 +14,21 @@ if TYPE_CHECKING:
     from .reducer import StepLog
 
 __all__ = ["ReducerOptions"]
+
+
+#: What options may be, and what people call these kinds.
+_KINDS: dict[str, tuple[type, ...]] = {
+    "cadence": (CadencePolicy, NoneType),
+    "cadences": (Mapping,),
+    "cadence_max": (int, Mapping),
+    "policy": (Policy,),
+    "epoch_steps": (int,),
+    "parameters": (Mapping,),
+    "compare_weights": (int,),
+    "timing": (Timing,),
+    "log": (Callable, NoneType),  # type: ignore[dict-item]
+}
+_ARTICLES = {int: "an integer", NoneType: "None", Mapping: "a mapping from names to integers"}
 
 
 @dataclass(frozen=True)
@@ -42,8 +58,8 @@ class ReducerOptions:
 
     Raises
     ------
-    ValueError
-        If a number is out of its range.
+    TypeError, ValueError
+        If an option is of a wrong kind, or a number out of its range.
     """
 
     cadence: CadencePolicy | None = CadencePolicy.NOISE
@@ -57,6 +73,11 @@ class ReducerOptions:
     log: "Callable[[StepLog], None] | None" = None
 
     def __post_init__(self) -> None:
+        for name, kinds in _KINDS.items():
+            value = getattr(self, name)
+            if not isinstance(value, kinds):
+                wanted = " or ".join(_ARTICLES.get(kind, f"a {kind.__name__}") for kind in kinds)
+                raise TypeError(f"{name} must be {wanted}, not {value!r}")
         if self.epoch_steps < 1:
             raise ValueError(f"epoch_steps must be at least 1, not {self.epoch_steps!r}")
         if self.compare_weights < 0:

@@ -3,6 +3,7 @@
 import pytest
 
 from adagrain.host.cadence_plan import first_cadences, longest_cadences
+from adagrain.host.reducer_options import ReducerOptions
 
 
 def test_what_is_not_named_is_1() -> None:
@@ -20,3 +21,30 @@ def test_refusals() -> None:
         first_cadences(["a", "b"], {"c": 1}, longest=[1, 1], epoch_steps=8)
     with pytest.raises(ValueError, match=r"multiple of the longest cadence \(8 for 'a'\), not 12"):
         first_cadences(["a"], {}, longest=[8], epoch_steps=12)
+    with pytest.raises(ValueError, match="region must be one of a, b, not 'c'"):
+        longest_cadences(["a", "b"], {"c": 2})
+    with pytest.raises(TypeError, match=r"cadence of 'a' must be an integer, not 2\.0"):
+        first_cadences(["a"], {"a": 2.0}, longest=[4], epoch_steps=8)
+    with pytest.raises(TypeError, match="cadence_max of 'a' must be an integer, not None"):
+        longest_cadences(["a"], {"a": None})
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"cadence": "noise"}, "cadence must be a CadencePolicy or None, not 'noise'"),
+        ({"cadences": 4}, "cadences must be a mapping from names to integers, not 4"),
+        ({"cadence_max": 2.5}, "cadence_max must be an integer or a mapping .*, not 2.5"),
+        ({"policy": None}, "policy must be a Policy, not None"),
+        ({"epoch_steps": 16.0}, "epoch_steps must be an integer, not 16.0"),
+        ({"parameters": [1]}, r"parameters must be a mapping .*, not \[1\]"),
+        ({"compare_weights": None}, "compare_weights must be an integer, not None"),
+        ({"timing": "fixed"}, "timing must be a Timing, not 'fixed'"),
+        ({"log": "log.txt"}, "log must be a Callable or None, not 'log.txt'"),
+        ({"epoch_steps": 0}, "epoch_steps must be at least 1, not 0"),
+        ({"compare_weights": -1}, "compare_weights must not be negative, not -1"),
+    ],
+)
+def test_options_of_a_wrong_kind(options: dict[str, object], message: str) -> None:
+    with pytest.raises((TypeError, ValueError), match=message):
+        ReducerOptions(**options)

@@ -68,3 +68,26 @@ def test_each_optimizer_steps_once_after_a_pass() -> None:
         two.step()
     with pytest.raises(RuntimeError, match=r"but optimizer 0 \(SGD\) did not"):
         wrapped(torch.ones(2, 6)).sum().backward()
+
+
+@pytest.mark.parametrize(("options", "rate"), [({}, 0.2), ({"cap": 0.3}, 0.3), ({"cap": 9}, 0.4)])
+@pytest.mark.parametrize("form", ["register", "state"])
+def test_rates_grow_with_cadences_up_to_the_cap(
+    form: str, options: dict[str, float], rate: float
+) -> None:
+    """Four passes with the same gradient, at a learning rate of 0.1."""
+    wrapped = DistributedDataParallel(nn.Linear(4, 1, bias=False))
+    weight = wrapped.module.weight
+    before = weight.detach().clone()
+    optimizer = torch.optim.SGD([weight], lr=0.1)
+    given = {"device": "golden:", "preset": "tiny", "by": "tensor", "cadence": None}
+    given |= {"cadences": {"weight": 4}} | options
+    if form == "register":
+        adagrain.register(wrapped, optimizer, **given)
+    else:
+        state = adagrain.AdagrainState(wrapped, optimizer, **given)
+        wrapped.register_comm_hook(state, adagrain.adagrain_hook)
+    for _ in range(4):
+        wrapped(torch.ones(4)).backward()
+        optimizer.step()
+    assert (weight - before).flatten().tolist() == pytest.approx([-rate] * 4)
