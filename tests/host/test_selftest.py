@@ -98,3 +98,25 @@ def test_tables_are_left_as_they_were(used: bool) -> None:
             assert after == before
         agree(device)
         assert device.statistics(torch.ones(3)).count == 3
+
+
+def test_products_are_numbers_for_the_most_part_and_all_that_is_none(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    products: list[tuple[torch.Tensor, torch.Tensor, torch.Tensor]] = []
+    with opened(GoldenTransport(GRANULAR)) as device:
+        multiply = device.matmul
+
+        def noting(a: torch.Tensor, b: torch.Tensor, *how: object, **more: object) -> object:
+            product = multiply(a, b, *how, **more)
+            if a.is_floating_point() and not more:
+                products.append((a, b, product.values))
+            return product
+
+        monkeypatch.setattr(device, "matmul", noting)
+        assert device.selftest().passed
+    assert {a.dtype for a, _, _ in products} == {torch.float32, torch.float16}
+    for a, b, values in products:
+        assert 0.3 < values.isfinite().float().mean() < 0.8
+        for operand in (a, b):
+            assert operand.isfinite().any() and not operand.isfinite().all()
