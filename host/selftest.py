@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -157,7 +158,7 @@ def _bits(values: torch.Tensor) -> np.ndarray:
 def _operands(
     m: int, k: int, n: int, precision: Precision, generator: torch.Generator
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Any bits, all special values among them; in floating point behind normal numbers.
+    """Any bits; in floating point behind normal numbers, and in front of each special value.
 
     Hardly any sum of the former is a number.
     """
@@ -166,6 +167,9 @@ def _operands(
         for matrix in (a, b):
             normal = matrix[: 1 + len(matrix) // 2]
             normal.copy_(torch.randn(normal.shape, generator=generator))
+            subnormal = torch.finfo(matrix.dtype).smallest_normal / 2
+            special = [math.inf, -math.inf, math.nan, -0.0, subnormal]
+            matrix[-1, : len(special)] = torch.tensor(special)
     return a, b.t()
 
 
