@@ -1,0 +1,51 @@
+"""What shows before the workers of a run start."""
+
+from typing import Any
+
+import pytest
+from torch import nn
+
+import adagrain
+from adagrain.host.errors import DeviceError
+from adagrain.host.train import rehearsal
+from adagrain.host.train.options import TrainingOptions
+from adagrain.models.configuration import configuration
+
+
+def options(**changes: Any) -> TrainingOptions:
+    return TrainingOptions(**({"name": "run", "device": "golden:"} | changes))
+
+
+def test_the_network_is_that_of_the_seed() -> None:
+    found = [rehearsal.rehearse(options(seed=seed)).state_dict() for seed in (3, 3, 4)]
+    texts = [str(state) for state in found]
+    assert texts[0] == texts[1] != texts[2]
+
+
+@pytest.mark.parametrize(
+    ("changes", "error", "message"),
+    [
+        ({"device": "serial:/nowhere/{rank}"}, DeviceError, "must exist, not '/nowhere/0'"),
+        ({"data": "/nowhere"}, OSError, "/nowhere"),
+        ({"by": "columns"}, ValueError, "not 'columns'"),
+        ({"timing": "guessed"}, ValueError, "timing must be .* not 'guessed'"),
+        ({"batch": 100_000}, ValueError, "100000"),
+        ({"cadence_max": 1 << 16, "epoch_steps": 1 << 16}, ValueError, "to 32768, not 65536"),
+        ({"preset": "granular", "units": 99}, ValueError, "units must be at most .*, not 99"),
+        ({"preset": "granular", "device_preset": "full"}, ValueError, "'full' has no slices"),
+    ],
+)
+def test_mistakes(changes: dict[str, Any], error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        rehearsal.rehearse(options(**changes))
+
+
+def test_as_many_regions_as_the_device_holds(monkeypatch: pytest.MonkeyPatch) -> None:
+    built = configuration("full", regions=4)
+    layers = [nn.Linear(2, 2), nn.Linear(2, 2)]
+    monkeypatch.setattr(rehearsal, "open_device", lambda url, _: adagrain.open_device(url, built))
+    monkeypatch.setattr(rehearsal, "build", lambda *_: nn.Sequential(*layers))
+    rehearsal.rehearse(options(by="tensor"))
+    layers.append(nn.Linear(2, 2, bias=False))
+    with pytest.raises(ValueError, match="at most 4 regions on preset 'full', not 5"):
+        rehearsal.rehearse(options(by="tensor"))
