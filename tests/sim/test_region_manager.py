@@ -157,6 +157,28 @@ def test_edges_of_the_loss_guard(table: CompiledTable, guard: int) -> None:
     compare(table, run)
 
 
+@pytest.mark.parametrize("variance", [511, 512, 513])
+@pytest.mark.parametrize("above", [-1, 0, 1])
+@pytest.mark.parametrize("divergence", [32766, 32767, 32768])
+def test_edges_of_the_seed_s_rules(
+    table: CompiledTable, variance: int, above: int, divergence: int
+) -> None:
+    """At α = 1/2 of two workers, whose variance is twice the mean's square."""
+    record = region_record(policy=Policy.SEED_LITERAL)
+    update = pack(RegionUpdate, exponent=100, decide=1, usable=1, a=2**40, n=2**38)
+    heads = [pack(RegionStep, loss=2**20 >> step // 4, loss_valid=1) for step in range(40)]
+    steps = [*((head, b"") for head in heads), (pack(RegionStep), update)]
+    usual = RegionTable(REGIONS)
+    usual.parameters = default_parameters(2)
+    usual.write_words(0, record)
+    (*_, octets) = [usual.step(*step) for step in steps]
+    decision = unpack(Decision, octets)
+    assert decision["alpha"] == 32768 and decision["loss_rate"] > 0
+    fields = default_parameters(2) | {"variance": variance, "divergence": divergence}
+    fields |= {"rate": decision["loss_rate"] + above}
+    compare(table, Run(pack(RegionParameters, **fields), record, steps))
+
+
 @pytest.mark.parametrize("losses", [(2**32 - 1, 1), (1, 2**32 - 1)], ids=["falls", "rises"])
 def test_the_seed_s_rules_at_loss_rates_of_many_octaves(
     table: CompiledTable, losses: tuple[int, int]
