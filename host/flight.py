@@ -55,12 +55,11 @@ class Flight:
     def answered(self, reply: Frame) -> list[Frame]:
         """An answer came: answers that are due now, in order."""
         sequence = reply.sequence
-        if sequence not in self._frames or sequence in self._answers:
-            return []
-        self._answers[sequence] = reply
         if sequence in self._wire:
             while self._wire.popleft() != sequence:
                 pass
+        if sequence in self._frames:
+            self._answers[sequence] = reply
         return self._due()
 
     def refused(self, expected: int) -> bool:

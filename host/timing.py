@@ -49,7 +49,7 @@ class Timing:
             return cls(fixed=(0, 0))
         if kind == "fixed" and len(argument.split(",")) == 2:
             stall, redo = argument.split(",")
-            if stall.isdigit() and redo.isdigit():
+            if stall.isdecimal() and redo.isdecimal():
                 return cls(fixed=(int(stall), int(redo)))
         if kind == "replay":
             return cls(replayed=_read(Path(argument)))

@@ -60,13 +60,24 @@ def test_answers_that_say_nothing_new_are_passed_over(sequence: int) -> None:
     assert flight.missing() == [frame(3)]
 
 
-def test_a_second_answer_to_a_command_that_waits_is_passed_over() -> None:
-    """It tells nothing of the wire: what was sent again meanwhile is still on its way."""
-    flight = flight_of(2)
-    flight.answered(reply(1))
-    assert flight.missing() == [frame(0)]
+def test_an_answer_to_a_repeat_seals_fates_too() -> None:
+    """Also where the command was answered before."""
+    flight = flight_of(3)
+    assert flight.back_to(0) == [frame(0), frame(1), frame(2)]
     assert flight.answered(reply(1)) == []
-    assert flight.missing() == []
+    assert flight.missing() == [], "0 is on its way once more"
+    assert flight.answered(reply(1)) == []
+    assert flight.missing() == [frame(0)]
+    assert [due.sequence for due in flight.answered(reply(0))] == [0, 1]
+    assert len(flight) == 1
+
+
+def test_what_was_answered_before_it_was_sent_is_not_answered() -> None:
+    flight = flight_of(1)
+    assert flight.answered(reply(1)) == []
+    flight.add(1, frame(1))
+    assert [due.sequence for due in flight.answered(reply(0))] == [0]
+    assert flight.oldest == 1
 
 
 def test_a_refusal_tells_of_the_frame_that_was_sent_first() -> None:

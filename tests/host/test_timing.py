@@ -31,7 +31,9 @@ def test_sums_are_bounded() -> None:
     assert Timing().agreed(0, 1 << 40, 1) == (0xFFFFFFFF, 1)
 
 
-@pytest.mark.parametrize("text", ["fast", "fixed:1", "fixed:a,b", ""])
+@pytest.mark.parametrize(
+    "text", ["fast", "fixed:1", "fixed:a,b", "fixed:1,b", "fixed:a,1", "fixed:²,1", ""]
+)
 def test_unknown_mode(text: str) -> None:
     with pytest.raises(ValueError, match=f"timing must be 'measured', .* not {text!r}"):
         Timing.parse(text)
