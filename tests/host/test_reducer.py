@@ -87,6 +87,20 @@ def test_options_are_checked(options: dict[str, int], message: str) -> None:
         ReducerOptions.of(options)
 
 
+@pytest.mark.parametrize("value", [0.5, 3 * 2.0**-20, 1.0, 2.0**40])
+def test_units_of_energies_make_squares_of_gradients(value: float) -> None:
+    """In the second step: in the first, no exponent was known."""
+    network = nn.Linear(3, 5)
+    reducer = reducer_of(network)
+    for _ in range(2):
+        backward(reducer, *network.parameters(), value=value)
+        log = reducer.decide()
+    for name, elements in (("weight", 15), ("bias", 5)):
+        update, unit = log.updates[name], log.units[name]
+        assert update["n"] * unit == pytest.approx(elements * value**2, rel=1e-3)
+        assert update["a"] * unit == pytest.approx(elements * value**2, rel=1e-3)
+
+
 def test_a_state_is_restored_whole() -> None:
     """In the middle of a period, after an update that was dropped."""
     network = nn.Linear(3, 5)
