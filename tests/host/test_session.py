@@ -79,6 +79,13 @@ def test_sequences_go_on_from_0_after_65535(window: int) -> None:
     assert [sequence for _, sequence in line.sent[1:]] == [*range(65530, 65536), *range(6)]
 
 
+def test_commands_and_repeats_are_counted() -> None:
+    session = session_on(Line(lambda number: number == 2))
+    session.call([Request(Opcode.ECHO, bytes([number])) for number in range(4)])
+    counted = {"commands": 5, "resent": 1, "deadline_misses": 0, "damaged_replies": 0}
+    assert session.counters == counted
+
+
 def waits(line: Line) -> list[float]:
     """Seconds between a command and its first repeat, of those that were repeated."""
     found = []

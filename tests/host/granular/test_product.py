@@ -2,7 +2,9 @@
 
 import pytest
 import torch
+from granular_networks import network
 
+from adagrain.host.granular import Policy, convert
 from adagrain.host.granular.product import _operand
 from adagrain.models.precision import Precision
 
@@ -26,3 +28,13 @@ def test_numbers_are_brought_into_range(largest: float, small: float, kept: bool
     """A row's largest number goes just below 2**10, where it is not from 2**-6 to 2**15."""
     found = _operand(torch.tensor([[largest, small]]), Precision.FP16)
     assert found.tolist() == [[largest, small if kept else 0.0]]
+
+
+def test_thresholds_take_part_in_every_pass() -> None:
+    """As DistributedDataParallel demands of parameters, also where there is no penalty."""
+    model = convert(network(), Policy())
+    model(torch.randn(4, 12)).sum().backward()
+    for layer in (model.one, model.two):
+        gradient = layer.controllers.thresholds.grad
+        assert gradient is not None
+        assert not gradient.any()
