@@ -50,3 +50,11 @@ def test_seed_decides() -> None:
 def test_too_few_samples() -> None:
     with pytest.raises(ValueError, match="at most 16 for 3 workers and 50 samples, not 17"):
         shards(0, batch=17)
+
+
+def test_each_epoch_of_each_seed_has_a_permutation_of_its_own() -> None:
+    drawn = set[tuple[int, ...]]()
+    for seed in range(3):
+        shards = Shards(40, batch=40, workers=1, rank=0, seed=seed)
+        drawn |= {tuple(shards.next().tolist()) for _ in range(3)}
+    assert len(drawn) == 9

@@ -294,6 +294,18 @@ def _dead(*_: object) -> None:
     raise DeviceError("unplugged")
 
 
+def test_work_is_added_up_over_steps() -> None:
+    """10 rows forward, and each layer's two products backward; one's input learns nothing."""
+    model = convert(network(), Policy(fixed="FP32", gradients="FP32"))
+    with Granularity(model) as granularity:
+        for steps in (1, 2, 3):
+            model(torch.randn(10, 12)).sum().backward()
+            log = granularity.step()
+            assert log.work[Precision.FP32] == 2 * 960 + 3 * 400
+            assert granularity.work[Precision.FP32] == steps * log.work[Precision.FP32]
+            assert sum(granularity.work.values()) == granularity.work[Precision.FP32]
+
+
 def test_as_many_units_as_the_device_has_records() -> None:
     model = convert(
         network(251),
