@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from difflib import get_close_matches
+from numbers import Integral
 from types import NoneType
 from typing import TYPE_CHECKING, Any, Self
 
@@ -20,15 +21,15 @@ __all__ = ["ReducerOptions"]
 _KINDS: dict[str, tuple[type, ...]] = {
     "cadence": (CadencePolicy, NoneType),
     "cadences": (Mapping,),
-    "cadence_max": (int, Mapping),
+    "cadence_max": (Integral, Mapping),
     "policy": (Policy,),
-    "epoch_steps": (int,),
+    "epoch_steps": (Integral,),
     "parameters": (Mapping,),
-    "compare_weights": (int,),
+    "compare_weights": (Integral,),
     "timing": (Timing,),
     "log": (Callable, NoneType),  # type: ignore[dict-item]
 }
-_ARTICLES = {int: "an integer", NoneType: "None", Mapping: "a mapping from names to integers"}
+_ARTICLES = {Integral: "an integer", NoneType: "None", Mapping: "a mapping from names to integers"}
 
 
 @dataclass(frozen=True)

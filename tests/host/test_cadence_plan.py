@@ -1,5 +1,6 @@
 """Cadences that a user gives."""
 
+import numpy as np
 import pytest
 
 from adagrain.host.cadence_plan import first_cadences, longest_cadences
@@ -48,3 +49,9 @@ def test_refusals() -> None:
 def test_options_of_a_wrong_kind(options: dict[str, object], message: str) -> None:
     with pytest.raises((TypeError, ValueError), match=message):
         ReducerOptions(**options)
+
+
+def test_numpy_s_integers_are_integers() -> None:
+    options = ReducerOptions(epoch_steps=np.int64(8), cadence_max=np.int32(4))
+    assert options.epoch_steps == 8
+    assert longest_cadences(["a"], options.cadence_max) == [4]
