@@ -11,14 +11,14 @@ from typing import Any
 __version__ = "0.1.0"
 
 _HOMES = {
-    "open_device": "adagrain.host.open_device",
-    "Coprocessor": "adagrain.host.driver",
-    "Configuration": "adagrain.models.configuration",
-    "regions": "adagrain.host.regions",
-    "RegionReducer": "adagrain.host.reducer",
-    "AdagrainState": "adagrain.host.ddp",
-    "adagrain_hook": "adagrain.host.ddp",
-    "register": "adagrain.host.ddp",
+    "open_device": "adagrain.host.device.open_device",
+    "Coprocessor": "adagrain.host.device.coprocessor",
+    "Configuration": "adagrain.models.interface.configuration",
+    "regions": "adagrain.host.regions.regions",
+    "RegionReducer": "adagrain.host.distributed.reducer",
+    "AdagrainState": "adagrain.host.distributed.ddp",
+    "adagrain_hook": "adagrain.host.distributed.ddp",
+    "register": "adagrain.host.distributed.ddp",
 }
 
 __all__ = [

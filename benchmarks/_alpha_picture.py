@@ -11,7 +11,7 @@ from _alpha_judge import BEFORE, NOW, WAYS, WINDOW, replay, truth
 from _recordings import Recording
 
 from adagrain.host.train.picture import mark_level
-from adagrain.models.region_manager import default_parameters
+from adagrain.models.region_manager.table import default_parameters
 
 __all__ = ["draw"]
 

@@ -13,7 +13,7 @@ from torch import nn
 from torch.nn import functional
 
 from adagrain import open_device, regions
-from adagrain.host.energies import Energies
+from adagrain.host.distributed.energies import Energies
 from adagrain.host.train.data import load
 from adagrain.host.train.options import TrainingOptions
 from adagrain.host.train.run import start

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 from cocotb.triggers import RisingEdge
 
-from adagrain.sim.bench import Bench, bench
-from adagrain.sim.payload import encode
+from adagrain.sim.simulators.bench import Bench, bench
+from adagrain.sim.simulators.payload import encode
 
 
 @bench(cycles=1_000_000)

@@ -10,7 +10,7 @@ import torch
 import torch.distributed as dist
 import torch.multiprocessing as mp
 
-from adagrain.host.process_group import leave_group
+from adagrain.host.distributed.process_group import leave_group
 from adagrain.host.train.data import load
 from adagrain.host.train.fingerprint import weights_sha256
 from adagrain.host.train.options import TrainingOptions

@@ -22,8 +22,8 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
-from adagrain.models.region_averages import ALPHA_SHIFTS
-from adagrain.models.region_manager import default_parameters
+from adagrain.models.region_manager.averages import ALPHA_SHIFTS
+from adagrain.models.region_manager.table import default_parameters
 
 #: Aims: mean error, and updates of lag.
 ERROR, LAG = 0.05, 24

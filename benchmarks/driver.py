@@ -12,7 +12,7 @@ import torch
 from _report import report
 
 import adagrain
-from adagrain.hdl.coprocessor import Coprocessor
+from adagrain.hdl.device.coprocessor import Coprocessor
 from adagrain.sim.compiled import CompiledUnit
 
 SHAPES = ((128, 64), (128,), (64, 128), (64,), (10, 64), (10,))

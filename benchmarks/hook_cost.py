@@ -20,7 +20,7 @@ from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 
 import adagrain
-from adagrain.host.process_group import leave_group
+from adagrain.host.distributed.process_group import leave_group
 
 WORKERS, ROUNDS, WARM_UP = 2, 120, 8
 

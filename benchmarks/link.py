@@ -10,8 +10,8 @@ import sys
 from _report import report
 from rich.progress import track
 
-from adagrain.host.line_rate import clean_rates, upload_rate
-from adagrain.models.configuration import configuration
+from adagrain.host.link.line_rate import clean_rates, upload_rate
+from adagrain.models.interface.configuration import configuration
 
 PRESET = "small"
 ELEMENTS = 50_000

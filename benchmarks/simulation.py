@@ -15,10 +15,10 @@ from typing import NamedTuple
 import numpy as np
 from _report import report
 
-from adagrain.models.records import StatisticsBegin, pack
-from adagrain.sim import runner
+from adagrain.models.interface.records import StatisticsBegin, pack
+from adagrain.sim.benches.statistics import VARIANTS
 from adagrain.sim.compiled import CompiledUnit
-from adagrain.sim.statistics import VARIANTS
+from adagrain.sim.simulators import runner
 
 VARIANT = "full"
 EXPONENT = 127

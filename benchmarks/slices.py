@@ -11,7 +11,7 @@ from typing import Any
 from _report import report
 from rich.console import Console
 
-from adagrain.hdl.toolchain import place_alone
+from adagrain.hdl.flow import place_alone
 
 
 @dataclass(frozen=True)

@@ -9,13 +9,13 @@ from pathlib import Path
 from amaranth.hdl import Shape
 from amaranth.lib import data
 
-from adagrain.models import protocol, records
+from adagrain.models.interface import protocol, records
 
 PAGE = Path(__file__).with_name("protocol.md")
 INTRODUCTION = f"""# Protocol tables
 
-Made by `make docs` from `models/protocol.py` and `models/records.py`; do not edit. The rules of
-the link are in [link.md](link.md). Protocol version {protocol.PROTOCOL_VERSION}.
+Made by `make docs` from `models/interface/protocol.py` and `models/interface/records.py`; do not
+edit. The rules of the link are in [link.md](link.md). Protocol version {protocol.PROTOCOL_VERSION}.
 """
 
 

@@ -8,8 +8,17 @@ they wrap around.
 import numpy as np
 from numpy.typing import NDArray
 
-from .float import Flag, Rounded, add, exact_products, infinity, multiply, round_exact, with_nans
-from .precision import Precision, unpacked
+from .arithmetic.float import (
+    Flag,
+    Rounded,
+    add,
+    exact_products,
+    infinity,
+    multiply,
+    round_exact,
+    with_nans,
+)
+from .interface.precision import Precision, unpacked
 
 __all__ = [
     "EXACT_BITS",

@@ -14,9 +14,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .arithmetic.float import Rounded
 from .dot_product import EXACT_PRODUCTS, dot
-from .float import Rounded
-from .precision import Precision
+from .interface.precision import Precision
 from .rescale import packed_rows, rescale
 
 __all__ = [
@@ -123,7 +123,7 @@ class TileModel:
         Parameters
         ----------
         run : mapping
-            Fields of :data:`adagrain.models.records.TileRun`.
+            Fields of :data:`adagrain.models.interface.records.TileRun`.
 
         Returns
         -------

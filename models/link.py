@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 from cobs import cobs
 
-from .configuration import Configuration
-from .protocol import Header, Opcode, Status
+from .interface.configuration import Configuration
+from .interface.protocol import Header, Opcode, Status
 
 __all__ = [
     "CHECKSUM_SIZE",

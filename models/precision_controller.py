@@ -10,8 +10,15 @@ sets, prevail over that, and are counted where they do.
 from collections.abc import Mapping
 from types import SimpleNamespace
 
-from .precision import Precision
-from .records import PrecisionDecision, PrecisionRecord, PrecisionUpdate, pack, size, unpack
+from .interface.precision import Precision
+from .interface.records import (
+    PrecisionDecision,
+    PrecisionRecord,
+    PrecisionUpdate,
+    pack,
+    size,
+    unpack,
+)
 
 __all__ = ["THRESHOLDS", "PrecisionTable", "precision_of_rank", "precision_record", "rank_of"]
 

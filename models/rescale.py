@@ -1,15 +1,15 @@
 """Sums of a tile times powers of two, in another precision: the golden model of ``hdl/rescale``.
 
 The exact value is rounded once, to nearest even. Integers are symmetric around zero, as those of
-:mod:`adagrain.models.quantisation` are; what lies beyond them is clamped.
+:mod:`adagrain.models.numerics.quantisation` are; what lies beyond them is clamped.
 """
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .float import Exact, Rounded, exact_numbers, nearest, nearest_integer
-from .precision import Precision, packed
-from .quantisation import LEVELS
+from .arithmetic.float import Exact, Rounded, exact_numbers, nearest, nearest_integer
+from .interface.precision import Precision, packed
+from .numerics.quantisation import LEVELS
 
 __all__ = ["EXPONENTS", "packed_rows", "rescale"]
 

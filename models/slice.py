@@ -5,8 +5,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .float import add, multiply
-from .precision import Operation, Precision, packed, unpacked
+from .arithmetic.float import add, multiply
+from .interface.precision import Operation, Precision, packed, unpacked
 
 __all__ = ["LANES", "LANE_BITS", "Results", "compute"]
 

@@ -7,9 +7,9 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from adagrain.sim import runner
-from adagrain.sim.cache import CacheError
-from adagrain.sim.verilator import ToolMissingError
+from .simulators import runner
+from .simulators.cache import CacheError
+from .simulators.verilator import ToolMissingError
 
 __all__ = ["app", "simulate"]
 

@@ -3,8 +3,8 @@
 from amaranth.build import Platform
 from amaranth.hdl import ClockDomain, Elaboratable, Module
 
-from adagrain.hdl.serial_coprocessor import SerialCoprocessor
-from adagrain.models.configuration import configuration
+from adagrain.hdl.device.serial_coprocessor import SerialCoprocessor
+from adagrain.models.interface.configuration import configuration
 
 from .board import Board
 from .pins import driven, sensed

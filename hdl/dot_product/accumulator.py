@@ -4,7 +4,7 @@ from amaranth.hdl import Module, Mux, Signal, Value, unsigned
 from amaranth.lib import data, memory
 from amaranth.lib.data import ShapeLike
 
-from adagrain.hdl.delay import delayed
+from adagrain.hdl.stream.delay import delayed
 
 __all__ = ["Store", "step_layout"]
 

@@ -4,11 +4,11 @@ from amaranth.hdl import Cat, EnableInserter, Module, Signal, Value, unsigned
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from adagrain.hdl.delay import delayed
-from adagrain.hdl.float.parts import RESULT_FLAGS
-from adagrain.hdl.float.round import Round
+from adagrain.hdl.arithmetic.float.parts import RESULT_FLAGS
+from adagrain.hdl.arithmetic.float.round import Round
 from adagrain.hdl.slice import ExactProducts
-from adagrain.models.precision import WORD, Precision
+from adagrain.hdl.stream.delay import delayed
+from adagrain.models.interface.precision import WORD, Precision
 
 from .accumulator import later, step_layout
 from .exact import ExactAccumulator

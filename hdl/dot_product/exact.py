@@ -4,12 +4,12 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value, signed, unsigne
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from adagrain.hdl.delay import delayed
-from adagrain.hdl.float.parts import result_layout
-from adagrain.hdl.float.round import Round, exact_layout
+from adagrain.hdl.arithmetic.float.parts import result_layout
+from adagrain.hdl.arithmetic.float.round import Round, exact_layout
 from adagrain.hdl.slice.products import exact_product
+from adagrain.hdl.stream.delay import delayed
 from adagrain.models.dot_product import EXACT_BITS, EXACT_PLACES
-from adagrain.models.precision import Precision
+from adagrain.models.interface.precision import Precision
 
 from .accumulator import Store, later, step_layout
 

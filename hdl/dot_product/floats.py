@@ -4,11 +4,11 @@ from amaranth.hdl import Module, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from adagrain.hdl.delay import delayed
-from adagrain.hdl.float.parts import RESULT_FLAGS, result_layout, take_apart
-from adagrain.hdl.float.round import Round
-from adagrain.hdl.float.sum import ExactSum
-from adagrain.models.formats import ElementFormat
+from adagrain.hdl.arithmetic.float.parts import RESULT_FLAGS, result_layout, take_apart
+from adagrain.hdl.arithmetic.float.round import Round
+from adagrain.hdl.arithmetic.float.sum import ExactSum
+from adagrain.hdl.stream.delay import delayed
+from adagrain.models.interface.formats import ElementFormat
 
 from .accumulator import Store, later, step_layout
 

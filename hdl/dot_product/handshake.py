@@ -3,7 +3,7 @@
 from amaranth.hdl import Module, Signal, Value
 from amaranth.lib import stream
 
-from adagrain.hdl.pipeline import stallable
+from adagrain.hdl.stream.pipeline import stallable
 
 __all__ = ["summing"]
 

@@ -4,8 +4,8 @@ from amaranth.hdl import Const, EnableInserter, Module, Signal, Value
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from adagrain.hdl.delay import delayed
-from adagrain.models.precision import INTEGERS
+from adagrain.hdl.stream.delay import delayed
+from adagrain.models.interface.precision import INTEGERS
 
 from .accumulator import later
 from .dot_product import sums_layout, terms_layout

@@ -4,7 +4,7 @@ from amaranth.hdl import Cat, Module, Signal, signed
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from adagrain.hdl.delay import delayed
+from adagrain.hdl.stream.delay import delayed
 from adagrain.models.dot_product import INTEGER_BITS
 from adagrain.models.slice import LANE_BITS, LANES
 

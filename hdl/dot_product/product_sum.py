@@ -4,8 +4,8 @@ from amaranth.hdl import Cat, EnableInserter, Module, Mux, Signal, Value, signed
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from adagrain.hdl.dsp import Products
-from adagrain.models.precision import Precision
+from adagrain.hdl.arithmetic.dsp import Products
+from adagrain.models.interface.precision import Precision
 from adagrain.models.slice import LANE_BITS, LANES
 
 __all__ = ["ProductSum"]

@@ -4,14 +4,14 @@ from amaranth.hdl import Module, Signal, signed
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
+from adagrain.hdl.dot_product import DotProduct, IntegerDotProduct
+from adagrain.hdl.dot_product.dot_product import terms_layout
+from adagrain.hdl.stream.pipeline import stallable
+from adagrain.hdl.stream.skid import Skid
 from adagrain.models.granularity_unit import ROWS
-from adagrain.models.precision import INTEGERS, WORD, Precision, check_precisions
-from adagrain.models.records import TileResult, TileRun
+from adagrain.models.interface.precision import INTEGERS, WORD, Precision, check_precisions
+from adagrain.models.interface.records import TileResult, TileRun
 
-from ..dot_product import DotProduct, IntegerDotProduct
-from ..dot_product.dot_product import terms_layout
-from ..pipeline import stallable
-from ..skid import Skid
 from .operands import Operands, write_layout
 from .results import Results
 from .sequencer import Sequencer

@@ -5,7 +5,7 @@ from amaranth.lib import data, memory, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
-from adagrain.models.precision import WORD
+from adagrain.models.interface.precision import WORD
 
 __all__ = ["Operands", "write_layout"]
 

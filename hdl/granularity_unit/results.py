@@ -4,13 +4,12 @@ from amaranth.hdl import Array, Module, Mux, Signal, Value, signed, unsigned
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out, connect
 
+from adagrain.hdl.arithmetic.float.parts import RESULT_FLAGS
+from adagrain.hdl.rescale import IntegerRescale, Packer, Rescale
+from adagrain.hdl.stream.queue import Queue
 from adagrain.models.granularity_unit import ROWS
-from adagrain.models.precision import INTEGERS, WORD, Precision
-from adagrain.models.records import TileResult, TileRun
-
-from ..float.parts import RESULT_FLAGS
-from ..queue import Queue
-from ..rescale import IntegerRescale, Packer, Rescale
+from adagrain.models.interface.precision import INTEGERS, WORD, Precision
+from adagrain.models.interface.records import TileResult, TileRun
 
 __all__ = ["Results", "row_layout"]
 

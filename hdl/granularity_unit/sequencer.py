@@ -4,10 +4,9 @@ from amaranth.hdl import Module, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from adagrain.hdl.dot_product.dot_product import terms_layout
 from adagrain.models.granularity_unit import ROWS
-from adagrain.models.records import TileRun
-
-from ..dot_product.dot_product import terms_layout
+from adagrain.models.interface.records import TileRun
 
 __all__ = ["Sequencer"]
 

@@ -4,7 +4,7 @@ from amaranth.hdl import Module, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
-from adagrain.hdl.packet import Packet
+from adagrain.hdl.stream.packet import Packet
 
 from .packet_queue import PacketQueue
 

@@ -5,8 +5,8 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.crc.catalog import CRC32_ISO_HDLC
 from amaranth.lib.wiring import In, Out
 
+from adagrain.models.interface.protocol import Header
 from adagrain.models.link import CHECKSUM_SIZE, HEADER_SIZE, Verdict
-from adagrain.models.protocol import Header
 
 from .cobs_decoder import DecodedOctet
 from .packet_queue import queued_octet_layout

@@ -6,10 +6,10 @@ from amaranth.lib.crc.catalog import CRC32_ISO_HDLC
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
-from adagrain.hdl.packet import Packet
-from adagrain.models.configuration import Configuration
+from adagrain.hdl.stream.packet import Packet
+from adagrain.models.interface.configuration import Configuration
+from adagrain.models.interface.protocol import Header
 from adagrain.models.link import CHECKSUM_SIZE, HEADER_SIZE
-from adagrain.models.protocol import Header
 
 __all__ = ["FrameSender", "reply_layout"]
 

@@ -4,8 +4,8 @@ from amaranth.hdl import Module
 from amaranth.lib import memory, stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
-from adagrain.hdl.packet import Packet, Reply
-from adagrain.models.configuration import Configuration
+from adagrain.hdl.stream.packet import Packet, Reply
+from adagrain.models.interface.configuration import Configuration
 from adagrain.models.link import HEADER_SIZE
 
 from .cobs_decoder import CobsDecoder

@@ -5,10 +5,10 @@ from amaranth.lib import data, memory, stream, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
-from adagrain.hdl.packet import Packet, Reply
-from adagrain.models.configuration import Configuration
+from adagrain.hdl.stream.packet import Packet, Reply
+from adagrain.models.interface.configuration import Configuration
+from adagrain.models.interface.protocol import Header, Opcode, Status
 from adagrain.models.link import COUNTERS, HEADER_SIZE, NO_SESSION, Verdict
-from adagrain.models.protocol import Header, Opcode, Status
 
 from .frame_sender import reply_layout
 

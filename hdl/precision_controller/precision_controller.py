@@ -4,10 +4,9 @@ from amaranth.hdl import Module, Mux, Signal, Value, unsigned
 from amaranth.lib import data, memory, stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from adagrain.hdl.arithmetic.ratio import Ratio
+from adagrain.models.interface.records import PrecisionDecision, PrecisionRecord, PrecisionUpdate
 from adagrain.models.precision_controller import THRESHOLDS
-from adagrain.models.records import PrecisionDecision, PrecisionRecord, PrecisionUpdate
-
-from ..region_manager.ratio import Ratio
 
 __all__ = ["PrecisionController", "access_layout"]
 

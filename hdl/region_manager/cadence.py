@@ -4,8 +4,8 @@ from amaranth.hdl import Module
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from adagrain.models.records import CadencePolicy, RegionParameters
-from adagrain.models.region_policies import CADENCE_DWELL
+from adagrain.models.interface.records import CadencePolicy, RegionParameters
+from adagrain.models.region_manager.policies import CADENCE_DWELL
 
 from .judge import Verdict
 from .layouts import Head

@@ -5,8 +5,8 @@ import enum
 from amaranth.hdl import unsigned
 from amaranth.lib import data
 
-from adagrain.models.records import RegionRecord
-from adagrain.models.region_averages import LOGARITHM_BITS
+from adagrain.models.interface.records import RegionRecord
+from adagrain.models.region_manager.averages import LOGARITHM_BITS
 
 __all__ = ["HEAD_WORDS", "LEVEL_BITS", "RECORD_WORDS", "WORD_BITS", "Head", "Sums", "Word"]
 

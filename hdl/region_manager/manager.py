@@ -4,8 +4,8 @@ from amaranth.hdl import Cat, Const, Module, Mux, Value, unsigned
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from adagrain.models.configuration import Configuration
-from adagrain.models.records import (
+from adagrain.models.interface.configuration import Configuration
+from adagrain.models.interface.records import (
     Decision,
     DecisionStatus,
     Policy,
@@ -13,8 +13,8 @@ from adagrain.models.records import (
     RegionStep,
     RegionUpdate,
 )
-from adagrain.models.region_averages import LOGARITHM_BITS
-from adagrain.models.region_manager import ENERGY_BITS
+from adagrain.models.region_manager.averages import LOGARITHM_BITS
+from adagrain.models.region_manager.table import ENERGY_BITS
 
 from .judge import Question
 from .layouts import HEAD_WORDS, RECORD_WORDS, WORD_BITS, Word
@@ -26,7 +26,7 @@ __all__ = ["RegionManager"]
 class RegionManager(wiring.Component):
     """Keeps the region table and decides, one region at a time.
 
-    Twin of :class:`adagrain.models.region_manager.RegionTable`, bit for bit. A decision is
+    Twin of :class:`adagrain.models.region_manager.table.RegionTable`, bit for bit. A decision is
     offered at most ``configuration.decision_cycles`` cycles after its update is seen; the update
     is taken in the cycle before. One thing is served at a time; where several wait, parameters
     go first, then accesses, steps, updates. All of them wait while a decision is not taken.

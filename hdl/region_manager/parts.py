@@ -5,15 +5,15 @@ from amaranth.lib import data
 from amaranth.lib.memory import Memory
 from amaranth.utils import exact_log2
 
-from adagrain.models.configuration import Configuration
-from adagrain.models.records import DecisionStatus, SpeculationState
-from adagrain.models.region_averages import ALPHA_BITS, ALPHA_SHIFTS, SLOW
-from adagrain.models.region_manager import LARGEST_RESCALE, SUM_BITS
+from adagrain.hdl.arithmetic.ratio import Ratio
+from adagrain.models.interface.configuration import Configuration
+from adagrain.models.interface.records import DecisionStatus, SpeculationState
+from adagrain.models.region_manager.averages import ALPHA_BITS, ALPHA_SHIFTS, SLOW
+from adagrain.models.region_manager.table import LARGEST_RESCALE, SUM_BITS
 
 from .cadence import Cadence
 from .judge import Judge
 from .layouts import HEAD_WORDS, LEVEL_BITS, RECORD_WORDS, WORD_BITS, Head, Word
-from .ratio import Ratio
 from .speculation import Speculation
 from .words import Words
 

@@ -4,9 +4,9 @@ from amaranth.hdl import Module, Mux, Signal, Value, signed, unsigned
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from adagrain.models.records import Policy, RegionParameters, SpeculationState
-from adagrain.models.region_averages import ALPHA_BITS
-from adagrain.models.region_policies import TENTH
+from adagrain.models.interface.records import Policy, RegionParameters, SpeculationState
+from adagrain.models.region_manager.averages import ALPHA_BITS
+from adagrain.models.region_manager.policies import TENTH
 
 from .judge import Verdict
 from .layouts import Head

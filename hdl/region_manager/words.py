@@ -4,9 +4,9 @@ from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, Value, signed, 
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from adagrain.models.region_averages import FAST, LOGARITHM_BITS, SLOW, TIME_SHIFT
+from adagrain.hdl.arithmetic.float.round import leading_zeros
+from adagrain.models.region_manager.averages import FAST, LOGARITHM_BITS, SLOW, TIME_SHIFT
 
-from ..float.round import leading_zeros
 from .layouts import WORD_BITS, Sums, Word
 
 __all__ = ["Sweep", "Words"]

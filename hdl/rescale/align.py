@@ -4,11 +4,10 @@ from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, Value, signed
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from adagrain.models.precision import WORD, Precision
-from adagrain.models.quantisation import LEVELS
-
-from ..delay import delayed
-from ..float.round import leading_zeros
+from adagrain.hdl.arithmetic.float.round import leading_zeros
+from adagrain.hdl.stream.delay import delayed
+from adagrain.models.interface.precision import WORD, Precision
+from adagrain.models.numerics.quantisation import LEVELS
 
 __all__ = ["PLACE", "REST", "Align"]
 

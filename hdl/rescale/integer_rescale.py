@@ -4,12 +4,12 @@ from amaranth.hdl import Cat, Const, EnableInserter, Module, Mux, Signal, Value,
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from adagrain.models.precision import INTEGERS, WORD
-from adagrain.models.quantisation import LEVELS
+from adagrain.hdl.arithmetic.float.parts import RESULT_FLAGS
+from adagrain.hdl.stream.delay import delayed
+from adagrain.hdl.stream.pipeline import stallable
+from adagrain.models.interface.precision import INTEGERS, WORD
+from adagrain.models.numerics.quantisation import LEVELS
 
-from ..delay import delayed
-from ..float.parts import RESULT_FLAGS
-from ..pipeline import stallable
 from .layouts import number_layout, sum_layout
 
 __all__ = ["IntegerRescale"]

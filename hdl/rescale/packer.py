@@ -4,7 +4,7 @@ from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from adagrain.models.precision import WORD, Precision, check_precisions
+from adagrain.models.interface.precision import WORD, Precision, check_precisions
 
 from .layouts import number_layout, packed_layout
 

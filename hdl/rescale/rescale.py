@@ -4,11 +4,11 @@ from amaranth.hdl import Array, Cat, Const, EnableInserter, Module, Mux, Signal,
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from adagrain.models.precision import WORD, Precision
-from adagrain.models.quantisation import LEVELS
+from adagrain.hdl.arithmetic.float.parts import RESULT_FLAGS, take_apart
+from adagrain.hdl.stream.pipeline import stallable
+from adagrain.models.interface.precision import WORD, Precision
+from adagrain.models.numerics.quantisation import LEVELS
 
-from ..float.parts import RESULT_FLAGS, take_apart
-from ..pipeline import stallable
 from .align import PLACE, REST, Align
 from .layouts import number_layout, sum_layout
 

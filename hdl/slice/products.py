@@ -4,12 +4,12 @@ from amaranth.hdl import Cat, EnableInserter, Module, Mux, Signal, Value, signed
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from adagrain.hdl.delay import delayed
-from adagrain.hdl.dsp import Products
-from adagrain.hdl.float.product import product_parts
-from adagrain.hdl.float.round import exact_layout
-from adagrain.models.formats import ElementFormat
-from adagrain.models.precision import Precision
+from adagrain.hdl.arithmetic.dsp import Products
+from adagrain.hdl.arithmetic.float.product import product_parts
+from adagrain.hdl.arithmetic.float.round import exact_layout
+from adagrain.hdl.stream.delay import delayed
+from adagrain.models.interface.formats import ElementFormat
+from adagrain.models.interface.precision import Precision
 from adagrain.models.slice import LANE_BITS, LANES
 
 from .steering import FIELD, MULTIPLIERS, WIDTH, factors, numbers

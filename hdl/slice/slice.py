@@ -4,12 +4,12 @@ from amaranth.hdl import Cat, Const, EnableInserter, Module, Signal, Value, unsi
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from adagrain.hdl.delay import delayed
-from adagrain.hdl.float.parts import RESULT_FLAGS, take_apart
-from adagrain.hdl.float.round import Round
-from adagrain.hdl.float.sum import ExactSum
-from adagrain.hdl.pipeline import stallable
-from adagrain.models.precision import Operation, Precision
+from adagrain.hdl.arithmetic.float.parts import RESULT_FLAGS, take_apart
+from adagrain.hdl.arithmetic.float.round import Round
+from adagrain.hdl.arithmetic.float.sum import ExactSum
+from adagrain.hdl.stream.delay import delayed
+from adagrain.hdl.stream.pipeline import stallable
+from adagrain.models.interface.precision import Operation, Precision
 from adagrain.models.slice import LANE_BITS, LANES
 
 from .products import ExactProducts, exact_product

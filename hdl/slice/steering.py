@@ -5,8 +5,8 @@ from collections.abc import Iterator, Sequence
 from amaranth.hdl import Array, Const, Module, Value
 from amaranth.lib import data
 
-from adagrain.hdl.float.parts import take_apart
-from adagrain.models.precision import Precision
+from adagrain.hdl.arithmetic.float.parts import take_apart
+from adagrain.models.interface.precision import Precision
 
 __all__ = ["FIELD", "MULTIPLIERS", "WIDTH", "factors", "numbers"]
 

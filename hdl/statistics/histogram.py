@@ -4,8 +4,8 @@ from amaranth.hdl import Cat, Module, Mux, Signal, unsigned
 from amaranth.lib import data, memory, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from adagrain.models.records import BINS, HistogramBin
-from adagrain.models.statistics_reference import RAW_BINS
+from adagrain.models.interface.records import BINS, HistogramBin
+from adagrain.models.statistics.reference import RAW_BINS
 
 __all__ = ["Histogram"]
 

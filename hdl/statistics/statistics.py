@@ -4,9 +4,9 @@ from amaranth.hdl import Module, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
-from adagrain.models.records import BINS, HistogramBin, StatisticsBegin, StatisticsRecord
+from adagrain.hdl.stream.packet import beat_layout
+from adagrain.models.interface.records import BINS, HistogramBin, StatisticsBegin, StatisticsRecord
 
-from ..packet import beat_layout
 from .counts import Counts
 from .extremes import Extremes
 from .histogram import Histogram

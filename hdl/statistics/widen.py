@@ -4,9 +4,8 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value, unsigned
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from adagrain.models.formats import FORMATS, FormatCode
-
-from ..packet import beat_layout
+from adagrain.hdl.stream.packet import beat_layout
+from adagrain.models.interface.formats import FORMATS, FormatCode
 
 __all__ = ["TensorBegin", "Widen"]
 

@@ -8,9 +8,9 @@ import numpy as np
 import torch
 from torch import nn
 
-from adagrain.models.precision import Precision
+from adagrain.models.interface.precision import Precision
+from adagrain.models.interface.records import PrecisionRecord, pack, unpack
 from adagrain.models.precision_controller import THRESHOLDS, precision_of_rank, rank_of
-from adagrain.models.records import PrecisionRecord, pack, unpack
 
 from .policy import Policy
 

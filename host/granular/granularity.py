@@ -7,11 +7,11 @@ from typing import Any, Self
 import torch
 from torch import nn
 
-from adagrain.host.driver import Coprocessor
-from adagrain.host.failover import Failover
-from adagrain.host.open_device import open_device
-from adagrain.host.product import check_built
-from adagrain.models.precision import Precision
+from adagrain.host.device.coprocessor import Coprocessor
+from adagrain.host.device.failover import Failover
+from adagrain.host.device.open_device import open_device
+from adagrain.host.device.product import check_built
+from adagrain.models.interface.precision import Precision
 
 from .layers import GranularLayer
 from .logs import GranularityLog, UnitLog, logs_of, unit_names

@@ -9,11 +9,11 @@ from typing import Any
 import torch
 from torch import nn
 
-from adagrain.models.precision import Precision
-from adagrain.models.quantisation import check_terms, multiplied
-from adagrain.models.spread import exponent_of, spread_of
+from adagrain.models.interface.precision import Precision
+from adagrain.models.numerics.quantisation import check_terms, multiplied
+from adagrain.models.numerics.spread import exponent_of, spread_of
+from adagrain.models.numerics.surroundings import exactly
 from adagrain.models.statistics import Statistics, statistics
-from adagrain.models.surroundings import exactly
 
 from .controller import Controllers
 from .geometry import Dense, Geometry, Patches

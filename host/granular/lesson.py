@@ -6,11 +6,11 @@ from typing import Any
 import torch
 from torch.autograd.function import once_differentiable
 
-from adagrain.models.magnitude import largest_magnitude
-from adagrain.models.precision import Precision
+from adagrain.models.interface.precision import Precision
+from adagrain.models.numerics.magnitude import largest_magnitude
+from adagrain.models.numerics.quantisation import fits, rounded
+from adagrain.models.numerics.surroundings import exactly
 from adagrain.models.precision_controller import precision_of_rank
-from adagrain.models.quantisation import fits, rounded
-from adagrain.models.surroundings import exactly
 
 __all__ = ["taught"]
 

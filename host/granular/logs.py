@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from adagrain.models.precision import Precision
+from adagrain.models.interface.precision import Precision
 from adagrain.models.precision_controller import precision_of_rank
 
 from .layers import GranularLayer

@@ -5,9 +5,9 @@ from collections.abc import Mapping
 import numpy as np
 import torch
 
-from adagrain.host.driver import Coprocessor
-from adagrain.host.failover import Failover
-from adagrain.models.quantisation import Operand, multiplied
+from adagrain.host.device.coprocessor import Coprocessor
+from adagrain.host.device.failover import Failover
+from adagrain.models.numerics.quantisation import Operand, multiplied
 
 from .resources import slice_cycles
 
@@ -40,7 +40,7 @@ class Offload:
     reckoned : int
         What ``busy`` would be if no slice ever had nothing to multiply.
     flags : int
-        Exceptions that its sums have raised, :class:`~adagrain.models.float.Flag`.
+        Exceptions that its sums have raised, :class:`~adagrain.models.arithmetic.float.Flag`.
 
     Raises
     ------
@@ -62,7 +62,7 @@ class Offload:
         return self.step % self.every == 0
 
     def multiply(self, a: Operand, b: Operand) -> torch.Tensor:
-        """As :func:`adagrain.models.quantisation.multiplied`, bit for bit."""
+        """As :func:`adagrain.models.numerics.quantisation.multiplied`, bit for bit."""
         if not self.active:
             return multiplied(a, b)
         rows, columns, scales = a.matrix(), b.matrix().t(), None

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from adagrain.models.precision import Precision, precision_of
+from adagrain.models.interface.precision import Precision, precision_of
 from adagrain.models.precision_controller import (
     THRESHOLDS,
     precision_of_rank,

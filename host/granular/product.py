@@ -9,17 +9,17 @@ from typing import Any
 import torch
 from torch.autograd.function import once_differentiable
 
-from adagrain.models.dither import dithered
-from adagrain.models.magnitude import largest_magnitude
-from adagrain.models.precision import Precision
-from adagrain.models.quantisation import Operand, operand, rounded
-from adagrain.models.surroundings import exactly
+from adagrain.models.interface.precision import Precision
+from adagrain.models.numerics.dither import dithered
+from adagrain.models.numerics.magnitude import largest_magnitude
+from adagrain.models.numerics.quantisation import Operand, operand, rounded
+from adagrain.models.numerics.surroundings import exactly
 
 from .geometry import Geometry
 
 __all__ = ["Multiply", "Part", "Plan", "of_layer", "straight_through"]
 
-#: Multiplies two operands, as :func:`adagrain.models.quantisation.multiplied` does.
+#: Multiplies two operands, as :func:`adagrain.models.numerics.quantisation.multiplied` does.
 Multiply = Callable[[Operand, Operand], torch.Tensor]
 
 #: Power of two below which the largest number of a row is brought before it becomes FP16, and the
@@ -89,9 +89,9 @@ def straight_through(
     The backward pass multiplies operands of its own precision in float32. Integers of the
     gradient have a scale for each place in the product with the weights, and one for each output
     in that with ``x``; those of the weights one for each input. Gradients are dithered
-    (:mod:`adagrain.models.dither`): rounded to nearest, their small elements would be lost. What
-    becomes FP16 in the backward pass is brought into its range by powers of two. There is no second
-    derivative.
+    (:mod:`adagrain.models.numerics.dither`): rounded to nearest, their small elements would be
+    lost. What becomes FP16 in the backward pass is brought into its range by powers of two. There
+    is no second derivative.
 
     Parameters
     ----------

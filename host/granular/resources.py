@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from adagrain.models.precision import Precision
+from adagrain.models.interface.precision import Precision
 from adagrain.models.precision_controller import precision_of_rank, rank_of
 
 __all__ = ["Budget", "BudgetError", "Cost", "ResourceManager", "slice_cycles"]

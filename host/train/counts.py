@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from adagrain.host.driver import Coprocessor
-from adagrain.host.failover import Failover
+from adagrain.host.device.coprocessor import Coprocessor
+from adagrain.host.device.failover import Failover
 
 __all__ = ["Counts"]
 

@@ -5,7 +5,7 @@ import hashlib
 import torch.distributed as dist
 from torch import nn
 
-from adagrain.host.lockstep import DisagreementError
+from adagrain.host.distributed.lockstep import DisagreementError
 
 __all__ = ["check_weights", "network_sha256", "weights_sha256"]
 

@@ -9,9 +9,9 @@ from typing import Any, Self
 
 from torch.utils.tensorboard import SummaryWriter
 
+from adagrain.host.distributed.reducer import StepLog
 from adagrain.host.granular import GranularityLog
-from adagrain.host.reducer import StepLog
-from adagrain.models.records import SpeculationState
+from adagrain.models.interface.records import SpeculationState
 
 from .files import replace_text, writing
 

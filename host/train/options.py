@@ -198,9 +198,9 @@ class TrainingOptions:
     @property
     def policy(self) -> "Policy":
         """How they choose it."""
-        from adagrain.host.granular.policy import (
+        from adagrain.host.granular.policy import (  # brings torch, which --help can do without
             Policy,
-        )  # brings torch, which --help can do without
+        )
 
         return Policy(
             fixed=None if self.precision == "dynamic" else self.precision,

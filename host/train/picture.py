@@ -15,7 +15,7 @@ from matplotlib.axes import Axes
 from matplotlib.colors import BoundaryNorm, ListedColormap
 from matplotlib.ticker import PercentFormatter
 
-from adagrain.models.region_settings import default_parameters
+from adagrain.models.region_manager.settings import default_parameters
 
 from .history import History, RegionHistory
 

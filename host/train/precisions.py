@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from adagrain.host.granular import Granularity
-from adagrain.models.float import Flag
-from adagrain.models.precision import Precision
+from adagrain.models.arithmetic.float import Flag
+from adagrain.models.interface.precision import Precision
 
 __all__ = ["combined", "precision_counts", "precision_rows"]
 

@@ -2,11 +2,11 @@
 
 from torch import nn
 
-from adagrain.host.cadence_plan import longest_cadences
+from adagrain.host.device.open_device import open_device
+from adagrain.host.distributed.cadence_plan import longest_cadences
+from adagrain.host.distributed.timing import Timing
 from adagrain.host.granular import Granularity, convert
-from adagrain.host.open_device import open_device
-from adagrain.host.regions import regions
-from adagrain.host.timing import Timing
+from adagrain.host.regions.regions import regions
 
 from .data import load
 from .networks import build

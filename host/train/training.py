@@ -8,7 +8,9 @@ import torch.distributed as dist
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 
-from adagrain.host.ddp import register
+from adagrain.host.distributed.ddp import register
+from adagrain.host.distributed.reducer import StepLog
+from adagrain.host.distributed.timing import Timing
 from adagrain.host.granular import (
     Budget,
     Granularity,
@@ -17,9 +19,7 @@ from adagrain.host.granular import (
     ResourceManager,
     convert,
 )
-from adagrain.host.reducer import StepLog
-from adagrain.host.timing import Timing
-from adagrain.models.records import CadencePolicy
+from adagrain.models.interface.records import CadencePolicy
 
 from .data import Dataset
 from .networks import build

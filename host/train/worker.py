@@ -9,7 +9,7 @@ import torch
 import torch.distributed as dist
 from rich.console import Console
 
-from adagrain.host.process_group import leave_group
+from adagrain.host.distributed.process_group import leave_group
 
 from . import checkpoint
 from .counts import Counts

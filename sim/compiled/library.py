@@ -14,11 +14,11 @@ from filelock import FileLock
 
 import adagrain.hdl
 import adagrain.models
-from adagrain.sim import verilator
-from adagrain.sim.cache import cache_directory, writable_cache
-from adagrain.sim.netlist import check_family, convert, gate_level, models_of
-from adagrain.sim.runtime import Runtime
-from adagrain.sim.verilog import TIMESCALE, digest, to_verilog
+from adagrain.sim.simulators import verilator
+from adagrain.sim.simulators.cache import cache_directory, writable_cache
+from adagrain.sim.simulators.netlist import check_family, convert, gate_level, models_of
+from adagrain.sim.simulators.runtime import Runtime
+from adagrain.sim.simulators.verilog import TIMESCALE, digest, to_verilog
 
 from .ports import Ports, StreamPort
 

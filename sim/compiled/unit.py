@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from amaranth.lib import wiring
 
-from adagrain.sim.payload import decode, encode
-from adagrain.sim.verilator import waves_format
+from adagrain.sim.simulators.payload import decode, encode
+from adagrain.sim.simulators.verilator import waves_format
 
 from .library import library
 from .ports import StreamPort, ports_of

@@ -5,8 +5,8 @@ from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from adagrain.hdl.region_manager import RegionManager
-from adagrain.models.configuration import configuration
-from adagrain.models.records import Decision, RegionParameters, RegionStep, RegionUpdate
+from adagrain.models.interface.configuration import configuration
+from adagrain.models.interface.records import Decision, RegionParameters, RegionStep, RegionUpdate
 
 from .harness import Proof, assume_stable, counted, demand_patience, demand_stable, moves
 

@@ -24,7 +24,7 @@ from amaranth.lib import data
 from amaranth.lib.wiring import In
 from amaranth.utils import exact_log2
 
-from adagrain.hdl.dsp import Products, Target
+from adagrain.hdl.arithmetic.dsp import Products, Target
 
 from .harness import Proof, always_steady
 
@@ -107,13 +107,13 @@ class _Elaborated(Elaboratable):
 class Ecp5ProductsProof(_ProductsProof):
     CELLS = "ecp5"
     WIDTH = 18
-    PLANTED = ("hdl/dsp/ecp5.py", '"INPUTB", "PIPELINE"', '"PIPELINE"')
+    PLANTED = ("hdl/arithmetic/dsp/ecp5.py", '"INPUTB", "PIPELINE"', '"PIPELINE"')
 
 
 class Ice40ProductsProof(_ProductsProof):
     CELLS = "ice40"
     WIDTH = 8
-    PLANTED = ("hdl/dsp/ice40.py", '"A_SIGNED", "B_SIGNED"', '"A_SIGNED"')
+    PLANTED = ("hdl/arithmetic/dsp/ice40.py", '"A_SIGNED", "B_SIGNED"', '"A_SIGNED"')
 
 
 #: What a port of a block RAM is given.

@@ -9,7 +9,7 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 
 from adagrain.hdl.link import cobs_decoder, cobs_encoder
 from adagrain.hdl.link.packet_queue import PacketQueue, queued_octet_layout
-from adagrain.hdl.packet import Packet
+from adagrain.hdl.stream.packet import Packet
 
 from .harness import Proof, counted, demand_patience, demand_stable, moves
 

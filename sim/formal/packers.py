@@ -4,10 +4,10 @@ from amaranth.hdl import Assert, Assume, Cover, Module, Mux, unsigned
 from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out, connect, flipped
 
-from adagrain.hdl.commands.serial import Deserializer, Serializer
-from adagrain.hdl.narrow import Narrow
 from adagrain.hdl.statistics import Widen
-from adagrain.models.formats import FormatCode
+from adagrain.hdl.stream.narrow import Narrow
+from adagrain.hdl.stream.records import Deserializer, Serializer
+from adagrain.models.interface.formats import FormatCode
 
 from .harness import (
     Proof,
@@ -27,7 +27,7 @@ class NarrowProof(Proof):
     """Each word of a group leaves once, the first one first; the group is held until its end."""
 
     DEPTH = 12
-    PLANTED = ("hdl/narrow.py", "self.o.ready & last", "self.o.ready & (part != 0)")
+    PLANTED = ("hdl/stream/narrow.py", "self.o.ready & last", "self.o.ready & (part != 0)")
 
     def __init__(self) -> None:
         super().__init__(
@@ -58,7 +58,7 @@ class SerialProof(Proof):
     """Octets that were gathered to records and sent again are the same octets."""
 
     DEPTH = 12
-    PLANTED = ("hdl/commands/serial.py", "self.o.ready & self.o.payload.last", "self.o.ready")
+    PLANTED = ("hdl/stream/records.py", "self.o.ready & self.o.payload.last", "self.o.ready")
 
     def __init__(self) -> None:
         super().__init__({"i": In(stream.Signature(8)), "o": Out(stream.Signature(8))})

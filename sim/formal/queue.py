@@ -4,8 +4,8 @@ from amaranth.hdl import Assert, Cover, Module
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out, connect, flipped
 
-from adagrain.hdl.queue import Queue
-from adagrain.hdl.skid import Skid
+from adagrain.hdl.stream.queue import Queue
+from adagrain.hdl.stream.skid import Skid
 
 from .harness import Proof, counted, demand_order, demand_patience, demand_stable, moves
 
@@ -18,7 +18,7 @@ class QueueProof(Proof):
     ELEMENTS = 3
     DEPTH = 10
     PLANTED = (
-        "hdl/queue.py",
+        "hdl/stream/queue.py",
         "wiring.connect(m, wiring.flipped(self.o), fifo.r_stream)",
         "wiring.connect(m, wiring.flipped(self.o), fifo.r_stream)\n"
         "        m.d.comb += fifo.r_en.eq(self.o.ready | fifo.w_en)",
@@ -50,7 +50,7 @@ class SingleProof(QueueProof):
 
     ELEMENTS = 1
     PLANTED = (
-        "hdl/queue.py",
+        "hdl/stream/queue.py",
         "width=Shape.cast(self._shape).width, depth=self._depth",
         "width=Shape.cast(self._shape).width, depth=self._depth + 1",
     )

@@ -5,9 +5,9 @@ from amaranth.lib import memory
 from amaranth.lib.wiring import In, connect
 
 from adagrain.hdl.link.session import Session
-from adagrain.models.configuration import configuration
+from adagrain.models.interface.configuration import configuration
+from adagrain.models.interface.protocol import Header, Opcode, Status
 from adagrain.models.link import HEADER_SIZE, Verdict
-from adagrain.models.protocol import Header, Opcode, Status
 
 from .harness import Proof, counted, moves
 

@@ -7,8 +7,8 @@ from amaranth.lib.wiring import In
 from adagrain.hdl.granularity_unit.results import Results
 from adagrain.hdl.rescale import IntegerRescale
 from adagrain.models.granularity_unit import row_words
-from adagrain.models.precision import INTEGERS, Precision
-from adagrain.models.records import TileRun
+from adagrain.models.interface.precision import INTEGERS, Precision
+from adagrain.models.interface.records import TileRun
 
 from .harness import Proof, always_steady, demand_patience, moves
 

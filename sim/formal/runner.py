@@ -10,8 +10,8 @@ from pathlib import Path
 
 from amaranth.back import rtlil
 
-from adagrain.hdl.toolchain.tools import find
-from adagrain.sim.netlist import CELLS, models_of
+from adagrain.hdl.flow.tools import find
+from adagrain.sim.simulators.netlist import CELLS, models_of
 
 from .arbitration import ArbitrationProof
 from .cells import BlockRamProof, Ecp5ProductsProof, Ice40ProductsProof, MultiplierProof

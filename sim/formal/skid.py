@@ -2,7 +2,7 @@
 
 from amaranth.hdl import Module
 
-from adagrain.hdl.skid import Skid
+from adagrain.hdl.stream.skid import Skid
 
 from .harness import assume_stable
 from .queue import QueueProof
@@ -15,7 +15,7 @@ class SkidProof(QueueProof):
 
     ELEMENTS = 1
     PLANTED = (
-        "hdl/skid.py",
+        "hdl/stream/skid.py",
         "full.eq(self.o.valid & ~self.o.ready)",
         "full.eq(self.i.valid & ~self.o.ready)",
     )

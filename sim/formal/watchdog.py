@@ -4,9 +4,9 @@ from amaranth.hdl import Assert, Assume, Cover, Module, Signal
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, connect, flipped
 
-from adagrain.hdl.commands import Dispatcher
-from adagrain.hdl.packet import Packet
-from adagrain.models.protocol import Status
+from adagrain.hdl.device import Dispatcher
+from adagrain.hdl.stream.packet import Packet
+from adagrain.models.interface.protocol import Status
 
 from .harness import Proof, assume_stable, counted, demand_stable, moves
 
@@ -29,7 +29,7 @@ class WatchdogProof(Proof):
 
     DEPTH = 15
     PLANTED = (
-        "hdl/commands/dispatcher.py",
+        "hdl/device/dispatcher.py",
         "(handler.i.ready & ~self.i.valid & ~payload_over)",
         "(handler.i.ready & ~handler.i.valid)",
     )

@@ -13,7 +13,7 @@ from unittest.mock import patch
 
 from amaranth.hdl import Fragment
 
-from adagrain.sim import runner
+from adagrain.sim.simulators import runner
 
 from .imports import imports, reached
 
@@ -147,8 +147,8 @@ class Judges:
     def _of_benches(self) -> Iterator[tuple[str, dict[str, int]]]:
         """Benches, and how far models are from them; all gateware of a variant is near."""
         for unit in runner.units():
-            package = importlib.import_module(f"adagrain.sim.{unit}")
-            roots = [f"sim/{unit}/{part}.py" for part in ("__init__", "bench")]
+            package = importlib.import_module(f"adagrain.sim.benches.{unit}")
+            roots = [f"sim/benches/{unit}/{part}.py" for part in ("__init__", "bench")]
             found = reached(self._imports, roots)
             models = {file: at for file, at in found.items() if not file.startswith("hdl/")}
             for variant, make in package.VARIANTS.items():

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from adagrain.sim.cache import cache_directory
+from adagrain.sim.simulators.cache import cache_directory
 
 from .imports import imports, reached
 from .judges import Judge

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from adagrain.sim.runtime import share
+from adagrain.sim.simulators.runtime import share
 
 from .catalogue import Mutant
 

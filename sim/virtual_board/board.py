@@ -6,7 +6,7 @@ import threading
 import tty
 from typing import Self
 
-from adagrain.models.configuration import Configuration
+from adagrain.models.interface.configuration import Configuration
 from adagrain.sim.compiled import CompiledUnit, DeadlockError
 
 from .wired import Wired

@@ -4,9 +4,9 @@ from amaranth.hdl import Module
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
-from adagrain.hdl.serial_coprocessor import SerialCoprocessor
+from adagrain.hdl.device.serial_coprocessor import SerialCoprocessor
 from adagrain.hdl.uart import Receiver, Transmitter
-from adagrain.models.configuration import Configuration
+from adagrain.models.interface.configuration import Configuration
 
 __all__ = ["Wired"]
 

@@ -12,16 +12,16 @@ import pytest
 from amaranth.hdl import Module, Signal
 from amaranth.sim import Simulator, SimulatorContext
 
-from adagrain.hdl.commands.call import HandlerSignature
-from adagrain.hdl.commands.dispatcher import Dispatcher
-from adagrain.hdl.commands.exchange import Exchange
-from adagrain.hdl.commands.serial import Deserializer, Serializer
-from adagrain.hdl.commands.system import SystemCommands
-from adagrain.hdl.commands.table import Table
-from adagrain.hdl.coprocessor import Coprocessor
+from adagrain.hdl.device.coprocessor import Coprocessor
+from adagrain.hdl.device.dispatcher import Dispatcher
+from adagrain.hdl.device.system import SystemCommands
 from adagrain.hdl.granularity_unit import GranularityUnit
-from adagrain.models.configuration import configuration
-from adagrain.models.protocol import REGISTERS, Opcode, Status
+from adagrain.hdl.handler.call import HandlerSignature
+from adagrain.hdl.handler.exchange import Exchange
+from adagrain.hdl.handler.table import Table
+from adagrain.hdl.stream.records import Deserializer, Serializer
+from adagrain.models.interface.configuration import configuration
+from adagrain.models.interface.protocol import REGISTERS, Opcode, Status
 
 
 def table_of(entries: int, size: int) -> Table:

@@ -3,8 +3,8 @@
 
 import pytest
 
-from adagrain.hdl.float.round import Round
-from adagrain.models.formats import FORMATS, FormatCode
+from adagrain.hdl.arithmetic.float.round import Round
+from adagrain.models.interface.formats import FORMATS, FormatCode
 
 
 def test_a_significand_that_is_too_narrow_to_round() -> None:

@@ -3,11 +3,11 @@
 
 import pytest
 
+from adagrain.hdl.arithmetic.dsp import Products
 from adagrain.hdl.dot_product import DotProduct, IntegerDotProduct
-from adagrain.hdl.dsp import Products
 from adagrain.hdl.granularity_unit import GranularityUnit
 from adagrain.hdl.precision_controller import PrecisionController
-from adagrain.models.precision import Precision
+from adagrain.models.interface.precision import Precision
 
 
 @pytest.mark.parametrize("kind", [DotProduct, IntegerDotProduct])

@@ -3,8 +3,8 @@
 
 import pytest
 
-from adagrain.hdl.packet import Packet
-from adagrain.hdl.queue import Queue
+from adagrain.hdl.stream.packet import Packet
+from adagrain.hdl.stream.queue import Queue
 
 
 def test_streams_keep_the_shape() -> None:

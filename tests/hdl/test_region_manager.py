@@ -6,9 +6,14 @@ import random
 import pytest
 from amaranth.sim import Simulator, SimulatorContext
 
+from adagrain.hdl.arithmetic.ratio import Ratio
 from adagrain.hdl.region_manager.layouts import HEAD_WORDS, WORD_BITS, Head, Word
-from adagrain.hdl.region_manager.ratio import Ratio
-from adagrain.models.records import RegionParameters, RegionRecord, RegionStep, RegionUpdate
+from adagrain.models.interface.records import (
+    RegionParameters,
+    RegionRecord,
+    RegionStep,
+    RegionUpdate,
+)
 
 
 @pytest.mark.parametrize("unroll", [1, 2, 4])

@@ -5,11 +5,11 @@ import pytest
 from amaranth.hdl import Signal
 from amaranth.sim import Simulator, SimulatorContext
 
-from adagrain.hdl.narrow import Narrow
 from adagrain.hdl.statistics import Statistics, Widen
-from adagrain.hdl.statistics_pass import StatisticsPass
-from adagrain.models.configuration import configuration
-from adagrain.models.formats import FormatCode
+from adagrain.hdl.statistics.statistics_pass import StatisticsPass
+from adagrain.hdl.stream.narrow import Narrow
+from adagrain.models.interface.configuration import configuration
+from adagrain.models.interface.formats import FormatCode
 
 
 def test_refusals() -> None:

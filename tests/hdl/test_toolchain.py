@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from adagrain.hdl.boards import BOARDS
-from adagrain.hdl.toolchain import Report, ToolError, build, place_alone, synthesise
-from adagrain.hdl.toolchain.families import FAMILIES
-from adagrain.hdl.toolchain.report import read_report
+from adagrain.hdl.flow import Report, ToolError, build, place_alone, synthesise
+from adagrain.hdl.flow.families import FAMILIES
+from adagrain.hdl.flow.report import read_report
 
 #: Stands for nextpnr: reaches a clock that depends on the seed.
 _PLACER = """#!{python}
@@ -124,7 +124,7 @@ def test_a_unit_alone_is_placed_in_what_the_board_has(
             available[resource] = sum(cells[name]["available"] for name in names)
         return read_report(path, family, seed)
 
-    monkeypatch.setattr("adagrain.hdl.toolchain.alone.read_report", read)
+    monkeypatch.setattr("adagrain.hdl.flow.alone.read_report", read)
     (report,) = place_alone("queue", board, 50, seeds=[1])
     assert report.usage["block RAM"] == 1
     assert report.meets_timing

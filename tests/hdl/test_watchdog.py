@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from amaranth.sim import Simulator, SimulatorContext
 
-from adagrain.hdl.commands.dispatcher import Dispatcher
-from adagrain.hdl.commands.watchdog import Watchdog
-from adagrain.models.protocol import Status
+from adagrain.hdl.device.dispatcher import Dispatcher
+from adagrain.hdl.device.watchdog import Watchdog
+from adagrain.models.interface.protocol import Status
 
 #: Cycles without progress after which a handler is given up, here.
 PATIENCE = 20

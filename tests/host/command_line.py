@@ -2,7 +2,7 @@
 
 from typer.testing import CliRunner
 
-from adagrain.host.cli import app
+from adagrain.host.cli.app import app
 
 __all__ = ["call"]
 

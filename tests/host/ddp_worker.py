@@ -13,11 +13,11 @@ from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 
 import adagrain
-from adagrain.host.process_group import leave_group
-from adagrain.host.timing import Timing
-from adagrain.models.configuration import configuration
-from adagrain.models.protocol import Unit
-from adagrain.models.records import CadencePolicy
+from adagrain.host.distributed.process_group import leave_group
+from adagrain.host.distributed.timing import Timing
+from adagrain.models.interface.configuration import configuration
+from adagrain.models.interface.protocol import Unit
+from adagrain.models.interface.records import CadencePolicy
 
 OPTIMIZERS = {
     "sgd": lambda p: torch.optim.SGD(p, lr=0.05, momentum=0.9, weight_decay=1e-3),

@@ -4,11 +4,11 @@ from typing import Any
 
 from matrices import GRANULAR
 
-from adagrain.host.driver import Coprocessor
-from adagrain.host.transport.golden import GoldenTransport
-from adagrain.models.configuration import Configuration
+from adagrain.host.device.coprocessor import Coprocessor
+from adagrain.host.link.transport.golden import GoldenTransport
+from adagrain.models.interface.configuration import Configuration
+from adagrain.models.interface.records import PrecisionRecord, RegionRecord, size, unpack
 from adagrain.models.precision_controller import precision_record
-from adagrain.models.records import PrecisionRecord, RegionRecord, size, unpack
 
 __all__ = ["RECORD", "UPDATE", "agree", "opened"]
 

@@ -6,7 +6,7 @@ import torch
 from torch import nn
 
 from adagrain.host.granular import Granularity
-from adagrain.models.precision import Precision
+from adagrain.models.interface.precision import Precision
 
 __all__ = ["network", "step"]
 

@@ -2,9 +2,9 @@
 
 import torch
 
-from adagrain.models.configuration import configuration
-from adagrain.models.matrices import DTYPES
-from adagrain.models.precision import Precision
+from adagrain.models.interface.configuration import configuration
+from adagrain.models.interface.precision import Precision
+from adagrain.models.numerics.matrices import DTYPES
 
 #: Slices of :data:`GRANULAR`: FP32, FP16, INT8 and INT4 take 5, 3, 2 and 1 words of a row.
 SLICES = 5

@@ -40,7 +40,7 @@ class WorkerServer:
 
     def __init__(self, modules: Sequence[str] = ()) -> None:
         self._process = subprocess.Popen(
-            [sys.executable, str(_SERVER), "adagrain.host.ddp", *modules],
+            [sys.executable, str(_SERVER), "adagrain.host.distributed.ddp", *modules],
             env={**os.environ, "OMP_NUM_THREADS": "1"},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from amaranth.hdl import Cat, Module, Signal, Value, unsigned
 from amaranth.lib import data, stream, wiring
 
-from adagrain.hdl.coprocessor import Coprocessor
-from adagrain.models.protocol import Opcode
+from adagrain.hdl.device.coprocessor import Coprocessor
+from adagrain.models.interface.protocol import Opcode
 
 __all__ = ["Sabotage", "SabotagedCoprocessor", "Stage"]
 
@@ -53,9 +53,9 @@ class SabotagedCoprocessor(Coprocessor):
     answered as ever.
     """
 
-    def _handlers(self) -> dict[str, wiring.Component]:
+    def elaborate(self, platform: object) -> Module:
         self._order = Signal(_Order)
-        return super()._handlers()
+        return super().elaborate(platform)
 
     def _attach(
         self, m: Module, name: str, port: wiring.PureInterface, handler: wiring.PureInterface

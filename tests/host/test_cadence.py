@@ -7,8 +7,8 @@ import pytest
 import torch
 from torch import nn
 
-from adagrain.host.cadence import OptimizerCadence, check_coverage
-from adagrain.host.regions import regions
+from adagrain.host.distributed.cadence import OptimizerCadence, check_coverage
+from adagrain.host.regions.regions import regions
 
 
 def network() -> nn.Sequential:

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from adagrain.host.cadence_plan import first_cadences, longest_cadences
-from adagrain.host.reducer_options import ReducerOptions
+from adagrain.host.distributed.cadence_plan import first_cadences, longest_cadences
+from adagrain.host.distributed.reducer_options import ReducerOptions
 
 
 def test_what_is_not_named_is_1() -> None:

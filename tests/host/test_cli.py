@@ -6,7 +6,7 @@ import pytest
 from command_line import call
 
 from adagrain import __version__
-from adagrain.models.configuration import PRESETS
+from adagrain.models.interface.configuration import PRESETS
 
 COMMANDS = (
     *("train", "devices", "info", "selftest", "sim"),
@@ -64,7 +64,7 @@ def test_selftest() -> None:
 
 
 def test_selftest_of_a_wrong_device_fails(monkeypatch: pytest.MonkeyPatch) -> None:
-    from adagrain.host.driver import Coprocessor
+    from adagrain.host.device.coprocessor import Coprocessor
 
     monkeypatch.setattr(Coprocessor, "echo", lambda device, payload: payload[::-1])
     status, text = call("selftest", "golden:", "--preset", "tiny")

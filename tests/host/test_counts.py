@@ -4,10 +4,10 @@ import torch
 from transports import DyingTransport
 
 import adagrain
-from adagrain.host.driver import Coprocessor
-from adagrain.host.failover import Failover
+from adagrain.host.device.coprocessor import Coprocessor
+from adagrain.host.device.failover import Failover
 from adagrain.host.train.counts import Counts
-from adagrain.models.configuration import configuration
+from adagrain.models.interface.configuration import configuration
 
 TINY = configuration("tiny")
 X = torch.ones(10)

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 import adagrain
-from adagrain.host.driver import Coprocessor
-from adagrain.models.protocol import PROTOCOL_VERSION
-from adagrain.models.region_manager import default_parameters, region_record
+from adagrain.host.device.coprocessor import Coprocessor
+from adagrain.models.interface.protocol import PROTOCOL_VERSION
+from adagrain.models.region_manager.table import default_parameters, region_record
 
 
 def at_work(steps: int = 20) -> Coprocessor:

@@ -10,13 +10,13 @@ from golden_device import RECORD, UPDATE, agree, opened
 from matrices import GRANULAR
 
 import adagrain
-from adagrain.host.driver import Coprocessor
+from adagrain.host.device.coprocessor import Coprocessor
+from adagrain.host.device.failover import Failover
 from adagrain.host.errors import ClosedError
-from adagrain.host.failover import Failover
-from adagrain.host.transport.golden import GoldenTransport
-from adagrain.models.configuration import configuration
+from adagrain.host.link.transport.golden import GoldenTransport
+from adagrain.models.interface.configuration import configuration
 from adagrain.models.precision_controller import precision_record
-from adagrain.models.region_manager import default_parameters, region_record
+from adagrain.models.region_manager.table import default_parameters, region_record
 from adagrain.models.statistics import statistics
 
 LONG = configuration("granular", slices=2, operands=64, payload=4096, regions=1024)

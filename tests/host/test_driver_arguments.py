@@ -10,9 +10,9 @@ from golden_device import UPDATE, agree
 from matrices import GRANULAR
 
 import adagrain
-from adagrain.host.driver import Coprocessor
-from adagrain.host.transport.golden import GoldenTransport
-from adagrain.models.region_manager import default_parameters, region_record
+from adagrain.host.device.coprocessor import Coprocessor
+from adagrain.host.link.transport.golden import GoldenTransport
+from adagrain.models.region_manager.table import default_parameters, region_record
 from adagrain.models.statistics import statistics
 
 

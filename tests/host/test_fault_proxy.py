@@ -6,14 +6,14 @@ from collections.abc import Iterator
 import pytest
 
 import adagrain
-from adagrain.host.driver import Coprocessor
-from adagrain.models.configuration import configuration
-from adagrain.models.protocol import Unit
-from adagrain.models.region_manager import default_parameters, region_record
-from adagrain.sim import runner
-from adagrain.sim.fault_proxy import FaultProxy, Mishap
-from adagrain.sim.faulty_line import Fault
+from adagrain.host.device.coprocessor import Coprocessor
+from adagrain.models.interface.configuration import configuration
+from adagrain.models.interface.protocol import Unit
+from adagrain.models.region_manager.table import default_parameters, region_record
+from adagrain.sim.simulators import runner
 from adagrain.sim.virtual_board import VirtualBoard
+from adagrain.sim.virtual_board.fault_proxy import FaultProxy, Mishap
+from adagrain.sim.virtual_board.faulty_line import Fault
 
 pytestmark = pytest.mark.skipif(
     runner.missing("verilator") is not None, reason=str(runner.missing("verilator"))

@@ -10,18 +10,18 @@ import torch
 from transports import BreakingTransport, DyingTransport, ForgetfulTransport, LossyTransport
 
 import adagrain
-from adagrain.host.driver import Coprocessor
+from adagrain.host.device.coprocessor import Coprocessor
+from adagrain.host.device.failover import Failover, GuardedPrecisions
+from adagrain.host.device.precisions import Precisions
 from adagrain.host.errors import DeviceError, DeviceTimeoutError, ProtocolMismatchError
-from adagrain.host.failover import Failover, GuardedPrecisions
-from adagrain.host.precisions import Precisions
-from adagrain.host.transport.golden import GoldenTransport
-from adagrain.models import commands
-from adagrain.models.configuration import configuration
-from adagrain.models.protocol import Unit
-from adagrain.models.records import CadencePolicy, RegionRecord, size
-from adagrain.models.region_manager import default_parameters, region_record
+from adagrain.host.link.transport.golden import GoldenTransport
+from adagrain.models.device import commands
+from adagrain.models.interface.configuration import configuration
+from adagrain.models.interface.protocol import Unit
+from adagrain.models.interface.records import CadencePolicy, RegionRecord, size
+from adagrain.models.region_manager.table import default_parameters, region_record
 from adagrain.models.statistics import statistics
-from adagrain.sim.faulty_line import Fault
+from adagrain.sim.virtual_board.faulty_line import Fault
 
 TINY = configuration("tiny", units=tuple(Unit))
 

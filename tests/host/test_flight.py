@@ -2,9 +2,9 @@
 
 import pytest
 
-from adagrain.host.flight import Flight
+from adagrain.host.link.flight import Flight
+from adagrain.models.interface.protocol import Opcode
 from adagrain.models.link import Frame
-from adagrain.models.protocol import Opcode
 
 
 def reply(sequence: int) -> Frame:

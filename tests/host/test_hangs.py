@@ -10,20 +10,20 @@ import torch
 from sabotage import Sabotage, SabotagedCoprocessor, Stage
 
 import adagrain
-from adagrain.hdl import serial_coprocessor
-from adagrain.host.driver import Coprocessor
+from adagrain.hdl.device import serial_coprocessor
+from adagrain.host.device.coprocessor import Coprocessor
+from adagrain.host.device.failover import Failover
 from adagrain.host.errors import CommandError, DeviceError, DeviceTimeoutError, UnitResetError
-from adagrain.host.failover import Failover
-from adagrain.host.session import Request, Session
-from adagrain.host.transport import simulated, virtual
-from adagrain.host.transport.base import Transport
-from adagrain.models.configuration import configuration
+from adagrain.host.link.session import Request, Session
+from adagrain.host.link.transport import simulated, virtual
+from adagrain.host.link.transport.base import Transport
+from adagrain.models.interface.configuration import configuration
+from adagrain.models.interface.precision import INTEGERS
+from adagrain.models.interface.protocol import Opcode, Status, Unit
+from adagrain.models.interface.records import RegionStep, StatisticsBegin, TileRun, pack, size
 from adagrain.models.link import Frame, decode_frame, encode_frame
-from adagrain.models.precision import INTEGERS
 from adagrain.models.precision_controller import precision_record
-from adagrain.models.protocol import Opcode, Status, Unit
-from adagrain.models.records import RegionStep, StatisticsBegin, TileRun, pack, size
-from adagrain.models.region_manager import default_parameters, region_record
+from adagrain.models.region_manager.table import default_parameters, region_record
 from adagrain.sim.compiled import CompiledUnit
 from adagrain.sim.virtual_board import board
 

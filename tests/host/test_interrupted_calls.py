@@ -14,11 +14,11 @@ from golden_device import RECORD, UPDATE, agree, opened
 from matrices import GRANULAR
 
 import adagrain
-from adagrain.host.driver import Coprocessor
+from adagrain.host.device.coprocessor import Coprocessor
 from adagrain.host.errors import DeviceError
-from adagrain.host.transport.golden import GoldenTransport
-from adagrain.models.configuration import Configuration
-from adagrain.models.region_manager import default_parameters, region_record
+from adagrain.host.link.transport.golden import GoldenTransport
+from adagrain.models.interface.configuration import Configuration
+from adagrain.models.region_manager.table import default_parameters, region_record
 
 HOST = str(Path(adagrain.__file__).with_name("host"))
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from adagrain.host.line_rate import clean_rates, upload_rate
-from adagrain.models.configuration import configuration
-from adagrain.sim import runner
+from adagrain.host.link.line_rate import clean_rates, upload_rate
+from adagrain.models.interface.configuration import configuration
+from adagrain.sim.simulators import runner
 
 pytestmark = pytest.mark.skipif(
     runner.missing("verilator") is not None, reason=str(runner.missing("verilator"))

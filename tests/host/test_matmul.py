@@ -9,12 +9,12 @@ from matrices import GRANULAR, SHAPES, operands
 from transports import DyingTransport, ForgetfulTransport
 
 import adagrain
-from adagrain.host.driver import Coprocessor
-from adagrain.host.failover import Failover
-from adagrain.models.float import Flag
-from adagrain.models.matmul import matmul, reference
-from adagrain.models.precision import INTEGERS, Precision
-from adagrain.sim import runner
+from adagrain.host.device.coprocessor import Coprocessor
+from adagrain.host.device.failover import Failover
+from adagrain.models.arithmetic.float import Flag
+from adagrain.models.interface.precision import INTEGERS, Precision
+from adagrain.models.numerics.matmul import matmul, reference
+from adagrain.sim.simulators import runner
 
 OF_INTEGERS = replace(GRANULAR, precisions=INTEGERS)
 

@@ -11,14 +11,14 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from adagrain.host.commands.errors import _EXTRAS
+from adagrain.host.cli.errors import _EXTRAS
 
 #: Runs command lines, one a line of input, where modules are missing; prints their statuses.
 _CALLS = """
 import sys
 sys.modules.update(dict.fromkeys(sys.argv[1].split(",")))
 from typer.testing import CliRunner
-from adagrain.host.cli import app
+from adagrain.host.cli.app import app
 for line in sys.stdin:
     result = CliRunner().invoke(app, line.split(), env={"COLUMNS": "300", "NO_COLOR": "1"})
     said = " ".join(result.output.split())
@@ -29,7 +29,7 @@ for line in sys.stdin:
 _HELP = """
 import sys
 from typer.testing import CliRunner
-from adagrain.host.cli import app
+from adagrain.host.cli.app import app
 assert CliRunner().invoke(app, ["--help"]).exit_code == 0
 print(*sys.modules)
 """

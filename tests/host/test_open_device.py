@@ -7,16 +7,16 @@ from typing import Any
 import pytest
 
 import adagrain
-from adagrain.host import transport
 from adagrain.host.errors import ProtocolMismatchError
-from adagrain.host.transport.golden import GoldenTransport
-from adagrain.models.configuration import Configuration, configuration
+from adagrain.host.link import transport
+from adagrain.host.link.transport.golden import GoldenTransport
+from adagrain.models.interface.configuration import Configuration, configuration
 
 #: Imports the way to serial ports on a machine without termios, which pyserial can do without.
 _WITHOUT_TERMIOS = """
 import sys, serial.tools.list_ports
 sys.modules["termios"] = None
-from adagrain.host.transport.serial_port import SerialTransport
+from adagrain.host.link.transport.serial_port import SerialTransport
 """
 
 
@@ -53,7 +53,7 @@ def test_a_device_of_no_preset_is_named(built: Any) -> None:
 
 
 def test_a_device_that_is_none_is_named(built: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("adagrain.models.commands.MAGIC", 0x12345678)
+    monkeypatch.setattr("adagrain.models.device.commands.MAGIC", 0x12345678)
     with pytest.raises(ProtocolMismatchError, match=r"magic must be 0x.*, not 0x12345678"):
         adagrain.open_device("golden:", preset=None)
 

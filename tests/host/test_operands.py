@@ -9,10 +9,10 @@ import torch
 from matrices import GRANULAR
 
 import adagrain
-from adagrain.host.driver import Coprocessor
-from adagrain.models.matmul import matmul, reference, to_tensor
-from adagrain.models.matrices import DTYPES
-from adagrain.models.precision import Precision
+from adagrain.host.device.coprocessor import Coprocessor
+from adagrain.models.interface.precision import Precision
+from adagrain.models.numerics.matmul import matmul, reference, to_tensor
+from adagrain.models.numerics.matrices import DTYPES
 
 ROWS, COLUMNS = [[1, -2, 3], [4, 5, -6]], [[7, 0], [-8, 1], [2, 3]]
 ONES = torch.ones(2, 2)

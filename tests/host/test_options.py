@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from adagrain.host.train.options import TrainingOptions
-from adagrain.models.precision import Precision
+from adagrain.models.interface.precision import Precision
 
 
 @pytest.mark.parametrize(

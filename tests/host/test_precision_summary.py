@@ -6,7 +6,7 @@ from torch import nn
 
 from adagrain.host.granular import Granularity, Policy, convert
 from adagrain.host.train.precisions import combined, precision_counts, precision_rows
-from adagrain.models.float import Flag
+from adagrain.models.arithmetic.float import Flag
 
 
 def counts(work: dict[str, int], **changes: object) -> dict[str, object]:

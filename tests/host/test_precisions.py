@@ -9,11 +9,11 @@ from matrices import GRANULAR
 from transports import ForgetfulTransport
 
 import adagrain
-from adagrain.host.driver import Coprocessor
+from adagrain.host.device.coprocessor import Coprocessor
 from adagrain.host.errors import DeviceError
-from adagrain.models.precision import Precision
+from adagrain.models.interface.precision import Precision
 from adagrain.models.precision_controller import PrecisionTable, precision_record
-from adagrain.sim import runner
+from adagrain.sim.simulators import runner
 
 RECORD = precision_record((0.1, 0.2, 0.3), hysteresis=0.02, dwell=1, floor=Precision.INT8)
 

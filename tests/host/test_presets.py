@@ -5,11 +5,11 @@ from dataclasses import replace
 import pytest
 
 import adagrain
-from adagrain.models.configuration import PRESETS, Configuration, configuration
-from adagrain.models.formats import FormatCode
-from adagrain.models.precision import INTEGERS
-from adagrain.models.protocol import Unit
-from adagrain.sim import runner
+from adagrain.models.interface.configuration import PRESETS, Configuration, configuration
+from adagrain.models.interface.formats import FormatCode
+from adagrain.models.interface.precision import INTEGERS
+from adagrain.models.interface.protocol import Unit
+from adagrain.sim.simulators import runner
 
 #: The widest build, but for what its width does not touch; and that of integers with the fewest
 #: slices of which a row's first word is full before its last sum is taken.

@@ -5,12 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from adagrain.host.commands.recorded import (
-    change,
-    check_recorded,
-    read_recorded,
-    write_recorded,
-)
+from adagrain.host.cli.recorded import change, check_recorded, read_recorded, write_recorded
 
 
 def test_figures_are_replaced_by_name_and_others_kept(tmp_path: Path) -> None:

@@ -6,11 +6,11 @@ import torch.distributed as dist
 from torch import nn
 
 import adagrain
-from adagrain.host.exchange import Exchange
-from adagrain.host.lockstep import Lockstep
-from adagrain.host.reducer import RegionReducer
-from adagrain.host.reducer_options import ReducerOptions
-from adagrain.host.timing import Timing
+from adagrain.host.distributed.exchange import Exchange
+from adagrain.host.distributed.lockstep import Lockstep
+from adagrain.host.distributed.reducer import RegionReducer
+from adagrain.host.distributed.reducer_options import ReducerOptions
+from adagrain.host.distributed.timing import Timing
 
 pytestmark = pytest.mark.usefixtures("lone_worker")
 

@@ -5,7 +5,7 @@ import torch
 from torch import nn
 
 from adagrain.host.granular import Policy, convert
-from adagrain.host.regions import regions
+from adagrain.host.regions.regions import regions
 
 
 def model() -> nn.Sequential:

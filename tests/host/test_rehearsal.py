@@ -9,7 +9,7 @@ import adagrain
 from adagrain.host.errors import DeviceError
 from adagrain.host.train import rehearsal
 from adagrain.host.train.options import TrainingOptions
-from adagrain.models.configuration import configuration
+from adagrain.models.interface.configuration import configuration
 
 
 def options(**changes: Any) -> TrainingOptions:

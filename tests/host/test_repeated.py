@@ -8,10 +8,10 @@ import torch.distributed as dist
 from torch import nn
 
 import adagrain
-from adagrain.host.exchange import Exchange
-from adagrain.host.lockstep import Lockstep
-from adagrain.host.reducer_options import ReducerOptions
-from adagrain.host.repeated import RepeatedWarnings
+from adagrain.host.distributed.exchange import Exchange
+from adagrain.host.distributed.lockstep import Lockstep
+from adagrain.host.distributed.reducer_options import ReducerOptions
+from adagrain.host.distributed.repeated import RepeatedWarnings
 
 
 def test_each_kind_is_told_at_powers_of_ten(caplog: pytest.LogCaptureFixture) -> None:

@@ -10,16 +10,16 @@ from matrices import GRANULAR, SHAPES, SLICES, operands
 from transports import ForgetfulTransport
 
 import adagrain
-from adagrain.host.driver import Coprocessor
-from adagrain.host.failover import Failover
-from adagrain.host.scales import Scales
+from adagrain.host.device.coprocessor import Coprocessor
+from adagrain.host.device.failover import Failover
+from adagrain.host.device.scales import Scales
+from adagrain.models.arithmetic.float import Rounded
 from adagrain.models.dot_product import dot
-from adagrain.models.float import Rounded
-from adagrain.models.matmul import packed_rows
-from adagrain.models.matrices import DTYPES
-from adagrain.models.precision import Precision
+from adagrain.models.interface.precision import Precision
+from adagrain.models.numerics.matmul import packed_rows
+from adagrain.models.numerics.matrices import DTYPES
 from adagrain.models.rescale import rescale
-from adagrain.sim import runner
+from adagrain.sim.simulators import runner
 
 
 def special_operands(

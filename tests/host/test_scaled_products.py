@@ -10,8 +10,8 @@ import torch
 from matrices import GRANULAR
 
 import adagrain
-from adagrain.host.driver import Coprocessor
-from adagrain.models.float import Flag
+from adagrain.host.device.coprocessor import Coprocessor
+from adagrain.models.arithmetic.float import Flag
 
 
 @pytest.fixture(scope="module")

@@ -8,11 +8,11 @@ import torch
 from golden_device import RECORD, agree, opened
 from matrices import GRANULAR
 
-from adagrain.host.selftest import selftest
-from adagrain.host.transport.golden import GoldenTransport
-from adagrain.models.configuration import configuration
-from adagrain.models.protocol import Opcode
-from adagrain.models.region_manager import default_parameters, region_record
+from adagrain.host.device.selftest import selftest
+from adagrain.host.link.transport.golden import GoldenTransport
+from adagrain.models.interface.configuration import configuration
+from adagrain.models.interface.protocol import Opcode
+from adagrain.models.region_manager.table import default_parameters, region_record
 
 TINY = configuration("tiny")
 #: Echo, statistics of each format, decisions, products and results of each precision.

@@ -9,13 +9,13 @@ import pytest
 import torch
 
 import adagrain
-from adagrain.host.driver import Coprocessor
+from adagrain.host.device.coprocessor import Coprocessor
 from adagrain.host.errors import DeviceError, DeviceTimeoutError
-from adagrain.host.transport.serial_port import SerialTransport
-from adagrain.host.transport.stepped import SteppedTransport
-from adagrain.models.configuration import configuration
-from adagrain.models.protocol import Unit
-from adagrain.sim import runner
+from adagrain.host.link.transport.serial_port import SerialTransport
+from adagrain.host.link.transport.stepped import SteppedTransport
+from adagrain.models.interface.configuration import configuration
+from adagrain.models.interface.protocol import Unit
+from adagrain.sim.simulators import runner
 from adagrain.sim.virtual_board import VirtualBoard
 
 #: With all units, unlike the preset.

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from adagrain.host.errors import DeviceTimeoutError
-from adagrain.host.frame_size import OVERHEAD
-from adagrain.host.session import Request, Session, SessionLostError
-from adagrain.models.commands import GROUP
+from adagrain.host.link.frame_size import OVERHEAD
+from adagrain.host.link.session import Request, Session, SessionLostError
+from adagrain.models.device.commands import GROUP
+from adagrain.models.interface.protocol import Opcode, Status
 from adagrain.models.link import decode_frame, encode_frame
-from adagrain.models.protocol import Opcode, Status
 
 
 class Line:

@@ -5,14 +5,14 @@ import random
 import numpy as np
 import pytest
 
-from adagrain.host.frame_size import FrameSize
-from adagrain.host.rescaling import Rescaling
-from adagrain.host.session import Request
-from adagrain.host.tiles import Job, jobs
+from adagrain.host.device.rescaling import Rescaling
+from adagrain.host.device.tiles import Job, jobs
+from adagrain.host.link.frame_size import FrameSize
+from adagrain.host.link.session import Request
 from adagrain.models.granularity_unit import ROWS
-from adagrain.models.precision import Precision
-from adagrain.models.protocol import Opcode
-from adagrain.models.records import TileResult, TileRun, pack, unpack
+from adagrain.models.interface.precision import Precision
+from adagrain.models.interface.protocol import Opcode
+from adagrain.models.interface.records import TileResult, TileRun, pack, unpack
 
 
 class Slices:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from adagrain.host.timing import Timing
+from adagrain.host.distributed.timing import Timing
 
 
 def test_measured_times_pass_as_microseconds() -> None:

@@ -16,9 +16,9 @@ from command_line import call
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 from training_runs import STEPS, end, metrics, start, train, wait_for
 
-from adagrain.host.open_device import open_device
-from adagrain.models.configuration import configuration
-from adagrain.sim import runner
+from adagrain.host.device.open_device import open_device
+from adagrain.models.interface.configuration import configuration
+from adagrain.sim.simulators import runner
 from adagrain.sim.virtual_board import VirtualBoard
 
 #: Cadences have grown by then, and it is in mid-period of all but 1.

@@ -8,8 +8,8 @@ import pytest
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 from training_runs import STEPS, metrics, train
 
+from adagrain.host.device.open_device import open_device
 from adagrain.host.granular import Policy
-from adagrain.host.open_device import open_device
 
 #: In mid-period of looks, dwells and cadences.
 EVERY = 35

@@ -12,11 +12,11 @@ from torch import nn
 
 import adagrain
 from adagrain import granular
-from adagrain.host.driver import Coprocessor
-from adagrain.host.timing import Timing
+from adagrain.host.device.coprocessor import Coprocessor
+from adagrain.host.distributed.timing import Timing
 from adagrain.host.train.data import load
 from adagrain.host.train.options import TrainingOptions
-from adagrain.models.configuration import configuration
+from adagrain.models.interface.configuration import configuration
 
 #: Command lines; ``{runs}`` is an empty folder.
 LINES = [

@@ -19,7 +19,7 @@ def start(runs: Path, name: str, *arguments: str) -> subprocess.Popen[str]:
     defaults: tuple[str, ...] = ("--device", "golden:", "--steps", str(STEPS), "--noise", "0")
     if "--resume" in arguments:
         defaults = ()
-    command = [sys.executable, "-m", "adagrain.host.cli", "train", "--name", name]
+    command = [sys.executable, "-m", "adagrain.host.cli.app", "train", "--name", name]
     return subprocess.Popen(
         [*command, "--runs", str(runs), *defaults, *arguments],
         stdout=subprocess.PIPE,

@@ -3,9 +3,9 @@
 import sys
 from collections.abc import Container, Mapping
 
-from adagrain.host.transport.golden import GoldenTransport
-from adagrain.models.configuration import Configuration
-from adagrain.sim.faulty_line import Fault, FaultyLine
+from adagrain.host.link.transport.golden import GoldenTransport
+from adagrain.models.interface.configuration import Configuration
+from adagrain.sim.virtual_board.faulty_line import Fault, FaultyLine
 
 
 class LossyTransport(GoldenTransport):

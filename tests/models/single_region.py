@@ -1,7 +1,14 @@
 """A region of the golden Region Manager, by itself."""
 
-from adagrain.models.records import Decision, RegionRecord, RegionStep, RegionUpdate, pack, unpack
-from adagrain.models.region_manager import RegionTable, default_parameters, region_record
+from adagrain.models.interface.records import (
+    Decision,
+    RegionRecord,
+    RegionStep,
+    RegionUpdate,
+    pack,
+    unpack,
+)
+from adagrain.models.region_manager.table import RegionTable, default_parameters, region_record
 
 __all__ = ["Region"]
 

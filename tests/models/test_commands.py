@@ -2,9 +2,9 @@
 
 import pytest
 
-from adagrain.models.commands import CommandModel, identity
-from adagrain.models.configuration import configuration
-from adagrain.models.protocol import REGISTERS, Opcode, Status, Unit
+from adagrain.models.device.commands import CommandModel, identity
+from adagrain.models.interface.configuration import configuration
+from adagrain.models.interface.protocol import REGISTERS, Opcode, Status, Unit
 
 FULL = configuration("full")
 COUNT = len(REGISTERS)

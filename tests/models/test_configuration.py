@@ -5,10 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from adagrain.models.configuration import PRESETS, configuration
-from adagrain.models.formats import FormatCode
-from adagrain.models.precision import INTEGERS, Precision
-from adagrain.models.protocol import Unit
+from adagrain.models.interface.configuration import PRESETS, configuration
+from adagrain.models.interface.formats import FormatCode
+from adagrain.models.interface.precision import INTEGERS, Precision
+from adagrain.models.interface.protocol import Unit
 
 _PRECISIONS = "precisions must be FP32, FP16, INT8, INT4, or INT8, INT4"
 

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 import softfloatpy
 
+from adagrain.models.arithmetic.float import Flag
 from adagrain.models.dot_product import EXACT_PRODUCTS, dot
-from adagrain.models.float import Flag
-from adagrain.models.precision import Precision, packed, unpacked
-from adagrain.sim.dot_product.traffic import sum_words
-from adagrain.sim.float.traffic import extreme
+from adagrain.models.interface.precision import Precision, packed, unpacked
+from adagrain.sim.benches.dot_product.traffic import sum_words
+from adagrain.sim.benches.float.traffic import extreme
 
 FP16, FP32 = Precision.FP16, Precision.FP32
 

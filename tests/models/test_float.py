@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 import softfloatpy
 
-from adagrain.models.float import Flag, Rounded, add, convert, multiply
-from adagrain.models.formats import FORMATS, ElementFormat, FormatCode
-from adagrain.sim.float.traffic import pairs, special
+from adagrain.models.arithmetic.float import Flag, Rounded, add, convert, multiply
+from adagrain.models.interface.formats import FORMATS, ElementFormat, FormatCode
+from adagrain.sim.benches.float.traffic import pairs, special
 
 FULL = os.environ.get("ADAGRAIN_FULL") == "1"
 FP16, FP32 = FORMATS[FormatCode.FP16], FORMATS[FormatCode.FP32]

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 import torch
 
-from adagrain.hdl.float.parts import result_layout
-from adagrain.models.configuration import configuration
-from adagrain.models.float import Flag, Rounded, add, convert, multiply
-from adagrain.models.formats import FORMATS, ElementFormat, FormatCode, format_of
+from adagrain.hdl.arithmetic.float.parts import result_layout
+from adagrain.models.arithmetic.float import Flag, Rounded, add, convert, multiply
+from adagrain.models.interface.configuration import configuration
+from adagrain.models.interface.formats import FORMATS, ElementFormat, FormatCode, format_of
 
 FP32 = FORMATS[FormatCode.FP32]
 JUDGES = {

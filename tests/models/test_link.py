@@ -10,16 +10,9 @@ from cobs import cobs
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adagrain.models.configuration import configuration
-from adagrain.models.link import (
-    Frame,
-    FrameError,
-    LinkModel,
-    Verdict,
-    decode_frame,
-    encode_frame,
-)
-from adagrain.models.protocol import Opcode, Status
+from adagrain.models.interface.configuration import configuration
+from adagrain.models.interface.protocol import Opcode, Status
+from adagrain.models.link import Frame, FrameError, LinkModel, Verdict, decode_frame, encode_frame
 
 PAGE = Path(__file__).parents[2] / "docs" / "link.md"
 TINY = configuration("tiny")

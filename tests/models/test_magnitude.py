@@ -5,7 +5,7 @@ import itertools
 import pytest
 import torch
 
-from adagrain.models.magnitude import largest_magnitude, runs
+from adagrain.models.numerics.magnitude import largest_magnitude, runs
 
 SHAPE = (3, 4, 5, 2)
 ALONG = [d for n in range(1, 5) for d in itertools.combinations(range(4), n)]

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 import torch
 
-from adagrain.models.matmul import matmul, reference
-from adagrain.models.matrices import DTYPES
-from adagrain.models.precision import Precision
+from adagrain.models.interface.precision import Precision
+from adagrain.models.numerics.matmul import matmul, reference
+from adagrain.models.numerics.matrices import DTYPES
 
 SHAPES = [(1, 1, 1), (3, 5, 4), (9, 33, 7), (2, 200, 3)]
 

@@ -6,14 +6,14 @@ from fractions import Fraction
 import pytest
 import torch
 
-from adagrain.models.precision import Precision
+from adagrain.models.interface.precision import Precision
+from adagrain.models.interface.records import PrecisionRecord, pack, unpack
 from adagrain.models.precision_controller import (
     PrecisionTable,
     precision_of_rank,
     precision_record,
     rank_of,
 )
-from adagrain.models.records import PrecisionRecord, pack, unpack
 
 THRESHOLDS = (0.1, 0.2, 0.3)
 NAMES = ("above_int4", "above_int8", "above_fp16")

@@ -6,8 +6,8 @@ import pytest
 from amaranth.hdl import signed, unsigned
 from amaranth.lib import data
 
-from adagrain.models import records
-from adagrain.models.records import (
+from adagrain.models.interface import records
+from adagrain.models.interface.records import (
     BINS,
     PrecisionUpdate,
     RegionStep,

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from adagrain.models.records import (
+from adagrain.models.interface.records import (
     CadencePolicy,
     Decision,
     RegionStep,
@@ -20,8 +20,8 @@ from adagrain.models.records import (
     pack,
     unpack,
 )
-from adagrain.models.region_averages import logarithm
-from adagrain.models.region_manager import RegionTable, default_parameters, region_record
+from adagrain.models.region_manager.averages import logarithm
+from adagrain.models.region_manager.table import RegionTable, default_parameters, region_record
 
 RECORDINGS = Path(__file__).parent / "recordings"
 TRAINED = ("digits", "digits_4", "convolutions", "transformer")

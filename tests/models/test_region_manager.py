@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from single_region import Region
 
-from adagrain.models.records import (
+from adagrain.models.interface.records import (
     Decision,
     DecisionStatus,
     RegionParameters,
@@ -21,8 +21,8 @@ from adagrain.models.records import (
     size,
     unpack,
 )
-from adagrain.models.region_manager import RegionTable, default_parameters, region_record
-from adagrain.sim.region_manager.traffic import runs
+from adagrain.models.region_manager.table import RegionTable, default_parameters, region_record
+from adagrain.sim.benches.region_manager.traffic import runs
 
 GLOBAL, HYBRID, FULL = SpeculationState
 energies = st.integers(0, 2**56 - 1)

@@ -9,7 +9,7 @@ import random
 from collections.abc import Iterator
 from fractions import Fraction
 
-from adagrain.models.records import (
+from adagrain.models.interface.records import (
     CadencePolicy,
     Decision,
     RegionRecord,
@@ -19,7 +19,7 @@ from adagrain.models.records import (
     pack,
     unpack,
 )
-from adagrain.models.region_manager import RegionTable, default_parameters, region_record
+from adagrain.models.region_manager.table import RegionTable, default_parameters, region_record
 
 GLOBAL, HYBRID, FULL = SpeculationState
 

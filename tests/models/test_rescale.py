@@ -12,11 +12,11 @@ import softfloatpy
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adagrain.models.float import Flag, Rounded
-from adagrain.models.precision import Precision, unpacked
-from adagrain.models.quantisation import LEVELS
+from adagrain.models.arithmetic.float import Flag, Rounded
+from adagrain.models.interface.precision import Precision, unpacked
+from adagrain.models.numerics.quantisation import LEVELS
 from adagrain.models.rescale import EXPONENTS, packed_rows, rescale
-from adagrain.sim.float.traffic import special
+from adagrain.sim.benches.float.traffic import special
 
 FP32, FP16, INT8, INT4 = Precision
 

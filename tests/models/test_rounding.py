@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from adagrain.models.rounding import multiples
+from adagrain.models.numerics.rounding import multiples
 
 SHAPE = (3, 4, 5, 2)
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import softfloatpy
 
-from adagrain.models.precision import Operation, Precision
+from adagrain.models.interface.precision import Operation, Precision
 from adagrain.models.slice import compute
 
 COUNT = 300

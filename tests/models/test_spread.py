@@ -5,7 +5,7 @@ from fractions import Fraction
 import pytest
 import torch
 
-from adagrain.models.spread import exponent_of, spread_of
+from adagrain.models.numerics.spread import exponent_of, spread_of
 from adagrain.models.statistics import statistics, unbiased
 
 

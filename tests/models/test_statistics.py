@@ -12,7 +12,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adagrain.models.formats import FORMATS, STREAMED, FormatCode
+from adagrain.models.interface.formats import FORMATS, STREAMED, FormatCode
 from adagrain.models.statistics import Statistics, statistics
 
 LARGEST = float.fromhex("0x1.fffffep127")

@@ -10,16 +10,16 @@ import numpy as np
 import pytest
 import torch
 
-from adagrain.models.dither import dithered
+from adagrain.models.arithmetic.float import add, convert, multiply
 from adagrain.models.dot_product import dot
-from adagrain.models.float import add, convert, multiply
-from adagrain.models.magnitude import largest_magnitude
-from adagrain.models.matmul import matmul, reference
-from adagrain.models.matrices import DTYPES
-from adagrain.models.precision import Precision
-from adagrain.models.quantisation import multiplied, operand, product, rounded, scale_of
+from adagrain.models.interface.precision import Precision
+from adagrain.models.numerics.dither import dithered
+from adagrain.models.numerics.magnitude import largest_magnitude
+from adagrain.models.numerics.matmul import matmul, reference
+from adagrain.models.numerics.matrices import DTYPES
+from adagrain.models.numerics.quantisation import multiplied, operand, product, rounded, scale_of
+from adagrain.models.numerics.spread import exponent_of, spread_of
 from adagrain.models.rescale import rescale
-from adagrain.models.spread import exponent_of, spread_of
 from adagrain.models.statistics import statistics
 
 FP32, FP16 = Precision.FP32.row, Precision.FP16.row
@@ -119,7 +119,7 @@ def test_surroundings_change_no_bit(entry: str, surrounding: str) -> None:
 #: Small numbers whose squares, subnormal ones, decide between two scales of the large ones.
 SCRIPT = """
 import torch
-from adagrain.models.quantisation import scale_of
+from adagrain.models.numerics.quantisation import scale_of
 step = 2.0**-59 / (0.335 * 2**0.5)
 large = (4 * (1 - 4e-4)) ** 0.5 * step
 x = torch.full((1 << 19,), 2.0**-63.1)

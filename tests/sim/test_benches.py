@@ -2,7 +2,7 @@
 
 import pytest
 
-from adagrain.sim import runner
+from adagrain.sim.simulators import runner
 
 RUNS = [
     (unit, variant, simulator)

@@ -9,9 +9,9 @@ from amaranth.hdl import Module, Signal, signed, unsigned
 from amaranth.lib import data, memory, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from adagrain.sim import runner
 from adagrain.sim.compiled import CompiledUnit
-from adagrain.sim.verilog import emit
+from adagrain.sim.simulators import runner
+from adagrain.sim.simulators.verilog import emit
 
 pytestmark = pytest.mark.skipif(
     runner.missing("verilator") is not None, reason=str(runner.missing("verilator"))

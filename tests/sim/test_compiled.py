@@ -15,11 +15,11 @@ from amaranth.hdl import Module, Signal, signed
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from adagrain.hdl.queue import Queue
-from adagrain.sim import runner, verilator
-from adagrain.sim.cache import CacheError
+from adagrain.hdl.stream.queue import Queue
 from adagrain.sim.compiled import CompiledUnit, DeadlockError, Stop
 from adagrain.sim.compiled.ports import ports_of
+from adagrain.sim.simulators import runner, verilator
+from adagrain.sim.simulators.cache import CacheError
 
 WIDTHS = (1, 8, 9, 16, 31, 33, 64, 65, 128, 131)
 
@@ -220,7 +220,7 @@ def test_instances_run_in_threads_of_their_own() -> None:
 
 
 SCRIPT = """
-from adagrain.hdl.queue import Queue
+from adagrain.hdl.stream.queue import Queue
 from adagrain.sim.compiled import CompiledUnit
 unit = CompiledUnit(Queue(8, depth=2), "queue", waves="here")
 print(unit.run({"i": b"ok"}, {"o": 2}, max_cycles=9).outputs["o"].tobytes())

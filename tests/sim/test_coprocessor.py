@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
-from adagrain.models.protocol import REGISTERS, Opcode, Status
-from adagrain.models.records import (
+from adagrain.models.interface.protocol import REGISTERS, Opcode, Status
+from adagrain.models.interface.records import (
     RegionParameters,
     RegionStep,
     StatisticsBegin,
@@ -15,10 +15,10 @@ from adagrain.models.records import (
     pack,
     size,
 )
-from adagrain.models.region_settings import default_parameters
-from adagrain.sim.coprocessor import VARIANTS
-from adagrain.sim.coprocessor.pair import Pair
-from adagrain.sim.coprocessor.traffic import Request, Traffic
+from adagrain.models.region_manager.settings import default_parameters
+from adagrain.sim.benches.coprocessor import VARIANTS
+from adagrain.sim.benches.coprocessor.pair import Pair
+from adagrain.sim.benches.coprocessor.traffic import Request, Traffic
 
 REQUESTS = 10_000 if os.environ.get("ADAGRAIN_FULL") == "1" else 400
 

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from adagrain.hdl.dot_product import DotProduct, IntegerDotProduct
-from adagrain.models.float import Flag
-from adagrain.models.precision import Precision, packed
+from adagrain.models.arithmetic.float import Flag
+from adagrain.models.interface.precision import Precision, packed
+from adagrain.sim.benches.dot_product.traffic import Terms, term
 from adagrain.sim.compiled import CompiledUnit
-from adagrain.sim.dot_product.traffic import Terms, term
 
 #: Sums that a unit holds where terms are made by hand.
 ENTRIES = 8

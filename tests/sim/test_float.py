@@ -5,9 +5,9 @@ import os
 import numpy as np
 import pytest
 
+from adagrain.sim.benches.float import VARIANTS
+from adagrain.sim.benches.float.traffic import expected, given, operands
 from adagrain.sim.compiled import CompiledUnit
-from adagrain.sim.float import VARIANTS
-from adagrain.sim.float.traffic import expected, given, operands
 
 COUNT = 1_000_000 if os.environ.get("ADAGRAIN_FULL") == "1" else 50_000
 

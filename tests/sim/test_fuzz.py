@@ -4,9 +4,9 @@ import random
 
 import pytest
 
-from adagrain.sim.coprocessor import VARIANTS
-from adagrain.sim.coprocessor.fuzz import Fuzzer, draw
-from adagrain.sim.coprocessor.pair import Pair
+from adagrain.sim.benches.coprocessor import VARIANTS
+from adagrain.sim.benches.coprocessor.fuzz import Fuzzer, draw
+from adagrain.sim.benches.coprocessor.pair import Pair
 
 
 @pytest.mark.parametrize("variant", ["tiny_whole", "granular"])

@@ -83,11 +83,11 @@ def test_the_message_of_an_error_is_not_mutated_but_the_error_is(tmp_path: Path)
 
 def test_the_same_seed_draws_the_same_mutants_of_different_lines() -> None:
     keys = [
-        [mutation.key for mutation in drawn(ROOT, "models", seed, "models/rounding")]
+        [mutation.key for mutation in drawn(ROOT, "models", seed, "numerics/rounding")]
         for seed in (1, 1, 2)
     ]
     assert keys[0] == keys[1] != keys[2]
-    lines = [mutation.line for mutation in drawn(ROOT, "models", 1, "models/rounding")]
+    lines = [mutation.line for mutation in drawn(ROOT, "models", 1, "numerics/rounding")]
     assert len(lines) == len(set(lines)) > 10
 
 
@@ -99,13 +99,13 @@ def judges(tmp_path_factory: pytest.TempPathFactory) -> Judges:
 @pytest.mark.parametrize(
     ("file", "first", "among"),
     [
-        ("hdl/queue.py", "test_bench[queue-", "coprocessor-"),
-        ("hdl/commands/tiles.py", "test_commands.py", "coprocessor-integers"),
+        ("hdl/stream/queue.py", "test_bench[queue-", "coprocessor-"),
+        ("hdl/granularity_unit/commands.py", "test_commands.py", "coprocessor-integers"),
         ("hdl/statistics/quantise.py", "test_bench[statistics-tiny", "test_statistics.py"),
-        ("models/rounding.py", "tests/models/test_rounding.py", "test_rescale.py"),
-        ("models/statistics_kernel.py", "tests/models/test_statistics.py", "test_spread.py"),
-        ("host/session.py", "tests/host/test_session.py", "test_faults.py"),
-        ("host/pieces.py", "tests/host/", "test_ddp.py"),  # by a program that it starts
+        ("models/numerics/rounding.py", "tests/models/test_rounding.py", "test_rescale.py"),
+        ("models/statistics/kernel.py", "statistics", "test_spread.py"),
+        ("host/link/session.py", "tests/host/test_session.py", "test_faults.py"),
+        ("host/regions/pieces.py", "tests/host/", "test_ddp.py"),  # by a program that it starts
         ("tests/models/single_region.py", "tests/models/test_region_", "test_region_cadence.py"),
     ],
 )
@@ -116,20 +116,20 @@ def test_who_judges(judges: Judges, file: str, first: str, among: str) -> None:
 
 
 def test_gateware_is_judged_by_designs_that_have_it(judges: Judges) -> None:
-    names = [test.name for test in judges.of("hdl/commands/tiles.py", 1e6)]
+    names = [test.name for test in judges.of("hdl/granularity_unit/commands.py", 1e6)]
     assert not any("coprocessor-full" in name for name in names)
 
 
 def test_tests_that_take_long_are_left_out(judges: Judges) -> None:
-    every = judges.of("host/session.py", 1e6)
-    assert judges.of("host/session.py", 0) == every[:1]
+    every = judges.of("host/link/session.py", 1e6)
+    assert judges.of("host/link/session.py", 0) == every[:1]
     quick, other = every[:2]
     judges.learn({f"{quick.name}::test": 0.5, f"{other.name}::test": 1000.0})
-    found = {test.name: test for test in judges.of("host/session.py", 900)}
+    found = {test.name: test for test in judges.of("host/link/session.py", 900)}
     assert not found[quick.name].less
     assert found[other.name].less == (f"{other.name}::test",)
     assert f"{other.name}::test" not in found
-    last = judges.of("host/session.py", 1e6)[-1]
+    last = judges.of("host/link/session.py", 1e6)[-1]
     assert last == Judge(f"{other.name}::test", 1000.0)
 
 
@@ -260,11 +260,11 @@ def test_how_long_tests_take_is_learnt_before_they_judge(tmp_path: Path) -> None
 
 
 def test_what_is_known_is_not_learnt_again(judges: Judges) -> None:
-    new = judges.unknown(["host/flight.py"])
+    new = judges.unknown(["host/link/flight.py"])
     assert "tests/host/test_flight.py" in new
     assert not any("::" in name or name.startswith("tests/hdl") for name in new)
     judges.learn({"tests/host/test_flight.py::test_an_empty_flight": 0.1})
-    assert {*new} - {*judges.unknown(["host/flight.py"])} == {"tests/host/test_flight.py"}
+    assert {*new} - {*judges.unknown(["host/link/flight.py"])} == {"tests/host/test_flight.py"}
 
 
 def test_a_sample_goes_on_where_it_was_interrupted(tmp_path: Path) -> None:

@@ -5,13 +5,13 @@ from collections.abc import Iterator
 
 import pytest
 
-from adagrain.models.configuration import Configuration, configuration
+from adagrain.models.interface.configuration import Configuration, configuration
+from adagrain.models.interface.protocol import Opcode
 from adagrain.models.link import LinkModel, encode_frame
-from adagrain.models.protocol import Opcode
-from adagrain.sim import verilator
+from adagrain.sim.benches.link.loopback import Loopback
+from adagrain.sim.benches.link.traffic import Traffic
 from adagrain.sim.compiled import CompiledUnit
-from adagrain.sim.link.loopback import Loopback
-from adagrain.sim.link.traffic import Traffic
+from adagrain.sim.simulators import verilator
 
 CONFIGURATIONS = {
     "tiny": configuration("tiny"),

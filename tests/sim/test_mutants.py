@@ -30,19 +30,21 @@ def test_a_planted_bug_is_found(name: str) -> None:
 
 def test_a_change_that_changes_nothing_survives() -> None:
     command = ("adagrain.sim", "queue", "--variant", "single")
-    harmless = Mutant("harmless", "hdl/queue.py", "m = Module()", "m = Module( )", command)
+    harmless = Mutant("harmless", "hdl/stream/queue.py", "m = Module()", "m = Module( )", command)
     assert check(harmless) is Verdict.SURVIVED
 
 
 def test_a_change_that_breaks_the_program_shows_nothing() -> None:
     command = ("adagrain.sim", "queue", "--variant", "single")
-    broken = Mutant("broken", "hdl/queue.py", "m = Module()", "m = Modul()", command)
+    broken = Mutant("broken", "hdl/stream/queue.py", "m = Module()", "m = Modul()", command)
     assert check(broken) is Verdict.BROKEN
 
 
 def test_a_text_that_is_not_there() -> None:
     with (
-        pytest.raises(ValueError, match=r"text must be in hdl/queue.py once, not 0 times: 'pigs'"),
-        patched_copy("hdl/queue.py", "pigs", "fly"),
+        pytest.raises(
+            ValueError, match=r"text must be in hdl/stream/queue.py once, not 0 times: 'pigs'"
+        ),
+        patched_copy("hdl/stream/queue.py", "pigs", "fly"),
     ):
         pass

@@ -5,11 +5,11 @@ from pathlib import Path
 import pytest
 
 import adagrain
-from adagrain.hdl.dsp import Products
-from adagrain.hdl.queue import Queue
-from adagrain.sim import runner
-from adagrain.sim.netlist import gate_level
-from adagrain.sim.verilog import emit
+from adagrain.hdl.arithmetic.dsp import Products
+from adagrain.hdl.stream.queue import Queue
+from adagrain.sim.simulators import runner
+from adagrain.sim.simulators.netlist import gate_level
+from adagrain.sim.simulators.verilog import emit
 
 pytestmark = pytest.mark.skipif(
     runner.missing("verilator") is not None, reason=str(runner.missing("verilator"))

@@ -9,7 +9,7 @@ from amaranth.lib import data
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adagrain.sim.payload import decode, encode
+from adagrain.sim.simulators.payload import decode, encode
 
 
 class Colour(enum.Enum):

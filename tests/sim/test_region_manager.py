@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from adagrain.hdl.region_manager import RegionManager
-from adagrain.models.configuration import configuration
-from adagrain.models.records import (
+from adagrain.models.interface.configuration import configuration
+from adagrain.models.interface.records import (
     CadencePolicy,
     Decision,
     Policy,
@@ -20,11 +20,16 @@ from adagrain.models.records import (
     size,
     unpack,
 )
-from adagrain.models.region_manager import WORD, RegionTable, default_parameters, region_record
-from adagrain.sim import verilator
+from adagrain.models.region_manager.table import (
+    WORD,
+    RegionTable,
+    default_parameters,
+    region_record,
+)
+from adagrain.sim.benches.region_manager.traffic import Run, runs
 from adagrain.sim.compiled import CompiledUnit
-from adagrain.sim.payload import encode
-from adagrain.sim.region_manager.traffic import Run, runs
+from adagrain.sim.simulators import verilator
+from adagrain.sim.simulators.payload import encode
 
 REGIONS = 32
 STEPS = 40

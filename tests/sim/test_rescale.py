@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from adagrain.hdl.rescale import Packer
+from adagrain.sim.benches.rescale import VARIANTS
+from adagrain.sim.benches.rescale.traffic import exchanged
 from adagrain.sim.compiled import CompiledUnit
-from adagrain.sim.rescale import VARIANTS
-from adagrain.sim.rescale.traffic import exchanged
 
 FULL = os.environ.get("ADAGRAIN_FULL") == "1"
 

@@ -6,10 +6,10 @@ import random
 import numpy as np
 import pytest
 
-from adagrain.models.precision import INTEGERS, Precision
+from adagrain.models.interface.precision import INTEGERS, Precision
+from adagrain.sim.benches.granularity_unit.widths import Widths, random_rows
 from adagrain.sim.compiled import CompiledUnit
 from adagrain.sim.compiled.ports import ports_of
-from adagrain.sim.granularity_unit.widths import Widths, random_rows
 
 FULL = os.environ.get("ADAGRAIN_FULL") == "1"
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from adagrain.sim import runner
+from adagrain.sim.simulators import runner
 
-HEAD = "from adagrain.sim.bench import bench\n"
+HEAD = "from adagrain.sim.simulators.bench import bench\n"
 AGAIN = "make sim UNIT=queue VARIANT=packet SIM=verilator SEED=5 WAVES=1"
 
 Fail = Callable[[str], str]

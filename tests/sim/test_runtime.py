@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from adagrain.sim import runner
-from adagrain.sim.runtime import share
+from adagrain.sim.simulators import runner
+from adagrain.sim.simulators.runtime import share
 
 
 def test_builds_share_them_with_their_kind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

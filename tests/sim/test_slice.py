@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from adagrain.hdl.slice import Slice
-from adagrain.models.precision import Operation, Precision, packed
+from adagrain.models.interface.precision import Operation, Precision, packed
+from adagrain.sim.benches.float.traffic import special
+from adagrain.sim.benches.slice.traffic import Pairs
 from adagrain.sim.compiled import CompiledUnit
-from adagrain.sim.float.traffic import special
-from adagrain.sim.slice.traffic import Pairs
 
 FULL = os.environ.get("ADAGRAIN_FULL") == "1"
 

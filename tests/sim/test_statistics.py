@@ -7,11 +7,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from adagrain.models.records import BINS, StatisticsBegin, StatisticsRecord, pack, size
+from adagrain.models.interface.records import BINS, StatisticsBegin, StatisticsRecord, pack, size
 from adagrain.models.statistics import Statistics, statistics
+from adagrain.sim.benches.statistics import VARIANTS
+from adagrain.sim.benches.statistics.traffic import Pass, random_pass
 from adagrain.sim.compiled import CompiledUnit
-from adagrain.sim.statistics import VARIANTS
-from adagrain.sim.statistics.traffic import Pass, random_pass
 
 PASSES = 5_000 if os.environ.get("ADAGRAIN_FULL") == "1" else 200
 

@@ -8,8 +8,8 @@ from amaranth.hdl import Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from adagrain.hdl.queue import Queue
-from adagrain.sim.verilog import emit
+from adagrain.hdl.stream.queue import Queue
+from adagrain.sim.simulators.verilog import emit
 
 
 class Toggle(wiring.Component):

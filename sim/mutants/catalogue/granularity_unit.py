@@ -7,14 +7,14 @@ __all__ = ["MUTANTS"]
 MUTANTS = (
     Mutant(
         "what a skid keeps is lost while nothing new comes",
-        "hdl/skid.py",
+        "hdl/stream/skid.py",
         "full.eq(self.o.valid & ~self.o.ready)",
         "full.eq(self.i.valid & ~self.o.ready)",
         bench("granularity_unit", "three_slices"),
     ),
     Mutant(
         "terms outlive a reset",
-        "hdl/pipeline.py",
+        "hdl/stream/pipeline.py",
         "valid = Signal(stages)",
         "valid = Signal(stages, reset_less=True)",
         bench("granularity_unit", "three_slices"),
@@ -28,7 +28,7 @@ MUTANTS = (
     ),
     Mutant(
         "a precision that was not built is computed in",
-        "hdl/commands/tiles.py",
+        "hdl/granularity_unit/commands.py",
         "with m.If(~built[run.mode] |",
         "with m.If(~built[run.mode] & run.first |",
         compiled("coprocessor", "integers"),
@@ -56,14 +56,14 @@ MUTANTS = (
     ),
     Mutant(
         "a run may read past the end of the operands",
-        "hdl/commands/tiles.py",
+        "hdl/granularity_unit/commands.py",
         "(a_end <= operands) & (b_end <= operands)",
         "a_end <= operands",
         compiled("coprocessor", "granular"),
     ),
     Mutant(
         "a sum goes on with other rows",
-        "hdl/commands/tiles.py",
+        "hdl/granularity_unit/commands.py",
         "(under_way.mode == run.mode) & (under_way.rows == run.rows)",
         "(under_way.mode == run.mode)",
         compiled("coprocessor", "granular"),
@@ -98,21 +98,21 @@ MUTANTS = (
     ),
     Mutant(
         "results may become what was not built",
-        "hdl/commands/tiles.py",
+        "hdl/granularity_unit/commands.py",
         "run.scaled & ~built[run.to]",
         "run.scaled & ~built[run.to] & run.first",
         compiled("coprocessor", "integers"),
     ),
     Mutant(
         "exponents are taken whatever their number",
-        "hdl/commands/tiles.py",
+        "hdl/granularity_unit/commands.py",
         "with m.If(length != self._configuration.slices):",
         "with m.If(length == 0):",
         compiled("coprocessor", "granular"),
     ),
     Mutant(
         "packed results are as many as raw ones",
-        "hdl/commands/tiles.py",
+        "hdl/granularity_unit/commands.py",
         "return Mux(run.scaled, packed, slices)",
         "return slices",
         compiled("coprocessor", "granular"),

@@ -9,21 +9,21 @@ _SESSION = tested("host/test_session.py")
 MUTANTS = (
     Mutant(
         "sequences go on from 0 after 65534",
-        "host/session.py",
+        "host/link/session.py",
         "self._next = (self._next + 1) & 0xFFFF",
         "self._next = (self._next + 1) % 0xFFFF",
         _SESSION,
     ),
     Mutant(
         "an answer after a repeat tells how long answers take",
-        "host/session.py",
+        "host/link/session.py",
         "took = 0.0 if self._extended else now - self.last_progress",
         "took = now - self.last_progress",
         _SESSION,
     ),
     Mutant(
         "only the last of a step's decisions is compared",
-        "host/reducer.py",
+        "host/distributed/reducer.py",
         "zlib.crc32(pack(Decision, **decision), self._decisions)",
         "zlib.crc32(pack(Decision, **decision))",
         tested("host/test_lockstep.py", "decisions_differ"),

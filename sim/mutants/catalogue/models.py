@@ -7,7 +7,7 @@ __all__ = ["MUTANTS"]
 MUTANTS = (
     Mutant(
         "the last bin of the histogram forgets the energy of small numbers",
-        "models/statistics.py",
+        "models/statistics/statistics.py",
         "energy >>= 2",
         "energy >>= 3",
         tested("models/test_statistics.py", "last_bin or histogram_equals"),

@@ -35,7 +35,7 @@ MUTANTS = (
     ),
     Mutant(
         "records may be written past the table's end",
-        "hdl/commands/table.py",
+        "hdl/handler/table.py",
         "self._outside(first, self.left)",
         "self._outside(first, 1)",
         compiled("coprocessor", "granular"),

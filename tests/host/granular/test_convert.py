@@ -10,7 +10,7 @@ from torch.nn.parallel import DistributedDataParallel
 from torch.nn.utils import parametrizations, prune, spectral_norm
 
 from adagrain.host.granular import Granularity, GranularLinear, Policy, convert
-from adagrain.models.precision import Precision
+from adagrain.models.interface.precision import Precision
 
 
 def test_convert_keeps_parameters_and_shared_layers() -> None:

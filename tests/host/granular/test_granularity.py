@@ -8,9 +8,9 @@ from torch import nn
 import adagrain
 from adagrain.host.errors import DeviceError
 from adagrain.host.granular import Granularity, Policy, convert
-from adagrain.models.configuration import configuration
-from adagrain.models.float import Flag
-from adagrain.models.precision import INTEGERS, Precision
+from adagrain.models.arithmetic.float import Flag
+from adagrain.models.interface.configuration import configuration
+from adagrain.models.interface.precision import INTEGERS, Precision
 
 
 def spreads(*values: float) -> torch.Tensor:

@@ -9,10 +9,10 @@ from granular_networks import network
 from torch import nn
 
 from adagrain.host.granular import Granularity, GranularLinear, Policy, convert
-from adagrain.models.dither import dithered
-from adagrain.models.precision import Precision
-from adagrain.models.quantisation import product, rounded
-from adagrain.models.records import PrecisionRecord, unpack
+from adagrain.models.interface.precision import Precision
+from adagrain.models.interface.records import PrecisionRecord, unpack
+from adagrain.models.numerics.dither import dithered
+from adagrain.models.numerics.quantisation import product, rounded
 
 
 def seeded(seed: int = 0) -> None:

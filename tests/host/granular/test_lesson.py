@@ -7,8 +7,8 @@ from torch import nn
 
 from adagrain.host.granular import Granularity, Policy, convert
 from adagrain.host.granular.lesson import taught
-from adagrain.models.precision import Precision
-from adagrain.models.quantisation import rounded
+from adagrain.models.interface.precision import Precision
+from adagrain.models.numerics.quantisation import rounded
 
 #: By rank.
 ROUNDING = (Precision.INT4, Precision.INT8, Precision.FP16)

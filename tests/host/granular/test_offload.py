@@ -8,13 +8,13 @@ import pytest
 import torch
 
 import adagrain
-from adagrain.host.driver import Coprocessor
+from adagrain.host.device.coprocessor import Coprocessor
+from adagrain.host.device.product import Product
 from adagrain.host.granular.offload import Offload
-from adagrain.host.product import Product
-from adagrain.models.configuration import configuration
-from adagrain.models.float import Flag
-from adagrain.models.precision import Precision
-from adagrain.models.quantisation import Operand
+from adagrain.models.arithmetic.float import Flag
+from adagrain.models.interface.configuration import configuration
+from adagrain.models.interface.precision import Precision
+from adagrain.models.numerics.quantisation import Operand
 
 #: Of two numbers, and of six in three rows; 3 of 4 slices multiply.
 A = Operand(torch.tensor([[1.0, 2.0], [3.0, 4.0]]), None, Precision.FP32)

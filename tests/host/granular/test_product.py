@@ -6,7 +6,7 @@ from granular_networks import network
 
 from adagrain.host.granular import Policy, convert
 from adagrain.host.granular.product import _operand
-from adagrain.models.precision import Precision
+from adagrain.models.interface.precision import Precision
 
 SMALLEST = 2.0**-24
 

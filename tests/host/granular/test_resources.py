@@ -13,7 +13,7 @@ from adagrain.host.granular import (
     convert,
 )
 from adagrain.host.granular.resources import Cost, slice_cycles
-from adagrain.models.precision import Precision
+from adagrain.models.interface.precision import Precision
 
 
 @pytest.mark.parametrize(

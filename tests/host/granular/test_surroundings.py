@@ -10,7 +10,7 @@ from torch.nn.parallel import DistributedDataParallel
 from torch.utils.checkpoint import checkpoint
 
 from adagrain.host.granular import Granularity, GranularLayer, Policy, convert
-from adagrain.models.precision import Precision
+from adagrain.models.interface.precision import Precision
 
 
 @pytest.mark.parametrize("precision", list(Precision.__members__))

@@ -1,0 +1,1 @@
+"""Arithmetic that units share: floating point, divider, multipliers."""

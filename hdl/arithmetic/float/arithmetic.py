@@ -1,0 +1,43 @@
+"""What the units for two operands have in common: their ports."""
+
+from amaranth.lib import stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from adagrain.models.interface.formats import ElementFormat
+
+from .parts import operands_layout, result_layout
+
+__all__ = ["Arithmetic"]
+
+
+class Arithmetic(wiring.Component):
+    """A unit for two numbers of one format.
+
+    One result per cycle; all stages wait together for ``o``.
+
+    Parameters
+    ----------
+    row : ElementFormat
+        Format of operands and results.
+
+    Members
+    -------
+    i : ``In(stream.Signature(operands_layout(row)))``
+        Operands.
+    o : ``Out(stream.Signature(result_layout(row)))``
+        Results and their flags.
+    """
+
+    def __init__(self, row: ElementFormat) -> None:
+        self._row = row
+        super().__init__(
+            {
+                "i": In(stream.Signature(operands_layout(row))),
+                "o": Out(stream.Signature(result_layout(row))),
+            }
+        )
+
+    @property
+    def row(self) -> ElementFormat:
+        """Format of operands and results."""
+        return self._row

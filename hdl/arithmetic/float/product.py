@@ -1,0 +1,33 @@
+"""What a product of floating-point numbers is, beside its significand."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from amaranth.lib import data
+
+from adagrain.models.interface.formats import ElementFormat
+
+__all__ = ["product_parts"]
+
+
+def product_parts(
+    product: data.View, x: data.View, y: data.View, row: ElementFormat
+) -> Iterator[Any]:
+    """Assignments of sign, exponent and class.
+
+    Parameters
+    ----------
+    product : view of exact_layout
+        What is assigned to; its significand has twice the operands' bits.
+    x, y : view of parts_layout
+        The operands.
+    row : ElementFormat
+        Their format.
+    """
+    undefined = (x.infinite & y.zero) | (x.zero & y.infinite)
+    yield product.sign.eq(x.sign ^ y.sign)
+    yield product.exponent.eq(x.exponent + y.exponent - (row.bias - 1))
+    nan = x.nan | y.nan | undefined
+    yield product.infinite.eq((x.infinite | y.infinite) & ~nan)
+    yield product.nan.eq(nan)
+    yield product.invalid.eq(x.signalling | y.signalling | undefined)

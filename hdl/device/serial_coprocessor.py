@@ -1,0 +1,97 @@
+"""The whole device behind the two wires of a serial line."""
+
+from amaranth.hdl import Module, Mux, ResetInserter, Signal, unsigned
+from amaranth.lib import data, wiring
+from amaranth.lib.cdc import FFSynchronizer
+from amaranth.lib.wiring import In, Out, connect
+
+from adagrain.hdl.uart import Receiver, Transmitter
+from adagrain.models.interface.configuration import Configuration
+
+from .coprocessor import Coprocessor
+
+__all__ = ["Lights", "SerialCoprocessor"]
+
+#: What a board's LEDs show.
+Lights = data.StructLayout(
+    {
+        "life": unsigned(1),  # blinks once a second
+        "link": unsigned(1),  # octets come or go
+        "error": unsigned(1),  # the line brought something wrong, or a break
+    }
+)
+
+#: How long an event stays visible at most, in eighths of a second.
+_VISIBLE = 2
+
+
+class SerialCoprocessor(wiring.Component):
+    """What a board is loaded with, down to its pins; the same in simulation.
+
+    A break resets everything but the receiver that notices it, and this holds as long as the
+    break lasts; that is how a host gets out of whatever state it finds. The data port
+    is left idle: tensors come in frames, and a pass that asks for the port is ``INCOMPLETE``.
+
+    Parameters
+    ----------
+    configuration : Configuration
+        What is built.
+    clock : float
+        Clock cycles per second.
+    baud : float
+        Bits per second of the line.
+
+    Members
+    -------
+    rx : ``In(1)``
+        From the host, asynchronous; high when idle.
+    tx : ``Out(1)``
+        To the host.
+    lights : ``Out(Lights)``
+        For people.
+    """
+
+    def __init__(self, configuration: Configuration, *, clock: float, baud: float) -> None:
+        self._configuration = configuration
+        self._clock = clock
+        self._baud = baud
+        super().__init__({"rx": In(1, init=1), "tx": Out(1, init=1), "lights": Out(Lights)})
+
+    @property
+    def configuration(self) -> Configuration:
+        """What is built."""
+        return self._configuration
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        m.submodules.receiver = receiver = Receiver(self._clock, self._baud)
+        m.submodules.synchronizer = FFSynchronizer(self.rx, receiver.rx, init=1)
+        is_break = Signal()
+        m.d.sync += is_break.eq(receiver.is_break)  # from a register, to so many
+        restart = ResetInserter(is_break)
+        coprocessor = Coprocessor(self._configuration, starvation=1)
+        transmitter = Transmitter(self._clock, self._baud)
+        m.submodules.coprocessor = restart(coprocessor)
+        m.submodules.transmitter = restart(transmitter)
+
+        connect(m, receiver.o, coprocessor.i)
+        connect(m, coprocessor.o, transmitter.i)
+        m.d.comb += [coprocessor.line.eq(receiver.counters), self.tx.eq(transmitter.tx)]
+        self._light(m, moves=~receiver.rx | ~self.tx, errs=receiver.fails)
+        return m
+
+    def _light(self, m: Module, *, moves: Signal, errs: Signal) -> None:
+        """Stretch events until people can see them."""
+        eighth = round(self._clock / 8)
+        cycle = Signal(range(eighth))
+        passes = cycle == eighth - 1
+        eighths = Signal(3)
+        m.d.sync += [cycle.eq(Mux(passes, 0, cycle + 1)), eighths.eq(eighths + passes)]
+        m.d.comb += self.lights.life.eq(eighths < 4)
+        for light, event in ((self.lights.link, moves), (self.lights.error, errs)):
+            left = Signal(range(_VISIBLE + 1))
+            m.d.comb += light.eq(left != 0)
+            with m.If(event):
+                m.d.sync += left.eq(_VISIBLE)
+            with m.Elif(passes & light):
+                m.d.sync += left.eq(left - 1)

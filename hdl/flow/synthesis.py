@@ -1,0 +1,67 @@
+"""Synthesis of any unit with Yosys, for the cells of a board's FPGA.
+
+What comes out is the cell count after technology mapping, before place and route: no clock rate.
+"""
+
+import json
+import re
+import tempfile
+from pathlib import Path
+
+from amaranth.back import rtlil
+from amaranth.lib.wiring import Component
+
+from adagrain.hdl.arithmetic.dsp import Target
+from adagrain.hdl.boards import BOARDS
+
+from .families import FAMILIES
+from .tools import ToolError, run
+from .units import UNITS, check_unit
+
+__all__ = ["synthesise"]
+
+
+def synthesise(unit: str, board: str) -> dict[str, int]:
+    """Resources that a unit takes on a board, by name, carry chains counted as LUTs.
+
+    Parameters
+    ----------
+    unit : str
+        A key of :data:`adagrain.hdl.flow.units.UNITS`.
+    board : str
+        A key of :data:`BOARDS`.
+
+    Raises
+    ------
+    ValueError
+        If unit or board is unknown.
+    ToolError
+        If Yosys is missing or fails.
+    """
+    check_unit(unit, board)
+    family = FAMILIES[BOARDS[board].family]
+    component = UNITS[unit](BOARDS[board])
+    counts = _cell_counts(component, Target(BOARDS[board].family))
+    usage = {
+        resource: sum(
+            weight * number
+            for pattern, weight in patterns
+            for cell, number in counts.items()
+            if re.fullmatch(pattern, cell)
+        )
+        for resource, patterns in family.mapped.items()
+    }
+    if not usage["LUT"]:
+        raise ToolError(f"synthesis of {unit} left no logic: its ports are not connected")
+    return usage
+
+
+def _cell_counts(component: Component, target: Target) -> dict[str, int]:
+    family = FAMILIES[target.family]
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = Path(scratch)
+        (folder / "top.il").write_text(rtlil.convert(component, platform=target, emit_src=False))
+        script = f"read_rtlil top.il; {family.script('top')}; tee -q -o stat.json stat -json"
+        run("YOSYS", ["-q", "-p", script], folder)
+        statistics = json.loads((folder / "stat.json").read_text())
+    return dict(statistics["design"]["num_cells_by_type"])

@@ -1,0 +1,79 @@
+"""The units that can be synthesised alone, by name, each as a board has it."""
+
+from collections.abc import Callable
+
+from amaranth.lib.wiring import Component
+
+from adagrain.hdl.arithmetic.float import Adder, Multiplier
+from adagrain.hdl.boards import BOARDS, Board
+from adagrain.hdl.device.coprocessor import Coprocessor
+from adagrain.hdl.dot_product import DotProduct
+from adagrain.hdl.granularity_unit import GranularityUnit
+from adagrain.hdl.link import Link
+from adagrain.hdl.precision_controller import PrecisionController
+from adagrain.hdl.region_manager import RegionManager
+from adagrain.hdl.rescale import Rescale
+from adagrain.hdl.slice import Slice
+from adagrain.hdl.statistics import Statistics
+from adagrain.hdl.stream.queue import Queue
+from adagrain.hdl.uart import Receiver, Transmitter
+from adagrain.models.interface.configuration import Configuration, configuration
+from adagrain.models.interface.formats import FORMATS, FormatCode
+from adagrain.models.interface.precision import INTEGERS
+from adagrain.models.interface.protocol import Unit
+
+__all__ = ["UNITS", "check_unit"]
+
+
+def _statistics(c: Configuration) -> Component:
+    return Statistics(c.lanes, powers=c.powers, histogram=Unit.HISTOGRAM in c.units)
+
+
+def _granularity_unit(board: Board) -> Component:
+    """With integers alone where there is room for nothing else."""
+    if board.family == "ice40":
+        return GranularityUnit(slices=4, words=512, precisions=INTEGERS)
+    return GranularityUnit(slices=4, words=4096)
+
+
+#: Those that depend on the preset.
+_CONFIGURED: dict[str, Callable[[Configuration], Component]] = {
+    "statistics": _statistics,
+    "region_manager": RegionManager,
+    "link": Link,
+    "coprocessor": Coprocessor,
+    "queue": lambda c: Queue(8, c.payload),
+}
+
+
+def _of_preset(build: Callable[[Configuration], Component]) -> Callable[[Board], Component]:
+    return lambda board: build(configuration(board.preset))
+
+
+#: How each unit is built for a board.
+UNITS: dict[str, Callable[[Board], Component]] = {
+    **{name: _of_preset(build) for name, build in _CONFIGURED.items()},
+    "multiplier": lambda _: Multiplier(FORMATS[FormatCode.FP32]),
+    "slice": lambda _: Slice(),
+    "granularity_unit": _granularity_unit,
+    "precision_controller": lambda _: PrecisionController(64),
+    "dot_product": lambda _: DotProduct(8),
+    "rescale": lambda _: Rescale(),
+    "adder": lambda _: Adder(FORMATS[FormatCode.FP32]),
+    "receiver": lambda board: Receiver(board.clock, board.baud),
+    "transmitter": lambda board: Transmitter(board.clock, board.baud),
+}
+
+
+def check_unit(unit: str, board: str) -> None:
+    """Make sure that there are a unit and a board of these names.
+
+    Raises
+    ------
+    ValueError
+        If one is unknown.
+    """
+    if unit not in UNITS:
+        raise ValueError(f"unit must be one of {', '.join(UNITS)}, not {unit!r}")
+    if board not in BOARDS:
+        raise ValueError(f"board must be one of {', '.join(BOARDS)}, not {board!r}")

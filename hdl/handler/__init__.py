@@ -1,0 +1,1 @@
+"""What handlers of requests are made of."""

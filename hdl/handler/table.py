@@ -1,0 +1,173 @@
+"""What the handlers of tables do: write entries, read them, and let updates be decided."""
+
+from amaranth.hdl import Module, Signal, Value, unsigned
+from amaranth.lib import data, stream
+from amaranth.utils import exact_log2
+
+from adagrain.hdl.stream.records import Deserializer, Serializer
+from adagrain.models.interface.protocol import Status
+from adagrain.models.interface.records import size as octets_of
+
+from .exchange import Exchange
+
+__all__ = ["Table"]
+
+_First = unsigned(16)
+_FIRST_OCTETS = _First.width // 8
+_Range = data.StructLayout({"first": unsigned(16), "count": unsigned(8)})
+
+
+class Table:
+    """Adds to a handler's state machine the states that go through a table, entry by entry.
+
+    The machine has a state ``IDLE``. A request to write is the first entry's number and the
+    entries; one to read is the first entry's number and how many. Both are refused whole, before
+    anything is written or read, where they leave the table.
+
+    Parameters
+    ----------
+    m : Module
+        The handler's.
+    exchange : Exchange
+        Its steps.
+    octets : Deserializer
+        Gathers the request's octets.
+    entries : int
+        Number of entries.
+    size : int
+        Octets of an entry: a power of two.
+    payload : int
+        Most octets of a request or a reply.
+
+    Attributes
+    ----------
+    entry : Signal, out
+        Number of the entry that is written or read.
+    left : Signal
+        How many entries, or updates, are left.
+
+    Raises
+    ------
+    ValueError
+        If 16 bits cannot number the entries, or ``size`` is not a power of two.
+    """
+
+    def __init__(
+        self,
+        m: Module,
+        exchange: Exchange,
+        octets: Deserializer,
+        *,
+        entries: int,
+        size: int,
+        payload: int,
+    ) -> None:
+        if not 1 <= entries <= 1 << _First.width:
+            raise ValueError(f"entries must be from 1 to {1 << _First.width}, not {entries!r}")
+        _check_shift(size)
+        self._m, self._exchange, self._gathered = m, exchange, octets.o.payload
+        self._entries, self._size, self._payload = entries, size, payload
+        self.entry = Signal(_First, name="entry")
+        self.left = Signal(range(payload + 1), name="left")
+
+    def count(self, octets: Value, size: int) -> Value:
+        """Set ``left`` to the entries, or updates, in so many octets; high if they end in a part.
+
+        Raises
+        ------
+        ValueError
+            If ``size``, the octets of one, is not a power of two: they are counted by a shift.
+        """
+        _check_shift(size)
+        self._m.d.sync += self.left.eq(octets >> exact_log2(size))
+        return octets[: exact_log2(size)].any()
+
+    def accept_write(self, length: Value) -> None:
+        """Go on to write, if a request of this length can be one."""
+        self._m.next = "WRITE"
+        broken = self.count(length - _FIRST_OCTETS, self._size)
+        with self._m.If((length <= _FIRST_OCTETS) | broken):
+            self._exchange.reply(Status.BAD_LENGTH)
+
+    def accept_read(self, length: Value) -> None:
+        """Go on to read, if a request of this length can be one."""
+        self._m.next = "READ"
+        with self._m.If(length != octets_of(_Range)):
+            self._exchange.reply(Status.BAD_LENGTH)
+
+    def add_write(self, port: stream.Interface) -> None:
+        """States that write through a port, whose payload has ``write``."""
+        m, exchange = self._m, self._exchange
+        with m.State("WRITE"):
+            first = self._gathered[-_First.width :]
+            m.d.sync += self.entry.eq(first)
+            with m.If(exchange.take(_FIRST_OCTETS)):
+                m.next = "WRITE_ENTRY"
+                with m.If(self._outside(first, self.left)):
+                    exchange.reply(Status.BAD_VALUE)
+        with m.State("WRITE_ENTRY"):
+            m.d.comb += port.p.write.eq(1)
+            with m.If(exchange.feed(self._size, port)):
+                self._count()
+                with m.If(self.left == 1):
+                    exchange.reply(Status.OK)
+
+    def add_read(
+        self, port: stream.Interface, found: stream.Interface, serializer: Serializer
+    ) -> None:
+        """States that ask a port for entries, and send what is found."""
+        m, exchange = self._m, self._exchange
+        wanted = data.View(_Range, self._gathered[-_Range.size :])
+        with m.State("READ"):
+            m.d.sync += [self.entry.eq(wanted.first), self.left.eq(wanted.count)]
+            too_long = wanted.count * self._size > self._payload
+            with m.If(exchange.take(octets_of(_Range))):
+                m.next = "READ_STATUS"
+                with m.If(too_long | self._outside(wanted.first, wanted.count)):
+                    exchange.reply(Status.BAD_VALUE)
+        with m.State("READ_STATUS"):
+            exchange.answer_then("READ_ENTRY")
+        with m.State("READ_ENTRY"):
+            m.d.comb += port.valid.eq(1)
+            with m.If(port.ready):
+                m.next = "SEND_ENTRY"
+        self._add_send("SEND_ENTRY", found, serializer, then="READ_ENTRY")
+
+    def add_step(
+        self,
+        port: stream.Interface,
+        octets: int,
+        decided: stream.Interface,
+        serializer: Serializer,
+    ) -> None:
+        """States from ``STEP_STATUS``: feed an update of so many octets, send its decision."""
+        m, exchange = self._m, self._exchange
+        with m.State("STEP_STATUS"):
+            exchange.answer_then("UPDATE")
+        with m.State("UPDATE"), m.If(exchange.feed(octets, port)):
+            m.next = "DECISION"
+        self._add_send("DECISION", decided, serializer, then="UPDATE")
+
+    def _add_send(
+        self, state: str, port: stream.Interface, serializer: Serializer, *, then: str
+    ) -> None:
+        m = self._m
+        with (
+            m.State(state),
+            m.If(self._exchange.send_from(port, serializer, last=self.left == 1)),
+        ):
+            self._count()
+            m.next = then
+            with m.If(self.left == 1):
+                m.next = "IDLE"
+
+    def _count(self) -> None:
+        self._m.d.sync += [self.left.eq(self.left - 1), self.entry.eq(self.entry + 1)]
+
+    def _outside(self, first: Value, count: Value) -> Value:
+        return (count == 0) | (first + count > self._entries)
+
+
+def _check_shift(size: int) -> None:
+    if size < 1 or size & (size - 1):
+        raise ValueError(f"size must be a power of two, not {size}")

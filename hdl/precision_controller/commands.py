@@ -1,0 +1,93 @@
+"""Requests for the precision controller: records, and updates that it decides."""
+
+from amaranth.hdl import Module
+from amaranth.lib import wiring
+from amaranth.lib.wiring import Out
+
+from adagrain.hdl.handler.call import HandlerSignature
+from adagrain.hdl.handler.exchange import Exchange
+from adagrain.hdl.handler.table import Table
+from adagrain.hdl.stream.records import Deserializer, Serializer
+from adagrain.models.interface.configuration import Configuration
+from adagrain.models.interface.protocol import Opcode, Status
+from adagrain.models.interface.records import (
+    PrecisionDecision,
+    PrecisionRecord,
+    PrecisionUpdate,
+    size,
+)
+
+from . import PrecisionController
+
+__all__ = ["PrecisionCommands"]
+
+
+class PrecisionCommands(wiring.Component):
+    """Handler of group 4, with the precision controller.
+
+    Parameters
+    ----------
+    configuration : Configuration
+        What the device is built with; it has a record for each region.
+
+    Members
+    -------
+    handler : ``Out(HandlerSignature())``
+        Requests and replies.
+    """
+
+    def __init__(self, configuration: Configuration) -> None:
+        self._configuration = configuration
+        super().__init__({"handler": Out(HandlerSignature())})
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        m.submodules.controller = controller = PrecisionController(self._configuration.regions)
+        m.submodules.octets = octets = Deserializer(size(PrecisionRecord))
+        m.submodules.record = record = Serializer(size(PrecisionRecord))
+        m.submodules.decision = decision = Serializer(size(PrecisionDecision))
+
+        exchange = Exchange(m, self.handler, octets)
+        call, access = self.handler.i_call, controller.i_access
+        gathered = octets.o.payload
+        table = Table(
+            m,
+            exchange,
+            octets,
+            entries=self._configuration.regions,
+            size=size(PrecisionRecord),
+            payload=self._configuration.payload,
+        )
+        m.d.comb += [
+            access.p.unit.eq(table.entry),
+            access.p.record.eq(gathered),
+            controller.i.payload.eq(gathered[-PrecisionUpdate.size :]),
+            record.i.payload.eq(controller.o_access.payload),
+            decision.i.payload.eq(controller.o.payload),
+        ]
+
+        with m.FSM():
+            with m.State("IDLE"):
+                m.d.comb += call.ready.eq(1)
+                with m.If(call.valid):
+                    self._accept(m, exchange, table)
+            table.add_write(access)
+            table.add_read(access, controller.o_access, record)
+            table.add_step(controller.i, size(PrecisionUpdate), controller.o, decision)
+            exchange.reply_state()
+        return m
+
+    def _accept(self, m: Module, exchange: Exchange, table: Table) -> None:
+        """What can be told from opcode and length alone; how many records or updates follow."""
+        length = self.handler.i_call.payload.length
+        with m.Switch(self.handler.i_call.payload.opcode):
+            with m.Case(Opcode.PRECISION_WRITE):
+                table.accept_write(length)
+            with m.Case(Opcode.PRECISION_READ):
+                table.accept_read(length)
+            with m.Case(Opcode.PRECISION_STEP):
+                m.next = "STEP_STATUS"
+                with m.If((length == 0) | table.count(length, size(PrecisionUpdate))):
+                    exchange.reply(Status.BAD_LENGTH)
+            with m.Default():
+                exchange.reply(Status.UNKNOWN_OPCODE)

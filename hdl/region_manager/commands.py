@@ -1,0 +1,144 @@
+"""Requests for ``region_manager``: the table, the parameters, and steps."""
+
+from amaranth.hdl import Module
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import Out
+
+from adagrain.hdl.handler.call import HandlerSignature
+from adagrain.hdl.handler.exchange import Exchange
+from adagrain.hdl.handler.table import Table
+from adagrain.hdl.stream.records import Deserializer, Serializer
+from adagrain.models.device.commands import WORDS_PER_REGION
+from adagrain.models.interface.configuration import Configuration
+from adagrain.models.interface.protocol import Opcode, Status
+from adagrain.models.interface.records import (
+    Decision,
+    RegionParameters,
+    RegionStep,
+    RegionUpdate,
+    size,
+)
+from adagrain.models.region_manager.settings import MAX_WORKERS
+from adagrain.models.region_manager.table import WORD
+
+from . import RegionManager
+
+__all__ = ["RegionCommands"]
+
+
+class RegionCommands(wiring.Component):
+    """Handler of group 2, with the Region Manager.
+
+    Parameters
+    ----------
+    configuration : Configuration
+        What the device is built with.
+
+    Members
+    -------
+    handler : ``Out(HandlerSignature())``
+        Requests and replies.
+    decisions, decision_cycles : ``Out(32)``
+        As in :class:`~adagrain.hdl.region_manager.RegionManager`.
+    """
+
+    def __init__(self, configuration: Configuration) -> None:
+        self._configuration = configuration
+        super().__init__(
+            {
+                "handler": Out(HandlerSignature()),
+                "decisions": Out(32),
+                "decision_cycles": Out(32),
+            }
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        m.submodules.octets = octets = Deserializer(size(RegionParameters))
+        m.submodules.manager = manager = RegionManager(self._configuration)
+        m.submodules.word = word = Serializer(WORD)
+        m.submodules.decision = decision = Serializer(size(Decision))
+        m.submodules.parameters = parameters = Serializer(size(RegionParameters))
+
+        exchange = Exchange(m, self.handler, octets)
+        call, access = self.handler.i_call, manager.i_access
+        gathered = octets.o.payload
+        table = Table(
+            m,
+            exchange,
+            octets,
+            entries=self._configuration.regions * WORDS_PER_REGION,
+            size=WORD,
+            payload=self._configuration.payload,
+        )
+        m.d.comb += [
+            manager.i_parameters.payload.eq(gathered),
+            manager.i_parameters.payload["_reserved"].eq(0),
+            manager.i_step.payload.eq(gathered[-RegionStep.size :]),
+            manager.i.payload.eq(gathered[-RegionUpdate.size :]),
+            access.p.address.eq(table.entry),
+            access.p.data.eq(gathered[-8 * WORD :]),
+            word.i.payload.eq(manager.o_access.payload),
+            decision.i.payload.eq(manager.o.payload),
+            parameters.i.payload.eq(manager.parameters),
+            self.decisions.eq(manager.decisions),
+            self.decision_cycles.eq(manager.decision_cycles),
+        ]
+
+        with m.FSM():
+            with m.State("IDLE"):
+                m.d.comb += call.ready.eq(1)
+                with m.If(call.valid):
+                    self._accept(m, exchange, table, manager)
+            table.add_write(access)
+            table.add_read(access, manager.o_access, word)
+            table.add_step(manager.i, size(RegionUpdate), manager.o, decision)
+            with m.State("PARAMETERS"):
+                workers = data.View(RegionParameters, gathered).workers
+                unfit = (workers == 0) | (workers > MAX_WORKERS)
+                fed = exchange.feed(size(RegionParameters), manager.i_parameters)
+                with m.If(unfit):
+                    m.d.comb += [manager.i_parameters.valid.eq(0), octets.o.ready.eq(1)]
+                with m.If(fed):
+                    exchange.reply(Status.OK)
+                    with m.If(unfit):
+                        exchange.reply(Status.BAD_VALUE)
+            with m.State("STATE_STATUS"):
+                exchange.answer_then("STATE")
+            with m.State("STATE"):
+                m.d.comb += parameters.i.valid.eq(1)
+                with m.If(exchange.send(parameters, last=1)):
+                    m.next = "IDLE"
+            with m.State("STEP"):
+                with m.If(exchange.feed(size(RegionStep), manager.i_step)):
+                    m.next = "STEP_STATUS"
+                    with m.If(table.left == 0):
+                        exchange.reply(Status.OK)
+            exchange.reply_state()
+        return m
+
+    def _accept(self, m: Module, exchange: Exchange, table: Table, manager: RegionManager) -> None:
+        """What can be told from opcode and length alone; how many entries or updates follow."""
+        length = self.handler.i_call.payload.length
+        with m.Switch(self.handler.i_call.payload.opcode):
+            with m.Case(Opcode.REGIONS_WRITE):
+                table.accept_write(length)
+            with m.Case(Opcode.REGIONS_READ):
+                table.accept_read(length)
+            with m.Case(Opcode.REGIONS_PARAMETERS):
+                m.next = "PARAMETERS"
+                with m.If(length != size(RegionParameters)):
+                    exchange.reply(Status.BAD_LENGTH)
+            with m.Case(Opcode.REGIONS_STATE):
+                m.next = "STATE_STATUS"
+                with m.If(length != 0):
+                    exchange.reply(Status.BAD_LENGTH)
+            with m.Case(Opcode.REGIONS_STEP):
+                m.next = "STEP"
+                broken = table.count(length - size(RegionStep), size(RegionUpdate))
+                with m.If((length < size(RegionStep)) | broken):
+                    exchange.reply(Status.BAD_LENGTH)
+                with m.Elif(manager.parameters.workers == 0):
+                    exchange.reply(Status.NO_PARAMETERS)
+            with m.Default():
+                exchange.reply(Status.UNKNOWN_OPCODE)

@@ -1,0 +1,1 @@
+"""What streams are made of: queues, packets, width converters, and what waits together."""

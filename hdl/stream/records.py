@@ -1,0 +1,114 @@
+"""Between octets and records."""
+
+from amaranth.hdl import Cat, Module, Signal
+from amaranth.lib import stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from .packet import Packet
+
+__all__ = ["Deserializer", "Serializer"]
+
+
+class Serializer(wiring.Component):
+    """Sends a record octet by octet, little end first.
+
+    It stores nothing: the record is taken from ``i`` together with its last octet, and must be
+    stable until then, as every stream's payload is. One octet per cycle, latency 0.
+
+    Parameters
+    ----------
+    octets : int
+        Size of the record.
+
+    Members
+    -------
+    i : ``In(stream.Signature(8 * octets))``
+        Records.
+    o : ``Out(stream.Signature(Packet))``
+        Their octets, one packet each.
+
+    Raises
+    ------
+    ValueError
+        If the record has no octets.
+    """
+
+    def __init__(self, octets: int) -> None:
+        _check_size(octets)
+        self._octets = octets
+        super().__init__(
+            {"i": In(stream.Signature(8 * octets)), "o": Out(stream.Signature(Packet))}
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        index = Signal(range(self._octets))
+        m.d.comb += [
+            self.o.payload.data.eq(self.i.payload.word_select(index, 8)),
+            self.o.payload.last.eq(index == self._octets - 1),
+            self.o.valid.eq(self.i.valid),
+            self.i.ready.eq(self.o.ready & self.o.payload.last),
+        ]
+        with m.If(self.o.valid & self.o.ready):
+            m.d.sync += index.eq(index + 1)
+            with m.If(self.o.payload.last):
+                m.d.sync += index.eq(0)
+        return m
+
+
+class Deserializer(wiring.Component):
+    """Gathers octets, little end first, into records of a size that may differ each time.
+
+    One octet per cycle; a record is offered in the cycle after its last octet. While one is
+    offered, no octet is taken.
+
+    Parameters
+    ----------
+    octets : int
+        Size of the largest record.
+
+    Members
+    -------
+    size : ``In(range(octets + 1))``
+        Octets of the record that is being gathered; stable until it is taken.
+    i : ``In(stream.Signature(8))``
+        Octets.
+    o : ``Out(stream.Signature(8 * octets))``
+        Record; its first octet is at bit ``8 * (octets - size)``: a record of ``n`` octets fills
+        the upper end.
+
+    Raises
+    ------
+    ValueError
+        If the largest record has no octets.
+    """
+
+    def __init__(self, octets: int) -> None:
+        _check_size(octets)
+        self._octets = octets
+        super().__init__(
+            {
+                "size": In(range(octets + 1)),
+                "i": In(stream.Signature(8)),
+                "o": Out(stream.Signature(8 * octets)),
+            }
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        count = Signal(range(self._octets + 1))
+        m.d.comb += [
+            self.i.ready.eq(count != self.size),
+            self.o.valid.eq((count == self.size) & (count != 0)),
+        ]
+        with m.If(self.i.valid & self.i.ready):
+            m.d.sync += self.o.payload.eq(Cat(self.o.payload[8:], self.i.payload))
+            m.d.sync += count.eq(count + 1)
+        with m.If(self.o.valid & self.o.ready):
+            m.d.sync += count.eq(0)
+        return m
+
+
+def _check_size(octets: int) -> None:
+    if octets < 1:
+        raise ValueError(f"octets must be positive, not {octets!r}")

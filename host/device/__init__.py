@@ -1,0 +1,1 @@
+"""The driver: a device's units, whatever is behind its url."""

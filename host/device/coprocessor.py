@@ -1,0 +1,397 @@
+"""The driver: one :class:`Coprocessor`, whatever is behind its url."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Self
+
+import numpy as np
+import torch
+
+from adagrain.host.errors import DeviceError
+from adagrain.host.link.session import Request, Session
+from adagrain.host.link.transport.base import Transport
+from adagrain.models.device.commands import identity
+from adagrain.models.interface.configuration import Configuration
+from adagrain.models.interface.formats import FormatCode, format_of
+from adagrain.models.interface.precision import Precision, precision_of
+from adagrain.models.interface.protocol import Opcode, Unit
+from adagrain.models.interface.records import (
+    Decision,
+    RegionRecord,
+    RegionStep,
+    RegionUpdate,
+    StatisticsBegin,
+    pack,
+    unpack_all,
+)
+from adagrain.models.numerics.matrices import Matrix
+from adagrain.models.statistics import Statistics, unbiased
+
+from .arguments import check_span, integer
+from .identity import Info, check_identity, read_identity, read_registers
+from .memory import check_readable, words_of
+from .precision_copy import PrecisionCopy
+from .precisions import Precisions
+from .product import Product, Progress, multiply
+from .recovery import Recovery
+from .region_copy import RegionCopy
+from .requests import histogram_requests, pass_requests, step_payloads, table_requests
+from .scales import Scales
+from .selftest import Report, selftest
+
+__all__ = ["Coprocessor", "Info"]
+
+
+class Coprocessor:
+    """A coprocessor, opened; a context manager that closes it.
+
+    Results are bit-identical whatever the transport. Copies of the region table and of the
+    precision records are kept: when the device has lost them (it or a unit of it was reset), a
+    session is opened, they are restored, and the call is repeated, so that they end as if nothing
+    had happened; ``counters()`` has how often. They change when the device has accepted a call, so
+    that after one that failed, or was interrupted, both are as they were before, and the next call
+    works. Threads may share a device: their calls wait for each other.
+
+    After :meth:`close` all that needs the device raises :class:`ClosedError`.
+
+    Where the build has no ``region_manager``, the golden model on the host decides, and
+    :attr:`backend` says so.
+
+    Parameters
+    ----------
+    transport : Transport
+        Way to the device.
+    wanted : Configuration
+        What the device must have been built with.
+    url : str
+        For messages.
+    timeout : float
+        Seconds to wait for an answer before sending again.
+    retries : int
+        After ``(retries + 1) × timeout`` seconds without progress a break resets the device; if it
+        does not answer then either, :class:`DeviceTimeoutError`.
+    """
+
+    def __init__(
+        self, transport: Transport, wanted: Configuration, *, url: str, timeout: float, retries: int
+    ) -> None:
+        self.configuration = wanted
+        self.url = url
+        self._transport = transport
+        self._session = Session(
+            transport,
+            window=wanted.window,
+            payload=wanted.payload,
+            timeout=timeout,
+            retries=retries,
+        )
+        self._recovery = Recovery(transport, self._session, self._restore)
+        self.precisions = Precisions(wanted, self._session, self._recovery)
+        self._manages_regions = Unit.REGION_MANAGER in wanted.units
+        self._copy = RegionCopy(wanted)
+        self._written = 0  # how many records of the device may be others than at power-on
+        check_identity(self._registers(), wanted, url)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let go of the device; may be called twice."""
+        self._recovery.close()
+
+    @property
+    def backend(self) -> str:
+        """What really computes, for people."""
+        if self._manages_regions:
+            return self._transport.backend
+        return f"{self._transport.backend}; region_manager is not built: golden model decides"
+
+    def info(self) -> Info:
+        """What answered, read from the device."""
+        return read_identity(self._registers(), url=self.url, backend=self.backend)
+
+    def counters(self) -> dict[str, int]:
+        """The device's counting registers and the driver's own counters, by name."""
+        registers = self._registers()
+        for name in ("cycles", "elements"):
+            registers[name] = registers.pop(f"{name}_low") | registers.pop(f"{name}_high") << 32
+        counting = {k: v for k, v in registers.items() if k not in identity(self.configuration)}
+        return counting | dict(self._session.counters) | dict(self._recovery.counters)
+
+    def statistics(
+        self, x: torch.Tensor, exponent: int | None = None, histogram: bool = False
+    ) -> Statistics:
+        """Counts, extremes, exact power sums and, if asked for, the histogram of a tensor.
+
+        Parameters
+        ----------
+        x : Tensor
+            Any shape and strides, at least one element, of a format that the device was built with.
+        exponent : int or None
+            Shared exponent E, -126 to 127: elements are rounded to multiples of 2^(E-14).
+            ``None``: the largest exponent of ``x``, found by a pass of its own.
+        histogram : bool
+            Whether to fill and read the 64 bins.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If the tensor's type, its size or the exponent is out of range, or the build has no
+            histogram.
+        DeviceError
+            If the device fails.
+        """
+        check_readable(x)
+        row = format_of(x.dtype)
+        if row.code not in self.configuration.formats:
+            known = ", ".join(code.name for code in self.configuration.formats)
+            raise TypeError(
+                f"dtype must be one of {known} on preset {self.configuration.preset!r}, "
+                f"not {row.code.name}"
+            )
+        if x.numel() == 0 or x.numel() >= 1 << 32:
+            raise ValueError(f"tensor must have 1 to 2**32-1 elements, not {x.numel()}")
+        if histogram and Unit.HISTOGRAM not in self.configuration.units:
+            raise ValueError(
+                f"histogram must be False on preset {self.configuration.preset!r}: "
+                "its build has no histogram"
+            )
+        if exponent is not None:
+            exponent = integer("exponent", exponent)
+            if not -126 <= exponent <= 127:
+                raise ValueError(f"exponent must be from -126 to 127, not {exponent}")
+        words = words_of(x)
+        if exponent is None:
+            found = self._pass(words, x.numel(), row.code, 0, histogram=False)
+            exponent = unbiased(found.largest_exponent)
+        return self._pass(words, x.numel(), row.code, exponent, histogram=histogram)
+
+    def matmul(
+        self,
+        a: Matrix,
+        b: Matrix,
+        precision: Precision | str,
+        scales: Scales | None = None,
+        progress: Progress = lambda done, of: None,
+        *,
+        to: Precision | str | None = None,
+        to_scale: float = 1.0,
+    ) -> Product:
+        """The product of two matrices, as :func:`adagrain.models.numerics.matmul.matmul` has it.
+
+        Parameters
+        ----------
+        a : Tensor, array or nested lists, shape (m, k)
+            float32, float16, or int8, as the precision has it; INT4 is int8 from -8 to 7. Numbers
+            in lists become that, as :func:`adagrain.models.numerics.matrices.matrices` says.
+        b : Tensor, array or nested lists, shape (k, n)
+            The same.
+        precision : Precision or str
+            How it is computed.
+        scales : Scales or None
+            What integers of ``a``, and those of ``b`` or of each of its columns, are multiples
+            of: powers of two. Each multiple of a sum is rounded once, to float32. ``None``: the
+            sums come back as int32.
+        progress : callable
+            Called with how many parts of the product are done, and of how many.
+        to : Precision, str or None
+            In which precision the product, with its scales, comes back: the device rounds each
+            exact multiple of a sum once, and sends them packed, as float32, float16, or int8
+            from -127 to 127 (INT4: from -7 to 7), clamped.
+        to_scale : float
+            What these numbers are multiples of: a power of two.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If operands or scales do not fit, or the build has no granularity unit, or none of
+            this precision.
+        DeviceError
+            If the device fails.
+        """
+        return multiply(
+            *(a, b, precision_of(precision), scales),
+            to=None if to is None else precision_of(to, "to"),
+            to_scale=to_scale,
+            configuration=self.configuration,
+            execute=lambda job: self._recovery.run(
+                lambda: self._session.call(job.requests(self._session.frame_size))
+            ),
+            counters=self.counters,
+            progress=progress,
+        )
+
+    def configure_regions(
+        self, records: Sequence[bytes], parameters: Mapping[str, int], first: int = 0
+    ) -> None:
+        """Write region records and the parameters that hold for all of them.
+
+        Parameters
+        ----------
+        records : sequence of bytes
+            :data:`RegionRecord` records, as
+            :func:`adagrain.models.region_manager.table.region_record` makes them.
+        parameters : mapping
+            Fields of :data:`RegionParameters`.
+        first : int
+            Number of the first region.
+
+        Raises
+        ------
+        ValueError
+            If there are more regions than the table holds, a record has a wrong length, or a
+            parameter is out of range.
+        DeviceError
+            If the device fails.
+        """
+        with self._recovery:
+            after = self._copy.written(records, parameters, integer("first", first))
+            self._recovery.run(lambda: self._replace(after))
+
+    def update_regions(
+        self,
+        updates: Sequence[Mapping[str, int]],
+        *,
+        loss: int | None = None,
+        epoch_end: bool = False,
+    ) -> list[dict[str, int]]:
+        """Give the Region Manager one step's energies; its decisions, in the same order.
+
+        Parameters
+        ----------
+        updates : sequence of mappings
+            Fields of :data:`RegionUpdate`; those left out are 0.
+        loss : int or None
+            Mean loss over the workers, Q16.16.
+        epoch_end : bool
+            This step closes a decision epoch.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If a region was not configured, or a field does not fit.
+        DeviceError
+            If the device fails, or decides differently from the golden model.
+        """
+        head = pack(
+            RegionStep, loss=loss or 0, loss_valid=loss is not None, epoch_end=bool(epoch_end)
+        )
+        records = [pack(RegionUpdate, **update) for update in updates]
+        with self._recovery:
+            self._copy.check_updates([update.get("region", 0) for update in updates])
+            decided = self._recovery.run(lambda: self._decide(records, head))
+        return unpack_all(Decision, decided)
+
+    def echo(self, payload: bytes) -> bytes:
+        """Octets that went to the device and back.
+
+        Raises
+        ------
+        ValueError
+            If they are more than a frame's payload may have: the device would refuse them.
+        """
+        if len(payload) > self.configuration.payload:
+            raise ValueError(
+                f"payload must have at most {self.configuration.payload} octets, not {len(payload)}"
+            )
+        return self._recovery.run(lambda: self._session.call([Request(Opcode.ECHO, payload)]))[0]
+
+    def selftest(self, seed: int = 0) -> Report:
+        """Compare the device with the golden models; see :mod:`adagrain.host.device.selftest`."""
+        return selftest(self, seed=seed)
+
+    def read_regions(self, first: int, count: int) -> list[dict[str, int]]:
+        """Records as they stand in the device's table: fields of :data:`RegionRecord`.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If they leave the table.
+        """
+        return unpack_all(RegionRecord, self.read_table(first, count))
+
+    def read_table(self, first: int, count: int) -> bytes:
+        """The same records as octets."""
+        first, count = check_span("regions", first, count, self.configuration.regions)
+        if not self._manages_regions:
+            return self._copy.read(first, count)
+        frame_size = self._session.frame_size
+        return b"".join(
+            self._recovery.run(lambda: self._session.call(table_requests(first, count, frame_size)))
+        )
+
+    def state_dict(self) -> dict[str, Any]:
+        """All tables and parameters, for checkpoints; read from the driver's copies."""
+        return self._copy.state() | {"precisions": self.precisions.state()}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Restore what :meth:`state_dict` gave, and nothing else: other records become invalid.
+
+        Raises
+        ------
+        ValueError
+            If it is of another version of the protocol, which may have laid records out otherwise,
+            or has more regions than this device's table holds.
+        DeviceError
+            If the device fails.
+        """
+        regions = RegionCopy.of(self.configuration, state)
+        precisions = PrecisionCopy(self.configuration, state.get("precisions", ()))
+        self._recovery.run(lambda: self._replace(regions, precisions))
+
+    def _replace(self, regions: RegionCopy, precisions: PrecisionCopy | None = None) -> None:
+        """Within an operation: make the device's tables equal to copies, which become ours."""
+        self._written = max(self._written, regions.configured)
+        if self._manages_regions:
+            self._session.call(regions.requests(self._session.frame_size, self._written))
+        precisions = precisions or self.precisions.copy
+        self.precisions.send(precisions)
+        self._copy, self.precisions.copy = regions, precisions
+
+    def _restore(self) -> None:
+        """Give a device that may have forgotten everything the tables that it had."""
+        self._replace(self._copy)
+
+    def _decide(self, updates: Sequence[bytes], head: bytes) -> bytes:
+        """Within an operation: decisions of the device, which must be the copy's.
+
+        Of the copy alone, where the device has no region manager.
+        """
+        batches = step_payloads(updates, head, self._session.frame_size)
+        after, decided = self._copy.stepped(batches)
+        if self._manages_regions:
+            requests = (Request(Opcode.REGIONS_STEP, batch) for batch in batches)
+            if b"".join(self._session.call(requests)) != decided:
+                raise DeviceError(f"{self.backend} decided differently from the golden model")
+        self._copy = after
+        return decided
+
+    def _registers(self) -> dict[str, int]:
+        return self._recovery.run(lambda: read_registers(self._session))
+
+    def _pass(
+        self, words: np.ndarray, count: int, code: FormatCode, exponent: int, *, histogram: bool
+    ) -> Statistics:
+        begin = pack(
+            StatisticsBegin,
+            count=count,
+            format=code,
+            exponent=exponent + 127,
+            histogram=bool(histogram),
+            from_link=not self._transport.data_port,
+        )
+
+        frame_size = self._session.frame_size
+        in_frames = None if self._transport.data_port else words
+
+        def run() -> tuple[bytes, bytes | None]:
+            if self._transport.data_port:
+                self._transport.load(words)
+            *_, record = self._session.call(pass_requests(begin, in_frames, frame_size))
+            if not histogram:
+                return record, None
+            return record, b"".join(self._session.call(histogram_requests(frame_size)))
+
+        return Statistics.from_record(*self._recovery.run(run))

@@ -1,0 +1,35 @@
+"""Tensors as the words that a device reads."""
+
+import numpy as np
+import torch
+
+from adagrain.models.device.commands import GROUP
+
+__all__ = ["check_readable", "words_of"]
+
+
+def check_readable(x: torch.Tensor) -> None:
+    """Make sure that a tensor has elements in memory, one after the other or strided.
+
+    Raises
+    ------
+    TypeError
+        If it is none, or sparse, quantized or without data.
+    """
+    if not isinstance(x, torch.Tensor):
+        raise TypeError(f"x must be a tensor, not {type(x).__name__}")
+    if x.layout != torch.strided or x.is_quantized or x.is_meta:
+        kind = "quantized" if x.is_quantized else "meta" if x.is_meta else str(x.layout)
+        raise TypeError(f"tensor must be dense and hold data, but it is {kind}")
+
+
+def words_of(x: torch.Tensor) -> np.ndarray:
+    """A tensor's elements as 32-bit words, in the order of its indices, zero-padded to groups."""
+    plain = x.detach().to("cpu").resolve_conj().resolve_neg().reshape(-1)
+    if plain.stride(0) != 1:  # of an only element, it may be any
+        plain = plain.clone(memory_format=torch.contiguous_format)
+    octets = plain.view(torch.uint8)
+    missing = -len(octets) % GROUP
+    if missing:
+        octets = torch.cat([octets, octets.new_zeros(missing)])
+    return octets.numpy().view(np.uint32)

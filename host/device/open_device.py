@@ -1,0 +1,67 @@
+"""Opening a device by its url."""
+
+import math
+from typing import Any
+
+from adagrain.host.link.session import Session
+from adagrain.host.link.transport import connect
+from adagrain.models.interface.configuration import Configuration, configuration
+
+from .coprocessor import Coprocessor
+from .identity import find_configuration, read_registers
+from .recovery import Recovery
+
+__all__ = ["open_device"]
+
+#: Window and payload with which a device that is not yet known is asked what it is: each has them.
+_LEAST_WINDOW, _LEAST_PAYLOAD = 1, 256
+
+
+def open_device(
+    url: str, preset: str | Configuration | None = "full", **options: Any
+) -> Coprocessor:
+    """Open a device.
+
+    Parameters
+    ----------
+    url : str
+        ``golden:`` for the golden models, ``sim:`` for the compiled RTL, both in process;
+        ``serial:PORT?baud=N`` for a board, ``virtual:`` for a simulated one behind a serial port.
+    preset : str, Configuration or None
+        What the device must have been built with; simulated devices are built so. ``None``: what
+        the device says; simulated ones are built as ``full``.
+    options
+        ``timeout`` (seconds to wait for an answer, 10), ``retries`` (how many such
+        waits more without progress before giving up, 3), and those of the url's transport.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If the url, the preset or an option is unknown or out of range.
+    ProtocolMismatchError
+        If what answers is not a coprocessor of this protocol version and preset.
+    DeviceTimeoutError
+        If nothing answers.
+    """
+    wanted = preset if isinstance(preset, Configuration) else configuration(preset or "full")
+    waits = {"timeout": options.pop("timeout", 10.0), "retries": options.pop("retries", 3)}
+    _check_waits(**waits)
+    transport = connect(url, wanted, **options)
+    try:
+        if preset is None:
+            least = {"window": _LEAST_WINDOW, "payload": _LEAST_PAYLOAD}
+            session = Session(transport, **least, **waits)
+            recovery = Recovery(transport, session, restore=lambda: None)
+            registers = recovery.run(lambda: read_registers(session))
+            wanted = find_configuration(registers, url)
+        return Coprocessor(transport, wanted, url=url, **waits)
+    except BaseException:
+        transport.close()
+        raise
+
+
+def _check_waits(timeout: float, retries: int) -> None:
+    if not (isinstance(timeout, int | float) and 0 < timeout < math.inf):
+        raise ValueError(f"timeout must be a positive number of seconds, not {timeout!r}")
+    if not (isinstance(retries, int) and retries >= 0):
+        raise ValueError(f"retries must be a whole number, 0 or more, not {retries!r}")

@@ -1,0 +1,135 @@
+"""Matrix products on the device."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from adagrain.models.interface.configuration import Configuration
+from adagrain.models.interface.precision import Precision, names
+from adagrain.models.numerics.matmul import packed_rows, to_tensor
+from adagrain.models.numerics.matrices import Matrix, matrices
+from adagrain.models.numerics.surroundings import exactly
+from adagrain.models.rescale import rescale
+
+from .rescaling import Rescaling
+from .scales import Scales, exponents_of
+from .tiles import Job, jobs
+
+__all__ = ["Product", "Progress", "check_built", "multiply"]
+
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True)
+class Product:
+    """A product that the device has computed.
+
+    Attributes
+    ----------
+    values : Tensor, shape (m, n)
+        float32, float16, or int32; with scales float32. Where the device rescales, float32,
+        float16, or int8.
+    flags : Tensor of uint8, shape (m, n)
+        The :class:`~adagrain.models.arithmetic.float.Flag` of each element's sum, or of the packed
+        word in which the device sent it. Scales raise what rounding to single precision raises, as
+        well.
+    cycles : int
+        Clock cycles of the device from the first command to the last; 0 where it has no clock.
+    busy : int
+        Of these, the ones in which the slices multiplied, as the device counts them.
+    octets : int
+        Commands with their operands, and replies, without frames and repeats.
+    scale : float
+        What the values are multiples of: 1, unless another one was asked for.
+    """
+
+    values: torch.Tensor
+    flags: torch.Tensor
+    cycles: int
+    busy: int
+    octets: int
+    scale: float
+
+
+@exactly()
+def multiply(
+    a: Matrix,
+    b: Matrix,
+    precision: Precision,
+    scales: Scales | None,
+    *,
+    to: Precision | None,
+    to_scale: float,
+    configuration: Configuration,
+    execute: Callable[[Job], list[bytes]],
+    counters: Callable[[], Mapping[str, int]],
+    progress: Progress,
+) -> Product:
+    """What :meth:`Coprocessor.matmul` does, on the device that executes jobs.
+
+    Parameters
+    ----------
+    execute : callable
+        The device's replies to a job.
+    counters : callable
+        The device's counters.
+    """
+    if not configuration.slices:
+        raise ValueError(
+            "matmul needs a build with a granularity unit: preset "
+            f"{configuration.preset!r} has no slices"
+        )
+    check_built(precision, configuration)
+    left, right = matrices(a, b, precision)
+    exponents = exponents_of(scales, right.shape[1], precision)
+    if to is not None:
+        check_built(to, configuration, "to")
+    elif not np.array_equal(to_scale, 1):
+        raise ValueError(f"to_scale must be 1 where to is None, not {to_scale!r:.60}")
+    rescaling = None if to is None else Rescaling.of(to, to_scale, exponents)
+    rows, columns = packed_rows(left, precision), packed_rows(right.t(), precision)
+    sizes = {"slices": configuration.slices, "operands": configuration.operands}
+    parts = jobs(rows, columns, precision, rescaling, **sizes)
+    words = np.zeros((len(rows), len(columns)), dtype=np.int64)
+    flags = np.zeros(words.shape, dtype=np.uint8)
+    octets, before = 0, counters()
+    for done, job in enumerate(parts, start=1):
+        replies = execute(job)
+        job.place(replies, words, flags)
+        octets += job.octets() + sum(map(len, replies))
+        progress(done, len(parts))
+    after = counters()
+    if rescaling is not None:
+        values = rescaling.tensor(words)
+    elif scales is None:
+        values = to_tensor(words, precision)
+    else:  # as the device would, but for any scales
+        words, raised = rescale(words, precision, exponents, Precision.FP32)
+        values, flags = to_tensor(words, Precision.FP32), flags | raised.astype(np.uint8)
+    return Product(
+        values,
+        torch.from_numpy(flags),
+        cycles=after["cycles"] - before["cycles"],
+        busy=(after["tile_words"] - before["tile_words"]) % (1 << 32),
+        octets=octets,
+        scale=1.0 if rescaling is None else rescaling.scale,
+    )
+
+
+def check_built(
+    precision: Precision, configuration: Configuration, name: str = "precision"
+) -> None:
+    """Make sure that a build computes in a precision; ``name`` is what it is for, in messages.
+
+    Raises
+    ------
+    ValueError
+        If it does not.
+    """
+    if precision not in configuration.precisions:
+        raise ValueError(
+            f"{name} must be one of {names(configuration.precisions)} on preset "
+            f"{configuration.preset!r}, not {precision.name}"
+        )

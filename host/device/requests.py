@@ -1,0 +1,72 @@
+"""Large operations as commands, each as long as the line suits when its turn comes."""
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from adagrain.host.link.frame_size import FrameSize
+from adagrain.host.link.session import Request
+from adagrain.models.device.commands import WORDS_PER_REGION
+from adagrain.models.interface.protocol import Opcode
+from adagrain.models.interface.records import (
+    BINS,
+    HistogramBin,
+    RegionRecord,
+    RegionStep,
+    RegionUpdate,
+    size,
+)
+
+__all__ = ["histogram_requests", "parts", "pass_requests", "step_payloads", "table_requests"]
+
+#: Most entries that one read asks for: their count has eight bits.
+_MOST = 0xFF
+
+
+def pass_requests(
+    begin: bytes, words: np.ndarray | None, frame_size: FrameSize
+) -> Iterator[Request]:
+    """A pass of ``statistics``; its words too, where they do not go through the data port."""
+    yield Request(Opcode.STATISTICS_BEGIN, begin)
+    octets = np.empty(0, np.uint8) if words is None else words.view(np.uint8)
+    at = 0
+    while at < len(octets):
+        step = frame_size.payload
+        yield Request(Opcode.STATISTICS_DATA, octets[at : at + step].tobytes())
+        at += step
+    yield Request(Opcode.STATISTICS_END)
+
+
+def table_requests(first: int, count: int, frame_size: FrameSize) -> Iterator[Request]:
+    """Read records of the region table."""
+    most = _MOST // WORDS_PER_REGION
+    for at, records in parts(first, count, size(RegionRecord), frame_size, most):
+        start = (at * WORDS_PER_REGION).to_bytes(2, "little")
+        yield Request(Opcode.REGIONS_READ, start + bytes([records * WORDS_PER_REGION]))
+
+
+def histogram_requests(frame_size: FrameSize) -> Iterator[Request]:
+    """Read all bins of the last histogram."""
+    for at, count in parts(0, BINS, size(HistogramBin), frame_size):
+        yield Request(Opcode.HISTOGRAM_READ, bytes([at, count]))
+
+
+def step_payloads(updates: Sequence[bytes], head: bytes, frame_size: FrameSize) -> list[bytes]:
+    """Payloads of REGIONS_STEP: as few as the line suits; the loss is counted once."""
+    room = max(1, (frame_size.payload - size(RegionStep)) // size(RegionUpdate))
+    heads = [head, bytes(len(head))]
+    return [
+        heads[at > 0] + b"".join(updates[at : at + room])
+        for at in range(0, max(len(updates), 1), room)
+    ]
+
+
+def parts(
+    first: int, count: int, width: int, frame_size: FrameSize, most: int = _MOST
+) -> Iterator[tuple[int, int]]:
+    """Start and number of records of that many octets, in as few reads as the line suits."""
+    end = first + count
+    while first < end:
+        step = min(end - first, max(1, min(most, frame_size.payload // width)))
+        yield first, step
+        first += step

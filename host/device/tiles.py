@@ -1,0 +1,220 @@
+"""A matrix product as commands: which operands are written when, and where results belong."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from adagrain.host.link.frame_size import FrameSize
+from adagrain.host.link.session import Request
+from adagrain.models.granularity_unit import ROWS, row_words
+from adagrain.models.interface.precision import Precision
+from adagrain.models.interface.protocol import Opcode
+from adagrain.models.interface.records import TileResult, TileRun, pack, size
+
+from .rescaling import Rescaling
+
+__all__ = ["Job", "jobs"]
+
+#: Rows of a job: so many that writing its columns anew costs little.
+_JOB_ROWS = 128 * ROWS
+
+_RECORD = np.dtype([("word", "<u4"), ("flags", "u1")])
+
+
+@dataclass(frozen=True)
+class Job:
+    """Rows of a product, and columns that lie in the operand memories together.
+
+    Every job writes all that it needs, so that one that was interrupted can be done again.
+
+    Parameters
+    ----------
+    a : array of int64, shape (m, words)
+        The job's rows of ``a``, packed.
+    b : array of int64, shape (n, words)
+        The job's columns of ``b``, packed.
+    row, start : int
+        Number of the first row, and of the first column.
+    precision : Precision
+        How words are read.
+    rescaling : Rescaling or None
+        What the device makes of the sums.
+    slices, operands : int
+        As the device is configured.
+    """
+
+    a: np.ndarray
+    b: np.ndarray
+    row: int
+    start: int
+    precision: Precision
+    rescaling: Rescaling | None
+    slices: int
+    operands: int
+
+    def requests(self, frame_size: FrameSize) -> Iterator[Request]:
+        """What the device is asked for, in order."""
+        words = self.a.shape[1]
+        piece = min(words, self.operands // ROWS)
+        resident = piece == words
+        if resident:
+            yield from self._columns(slice(None), frame_size)
+        for rows in self._row_tiles():
+            if resident:
+                yield from self._rows(rows, slice(None), frame_size)
+                for tile in range(self._column_tiles):
+                    yield from self._scales(tile, anew=tile == rows.start == 0)
+                    yield self._run(rows, words, b_first=tile * words, first=1, last=1)
+                continue
+            yield from self._scales(0, anew=rows.start == 0)
+            for at in range(0, words, piece):
+                part = slice(at, at + piece)
+                yield from self._rows(rows, part, frame_size)
+                yield from self._columns(part, frame_size)
+                length, last = min(piece, words - at), at + piece >= words
+                yield self._run(rows, length, b_first=0, first=at == 0, last=last)
+
+    def place(self, replies: list[bytes], values: np.ndarray, flags: np.ndarray) -> None:
+        """Put the results where they belong.
+
+        Parameters
+        ----------
+        replies : list of bytes
+            To all of :meth:`requests`.
+        values : array of int64, shape (m, all columns)
+            Words of the product, or what the device has made of them.
+        flags : array of uint8, of the same shape
+            What they have raised.
+        """
+        records = np.frombuffer(b"".join(replies), dtype=_RECORD)
+        at = 0
+        for rows in self._row_tiles():
+            height = len(self.a[rows])
+            for tile in range(self._column_tiles):
+                found = records[at : at + height * self._row_results].reshape(height, -1)
+                at += found.size
+                numbers, raised = self._numbers(found["word"]), self._flags(found["flags"])
+                first = tile * self.slices
+                width = min(self.slices, values.shape[1] - self.start - first)
+                columns = slice(self.start + first, self.start + first + width)
+                placed = slice(self.row + rows.start, self.row + rows.stop)
+                values[placed, columns] = numbers[:, :width]
+                flags[placed, columns] = raised[:, :width]
+
+    def octets(self) -> int:
+        """Octets that the device is given, in frames of any size."""
+        return sum(len(request.payload) for request in self.requests(FrameSize(4096)))
+
+    @property
+    def _row_results(self) -> int:
+        """Results of each row."""
+        if self.rescaling is None:
+            return self.slices
+        return row_words(self.slices, self.rescaling.to)
+
+    def _numbers(self, words: np.ndarray) -> np.ndarray:
+        return words if self.rescaling is None else self.rescaling.numbers(words)
+
+    def _flags(self, flags: np.ndarray) -> np.ndarray:
+        """The flags of each number, which are those of its word."""
+        return flags if self.rescaling is None else flags.repeat(self.rescaling.to.lanes, axis=1)
+
+    @property
+    def _column_tiles(self) -> int:
+        return -(-len(self.b) // self.slices)
+
+    def _row_tiles(self) -> list[slice]:
+        starts = range(0, len(self.a), ROWS)
+        return [slice(at, min(at + ROWS, len(self.a))) for at in starts]
+
+    def _rows(self, rows: slice, part: slice, frame_size: FrameSize) -> Iterator[Request]:
+        yield from _writes(0, self.a[rows, part].T, frame_size)
+
+    def _columns(self, part: slice, frame_size: FrameSize) -> Iterator[Request]:
+        for number in range(self.slices):
+            words = self.b[number :: self.slices, part]
+            yield from _writes((number + 1) * self.operands, words, frame_size)
+
+    def _scales(self, tile: int, *, anew: bool) -> Iterator[Request]:
+        """Exponents of a tile's columns, where they are not those of the one before."""
+        if self.rescaling is None:
+            return
+        exponents = self._exponents(tile)
+        if anew or exponents != self._exponents((tile - 1) % self._column_tiles):
+            yield Request(Opcode.TILE_SCALES, exponents)
+
+    def _exponents(self, tile: int) -> bytes:
+        """An octet for each slice."""
+        assert self.rescaling is not None
+        exponents = self.rescaling.exponents[self.start + tile * self.slices :][: self.slices]
+        return exponents.astype(np.int8).tobytes()
+
+    def _run(self, rows: slice, words: int, *, b_first: int, first: int, last: int) -> Request:
+        run = {"a_first": 0, "b_first": b_first, "words": words, "rows": rows.stop - rows.start}
+        more = {"mode": int(self.precision), "first": int(first), "last": int(last)}
+        if self.rescaling is not None:
+            more |= {"scaled": 1, "to": int(self.rescaling.to)}
+        return Request(Opcode.TILE_RUN, pack(TileRun, **run, **more))
+
+
+def jobs(
+    a: np.ndarray,
+    b: np.ndarray,
+    precision: Precision,
+    rescaling: Rescaling | None,
+    *,
+    slices: int,
+    operands: int,
+) -> list[Job]:
+    """Jobs that make up a product.
+
+    Parameters
+    ----------
+    a : array of int64, shape (m, words)
+        Packed rows.
+    b : array of int64, shape (n, words)
+        Packed columns.
+    precision : Precision
+        How words are read.
+    rescaling : Rescaling or None
+        What the device makes of the sums.
+    slices, operands : int
+        As the device is configured.
+
+    Returns
+    -------
+    list of Job
+        None where the product has no elements, or its sums have no terms.
+    """
+    assert size(TileResult) == _RECORD.itemsize
+    if not a.size or not b.size:
+        return []  # all sums are those of nothing
+    words = a.shape[1]
+    tiles = operands // words if words <= operands // ROWS else 1
+    step = tiles * slices
+    if rescaling is not None:
+        # Slices without a column repeat the last one: they raise no flags in its word.
+        missing = -len(b) % slices
+        b = np.pad(b, ((0, missing), (0, 0)), mode="edge")
+        exponents = np.pad(rescaling.exponents, (0, missing), mode="edge")
+        rescaling = replace(rescaling, exponents=exponents)
+    return [
+        Job(
+            *(a[row : row + _JOB_ROWS], b[start : start + step], row, start),
+            *(precision, rescaling, slices, operands),
+        )
+        for start in range(0, len(b), step)
+        for row in range(0, len(a), _JOB_ROWS)
+    ]
+
+
+def _writes(first: int, words: np.ndarray, frame_size: FrameSize) -> Iterator[Request]:
+    """Write words from an address on, in as few commands as the line suits."""
+    octets = np.ascontiguousarray(words).astype("<u4").tobytes()
+    at = 0
+    while at < len(octets):
+        step = max(4, (frame_size.payload - 2) // 4 * 4)
+        address = (first + at // 4).to_bytes(2, "little")
+        yield Request(Opcode.TILE_WRITE, address + octets[at : at + step])
+        at += step

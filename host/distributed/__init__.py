@@ -1,0 +1,1 @@
+"""Distributed training: the reducer, its stages, and its front-ends."""

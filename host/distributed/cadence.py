@@ -1,0 +1,229 @@
+"""Optimizers whose regions are updated each at its own cadence."""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import torch
+from torch import nn
+
+from adagrain.host.regions.regions import Regions, Slice
+
+__all__ = ["OptimizerCadence", "check_coverage"]
+
+#: Optimizers that treat each element by itself, so that blocks of rows may be updated alone.
+_ELEMENTWISE = {
+    "SGD", "Adam", "AdamW", "NAdam", "RAdam", "Adamax", "Adagrad", "Adadelta", "RMSprop", "Rprop",
+    "ASGD",
+}  # fmt: skip
+
+#: Optimizers whose step is not one update per gradient.
+_REFUSED = {
+    "LBFGS": "it evaluates the loss several times per step",
+    "SparseAdam": "it needs sparse gradients",
+}
+
+#: Where an optimizer's state of a parameter has those of its blocks of rows.
+_BLOCKS = "blocks"
+
+
+class OptimizerCadence:
+    """Lets a step of an optimizer update the regions that are due, and no others.
+
+    The optimizer itself never changes: for a step, :meth:`stand_in` takes its place, with groups
+    of the *leaves* that are due. A whole parameter is its own leaf, a block of rows gets one that
+    shares its storage. So momentum decays per applied update, and Adam counts the steps of each
+    region by itself. Parameters in no region are updated in every step, as ever.
+
+    A region that accumulated the mean gradient of c steps is updated with the learning rate
+    ``lr · min(c, max(1, cap / lr))``: c steps' worth, up to the rate ``cap``. (Multirate training,
+    Vlaar and Leimkuhler 2022, without a cap, diverges at high rates.)
+
+    The state of a parameter that is divided into blocks of rows has an ordinary state for each in
+    its entry ``"blocks"``; the optimizer's ``state_dict`` saves and restores it.
+
+    Parameters
+    ----------
+    optimizer : torch.optim.Optimizer
+        The optimizer.
+    regions : Regions
+        Regions; some of their parameters, or all, are the optimizer's.
+    cap : float
+        Highest learning rate that a cadence above 1 may reach.
+
+    Raises
+    ------
+    TypeError
+        If the optimizer cannot be used so; the message names it and says why.
+    ValueError
+        If ``cap`` is not positive.
+    """
+
+    def __init__(self, optimizer: torch.optim.Optimizer, regions: Regions, *, cap: float) -> None:
+        kind = type(optimizer).__name__
+        if kind in _REFUSED:
+            raise TypeError(f"adagrain does not work with {kind}: {_REFUSED[kind]}")
+        if any(part.rows for r in regions for part in r.slices) and kind not in _ELEMENTWISE:
+            raise TypeError(
+                f"adagrain does not work with {kind} where regions are blocks of rows: "
+                "it is not known to treat each element by itself"
+            )
+        if cap <= 0:
+            raise ValueError(f"cap must be positive, not {cap!r}")
+        self.optimizer = optimizer
+        self._cap = cap
+        self._leaves: dict[int, list[_Leaf]] = {}
+        for number, region in enumerate(regions):
+            for part in region.slices:
+                self._leaves.setdefault(id(part.parameter), []).append(_Leaf(part, number))
+
+    def stand_in(self) -> torch.optim.Optimizer:
+        """An optimizer that shares all with the real one, until :meth:`fill` gives it groups."""
+        made = object.__new__(type(self.optimizer))
+        made.__dict__.update(self.optimizer.__dict__)
+        return made
+
+    def fill(self, stand_in: torch.optim.Optimizer, due: Mapping[int, int]) -> None:
+        """Give a stand-in the groups of leaves that are due, and their state.
+
+        Parameters
+        ----------
+        stand_in : torch.optim.Optimizer
+            From :meth:`stand_in`.
+        due : mapping
+            Number of a region that is due → steps that were accumulated.
+        """
+        self._given = []
+        state: defaultdict[torch.Tensor, Any] = defaultdict(dict)
+        for group in self.optimizer.param_groups:
+            by_cadence: dict[int, list[torch.Tensor]] = {}
+            for parameter in group["params"]:
+                self._restore(parameter, state)
+                for leaf, cadence in self._due_leaves(parameter, due):
+                    by_cadence.setdefault(cadence, []).append(leaf)
+            for cadence, leaves in by_cadence.items():
+                rate = self._rate(group["lr"], cadence) if "lr" in group else None
+                made = {**group, "params": leaves} | ({"lr": rate} if "lr" in group else {})
+                self._given.append((group, dict(made), made))
+        stand_in.param_groups = [made for *_, made in self._given]
+        stand_in.state = state
+
+    def keep(self, stand_in: torch.optim.Optimizer) -> None:
+        """Take over what a step has left in the stand-in.
+
+        Raises
+        ------
+        TypeError
+            If the optimizer has changed its groups, differently for regions of other cadences.
+        """
+        for group in self.optimizer.param_groups:
+            for parameter in group["params"]:
+                self._take_over(parameter, stand_in.state)
+        changes: dict[int, dict[str, Any]] = {}
+        for group, given, made in self._given:
+            changed = {k: v for k, v in made.items() if v is not given.get(k)}
+            if changes.setdefault(id(group), changed) != changed:
+                names = ", ".join(sorted(changed.keys() | changes[id(group)].keys()))
+                raise TypeError(
+                    f"{type(self.optimizer).__name__} keeps {names} in its parameter groups, which "
+                    "differs between regions of several cadences: give each region a group"
+                )
+            group.update(changed)
+        own = self.optimizer.__dict__
+        own.update(
+            {k: v for k, v in stand_in.__dict__.items() if k not in ("param_groups", "state")}
+        )
+
+    def _due_leaves(
+        self, parameter: torch.Tensor, due: Mapping[int, int]
+    ) -> list[tuple[torch.Tensor, int]]:
+        if id(parameter) not in self._leaves:
+            return [(parameter, 1)]
+        return [
+            (leaf.bound(), due[leaf.region])
+            for leaf in self._leaves[id(parameter)]
+            if leaf.region in due
+        ]
+
+    def _restore(self, parameter: torch.Tensor, state: dict[torch.Tensor, Any]) -> None:
+        """Give a parameter's leaves the state that the optimizer has for them."""
+        if parameter not in self.optimizer.state:
+            return
+        found, leaves = self.optimizer.state[parameter], self._leaves.get(id(parameter), [])
+        blocks = found.get(_BLOCKS) if isinstance(found, dict) else None
+        if (blocks is not None) != _divided(leaves) or (blocks and len(blocks) != len(leaves)):
+            name = leaves[0].part.name if leaves else "a parameter in no region"
+            raise ValueError(
+                f"the optimizer's state of {name!r} must be that of {max(1, len(leaves))} blocks "
+                f"of rows, not of {len(blocks or [0])}: it was saved with other regions"
+            )
+        if blocks is None:
+            state[parameter] = found
+        else:
+            state.update({leaf.tensor: own for leaf, own in zip(leaves, blocks, strict=True)})
+
+    def _take_over(self, parameter: torch.Tensor, state: Mapping[torch.Tensor, Any]) -> None:
+        leaves = self._leaves.get(id(parameter), [])
+        if not _divided(leaves):
+            if parameter in state:
+                self.optimizer.state[parameter] = state[parameter]
+        elif any(state.get(leaf.tensor) for leaf in leaves):
+            blocks = [state.get(leaf.tensor, {}) for leaf in leaves]
+            self.optimizer.state[parameter] = {**_numbers(blocks), _BLOCKS: blocks}
+
+    def _rate(self, rate: Any, cadence: int) -> Any:
+        if cadence == 1 or float(rate) == 0:
+            return rate
+        return rate * min(cadence, max(1.0, self._cap / float(rate)))
+
+
+class _Leaf:
+    """What an optimizer updates for a slice."""
+
+    def __init__(self, part: Slice, region: int) -> None:
+        self.part = part
+        self.region = region
+        self.tensor = part.parameter
+        if part.rows is not None:
+            self.tensor = nn.Parameter(part.of(part.parameter.data))
+
+    def bound(self) -> nn.Parameter:
+        """The leaf, with its part of the parameter's memory and gradient of now."""
+        if self.part.rows is not None:
+            parameter = self.part.parameter
+            self.tensor.data = self.part.of(parameter.data)
+            gradient = parameter.grad
+            self.tensor.grad = None if gradient is None else self.part.of(gradient)
+        return self.tensor
+
+
+def _divided(leaves: Sequence[_Leaf]) -> bool:
+    return bool(leaves) and leaves[0].part.rows is not None
+
+
+def _numbers(blocks: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """The single numbers of a state, as Adam's ``step``, which optimizers look for at loading."""
+    state = next(block for block in blocks if block)
+    return {k: v for k, v in state.items() if not isinstance(v, torch.Tensor) or v.dim() == 0}
+
+
+def check_coverage(
+    optimizers: Sequence[torch.optim.Optimizer], parameters: Mapping[str, nn.Parameter]
+) -> None:
+    """See to it that each parameter is in one optimizer.
+
+    Raises
+    ------
+    ValueError
+        If one is in none of them, or in several; it is named.
+    """
+    owners: dict[int, int] = {}
+    for optimizer in optimizers:
+        for own in {id(p) for group in optimizer.param_groups for p in group["params"]}:
+            owners[own] = owners.get(own, 0) + 1
+    for name, parameter in parameters.items():
+        count = owners.get(id(parameter), 0)
+        if count != 1:
+            many = "one of the registered optimizers" if len(optimizers) > 1 else "the optimizer"
+            found = "is not" if count == 0 else f"is in {count}"
+            raise ValueError(f"parameter {name!r} must be in {many}, but {found}")

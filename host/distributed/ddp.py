@@ -1,0 +1,329 @@
+"""Two lines for anyone's script: the reducer behind DDP's communication hook."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+import torch
+import torch.distributed as dist
+from torch import nn
+from torch.nn.parallel import DistributedDataParallel
+
+from adagrain.host.device.coprocessor import Coprocessor
+from adagrain.host.device.failover import Failover
+from adagrain.host.device.open_device import open_device
+from adagrain.host.regions.regions import By, Regions, regions
+from adagrain.models.interface.configuration import Configuration
+
+from .exchange import Exchange
+from .lockstep import Lockstep
+from .reducer import RegionReducer, StepLog
+from .reducer_options import ReducerOptions
+from .steps import Steps
+from .watch import Watch
+
+__all__ = ["AdagrainState", "adagrain_hook", "register"]
+
+_Optimizers = torch.optim.Optimizer | Sequence[torch.optim.Optimizer]
+
+
+class AdagrainState:
+    """State of :func:`adagrain_hook`, a communication hook for DistributedDataParallel.
+
+    ::
+
+        state = AdagrainState(ddp_model, optimizer, device="sim:")
+        ddp_model.register_comm_hook(state, adagrain_hook)
+
+    The optimizer stays the user's own; hooks on it make its steps update the regions that are due.
+
+    Parameters
+    ----------
+    model, optimizer, device, preset, by, cap, options
+        As those of :func:`register`.
+
+    Members
+    -------
+    optimizer : torch.optim.Optimizer
+        The one that was given, or the first of them.
+    reducer : RegionReducer
+        Cadences, counters, state.
+    device : Failover
+        This worker's device.
+    last_step : StepLog
+        What was agreed on and decided in the last step.
+    """
+
+    last_step: StepLog
+
+    def __init__(
+        self,
+        model: DistributedDataParallel,
+        optimizer: _Optimizers,
+        device: str | Coprocessor = "golden:",
+        *,
+        preset: str | Configuration = "full",
+        by: By = "module",
+        cap: float = 0.2,
+        **options: Any,
+    ) -> None:
+        _check(model)
+        optimizers = [optimizer] if isinstance(optimizer, torch.optim.Optimizer) else [*optimizer]
+        self.optimizer = optimizers[0]
+        self._optimizers = optimizers
+        self._model = model
+        self._waiting: list[tuple[dist.GradBucket, torch.futures.Future[torch.Tensor]]] = []
+        self._closes: list[Any] = []
+        self._rebuilt = False
+        self._lockstep = Lockstep(model.process_group)
+        common: dict[str, Any] = {}
+        error: Exception | None = None
+        try:
+            chosen = ReducerOptions.of(options)
+            divided = regions(model, by)
+            self._open(device, preset)
+            self._begin(divided, chosen, cap)
+            common = self._common(divided, chosen, cap)
+        except Exception as failure:
+            error = failure
+        try:
+            self._lockstep.begin(common, error)
+        except BaseException:
+            self.close()
+            raise
+
+    def loss(self, loss: torch.Tensor) -> torch.Tensor:
+        """Report a loss before its backward pass; returned as it is. Optional.
+
+        Without it convergence rates read 0, and the loss guard of the cadences rests.
+        """
+        self.reducer.report_loss(loss.detach())
+        return loss
+
+    def state_dict(self) -> dict[str, Any]:
+        """State of reducer, device and optimizers, of this worker."""
+        return {
+            "reducer": self.reducer.state_dict(),
+            "optimizers": [optimizer.state_dict() for optimizer in self._optimizers],
+        }
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Restore what :meth:`state_dict` gave."""
+        self.reducer.load_state_dict(state["reducer"])
+        for optimizer, saved in zip(self._optimizers, state["optimizers"], strict=True):
+            optimizer.load_state_dict(saved)
+
+    def close(self) -> None:
+        """Let go of device and optimizers; the model cannot be trained on with this hook."""
+        for part in reversed(self._closes):
+            part.close()
+        self._closes = []
+
+    def take(self, bucket: dist.GradBucket) -> torch.futures.Future[torch.Tensor]:
+        """Take a bucket; after the last one, end the pass and answer for all of them."""
+        if not self._closes:
+            raise RuntimeError(
+                "the model must not be trained on after close() of its adagrain state"
+            )
+        if bucket.index() == 0:
+            self._begin_pass()
+        parameters = bucket.parameters()
+        try:
+            if bucket.buffer().is_sparse:
+                raise TypeError("gradients must be dense, but one of an embedding is sparse")
+            for parameter, gradient in zip(parameters, bucket.gradients(), strict=True):
+                self.reducer.add(parameter, gradient)
+        except Exception as error:
+            self.reducer.fail(error)
+        self.reducer.begin_exchange(parameters)
+        future: torch.futures.Future[torch.Tensor] = torch.futures.Future()
+        self._waiting.append((bucket, future))
+        if bucket.is_last():
+            self._end_pass()
+        return future
+
+    def _open(self, device: str | Coprocessor, preset: str | Configuration) -> None:
+        opened = open_device(device, preset) if isinstance(device, str) else device
+        self.device = Failover(opened)
+        self._closes.append(self.device)
+
+    def _begin(self, divided: Regions, options: ReducerOptions, cap: float) -> None:
+        exchange = Exchange(self._model.process_group)
+        self.reducer = RegionReducer(divided, self.device, self._lockstep, exchange, options)
+        watched = [region.slices[0].parameter for region in divided]
+        self._watch = Watch(watched, self.reducer.exchanges_anew)
+        self._closes.append(self._watch)
+        self._steps = Steps(
+            self._optimizers,
+            self._model.module,
+            divided,
+            cap=cap,
+            lockstep=self._lockstep,
+            watch=self._watch,
+            decide=self._decide,
+        )
+        self._closes.append(self._steps)
+        self._closes.append(_Hook(self._model.register_forward_pre_hook(self._before_forward)))
+
+    def _common(self, divided: Regions, options: ReducerOptions, cap: float) -> dict[str, Any]:
+        """What must be equal on all workers, by name."""
+        built = {f"{k} of the device": v for k, v in asdict(self.device.configuration).items()}
+        shape = {f"region {r}": (own.name, own.numel) for r, own in enumerate(divided)}
+        rates = {
+            f"{name} of group {place} of {type(own).__name__}": value
+            for own in self._optimizers
+            for place, group in enumerate(own.param_groups)
+            for name, value in group.items()
+            if isinstance(value, int | float | str | tuple | None)
+        }
+        regions_in_all = {"number of regions": len(divided)}
+        return {**regions_in_all, **shape, **options.common(), "cap": cap, **rates, **built}
+
+    def _before_forward(self, model: nn.Module, _: Any) -> None:
+        """Tell the others early how this worker stands, so that nobody waits in backward.
+
+        Compare at once where DDP is about to use a collective of its own: to broadcast buffers, or
+        to rebuild its buckets, which it does in the second forward pass.
+        """
+        if model.training and torch.is_grad_enabled() and self._model.require_backward_grad_sync:
+            if self._model.will_sync_module_buffers() or not self._rebuilt:
+                self._lockstep.look(self.reducer.standing)
+            else:
+                self._lockstep.post(self.reducer.standing)
+            self._rebuilt = self.reducer.step > 0
+
+    def _begin_pass(self) -> None:
+        if self._model._join_config.enable:
+            raise NotImplementedError(
+                "DistributedDataParallel.join does not work with adagrain: a worker without data "
+                "has no gradients to decide from; give all workers as many batches"
+            )
+        self._waiting = []
+        self.reducer.begin_pass()
+        try:
+            self._steps.check_pass()
+        except RuntimeError as error:
+            self.reducer.fail(error)
+
+    def _end_pass(self) -> None:
+        self.reducer.end_pass()
+        for bucket, future in self._waiting:
+            for parameter, gradient in zip(bucket.parameters(), bucket.gradients(), strict=True):
+                self.reducer.write_back(parameter, gradient)
+            future.set_result(bucket.buffer())
+        # DDP queues a callback of its own now, which copies the results: ours comes behind it.
+        engine = torch.autograd.Variable._execution_engine
+        engine.queue_callback(lambda: engine.queue_callback(self._passed))
+
+    def _passed(self) -> None:
+        """The gradients are where the optimizer finds them."""
+        for parameter in self.reducer.regions.parameters():
+            if parameter.grad is None:
+                self.reducer.restore(parameter)
+        self._watch.exchanged()
+        self._steps.passed()
+
+    def _decide(self) -> Mapping[int, int]:
+        due = self.reducer.due
+        self.last_step = self.reducer.decide()
+        return due
+
+
+def adagrain_hook(
+    state: AdagrainState, bucket: dist.GradBucket
+) -> torch.futures.Future[torch.Tensor]:
+    """Average a bucket's regions over the workers where they are due, and have the device decide.
+
+    A communication hook as ``powerSGD_hook`` is one; :func:`register` registers it.
+    """
+    return state.take(bucket)
+
+
+def register(
+    model: DistributedDataParallel,
+    optimizer: _Optimizers,
+    device: str | Coprocessor = "golden:",
+    *,
+    preset: str | Configuration = "full",
+    by: By = "module",
+    cap: float = 0.2,
+    **options: Any,
+) -> AdagrainState:
+    """Let a coprocessor decide when each region of a DDP model is exchanged and updated.
+
+    ::
+
+        adagrain.register(ddp_model, optimizer, device="sim:")
+
+    All else stays as it is: the optimizer, its schedulers, clipping with
+    :func:`torch.nn.utils.clip_grad_norm_`, checkpoints. After a backward pass the gradients of
+    regions that are due are averages over workers and steps, those of others are zero.
+
+    Works with ``set_to_none``, ``foreach`` and ``fused`` optimizers, closures that are evaluated
+    once, several optimizers, tied parameters, unused ones (``find_unused_parameters``),
+    ``static_graph``, ``no_sync``, several backward passes per step, ``gradient_as_bucket_view``,
+    and modules that were compiled before they were wrapped.
+
+    Parameters
+    ----------
+    model : DistributedDataParallel
+        The wrapped model; it must not have a communication hook yet.
+    optimizer : torch.optim.Optimizer, or several
+        Its optimizer, or all of them; each trainable parameter is in one.
+    device : str or Coprocessor
+        This worker's device or its url. When it fails the golden model takes over.
+    preset : str or Configuration
+        What the device was built with, where it is given by url.
+    by : str or callable
+        How parameters are divided, as in :func:`adagrain.regions`.
+    cap : float
+        Highest learning rate that a cadence above 1 may reach.
+    options
+        Those of :class:`ReducerOptions`.
+
+    Raises
+    ------
+    TypeError
+        If the model is not a ``DistributedDataParallel``, there is no such option, or the
+        optimizer cannot be used so; what it is, is named.
+    ValueError
+        If an option is out of its range, or not the same on all workers; on all of them.
+    WorkerFailedError
+        If another worker cannot begin.
+    """
+    state = AdagrainState(model, optimizer, device, preset=preset, by=by, cap=cap, **options)
+    try:
+        model.register_comm_hook(state, adagrain_hook)
+    except BaseException:
+        state.close()
+        raise
+    return state
+
+
+class _Hook:
+    """A hook that is removed when it is closed."""
+
+    def __init__(self, handle: Any) -> None:
+        self.close = handle.remove
+
+
+def _check(model: nn.Module) -> None:
+    if isinstance(model, DistributedDataParallel):
+        if model.mixed_precision is not None:
+            raise TypeError(
+                "DistributedDataParallel(mixed_precision=…) does not work with adagrain: gradients "
+                "and parameters have different types; use torch.autocast"
+            )
+        return
+    kind = type(model).__name__
+    if any(base.__name__ == "FSDPModule" for base in type(model).__mro__):
+        raise TypeError(
+            "FSDP2 (fully_shard) does not work with adagrain yet: each worker holds a part of "
+            "every parameter only; wrap the model in DistributedDataParallel"
+        )
+    if kind == "OptimizedModule":
+        raise TypeError(
+            "torch.compile must be inside DistributedDataParallel, not around it: "
+            "DistributedDataParallel(torch.compile(model))"
+        )
+    raise TypeError(f"model must be a DistributedDataParallel, not {kind}")

@@ -1,0 +1,111 @@
+"""What a user may say about cadences and decisions."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
+from difflib import get_close_matches
+from numbers import Integral
+from types import NoneType
+from typing import TYPE_CHECKING, Any, Self
+
+from adagrain.models.interface.records import CadencePolicy, Policy
+
+from .timing import Timing
+
+if TYPE_CHECKING:
+    from .reducer import StepLog
+
+__all__ = ["ReducerOptions"]
+
+
+#: What options may be, and what people call these kinds.
+_KINDS: dict[str, tuple[type, ...]] = {
+    "cadence": (CadencePolicy, NoneType),
+    "cadences": (Mapping,),
+    "cadence_max": (Integral, Mapping),
+    "policy": (Policy,),
+    "epoch_steps": (Integral,),
+    "parameters": (Mapping,),
+    "compare_weights": (Integral,),
+    "timing": (Timing,),
+    "log": (Callable, NoneType),  # type: ignore[dict-item]
+}
+_ARTICLES = {Integral: "an integer", NoneType: "None", Mapping: "a mapping from names to integers"}
+
+
+@dataclass(frozen=True)
+class ReducerOptions:
+    """Options of :class:`~adagrain.host.distributed.reducer.RegionReducer` and of ``register``.
+
+    Parameters
+    ----------
+    cadence : CadencePolicy or None
+        Who decides cadences; ``None``: they stay as they begin, for ever.
+    cadences : dict of str to int
+        Cadences at the beginning, by region; 1 for those that are not named.
+    cadence_max : int or dict of str to int
+        Longest cadence, for all regions or by region; powers of two.
+    policy : Policy
+        Rules for the speculation state, which is recorded only.
+    epoch_steps : int
+        Steps per decision epoch; a multiple of the longest cadence.
+    parameters : dict of str to int
+        Fields of ``RegionParameters`` that differ from the defaults for this many workers.
+    compare_weights : int
+        The workers' weights are compared in front of every so many steps, the first too; 0: never.
+    timing : Timing
+        Where stall and redo times come from.
+    log : callable or None
+        Called with a :class:`StepLog` at the end of every step.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an option is of a wrong kind, or a number out of its range.
+    """
+
+    cadence: CadencePolicy | None = CadencePolicy.NOISE
+    cadences: Mapping[str, int] = field(default_factory=dict)
+    cadence_max: int | Mapping[str, int] = 4
+    policy: Policy = Policy.COST_AWARE
+    epoch_steps: int = 16
+    parameters: Mapping[str, int] = field(default_factory=dict)
+    compare_weights: int = 64
+    timing: Timing = field(default_factory=Timing)
+    log: "Callable[[StepLog], None] | None" = None
+
+    def __post_init__(self) -> None:
+        for name, kinds in _KINDS.items():
+            value = getattr(self, name)
+            if not isinstance(value, kinds):
+                wanted = " or ".join(_ARTICLES.get(kind, f"a {kind.__name__}") for kind in kinds)
+                raise TypeError(f"{name} must be {wanted}, not {value!r}")
+        if self.epoch_steps < 1:
+            raise ValueError(f"epoch_steps must be at least 1, not {self.epoch_steps!r}")
+        if self.compare_weights < 0:
+            raise ValueError(f"compare_weights must not be negative, not {self.compare_weights!r}")
+
+    @classmethod
+    def of(cls, options: Mapping[str, Any]) -> Self:
+        """Those that are named.
+
+        Raises
+        ------
+        TypeError
+            If there is none of a name; what it may be instead is said.
+        """
+        known = [option.name for option in fields(cls)]
+        for name in options:
+            if name not in known:
+                close = get_close_matches(name, known, 1)
+                guess = f"; did you mean {close[0]!r}?" if close else f"; it has {', '.join(known)}"
+                raise TypeError(f"register has no option {name!r}{guess}")
+        return cls(**options)
+
+    def common(self) -> dict[str, Any]:
+        """Those that all workers must have in common."""
+        found = {f.name: getattr(self, f.name) for f in fields(self)}
+        return {
+            name: dict(sorted(value.items())) if isinstance(value, Mapping) else value
+            for name, value in found.items()
+            if name not in ("timing", "log")
+        }

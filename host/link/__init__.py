@@ -1,0 +1,1 @@
+"""The host's end of the link: a session over a transport."""

@@ -1,0 +1,60 @@
+"""``golden:`` - the golden models, in process."""
+
+import time
+
+import numpy as np
+
+from adagrain.models.device.coprocessor import CoprocessorModel
+from adagrain.models.interface.configuration import Configuration
+from adagrain.models.statistics import KERNELS
+
+__all__ = ["GoldenTransport"]
+
+
+class GoldenTransport:
+    """A device made of the golden models: exact, fast, and no hardware at all.
+
+    Parameters
+    ----------
+    configuration : Configuration
+        What the device pretends to be built with.
+    kernel : str
+        ``"fused"`` for the compiled kernel, ``"reference"`` for integers on torch tensors.
+
+    Raises
+    ------
+    ValueError
+        If the kernel is another.
+    """
+
+    data_port = True
+
+    def __init__(self, configuration: Configuration, *, kernel: str = "fused") -> None:
+        if kernel not in KERNELS:
+            raise ValueError(f"kernel must be one of {', '.join(KERNELS)}, not {kernel!r}")
+        self.backend = f"golden model, {kernel} kernels"
+        self._model = CoprocessorModel(configuration, kernel=kernel)
+        self._replies = b""
+
+    def send(self, octets: bytes) -> None:
+        self._replies += self._model.receive(octets)
+
+    def receive(self, frames: int, timeout: float) -> bytes:
+        replies, self._replies = self._replies, b""
+        return replies
+
+    def abandon(self) -> bool:
+        return False
+
+    def send_break(self) -> None:
+        self._model.reset()
+        self._replies = b""
+
+    def now(self) -> float:
+        return time.monotonic()
+
+    def load(self, words: np.ndarray) -> None:
+        self._model.load(words)
+
+    def close(self) -> None:
+        pass

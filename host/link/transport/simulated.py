@@ -1,0 +1,81 @@
+"""``sim:`` - the gateware, compiled by Verilator, in process."""
+
+import time
+
+import numpy as np
+
+from adagrain.hdl.device.coprocessor import Coprocessor
+from adagrain.models.interface.configuration import Configuration
+from adagrain.sim.compiled import CompiledUnit, DeadlockError, Stop
+from adagrain.sim.simulators.verilator import version
+
+__all__ = ["SimulatedTransport"]
+
+#: Clock cycles between two looks at the clock on the wall.
+_SLICE = 1 << 20
+
+
+class SimulatedTransport:
+    """The top level's register-transfer description, clocked while an answer is awaited.
+
+    Parameters
+    ----------
+    configuration : Configuration
+        What is built.
+    data_port : bool
+        Whether tensors enter by the data port; otherwise they travel in frames, as on a board.
+    netlist : str or None
+        FPGA family: simulate what synthesis for it makes of the top level.
+    """
+
+    def __init__(
+        self, configuration: Configuration, *, data_port: bool = True, netlist: str | None = None
+    ) -> None:
+        self.data_port = data_port
+        what = f"netlist for {netlist}" if netlist else "RTL"
+        self.backend = f"{what}, compiled by Verilator {version()}"
+        self._unit = CompiledUnit(
+            Coprocessor(configuration),
+            "coprocessor",
+            made_from=repr(configuration),
+            family=netlist,
+        )
+        self._to_device = b""
+        self._words = np.zeros(0, dtype=np.uint32)
+        self._room = 2 * configuration.window * (configuration.payload + 64)
+
+    def send(self, octets: bytes) -> None:
+        self._to_device += octets
+
+    def receive(self, frames: int, timeout: float) -> bytes:
+        deadline = time.monotonic() + timeout
+        arrived = b""
+        while frames > arrived.count(0) and time.monotonic() < deadline:
+            arrived += self._run(Stop("o", 0, frames - arrived.count(0)))
+        return arrived
+
+    def _run(self, stop: Stop) -> bytes:
+        inputs: dict[str, bytes | np.ndarray] = {"i": self._to_device, "i_data": self._words}
+        try:
+            run = self._unit.run(inputs, {"o": self._room}, stop=stop, max_cycles=_SLICE)
+        except DeadlockError as unfinished:
+            run = unfinished.run
+        self._to_device = self._to_device[run.consumed["i"] :]
+        self._words = self._words[run.consumed["i_data"] * 4 :]
+        return run.outputs["o"].tobytes()
+
+    def abandon(self) -> bool:
+        return False
+
+    def send_break(self) -> None:
+        self._unit.reset()
+        self._to_device = b""
+
+    def now(self) -> float:
+        return time.monotonic()
+
+    def load(self, words: np.ndarray) -> None:
+        self._words = words
+
+    def close(self) -> None:
+        self._to_device = b""

@@ -1,0 +1,1 @@
+"""Regions: named slices of a model's parameters."""

@@ -1,0 +1,1 @@
+"""Golden models of arithmetic that units share."""

@@ -1,0 +1,1 @@
+"""Golden model of the whole device: link, commands and units."""

@@ -1,0 +1,45 @@
+"""Twin of the whole device: octets in, octets out."""
+
+import numpy as np
+
+from adagrain.models.interface.configuration import Configuration
+from adagrain.models.link import LinkModel
+
+from .commands import CommandModel
+
+__all__ = ["CoprocessorModel"]
+
+
+class CoprocessorModel:
+    """Golden model of :class:`adagrain.hdl.device.coprocessor.Coprocessor`.
+
+    Its answers equal the gateware's octet for octet, but for the registers that count clock
+    cycles, which read 0: a model has no clock.
+
+    Parameters
+    ----------
+    configuration : Configuration
+        What the device is built with.
+    kernel : str
+        Implementation of the statistics: ``"fused"`` or ``"reference"``.
+    """
+
+    def __init__(self, configuration: Configuration, *, kernel: str = "fused") -> None:
+        self.configuration = configuration
+        self._kernel = kernel
+        self.reset()
+
+    def reset(self) -> None:
+        """Power-on state: no session, an empty table, all counters 0."""
+        self.commands = CommandModel(
+            self.configuration, kernel=self._kernel, link_counters=lambda: self.link.counters
+        )
+        self.link = LinkModel(self.configuration, self.commands.execute)
+
+    def load(self, words: np.ndarray) -> None:
+        """Offer 32-bit words, whole groups of four, to the data port."""
+        self.commands.load(words)
+
+    def receive(self, octets: bytes) -> bytes:
+        """What the device sends back for octets from the host; they may split frames anywhere."""
+        return self.link.receive(octets)

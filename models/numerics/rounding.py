@@ -1,0 +1,95 @@
+"""Rounding to multiples of powers of two, compiled."""
+
+import numpy as np
+import torch
+from numba import njit
+
+from .magnitude import array_of, runs
+
+__all__ = ["multiples"]
+
+#: Knuth's multiplier for hashing, 2**32 over the golden ratio, as a signed number.
+_HASH = np.int32(2654435769 - (1 << 32))
+
+#: Bits of the product from 7 to 22: they depend on the number's fraction alone, not on its
+#: exponent or sign.
+_LOW, _PARTS = np.int32(7), np.int32(0xFFFF)
+_PART = np.float32(2.0**-16)
+
+
+def multiples(
+    x: torch.Tensor,
+    scale: torch.Tensor,
+    along: tuple[int, ...] | None,
+    top: int,
+    *,
+    dithered: bool = False,
+    valued: bool = False,
+) -> torch.Tensor:
+    """Whole numbers that stand for a tensor.
+
+    Parameters
+    ----------
+    x : Tensor, any shape
+        float32.
+    scale : Tensor of float32
+        Powers of two, with a length of 1 in the dimensions along which elements share one.
+    along : tuple of int or None
+        These dimensions, ascending; None: all.
+    top : int
+        Largest magnitude; what is above becomes that.
+    dithered : bool
+        Whether to round by chance, as :mod:`adagrain.models.numerics.dither` does, or to nearest
+        even.
+    valued : bool
+        Whether to multiply the numbers by the scale.
+
+    Returns
+    -------
+    Tensor of float32, as ``x``, contiguous
+    """
+    run = runs(x.shape, along)[0]
+    numbers, scales = array_of(x), array_of(scale)
+    out = np.empty_like(numbers)
+    if scales.shape != run.shape:
+        scales = np.broadcast_to(scales, run.shape)
+    scales = scales.reshape(run.before, run.after)
+    kernel = _rows if run.after == 1 else _between_rows
+    shape = (run.before, run.length, run.after)[: 2 + (run.after > 1)]
+    ways = np.float32(top), dithered, valued
+    kernel(numbers.reshape(shape), scales, *ways, out.reshape(shape))
+    return torch.from_numpy(out).to(x.device)
+
+
+@njit(nogil=True, inline="always")
+def _whole(number, bits, top, dithered):  # pragma: no cover - compiled
+    if dithered:
+        mixed = np.int32(bits * _HASH)
+        number = np.floor(number + np.float32((mixed >> _LOW) & _PARTS) * _PART)
+    else:
+        number = np.rint(number)
+    number = top if number > top else number
+    return -top if number < -top else number
+
+
+@njit(cache=True, nogil=True)
+def _rows(x, scales, top, dithered, valued, out):  # pragma: no cover - compiled
+    one, bits = np.float32(1), x.view(np.int32)
+    for i in range(x.shape[0]):
+        scale = scales[i, 0]
+        up, back = one / scale, scale if valued else one
+        row, own, found = x[i], bits[i], out[i]
+        for j in range(row.size):
+            found[j] = _whole(row[j] * up, own[j], top, dithered) * back
+
+
+@njit(cache=True, nogil=True)
+def _between_rows(x, scales, top, dithered, valued, out):  # pragma: no cover - compiled
+    one, bits = np.float32(1), x.view(np.int32)
+    for i in range(x.shape[0]):
+        ups = one / scales[i]
+        backs = scales[i] if valued else np.ones_like(ups)
+        for j in range(x.shape[1]):
+            row, own, found = x[i, j], bits[i, j], out[i, j]
+            for k in range(row.size):
+                found[k] = _whole(row[k] * ups[k], own[k], top, dithered) * backs[k]

@@ -1,0 +1,302 @@
+"""Golden model of the Region Manager: the region table and what a step does to it."""
+
+from types import SimpleNamespace
+from typing import Any
+
+from amaranth.lib import data
+
+from adagrain.models.interface.records import (
+    Decision,
+    DecisionStatus,
+    RegionParameters,
+    RegionRecord,
+    RegionStep,
+    RegionUpdate,
+    pack,
+    size,
+    unpack,
+)
+
+from .averages import (
+    ALPHA_BITS,
+    ALPHA_SHIFTS,
+    FAST,
+    LOGARITHM_BITS,
+    SLOW,
+    TIME_SHIFT,
+    agreed,
+    averaged,
+    fall,
+    logarithm,
+    quotient,
+)
+from .policies import decide_cadence, decide_speculation
+from .settings import MAX_WORKERS, default_parameters, region_record
+
+__all__ = ["RegionTable", "default_parameters", "region_record"]
+
+#: Octets of a word of the table.
+WORD = 8
+
+#: Energies must be below 2 to this power.
+ENERGY_BITS = 56
+
+#: Sums stay below 2 to this power when they are scaled to a smaller exponent.
+SUM_BITS = 62
+
+#: A change of the exponent by more than this starts the sums anew.
+LARGEST_RESCALE = 7
+
+
+class RegionTable:
+    """Golden model of :class:`adagrain.hdl.region_manager.RegionManager`, in integers.
+
+    Parameters
+    ----------
+    regions : int
+        Records in the table; all are invalid at first.
+    """
+
+    def __init__(self, regions: int) -> None:
+        if regions < 1:
+            raise ValueError(f"regions must be positive, not {regions!r}")
+        self.regions = regions
+        self._words = bytearray(regions * size(RegionRecord))
+        self._records: dict[int, SimpleNamespace] = {}  # those that are newer than ``_words``
+        self._parameters = SimpleNamespace(
+            **unpack(RegionParameters, bytes(size(RegionParameters)))
+        )
+
+    @property
+    def parameters(self) -> dict[str, int]:
+        """Fields of ``RegionParameters``: what was written, and the loss averages since."""
+        return dict(vars(self._parameters))
+
+    @parameters.setter
+    def parameters(self, fields: dict[str, int]) -> None:
+        self._parameters = SimpleNamespace(
+            **unpack(RegionParameters, pack(RegionParameters, **fields))
+        )
+
+    @property
+    def configured(self) -> bool:
+        """Parameters have been written: steps can be taken."""
+        return self._parameters.workers != 0
+
+    def copy(self) -> "RegionTable":
+        """Another table, with the same records and parameters."""
+        other = RegionTable(self.regions)
+        other._words[:] = self._words
+        other._records = {
+            region: SimpleNamespace(**vars(record)) for region, record in self._records.items()
+        }
+        other._parameters = SimpleNamespace(**vars(self._parameters))
+        return other
+
+    def parameter_octets(self) -> bytes:
+        """The parameters as a ``RegionParameters`` record."""
+        return pack(RegionParameters, **vars(self._parameters))
+
+    def write_words(self, first: int, octets: bytes) -> None:
+        """Overwrite 64-bit words of the table; a record is eight of them.
+
+        Raises
+        ------
+        ValueError
+            If they are not whole words, or reach outside the table.
+        """
+        if len(octets) % WORD:
+            raise ValueError(f"octets must be whole words of {WORD}, not {len(octets)}")
+        self._check(first, len(octets) // WORD)
+        self._settle()
+        self._words[first * WORD : first * WORD + len(octets)] = octets
+
+    def read_words(self, first: int, count: int) -> bytes:
+        """64-bit words of the table.
+
+        Raises
+        ------
+        ValueError
+            If they reach outside the table.
+        """
+        self._check(first, count)
+        self._settle()
+        return bytes(self._words[first * WORD : (first + count) * WORD])
+
+    def step(self, head: bytes, updates: bytes) -> bytes:
+        """Take one step's losses and energies, and decide.
+
+        Parameters
+        ----------
+        head : bytes
+            A ``RegionStep`` record.
+        updates : bytes
+            ``RegionUpdate`` records, one after the other.
+
+        Returns
+        -------
+        bytes
+            A ``Decision`` record for each, in the same order.
+
+        Raises
+        ------
+        ValueError
+            If a length is wrong, or the parameters' ``workers`` is not from 1 to 1024.
+        """
+        if not 1 <= self._parameters.workers <= MAX_WORKERS:
+            raise ValueError(
+                f"workers must be from 1 to {MAX_WORKERS}, not {self._parameters.workers}"
+            )
+        width = size(RegionUpdate)
+        if len(updates) % width:
+            raise ValueError(f"updates must be whole records of {width} bytes, not {len(updates)}")
+        loss_rate, alarm = self._begin(SimpleNamespace(**unpack(RegionStep, head)))
+        decisions = []
+        for start in range(0, len(updates), width):
+            update = _UPDATE.decode(updates[start : start + width])
+            status = self._status(update)
+            decision = {"region": update.region, "status": status}
+            if status == DecisionStatus.OK:
+                decision.update(self._update(update, loss_rate, alarm))
+            decisions.append(_DECISION.encode(decision))
+        return b"".join(decisions)
+
+    def _begin(self, step: SimpleNamespace) -> tuple[int, bool]:
+        """Bring the run's averages up to date; the loss rate and the state of the loss guard."""
+        run = self._parameters
+        if step.loss_valid:
+            level = logarithm(step.loss)
+            if not run.loss_valid:
+                run.loss_fast, run.loss_slow, run.loss_valid = level << FAST, level << SLOW, 1
+            else:
+                run.loss_fast = averaged(run.loss_fast, level, FAST)
+                run.loss_slow = averaged(run.loss_slow, level, SLOW)
+        if step.epoch_end:
+            run.epoch = min(65535, run.epoch + 1)
+        if not run.loss_valid:
+            return 0, False
+        rate = fall(run.loss_fast, run.loss_slow)
+        return rate, bool(run.guard and -rate > run.guard)
+
+    def _status(self, update: SimpleNamespace) -> DecisionStatus:
+        if update.region >= self.regions:
+            return DecisionStatus.BAD_REGION
+        if not self._record(update.region).valid:
+            return DecisionStatus.NOT_CONFIGURED
+        if (update.a | update.n) >> ENERGY_BITS:
+            return DecisionStatus.BAD_ENERGY
+        return DecisionStatus.OK
+
+    def _update(self, update: SimpleNamespace, loss_rate: int, alarm: bool) -> dict[str, int]:
+        record, run = self._record(update.region), self._parameters
+        state, cadence = record.state, record.cadence
+        record.stall = averaged(record.stall, update.stall, TIME_SHIFT)
+        record.redo = averaged(record.redo, update.redo, TIME_SHIFT)
+        record.confidence = _judged(record.confidence, update.accepts, update.trials)
+        learns = bool(update.usable and update.a)
+        if learns:
+            _average(record, update, run.workers)
+        if update.usable:
+            _accumulate(record, update)
+        guarded = False
+        if update.decide:
+            decide_speculation(record, run, loss_rate)
+            guarded = decide_cadence(record, run, alarm)
+        return {
+            "state": record.state,
+            "confidence": record.confidence,
+            "changed": (record.state, record.cadence) != (state, cadence),
+            "held": not learns,
+            "guarded": guarded,
+            "alpha": record.alpha >> ALPHA_BITS,
+            "percentage": record.percentage,
+            "gain": record.gain,
+            "cadence": record.cadence,
+            "dwell": record.dwell,
+            "rate": fall(record.n_fast, record.n_slow),
+            "loss_rate": loss_rate,
+        }
+
+    def _check(self, first: int, count: int) -> None:
+        words = len(self._words) // WORD
+        if first < 0 or count < 0 or first + count > words:
+            raise ValueError(
+                f"words must be from 0 to {words - 1}, not {first} to {first + count - 1}"
+            )
+
+    def _record(self, region: int) -> SimpleNamespace:
+        if region not in self._records:
+            start = region * size(RegionRecord)
+            octets = bytes(self._words[start : start + size(RegionRecord)])
+            self._records[region] = _RECORD.decode(octets)
+        return self._records[region]
+
+    def _settle(self) -> None:
+        """Put the unpacked records back into the words."""
+        for region, record in self._records.items():
+            start = region * size(RegionRecord)
+            self._words[start : start + size(RegionRecord)] = _RECORD.encode(vars(record))
+        self._records.clear()
+
+
+def _judged(confidence: int, accepts: int, trials: int) -> int:
+    if trials and 8 * accepts >= 7 * trials:
+        return min(7, confidence + 1)
+    if 4 * accepts < trials:
+        return max(0, confidence - 2)
+    return confidence
+
+
+def _average(record: SimpleNamespace, update: SimpleNamespace, workers: int) -> None:
+    """Let the averages take in an update's agreement, and the logarithm of its N."""
+    agreement = quotient(update.a, update.n, workers)
+    level = logarithm(update.n) + (update.exponent << LOGARITHM_BITS + 1)
+    record.alpha = agreed(record.alpha, agreement, record.measured)
+    if record.measured:
+        record.n_fast = averaged(record.n_fast, level, FAST)
+        record.n_slow = averaged(record.n_slow, level, SLOW)
+    else:
+        record.n_fast, record.n_slow = level << FAST, level << SLOW
+    record.measured = min(len(ALPHA_SHIFTS) - 1, record.measured + 1)
+
+
+def _accumulate(record: SimpleNamespace, update: SimpleNamespace) -> None:
+    """Bring the sums to the update's exponent and add its energies, or start them anew."""
+    rise = update.exponent - record.exponent
+    stored = record.a_sum | record.n_sum
+    overflows = stored << max(0, -2 * rise) >> SUM_BITS
+    if not record.samples or abs(rise) > LARGEST_RESCALE or overflows:
+        record.a_sum, record.n_sum, record.samples = update.a, update.n, 1
+    else:
+        crowded = stored >> (SUM_BITS - 1) != 0
+        record.a_sum = _scaled(record.a_sum, 2 * rise + crowded) + update.a
+        record.n_sum = _scaled(record.n_sum, 2 * rise + crowded) + update.n
+        record.samples = min(65535, record.samples + 1)
+    record.exponent = update.exponent
+
+
+def _scaled(value: int, shift: int) -> int:
+    return value >> shift if shift >= 0 else value << -shift
+
+
+class _Codec:
+    """Quick conversion between a record's octets and its fields."""
+
+    def __init__(self, layout: data.Layout) -> None:
+        self._octets = size(layout)
+        self._fields = [(str(name), field.offset, (1 << field.width) - 1) for name, field in layout]
+
+    def decode(self, octets: bytes) -> SimpleNamespace:
+        bits = int.from_bytes(octets, "little")
+        return SimpleNamespace(
+            **{name: bits >> offset & mask for name, offset, mask in self._fields}
+        )
+
+    def encode(self, fields: dict[str, Any]) -> bytes:
+        bits = 0
+        for name, offset, mask in self._fields:
+            bits |= (fields.get(name, 0) & mask) << offset
+        return bits.to_bytes(self._octets, "little")
+
+
+_RECORD, _UPDATE, _DECISION = _Codec(RegionRecord), _Codec(RegionUpdate), _Codec(Decision)

@@ -1,0 +1,253 @@
+"""The arithmetic of ``statistics`` in one compiled pass; bit-identical to the reference.
+
+Blocks of elements are quantised with two exact multiplications by powers of two and one rounding
+in FP32, whose default mode is to nearest even; a product that falls among FP32's subnormals is
+far below ½ and rounds to 0 all the same, also where the processor is set to flush it. Sums of a
+block fit int64, those of the tensor are Python integers: q⁴ is summed in two halves of 15 and 45
+bits.
+"""
+
+import math
+import os
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache, partial
+
+import numpy as np
+import torch
+from numba import njit
+
+from adagrain.models.interface.formats import ElementFormat
+
+from .reference import LARGEST_Q, RAW_BINS, Sums
+
+__all__ = ["fused_sums"]
+
+#: Elements whose quantised values are kept in the first-level cache.
+_BLOCK = 2048
+#: Elements after which the sums, below 2**45 each, leave int64, and packed bins are unpacked.
+_CHUNK = 1 << 17
+#: Tensors of fewer elements are not worth a second thread.
+_THREADED = 1 << 16
+
+#: What a kernel finds besides the sums, by position.
+_NAN, _POSITIVE, _NEGATIVE, _ZERO, _CLAMPED, _LOW, _HIGH = range(7)
+
+#: Mantissa from which an element at the shared exponent is clamped: 32767.5 of 16384.
+_CLAMPED_MANTISSA = 0x7FFF00
+#: Shared exponent, biased, from which all subnormals are below ½.
+_NO_SUBNORMALS = 16
+
+_FIELD = np.int32(0x7F800000)
+_SMALLEST_NORMAL = np.int32(1 << 23)
+_WORD = np.int32(0x7FFFFFFF)
+
+
+@njit(cache=True, nogil=True)
+def _scan(words, found):  # pragma: no cover - compiled
+    """Count zeros; lowest and highest sort key, whatever the elements."""
+    zero = np.int32(0)
+    low = np.int32(0x7FFFFFFF)
+    high = np.int32(-0x80000000)
+    for i in range(words.size):
+        key = words[i] ^ ((words[i] >> np.int32(31)) & _WORD)
+        zero += np.int32((words[i] & _WORD) == 0)
+        low = min(low, key)
+        high = max(high, key)
+    found[_ZERO] += zero
+    return low, high
+
+
+@njit(cache=True, nogil=True)
+def _scan_special(words, limit, found):  # pragma: no cover - compiled
+    """Count what is not finite, or clamped; lowest and highest sort key of the finite elements."""
+    nan, infinite, negative, large = np.int32(0), np.int32(0), np.int32(0), np.int32(0)
+    low = np.int32(0x7FFFFFFF)
+    high = np.int32(-0x80000000)
+    for i in range(words.size):
+        magnitude = words[i] & _WORD
+        key = words[i] ^ ((words[i] >> np.int32(31)) & _WORD)
+        nan += np.int32(magnitude > _FIELD)
+        infinite += np.int32(magnitude == _FIELD)
+        negative += np.int32((magnitude == _FIELD) & (words[i] < 0))
+        large += np.int32(magnitude >= limit)
+        low = min(low, key if magnitude < _FIELD else np.int32(0x7FFFFFFF))
+        high = max(high, key if magnitude < _FIELD else np.int32(-0x80000000))
+    found[_NAN] += nan
+    found[_POSITIVE] += infinite - negative
+    found[_NEGATIVE] += negative
+    found[_CLAMPED] += large - nan - infinite
+    return low, high
+
+
+@njit(cache=True, nogil=True)
+def _quantise(values, scales, q):  # pragma: no cover - compiled
+    """Elements that are normal or 0, and below the limit."""
+    first, second = scales[0], scales[1]
+    for i in range(values.size):
+        q[i] = np.int32(np.rint(values[i] * first * second))
+
+
+@njit(cache=True, nogil=True)
+def _quantise_special(words, values, scales, q):  # pragma: no cover - compiled
+    """Any elements. Subnormals are scaled as integers: the processor may be set to flush them."""
+    first, second, of_subnormals = scales[0], scales[1], scales[2]
+    bound = np.float32(LARGEST_Q)
+    for i in range(words.size):
+        magnitude = words[i] & _WORD
+        scaled = values[i] * first * second
+        if magnitude < _SMALLEST_NORMAL:
+            scaled = np.float32(magnitude if words[i] >= 0 else -magnitude) * of_subnormals
+        if magnitude >= _FIELD:
+            scaled = np.float32(0)
+        q[i] = np.int32(np.rint(min(max(scaled, -bound), bound)))
+
+
+@njit(cache=True, nogil=True)
+def _add_powers(q, sums):  # pragma: no cover - compiled
+    s1 = np.int64(0)
+    s2 = np.int64(0)
+    for i in range(q.size):
+        s1 += q[i]
+        s2 += np.int64(q[i]) * np.int64(q[i])
+    sums[0] += s1
+    sums[1] += s2
+
+
+@njit(cache=True, nogil=True)
+def _add_high_powers(q, sums):  # pragma: no cover - compiled
+    s3 = np.int64(0)
+    low = np.int64(0)
+    high = np.int64(0)
+    for i in range(q.size):
+        square = q[i] * q[i]
+        s3 += np.int64(square) * np.int64(q[i])
+        low += np.int64(square) * np.int64(square & 0x7FFF)
+        high += np.int64(square) * np.int64(square >> 15)
+    sums[2] += s3
+    sums[3] += low
+    sums[4] += high
+
+
+@njit(cache=True, nogil=True)
+def _add_bins(words, bins):  # pragma: no cover - compiled
+    """Count magnitudes by their upper 15 bits: exponent and truncated significand."""
+    for i in range(words.size):
+        bins[(words[i] >> 16) & 0x7FFF] += 1
+
+
+@njit(cache=True, nogil=True)
+def _run(words, values, exponent, scales, powers, found, sums, bins):  # pragma: no cover - compiled
+    """All of a chunk, block by block."""
+    q = np.empty(_BLOCK, dtype=np.int32)
+    limit = np.int32(exponent << 23 | _CLAMPED_MANTISSA)
+    for start in range(0, words.size, _BLOCK):
+        end = min(start + _BLOCK, words.size)
+        block = q[: end - start]
+        low, high = _scan(words[start:end], found)
+        if max(high, ~low) < limit and exponent >= _NO_SUBNORMALS:
+            _quantise(values[start:end], scales, block)
+        else:
+            low, high = _scan_special(words[start:end], limit, found)
+            _quantise_special(words[start:end], values[start:end], scales, block)
+        found[_LOW] = min(found[_LOW], low)
+        found[_HIGH] = max(found[_HIGH], high)
+        _add_powers(block, sums)
+        if powers == 4:
+            _add_high_powers(block, sums)
+        if bins.size:
+            _add_bins(words[start:end], bins)
+
+
+def fused_sums(
+    x: torch.Tensor, row: ElementFormat, exponent: int, powers: int, histogram: bool
+) -> Sums:
+    """As :func:`adagrain.models.statistics.reference.reference_sums`, fast.
+
+    Large tensors are split over as many threads as torch is set to use.
+    """
+    values = x.to(torch.float32).numpy()
+    run = partial(_partial_sums, exponent=exponent, powers=powers, histogram=histogram)
+    threads = torch.get_num_threads()
+    if len(values) < _THREADED or threads == 1:
+        parts = [run(values)]
+    else:
+        parts = list(_pool(threads).map(run, np.array_split(values, threads)))
+    return _merged(parts)
+
+
+def _partial_sums(
+    values: np.ndarray, *, exponent: int, powers: int, histogram: bool
+) -> tuple[np.ndarray, list[int], np.ndarray]:
+    """What one thread finds: ``found``, the sums, and counts by the upper bits."""
+    found = np.zeros(7, dtype=np.int64)
+    found[_LOW], found[_HIGH] = 0x7FFFFFFF, -0x80000000
+    totals = [0] * 5
+    bins = np.zeros(1 << 15 if histogram else 0, dtype=np.int64)
+    words = values.view(np.int32)
+    scales = _scales(exponent)
+    for start in range(0, len(words), _CHUNK):
+        chunk = slice(start, start + _CHUNK)
+        sums = np.zeros(5, dtype=np.int64)
+        _run(words[chunk], values[chunk], exponent, scales, powers, found, sums, bins)
+        totals = [total + value for total, value in zip(totals, sums.tolist(), strict=True)]
+    return found, totals, bins
+
+
+def _merged(parts: list[tuple[np.ndarray, list[int], np.ndarray]]) -> Sums:
+    found = np.array([part[0] for part in parts])
+    nan, positive, negative, zero, clamped = found[:, :_LOW].sum(axis=0).tolist()
+    low, high = int(found[:, _LOW].min()), int(found[:, _HIGH].max())
+    none_finite = low > high
+    s1, s2, s3, s4_low, s4_high = (
+        sum(column) for column in zip(*[p[1] for p in parts], strict=True)
+    )
+    return Sums(
+        nan=nan,
+        positive_infinity=positive,
+        negative_infinity=negative,
+        zero=zero,
+        saturated=clamped,
+        minimum=0 if none_finite else _word(low),
+        maximum=0 if none_finite else _word(high),
+        largest_exponent=0 if none_finite else max(high, ~low) >> 23,
+        none_finite=int(none_finite),
+        s1=s1,
+        s2=s2,
+        s3=s3,
+        s4=s4_low + (s4_high << 15),
+        raw_bins=_raw_bins(np.sum([part[2] for part in parts], axis=0), zero),
+    )
+
+
+def _raw_bins(counts: np.ndarray, zero: int) -> np.ndarray:
+    """Count and energy of each raw bin, from the counts by exponent and 7 significand bits."""
+    if not len(counts):
+        return np.zeros((RAW_BINS, 2), dtype=np.int64)
+    counts[0] -= zero
+    counts[_FIELD >> 16 :] = 0
+    energies = counts.reshape(256, 128) * (np.arange(128) + 128) ** 2
+    energies[0] = counts[:128] * np.arange(128) ** 2
+    pairs = (counts.reshape(RAW_BINS, 64), energies.reshape(RAW_BINS, 64))
+    return np.stack([pair.sum(axis=1) for pair in pairs], axis=1)
+
+
+@cache
+def _pool(threads: int) -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(threads, thread_name_prefix="statistics")
+
+
+if hasattr(os, "register_at_fork"):  # a child has none of its parent's threads
+    os.register_at_fork(after_in_child=_pool.cache_clear)
+
+
+def _scales(exponent: int) -> np.ndarray:
+    """Two powers of two whose product is 2^(14−E), both within FP32; that of a subnormal's unit."""
+    shift = 14 - (exponent - 127)
+    first = min(shift, 127)
+    powers = (math.ldexp(1, n) for n in (first, shift - first, shift - 149))
+    return np.fromiter(powers, dtype=np.float32)
+
+
+def _word(key: int) -> int:
+    """The FP32 word of a signed sort key."""
+    return key if key >= 0 else (key ^ 0x7FFFFFFF) & 0xFFFFFFFF

@@ -1,0 +1,1 @@
+"""The benches of units, a folder each."""

@@ -1,0 +1,66 @@
+"""Bench of the whole device: its octets against the golden model's, request by request."""
+
+import cocotb
+
+from adagrain.models.device.coprocessor import CoprocessorModel
+from adagrain.models.interface.protocol import Opcode
+from adagrain.models.link import encode_frame
+from adagrain.sim.simulators.bench import Bench, bench
+
+from .traffic import Request, Traffic
+
+_SESSION = 0x1234_5678
+
+
+async def _exchange(
+    b: Bench, model: CoprocessorModel, session: int, sequence: int, request: Request
+) -> None:
+    """Send one request and compare the answer."""
+    frame = encode_frame(session, sequence, request.opcode, request.payload)
+    if request.port:
+        words = request.words()
+        model.load(words)
+        b.source("i_data").put(*words.reshape(-1, 4).tolist())
+    b.source("i").put(*frame)
+    await b.sink("o").expect(list(model.receive(frame)))
+
+
+@bench(cycles=2_000_000)
+async def answers_as_the_model(b: Bench) -> None:
+    """Random requests, sound and unsound, at any idling and back-pressure."""
+    model = CoprocessorModel(b.component.configuration, kernel="reference")
+    traffic = Traffic(b.component.configuration, b.random, longest=b.scaled(300))
+    await _exchange(b, model, _SESSION, 0, Request(Opcode.HELLO))
+    requests = traffic.prologue() + traffic.requests(b.scaled(80))
+    for sequence, request in enumerate(requests, start=1):
+        await _exchange(b, model, _SESSION, sequence, request)
+
+
+@cocotb.parametrize(missing=[1, 9, 1000])
+@bench(cycles=100_000)
+async def a_new_session_gives_up_the_pass_of_the_port(b: Bench, missing: int) -> None:
+    """Whatever was taken from the data port till then."""
+    model = CoprocessorModel(b.component.configuration, kernel="reference")
+    traffic = Traffic(b.component.configuration, b.random)
+    begin, end, bins = traffic.port_pass(missing)
+    await _exchange(b, model, 1, 0, Request(Opcode.HELLO))
+    await _exchange(b, model, 1, 1, begin)
+    await b.source("i_data").drain()
+    await _exchange(b, model, 2, 0, Request(Opcode.HELLO))
+    for sequence, request in enumerate([end, *traffic.port_pass(0), bins], start=1):
+        await _exchange(b, model, 2, sequence, request)
+
+
+@cocotb.parametrize(groups=[0, 1, 9])
+@bench(cycles=100_000)
+async def a_new_session_gives_up_the_pass(b: Bench, groups: int) -> None:
+    """A pass that has begun is gone after HELLO, and the next one is whole."""
+    model = CoprocessorModel(b.component.configuration, kernel="reference")
+    traffic = Traffic(b.component.configuration, b.random)
+    begin, *frames, end, bins = traffic.link_pass()
+    await _exchange(b, model, 1, 0, Request(Opcode.HELLO))
+    for sequence, request in enumerate([begin, *frames][: groups + 1], start=1):
+        await _exchange(b, model, 1, sequence, request)
+    await _exchange(b, model, 2, 0, Request(Opcode.HELLO))
+    for sequence, request in enumerate([end, begin, *frames, end, bins], start=1):
+        await _exchange(b, model, 2, sequence, request)

@@ -1,0 +1,103 @@
+"""Operands for the floating-point units, and what the golden model makes of them."""
+
+import itertools
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from adagrain.hdl.arithmetic.float import Adder, Converter, Multiplier
+from adagrain.models.arithmetic.float import add, convert, multiply
+from adagrain.models.interface.formats import ElementFormat
+
+__all__ = [
+    "arithmetic_operands",
+    "expected",
+    "extreme",
+    "given",
+    "operands",
+    "pairs",
+    "singles",
+    "special",
+]
+
+Words = NDArray[np.int64]
+
+
+def special(row: ElementFormat) -> Words:
+    """Numbers at all borders: of the format, of rounding, of subnormals; NaNs of both kinds."""
+    top, mantissa = (1 << row.exponent_bits) - 1, 1 << row.mantissa_bits
+    middle = (row.mantissa_bits, row.bias - 1, row.bias, row.bias + 1)
+    fields = {0, 1, 2, *middle, top - 2, top - 1, top}
+    fractions = {0, 1, 2, 3, mantissa // 2 - 1, mantissa // 2, mantissa // 2 + 1, mantissa - 1}
+    signs = (0, 1 << (row.bits - 1))
+    parts = itertools.product(signs, sorted(fields), sorted(fractions))
+    return np.array([sign | field * mantissa | rest for sign, field, rest in parts])
+
+
+def pairs(row: ElementFormat, count: int, rng: np.random.Generator) -> list[Words]:
+    """Random pairs; half of them close to each other, or to each other's negative."""
+    a, b = rng.integers(0, 1 << row.bits, (2, count))
+    step = rng.integers(-3, 4, count) << row.mantissa_bits
+    near = a + step ^ rng.integers(0, 1 << row.mantissa_bits // 2, count) ^ b & 1 << (row.bits - 1)
+    return [a, np.where(rng.integers(0, 2, count), b, near & (1 << row.bits) - 1)]
+
+
+def singles(source: ElementFormat, target: ElementFormat, rng: np.random.Generator) -> Words:
+    """Numbers to convert: a few, of which one in two is near the target's range."""
+    words = rng.integers(0, 1 << source.bits, 1_000)
+    reach = min(source.bias, target.bias + target.mantissa_bits + 4)
+    field = rng.integers(source.bias - reach, source.bias + reach, len(words))
+    near = words & ~(((1 << source.exponent_bits) - 1) << source.mantissa_bits)
+    return np.where(words & 1, words, near | field << source.mantissa_bits)
+
+
+def extreme(row: ElementFormat) -> Words:
+    """Zeros, ones, infinities, NaNs of both kinds, the smallest and the largest numbers."""
+    infinity = ((1 << row.exponent_bits) - 1) << row.mantissa_bits
+    quiet = infinity | 1 << (row.mantissa_bits - 1)
+    one = row.bias << row.mantissa_bits
+    positive = np.array([0, 1, one, infinity - 1, infinity, infinity + 1, quiet])
+    return np.concatenate([positive, positive | 1 << (row.bits - 1)])
+
+
+def operands(unit: Any, count: int, rng: np.random.Generator) -> list[Words]:
+    """Columns of operands for a unit: random, special and extreme ones, and opposite pairs."""
+    if isinstance(unit, Converter):
+        chosen = special(unit.source), extreme(unit.source), singles(unit.source, unit.target, rng)
+        return [rng.choice(np.concatenate(chosen), count)]
+    return arithmetic_operands(unit.row, count, rng)
+
+
+def arithmetic_operands(row: ElementFormat, count: int, rng: np.random.Generator) -> list[Words]:
+    """Two columns of operands: random, special and extreme ones, and opposite pairs."""
+    a, b = pairs(row, count, rng)
+    kinds = [
+        (a, b),
+        (a, a ^ (rng.integers(0, 2, count) << (row.bits - 1))),
+        rng.choice(special(row), (2, count)),
+        rng.choice(extreme(row), (2, count)),
+    ]
+    kind = rng.choice(len(kinds), count, p=[0.5, 0.1, 0.2, 0.2])
+    return [np.choose(kind, columns) for columns in zip(*kinds, strict=True)]
+
+
+def expected(unit: Any, columns: list[Words]) -> Words:
+    """What comes out, by the golden model: words, with the flags above them."""
+    match unit:
+        case Multiplier():
+            rounded, bits = multiply(columns[0], columns[1], unit.row), unit.row.bits
+        case Adder():
+            rounded, bits = add(columns[0], columns[1], unit.row), unit.row.bits
+        case Converter():
+            rounded, bits = convert(columns[0], unit.source, unit.target), unit.target.bits
+    return rounded.words | rounded.flags << bits
+
+
+def given(unit: Any, columns: list[Words]) -> NDArray[np.unsignedinteger[Any]]:
+    """What goes in: the operands side by side, in as few octets as hold them."""
+    bits = unit.source.bits if isinstance(unit, Converter) else unit.row.bits
+    words = np.zeros(len(columns[0]), dtype=np.uint64)
+    for number, column in enumerate(columns):
+        words |= column.astype(np.uint64) << np.uint64(bits * number)
+    return words.astype(f"u{bits * len(columns) // 8}")

@@ -1,0 +1,110 @@
+"""Random runs on random operands."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from adagrain.models.granularity_unit import MAX_SUM, ROWS, TileModel, TileResult
+from adagrain.models.interface.precision import Precision
+from adagrain.models.rescale import EXPONENTS
+from adagrain.sim.benches.dot_product.traffic import sum_words
+
+__all__ = ["Tile", "random_tile", "short_runs"]
+
+
+@dataclass
+class Tile:
+    """A sum of one or more runs: for each, what is written before it, and what it is asked for.
+
+    Parameters
+    ----------
+    writes : list of list of (int, int)
+        For each run, addresses and words.
+    exponents : list of int
+        That each slice has from then on.
+    runs : list of dict
+        Fields of ``TileRun``.
+    results : list of TileResult
+        What comes out at the end.
+    """
+
+    writes: list[list[tuple[int, int]]] = field(default_factory=list)
+    exponents: list[int] = field(default_factory=list)
+    runs: list[dict[str, int]] = field(default_factory=list)
+    results: list[TileResult] = field(default_factory=list)
+
+
+def random_tile(
+    model: TileModel,
+    slices: int,
+    rng: np.random.Generator,
+    precisions: Sequence[Precision] = tuple(Precision),
+) -> Tile:
+    """A tile in one to three runs; the model does them too.
+
+    Two in three are rescaled, so that results are near the range of what they become.
+    """
+    tile, capacity = Tile(), model.memory.words
+    rows = ROWS if rng.integers(0, 2) else int(rng.integers(1, ROWS + 1))
+    mode = Precision(int(rng.choice(precisions)))
+    to = Precision(int(rng.choice(precisions)))
+    scaling = {"scaled": int(rng.integers(0, 3) > 0), "to": to}
+    tile.exponents = _exponents(mode, to, slices, rng)
+    model.exponents = np.array(tile.exponents)
+    pieces = int(rng.choice([1, 1, 2, 3]))
+    for piece in range(pieces):
+        words = int(rng.integers(1, min(capacity // rows, MAX_SUM, 24) + 1))
+        a_first = int(rng.integers(0, capacity - words * rows + 1))
+        b_first = int(rng.integers(0, capacity - words + 1))
+        writes = _numbered(a_first, _words(mode, words * rows, rng))
+        for number in range(slices):
+            writes += _numbered((number + 1) * capacity + b_first, _words(mode, words, rng))
+        for address, word in writes:
+            model.memory.write(address, np.array([word]))
+        run = {"a_first": a_first, "b_first": b_first, "words": words, "rows": rows, "mode": mode}
+        run |= {"first": int(piece == 0), "last": int(piece == pieces - 1)} | scaling
+        tile.writes.append(writes)
+        tile.runs.append(run)
+        tile.results += model.run(run)
+    return tile
+
+
+def short_runs(
+    model: TileModel, count: int, rng: np.random.Generator, precisions: Sequence[Precision]
+) -> Tile:
+    """So many short runs, each of which ends its sums, on the same operands and exponents."""
+    slices = len(model.exponents)
+    tile = Tile(exponents=_exponents(Precision.INT8, Precision.INT8, slices, rng))
+    model.exponents = np.array(tile.exponents)
+    reach, writes = 64, []
+    for memory in range(slices + 1):
+        first, mode = memory * model.memory.words, Precision(int(rng.choice(precisions)))
+        written = _words(mode, reach, rng)
+        model.memory.write(first, np.array(written))
+        writes += _numbered(first, written)
+    tile.writes = [writes]
+    for _ in range(count):
+        run = {"scaled": int(rng.integers(0, 2)), "to": int(rng.choice(precisions))}
+        run |= {name: int(rng.integers(0, reach - 3 * ROWS + 1)) for name in ("a_first", "b_first")}
+        run |= {"mode": int(rng.choice(precisions))}
+        run |= {"words": int(rng.integers(1, 4)), "rows": int(rng.integers(1, ROWS + 1))}
+        tile.runs.append(run | {"first": 1, "last": 1})
+        tile.results += model.run(tile.runs[-1])
+    return tile
+
+
+def _exponents(mode: Precision, to: Precision, slices: int, rng: np.random.Generator) -> list[int]:
+    """Exponents of slices, most of which bring a sum of a few products into the target's range."""
+    middle = 0 if not to.integer else to.bits - 1 - (2 * mode.bits if mode.integer else 0)
+    near = middle + rng.integers(-6, 7, slices)
+    anywhere = rng.integers(EXPONENTS[0], EXPONENTS[-1] + 1, slices)
+    return np.where(rng.integers(0, 6, slices) == 0, anywhere, near).tolist()
+
+
+def _words(mode: Precision, count: int, rng: np.random.Generator) -> list[int]:
+    return [int(word) for word in sum_words(mode, count, rng)[0]]
+
+
+def _numbered(first: int, words: list[int]) -> list[tuple[int, int]]:
+    return list(enumerate(words, start=first))

@@ -1,0 +1,83 @@
+"""Words for the slice in modes that change from one pair to the next, and the model's results."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from adagrain.models.interface.precision import WORD, Operation, Precision, packed
+from adagrain.models.slice import LANE_BITS, LANES, compute
+from adagrain.sim.benches.float.traffic import arithmetic_operands
+
+__all__ = ["Pairs", "random_words"]
+
+Words = NDArray[np.int64]
+
+Kind = tuple[Precision, Operation]
+
+#: All that a slice can be asked for.
+KINDS: list[Kind] = [(p, o) for p in Precision for o in Operation]
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Pairs of words, each with a precision and an operation.
+
+    Parameters
+    ----------
+    kinds : list of (Precision, Operation)
+        What is asked for.
+    kind : array of int64
+        Of each pair, which of these.
+    a, b : array of int64
+        Words.
+    """
+
+    kinds: Sequence[Kind]
+    kind: Words
+    a: Words
+    b: Words
+
+    @classmethod
+    def random(cls, count: int, rng: np.random.Generator) -> Self:
+        """So many pairs of all precisions and operations mixed."""
+        kind = rng.integers(0, len(KINDS), count)
+        a, b = np.zeros((2, count), dtype=np.int64)
+        for number, (precision, _) in enumerate(KINDS):
+            chosen = kind == number
+            a[chosen], b[chosen] = random_words(precision, int(chosen.sum()), rng)
+        return cls(KINDS, kind, a, b)
+
+    @classmethod
+    def of(
+        cls, precision: Precision, operation: Operation, count: int, rng: np.random.Generator
+    ) -> Self:
+        """So many pairs of one precision and operation."""
+        kind = np.zeros(count, dtype=np.int64)
+        return cls([(precision, operation)], kind, *random_words(precision, count, rng))
+
+    def given(self) -> NDArray[np.uint32]:
+        """What goes in: rows of 32-bit words."""
+        modes = np.array([precision | operation << 2 for precision, operation in self.kinds])
+        return np.stack([self.a, self.b, modes[self.kind]], axis=1).astype(np.uint32)
+
+    def expected(self) -> NDArray[np.uint32]:
+        """What comes out: rows of 32-bit words."""
+        lanes = np.zeros((len(self.kind), LANES), dtype=np.int64)
+        flags = np.zeros((len(self.kind), Precision.FP16.lanes), dtype=np.int64)
+        for number, kind in enumerate(self.kinds):
+            chosen = self.kind == number
+            lanes[chosen], flags[chosen] = compute(self.a[chosen], self.b[chosen], *kind)
+        pairs = lanes[:, 0::2] | lanes[:, 1::2] << LANE_BITS
+        return np.stack([*pairs.T, flags[:, 0] | flags[:, 1] << 5], axis=1).astype(np.uint32)
+
+
+def random_words(precision: Precision, count: int, rng: np.random.Generator) -> list[Words]:
+    if precision.integer:
+        words = rng.integers(0, 1 << WORD, (2, count))
+        lowest = 0x8080_8080 if precision is Precision.INT8 else 0x8888_8888
+        return list(np.where(rng.integers(0, 8, (2, count)) == 0, lowest, words))
+    numbers = arithmetic_operands(precision.row, count * precision.lanes, rng)
+    return [packed(column.reshape(count, precision.lanes), precision) for column in numbers]

@@ -1,0 +1,66 @@
+"""Variants of the statistics unit that its bench runs on, each behind its ``Widen``."""
+
+from typing import Any
+
+from amaranth.hdl import Module
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out, connect, flipped
+
+from adagrain.hdl.statistics import Statistics, TensorBegin, Widen
+from adagrain.models.interface.configuration import configuration
+from adagrain.models.interface.formats import FormatCode
+from adagrain.models.interface.protocol import Unit
+from adagrain.models.interface.records import BINS, HistogramBin, StatisticsBegin, StatisticsRecord
+
+__all__ = ["ICARUS_VARIANTS", "VARIANTS", "WidenedStatistics"]
+
+
+class WidenedStatistics(wiring.Component):
+    """``Widen`` and ``Statistics`` with all their streams at the top, for benches."""
+
+    def __init__(self, lanes: int, formats: tuple[FormatCode, ...], **options: Any) -> None:
+        self.formats = formats
+        self.unit = Statistics(lanes, **options)
+        super().__init__(
+            {
+                "i_tensor": In(stream.Signature(TensorBegin)),
+                "i_begin": In(stream.Signature(StatisticsBegin)),
+                "i": In(stream.Signature(data.ArrayLayout(32, lanes))),
+                "o": Out(stream.Signature(StatisticsRecord)),
+                "i_bin": In(stream.Signature(range(BINS))),
+                "o_bin": Out(stream.Signature(HistogramBin)),
+            }
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        m.submodules.widen = widen = Widen(self.unit.lanes, self.formats)
+        m.submodules.unit = unit = self.unit
+        connect(m, widen.o, unit.i)
+        connect(m, flipped(self.i_tensor), widen.i_begin)
+        connect(m, flipped(self.i_begin), unit.i_begin)
+        connect(m, flipped(self.i), widen.i)
+        connect(m, unit.o, flipped(self.o))
+        connect(m, flipped(self.i_bin), unit.i_bin)
+        connect(m, unit.o_bin, flipped(self.o_bin))
+        return m
+
+
+def _preset(name: str, **options: Any) -> WidenedStatistics:
+    preset = configuration(name)
+    return WidenedStatistics(
+        preset.lanes,
+        preset.formats,
+        powers=preset.powers,
+        histogram=Unit.HISTOGRAM in preset.units,
+        **options,
+    )
+
+
+VARIANTS = {
+    "tiny": lambda: _preset("tiny"),
+    "small": lambda: _preset("small"),
+    "full": lambda: _preset("full"),
+    "narrow_counters": lambda: _preset("small", count_bits=8),
+}
+ICARUS_VARIANTS = ("small",)

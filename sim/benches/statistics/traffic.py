@@ -1,0 +1,104 @@
+"""Random passes for the statistics unit."""
+
+import random
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from adagrain.models.interface.formats import FORMATS, ElementFormat, FormatCode
+from adagrain.models.statistics import FRACTION_BITS
+
+__all__ = ["Pass", "random_pass"]
+
+
+@dataclass(frozen=True)
+class Pass:
+    """A tensor, and how it is to be looked at; ``exponent`` is unbiased."""
+
+    tensor: torch.Tensor
+    code: FormatCode
+    exponent: int
+    histogram: bool
+
+    def begin(self) -> dict[str, int]:
+        """Fields of ``StatisticsBegin``."""
+        return {
+            "count": self.tensor.numel(),
+            "format": int(self.code),
+            "exponent": self.exponent + 127,
+            "histogram": int(self.histogram),
+            "from_link": 0,
+            "_reserved": 0,
+        }
+
+    def words(self, lanes: int) -> np.ndarray:
+        """The tensor's memory as 32-bit words, zero-padded to whole groups of lanes."""
+        octets = self.tensor.view(torch.uint8)
+        padding = octets.new_zeros(-len(octets) % (4 * lanes))
+        return torch.cat([octets, padding]).numpy().view(np.uint32)
+
+
+def random_pass(
+    generator: random.Random, formats: tuple[FormatCode, ...], longest: int, histogram: bool = True
+) -> Pass:
+    """A tensor of one of several kinds, in one of the formats; half with a histogram."""
+    code = generator.choice(formats)
+    count = generator.randrange(1, longest + 1)
+    exponent = generator.choice([-126, 127, generator.randrange(-20, 20)])
+    kind = generator.choice([_any_bits, _tiny, _normal, _near_halves, _ends])
+    tensor = kind(generator, FORMATS[code], count, exponent)
+    return Pass(tensor, code, exponent, histogram and generator.random() < 0.5)
+
+
+def _any_bits(
+    generator: random.Random, row: ElementFormat, count: int, exponent: int
+) -> torch.Tensor:
+    octets = bytearray(generator.randbytes(count * row.bits // 8))
+    return torch.frombuffer(octets, dtype=row.dtype).clone()
+
+
+def _tiny(generator: random.Random, row: ElementFormat, count: int, exponent: int) -> torch.Tensor:
+    """So small that subnormals still count in the histogram's last bin."""
+    octets = bytearray(generator.randbytes(count * row.bits // 8))
+    upper = slice(row.bits // 8 - 1, None, row.bits // 8)
+    most = generator.randrange(16, 20)
+    octets[upper] = bytes(octet & 0x80 | (octet & 0x7F) % most for octet in octets[upper])
+    return torch.frombuffer(octets, dtype=row.dtype).clone()
+
+
+def _normal(
+    generator: random.Random, row: ElementFormat, count: int, exponent: int
+) -> torch.Tensor:
+    """Normal numbers around some power of two, half of them or more replaced by zeros."""
+    seeded = torch.Generator().manual_seed(generator.getrandbits(32))
+    normal = torch.randn(count, generator=seeded) * 2.0 ** generator.randrange(-20, 20)
+    kept = torch.rand(count, generator=seeded) < generator.choice([0.5, 0.25])
+    return (normal * kept).to(row.dtype)
+
+
+def _near_halves(
+    generator: random.Random, row: ElementFormat, count: int, exponent: int
+) -> torch.Tensor:
+    """Halves of the shared exponent's unit, where rounding is decided, and their neighbours."""
+    halves = torch.tensor(
+        [generator.randrange(1 << generator.randrange(17)) + 0.5 for _ in range(count)]
+    )
+    near = (halves.double() * 2.0 ** (exponent - FRACTION_BITS)).to(row.dtype)
+    words = near.view(torch.int32 if row.bits == 32 else torch.int16)
+    words += torch.tensor(generator.choices([-1, 0, 1], k=count), dtype=words.dtype)
+    signs = torch.tensor(generator.choices([1, -1], k=count), dtype=row.dtype)
+    return words.view(row.dtype) * signs
+
+
+def _ends(generator: random.Random, row: ElementFormat, count: int, exponent: int) -> torch.Tensor:
+    """Numbers of one sign from one end of the format: huge ones, subnormals, or either."""
+    top = (1 << row.exponent_bits) - 2
+    fields = generator.choice([(top - 1, top), (top,), (0, 1), (0, top)])
+    sign = generator.randrange(2) << (row.bits - 1)
+    words = [
+        sign | generator.choice(fields) << row.mantissa_bits | mantissa
+        for mantissa in (generator.getrandbits(row.mantissa_bits) for _ in range(count))
+    ]
+    octets = b"".join(word.to_bytes(row.bits // 8, "little") for word in words)
+    return torch.frombuffer(bytearray(octets), dtype=row.dtype).clone()

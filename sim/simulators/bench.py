@@ -1,0 +1,322 @@
+"""What cocotb benches are made of: clock and reset, stream sources and sinks, time limits.
+
+This module runs inside the simulator. A bench is a coroutine under :func:`bench`; it gets a
+:class:`Bench` with the clock running and the unit out of reset::
+
+    @bench(cycles=10_000)
+    async def keeps_order(b: Bench) -> None:
+        elements = b.elements("i", b.scaled(500))
+        b.source("i").put(*elements)
+        await b.sink("o").expect(elements)
+
+All randomness comes from the run's seed, so that a failure can be run again.
+"""
+
+import functools
+import importlib
+import os
+import random
+import warnings
+from collections import deque
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+import cocotb
+from amaranth.hdl import Shape, UnusedElaboratable
+from amaranth.lib import wiring
+from cocotb.clock import Clock
+from cocotb.triggers import Event, RisingEdge, SimTimeoutError, with_timeout
+from cocotb.utils import get_sim_time
+
+from .payload import decode, encode
+
+__all__ = ["Bench", "StreamSink", "StreamSource", "bench"]
+
+PERIOD = 10  # ns
+BenchCoroutine = Callable[..., Coroutine[Any, None, None]]
+#: Chances from which a stream draws its own where the bench does not say.
+CHANCES = (0.0, 0.1, 0.5, 0.9)
+#: Cycles after a bench in which nothing unexpected may come out.
+AFTERMATH = 20
+
+# The component is built here for its properties and shapes alone.
+warnings.simplefilter("ignore", UnusedElaboratable)
+
+
+def _sweep() -> float:
+    return float(os.environ["ADAGRAIN_SWEEP"])
+
+
+def bench(*, cycles: int) -> Callable[[BenchCoroutine], Any]:
+    """Make a cocotb test of a coroutine that takes a :class:`Bench`.
+
+    The test fails when the coroutine has not ended after ``cycles`` clock cycles (ten times as many
+    where ``ADAGRAIN_FULL=1``), and when an output delivers more than the coroutine took.
+    ``@cocotb.parametrize(…)`` goes above it.
+    """
+
+    limit = round(cycles * max(1, _sweep()))
+
+    def decorate(test: BenchCoroutine) -> Any:
+        @cocotb.test()
+        @functools.wraps(test)
+        async def limited(dut: Any, **parameters: Any) -> None:
+            b = Bench(dut)
+            await b.reset()
+            task = cocotb.start_soon(test(b, **parameters))
+            try:
+                await with_timeout(task, limit * PERIOD, "ns")
+            except SimTimeoutError:
+                raise AssertionError(f"no end after {limit} cycles: {b}") from None
+            await b.wait(AFTERMATH)
+            b.check_finished()
+
+        return limited
+
+    return decorate
+
+
+class Bench:
+    """The unit under test and all that drives it.
+
+    Attributes
+    ----------
+    dut : cocotb handle
+        The Verilog top level, for ports that are not streams.
+    component : wiring.Component
+        The same component in Python: its parameters and its signature.
+    random : random.Random
+        The bench's own random numbers.
+    seed : int
+        What the run has to be given to repeat itself.
+    """
+
+    def __init__(self, dut: Any) -> None:
+        self.dut = dut
+        unit = importlib.import_module(os.environ["ADAGRAIN_UNIT"])
+        self.component: Any = unit.VARIANTS[os.environ["ADAGRAIN_VARIANT"]]()
+        self.seed = int(os.environ["COCOTB_RANDOM_SEED"])
+        self.random = random.Random(cocotb.RANDOM_SEED)
+        self._sources: dict[str, StreamSource] = {}
+        self._sinks: dict[str, StreamSink] = {}
+        Clock(dut.clk, PERIOD, unit="ns").start()
+        for path, member, _ in self.component.signature.flatten(self.component):
+            if member.flow is wiring.In:
+                self.port("__".join(map(str, path))).value = 0
+
+    def port(self, name: str) -> Any:
+        """Handle of a port by its name in Verilog."""
+        return getattr(self.dut, name)
+
+    def source(self, name: str, idle: float | None = None) -> "StreamSource":
+        """The source that drives an input stream; one is made at the first call.
+
+        ``idle`` is the chance, cycle by cycle, that it holds an element back; where it is not
+        given, one of :data:`CHANCES` is drawn.
+        """
+        if name not in self._sources:
+            self._sources[name] = StreamSource(self, name, self._chance(idle))
+        return self._sources[name]
+
+    def sink(self, name: str, stall: float | None = None) -> "StreamSink":
+        """The sink that empties an output stream; one is made at the first call.
+
+        ``stall`` is the chance, cycle by cycle, that it is not ready; where it is not given, one
+        of :data:`CHANCES` is drawn.
+        """
+        if name not in self._sinks:
+            self._sinks[name] = StreamSink(self, name, self._chance(stall))
+        return self._sinks[name]
+
+    def shape(self, name: str) -> Any:
+        """Payload shape of a stream."""
+        return self.component.signature.members[name].signature.members["payload"].shape
+
+    def elements(self, name: str, count: int) -> list[Any]:
+        """That many random elements for a stream."""
+        shape = self.shape(name)
+        width = Shape.cast(shape).width
+        return [decode(shape, self.random.getrandbits(width)) for _ in range(count)]
+
+    @property
+    def cycle(self) -> int:
+        """Clock cycles since the simulation began."""
+        return int(get_sim_time("ns")) // PERIOD
+
+    async def wait(self, cycles: int = 1) -> None:
+        """Let some clock cycles pass."""
+        for _ in range(cycles):
+            await RisingEdge(self.dut.clk)
+
+    async def reset(self, cycles: int = 2) -> None:
+        """Hold the unit in reset for some cycles. Sources do not stop for it.
+
+        What came out before and was not taken yet is forgotten.
+        """
+        self.dut.rst.value = 1
+        await self.wait(cycles)
+        for sink in self._sinks.values():
+            sink.received.clear()
+        self.dut.rst.value = 0
+        await self.wait()
+
+    def scaled(self, count: int) -> int:
+        """A number of cases: a tenth on Icarus, ten times as many where ``ADAGRAIN_FULL=1``.
+
+        On a netlist it stays as it is.
+        """
+        return max(1, round(count * _sweep()))
+
+    async def demand_pipeline(self, elements: list[Any], expected: list[Any]) -> None:
+        """``o`` must give one for each on ``i``, in each cycle, the first after ``LATENCY``."""
+        output = self.sink("o", stall=0)
+        start = self.cycle
+        self.source("i", idle=0).put(*elements)
+        await output.expect(expected)
+        assert output.cycles[-1] - output.cycles[0] == len(elements) - 1, self
+        assert output.cycles[0] - start <= self.component.LATENCY + 2, self
+
+    def check_finished(self) -> None:
+        """Fail if an output delivered what nobody took."""
+        for sink in self._sinks.values():
+            assert not sink.received, f"{sink.name} delivered more than expected: {self}"
+
+    def _chance(self, given: float | None) -> float:
+        return self.random.choice(CHANCES) if given is None else given
+
+    def __str__(self) -> str:
+        streams = (*self._sources.values(), *self._sinks.values())
+        return "; ".join([*map(str, streams), f"seed {self.seed}"])
+
+
+class StreamSource:
+    """Drives one input stream. While nothing is offered the payload is noise.
+
+    Attributes
+    ----------
+    idle : float
+        Chance, cycle by cycle, that an element is held back.
+    accepted : int
+        Elements that the unit has taken.
+    """
+
+    def __init__(self, b: Bench, name: str, idle: float) -> None:
+        self.name = name
+        self.idle = idle
+        self.accepted = 0
+        self._clock = b.dut.clk
+        self._payload = b.port(f"{name}__payload")
+        self._valid = b.port(f"{name}__valid")
+        self._ready = b.port(f"{name}__ready")
+        self._shape = b.shape(name)
+        self._random = random.Random(f"{cocotb.RANDOM_SEED} {name}")
+        self._elements: deque[Any] = deque()
+        self._drained = Event()
+        cocotb.start_soon(self._drive())
+
+    def put(self, *elements: Any) -> None:
+        """Line up elements; they go out in order, at the source's own pace."""
+        self._elements.extend(elements)
+        self._drained.clear()
+
+    async def drain(self) -> None:
+        """Wait until the unit has taken every element."""
+        if self._elements:
+            await self._drained.wait()
+
+    async def _drive(self) -> None:
+        width = len(self._payload)
+        while True:
+            if not self._elements or self._random.random() < self.idle:
+                self._payload.value = self._random.getrandbits(width)
+                self._valid.value = 0
+                await RisingEdge(self._clock)
+            else:
+                self._payload.value = encode(self._shape, self._elements[0])
+                self._valid.value = 1
+                await self._transfer()
+
+    async def _transfer(self) -> None:
+        await RisingEdge(self._clock)
+        while not self._ready.value:
+            await RisingEdge(self._clock)
+        self._elements.popleft()
+        self.accepted += 1
+        if not self._elements:
+            self._drained.set()
+
+    def __str__(self) -> str:
+        waiting = len(self._elements)
+        return f"{self.name} accepted {self.accepted}, {waiting} wait, idle {self.idle}"
+
+
+class StreamSink:
+    """Empties one output stream, and fails the test when an offered element changes or vanishes.
+
+    Only a reset may take an element back; none is received while it lasts.
+
+    Attributes
+    ----------
+    stall : float
+        Chance, cycle by cycle, that it is not ready.
+    received : deque
+        Elements that nobody took yet.
+    cycles : list of int
+        The cycle in which each element came, since the beginning.
+    """
+
+    def __init__(self, b: Bench, name: str, stall: float) -> None:
+        self.name = name
+        self.stall = stall
+        self.received: deque[Any] = deque()
+        self.cycles: list[int] = []
+        self._bench = b
+        self._clock, self._reset = b.dut.clk, b.dut.rst
+        self._payload = b.port(f"{name}__payload")
+        self._valid = b.port(f"{name}__valid")
+        self._ready = b.port(f"{name}__ready")
+        self._shape = b.shape(name)
+        self._random = random.Random(f"{cocotb.RANDOM_SEED} {name}")
+        self._arrival = Event()
+        cocotb.start_soon(self._collect())
+
+    async def take(self, count: int = 1) -> list[Any]:
+        """Wait for the next ``count`` elements."""
+        while len(self.received) < count:
+            self._arrival.clear()
+            await self._arrival.wait()
+        return [self.received.popleft() for _ in range(count)]
+
+    async def expect(self, elements: list[Any]) -> None:
+        """Take as many elements as given, and fail at the first that differs."""
+        for index, wanted in enumerate(elements):
+            (got,) = await self.take()
+            assert got == wanted, (
+                f"{self.name}[{index}] must be {self._show(wanted)}, "
+                f"not {self._show(got)}: {self._bench}"
+            )
+
+    async def _collect(self) -> None:
+        offered: int | None = None
+        while True:
+            ready = self._random.random() >= self.stall
+            self._ready.value = ready
+            await RisingEdge(self._clock)
+            bits = int(self._payload.value) if self._valid.value else None
+            assert offered is None or offered == bits, (
+                f"{self.name} took back {self._show(decode(self._shape, offered))} "
+                f"before it was accepted: {self._bench}"
+            )
+            resets = bool(self._reset.value)
+            offered = None if ready or resets else bits
+            if ready and bits is not None and not resets:
+                self.received.append(decode(self._shape, bits))
+                self.cycles.append(self._bench.cycle)
+                self._arrival.set()
+
+    def _show(self, element: Any) -> str:
+        return f"{element} ({encode(self._shape, element):#x})"
+
+    def __str__(self) -> str:
+        waiting = len(self.received)
+        return f"{self.name} delivered {len(self.cycles)}, {waiting} untaken, stall {self.stall}"
