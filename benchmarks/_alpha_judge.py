@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 from _recordings import Recording, Series
 
-from adagrain.models.interface.records import Decision, RegionStep, RegionUpdate, pack, unpack
+from adagrain.models.interface.records import pack, unpack
+from adagrain.models.interface.units.region_manager import Decision, RegionStep, RegionUpdate
 from adagrain.models.region_manager.table import RegionTable, default_parameters, region_record
 
 __all__ = ["BEFORE", "NOW", "WAYS", "WINDOW", "energies", "lag", "moving", "replay", "truth"]

@@ -18,7 +18,7 @@ from rich.progress import Progress
 from scipy import stats
 
 from adagrain.host.train.options import TrainingOptions
-from adagrain.models.interface.records import CadencePolicy
+from adagrain.models.interface.units.region_manager import CadencePolicy
 
 #: Points of accuracy within which two ways count as equal.
 MARGIN = 0.5

@@ -15,7 +15,8 @@ from typing import NamedTuple
 import numpy as np
 from _report import report
 
-from adagrain.models.interface.records import StatisticsBegin, pack
+from adagrain.models.interface.records import pack
+from adagrain.models.interface.units.statistics import StatisticsBegin
 from adagrain.sim.benches.statistics import VARIANTS
 from adagrain.sim.compiled import CompiledUnit
 from adagrain.sim.simulators import runner

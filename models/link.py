@@ -13,8 +13,11 @@ from typing import NamedTuple
 
 from cobs import cobs
 
+from adagrain.models.interface.units.system import SystemOpcode
+
 from .interface.configuration import Configuration
-from .interface.protocol import Header, Opcode, Status
+from .interface.protocol import Header, Status
+from .interface.units.system import LINK
 
 __all__ = [
     "CHECKSUM_SIZE",
@@ -36,15 +39,7 @@ CHECKSUM_SIZE = 4
 NO_SESSION = 0
 
 #: What a device counts, by the names of its registers; modulo 2**16.
-COUNTERS = (
-    "frames",
-    "bad_crc",
-    "bad_frame",
-    "repeats",
-    "out_of_order",
-    "no_session",
-    "sessions",
-)
+COUNTERS = tuple(register.name for register in LINK.registers)
 
 _header = struct.Struct("<" + "".join({8: "B", 16: "H", 32: "I"}[f.width] for _, f in Header))
 _checksum = struct.Struct("<I")
@@ -188,7 +183,7 @@ class LinkModel:
             self._count("bad_frame")
             return _refusal(frame, REFUSED_VERDICTS[verdict])
         self._count("frames")
-        return self._hello(frame) if frame.opcode == Opcode.HELLO else self._command(frame)
+        return self._hello(frame) if frame.opcode == SystemOpcode.HELLO else self._command(frame)
 
     def _hello(self, frame: Frame) -> Frame:
         if frame.payload:

@@ -7,9 +7,10 @@ The exact value is rounded once, to nearest even. Integers are symmetric around 
 import numpy as np
 from numpy.typing import NDArray
 
+from adagrain.models.interface.precision import LEVELS
+
 from .arithmetic.float import Exact, Rounded, exact_numbers, nearest, nearest_integer
 from .interface.precision import Precision, packed
-from .numerics.quantisation import LEVELS
 
 __all__ = ["EXPONENTS", "packed_rows", "rescale"]
 

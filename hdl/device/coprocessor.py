@@ -1,15 +1,16 @@
 """The whole device: link, commands and units behind two octet streams and a data port."""
 
-from amaranth.hdl import Module, ResetInserter, Signal
+from collections.abc import Mapping
+
+from amaranth.hdl import Module, ResetInserter, Signal, ValueLike
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from adagrain.hdl.link import Link
 from adagrain.hdl.statistics.statistics_pass import Group
 from adagrain.hdl.uart import LineCounters
-from adagrain.models.device.commands import absent_groups, identity
 from adagrain.models.interface.configuration import LONGEST_SILENCE, Configuration
-from adagrain.models.interface.protocol import REGISTERS
+from adagrain.models.interface.units import STATISTICS, SYSTEM, Unit
 
 from .dispatcher import Dispatcher
 from .handlers import handlers
@@ -71,44 +72,50 @@ class Coprocessor(wiring.Component):
         m = Module()
         m.submodules.link = link = Link(self._configuration)
         built = handlers(self._configuration, starvation=self._starvation)
-        system, statistics = built["system"], built["statistics"]
         m.submodules.dispatcher = dispatcher = Dispatcher(
-            len(built),
-            absent=absent_groups(self._configuration),
-            watchdog=self._configuration.watchdog,
+            tuple(built), watchdog=self._configuration.watchdog
         )
-        for number, (name, handler) in enumerate(built.items()):
-            m.submodules[name] = ResetInserter(dispatcher.reset[number])(handler)
-            self._attach(m, name, dispatcher.handler[number], handler.handler)
+        for number, (unit, handler) in enumerate(built.items()):
+            m.submodules[unit.name] = ResetInserter(dispatcher.reset[number])(handler)
+            self._attach(m, unit.name, dispatcher.handler[number], handler.handler)
+            m.d.comb += dispatcher.handler[number].hello.eq(built[SYSTEM].hello)
 
         connect(m, flipped(self.i), link.i)
         connect(m, link.o, flipped(self.o))
         connect(m, link.o_request, dispatcher.i)
         connect(m, dispatcher.o, link.i_reply)
-        connect(m, flipped(self.i_data), statistics.i_data)
-        m.d.comb += [
-            dispatcher.length.eq(link.request_length),
-            statistics.hello.eq(system.hello),
-        ]
+        connect(m, flipped(self.i_data), built[STATISTICS].i_data)
+        m.d.comb += dispatcher.length.eq(link.request_length)
+        self._drive_registers(m, link, dispatcher, built)
+        return m
 
+    def _drive_registers(
+        self,
+        m: Module,
+        link: Link,
+        dispatcher: Dispatcher,
+        built: Mapping[Unit, wiring.Component],
+    ) -> None:
+        """Give each register of what was built its value; those of other units stay 0.
+
+        Raises
+        ------
+        ValueError
+            If there is a register that nothing drives.
+        """
         cycles = Signal(64)
         m.d.sync += cycles.eq(cycles + 1)
-        values = {name: link.counters[name] for name, _ in link.counters.shape()} | {
-            "cycles_low": cycles[:32],
-            "cycles_high": cycles[32:],
-            "elements_low": statistics.elements[:32],
-            "elements_high": statistics.elements[32:],
-            "unit_resets": dispatcher.resets,
-        }
-        for handler in built.values():
-            for name in ("decisions", "decision_cycles", "tile_words"):
-                if name in handler.signature.members:
-                    values[name] = getattr(handler, name)
+        values: dict[str, ValueLike] = {"cycles": cycles, "unit_resets": dispatcher.resets}
+        values |= {name: link.counters[name] for name, _ in link.counters.shape()}
         values |= {name: self.line[name] for name, _ in LineCounters}
-        values |= identity(self._configuration)
-        for name, register in REGISTERS.items():
-            m.d.comb += system.registers[register.address].eq(values.get(name, 0))
-        return m
+        values |= self._configuration.constants()
+        for unit in self._configuration.built():
+            for register in unit.registers:
+                name = register.name
+                value = values.get(name, getattr(built.get(unit), name, None))
+                if value is None:
+                    raise ValueError(f"register {name!r} of unit {unit.name!r} must be driven")
+                m.d.comb += built[SYSTEM].registers[name].eq(value)
 
     def _attach(
         self, m: Module, name: str, port: wiring.PureInterface, handler: wiring.PureInterface

@@ -1,13 +1,17 @@
 """Routes each request to the handler of its group, and the reply back."""
 
-from amaranth.hdl import Const, Module, Mux, Signal, Value
+from collections.abc import Sequence
+
+from amaranth.hdl import Module, Signal, Value
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
+from amaranth.utils import exact_log2
 
 from adagrain.hdl.handler.call import HandlerSignature
 from adagrain.hdl.stream.packet import Packet, Reply
 from adagrain.hdl.stream.pipeline import stallable
 from adagrain.models.interface.protocol import Status
+from adagrain.models.interface.units import UNITS, Payload, Unit
 
 from .watchdog import Watchdog
 
@@ -17,10 +21,11 @@ __all__ = ["Dispatcher"]
 class Dispatcher(wiring.Component):
     """Executes requests one after the other.
 
-    The group is the upper half of the opcode. A request of a group without a handler gets
-    ``UNKNOWN_OPCODE``. Whatever of the payload the handler left is dropped. The handler is called
-    in the cycle after the opcode; payload and reply pass unchanged, an octet per cycle, the reply
-    through a register.
+    What there is to execute is told by the descriptors of units. A request of a unit that was not
+    built gets ``UNSUPPORTED``, one without an operation ``UNKNOWN_OPCODE``, one whose length is not
+    that of its operation ``BAD_LENGTH``: handlers see none of these. Whatever of the payload the
+    handler left is dropped. The handler is called two cycles after the opcode; payload and reply
+    pass unchanged, an octet per cycle, the reply through a register.
 
     A handler that makes no progress for a number of cycles is given up, and to be reset; its
     request gets ``UNIT_RESET`` in place of whatever it has answered till then. Cycles in which it
@@ -29,12 +34,10 @@ class Dispatcher(wiring.Component):
 
     Parameters
     ----------
-    handlers : int
-        How many groups have a handler: 1 to 16, from group 0 on.
+    units : sequence of Unit
+        Those that have a handler, each a group of its own.
     watchdog : int
         Cycles without progress after which a handler is given up.
-    absent : tuple of int
-        Groups whose unit was not built: their requests get ``UNSUPPORTED``.
 
     Members
     -------
@@ -44,9 +47,9 @@ class Dispatcher(wiring.Component):
         Octets of the payload; stable from the opcode until the reply's last octet.
     o : ``Out(stream.Signature(Reply))``
         Replies: status, payload.
-    handler : ``Out(HandlerSignature()).array(handlers)``
-        The handlers.
-    reset : ``Out(handlers)``
+    handler : ``Out(HandlerSignature()).array(len(units))``
+        The handlers, in the order of the units.
+    reset : ``Out(len(units))``
         For one cycle, the handlers that are to be reset.
     resets : ``Out(16)``
         How often that was, modulo 2**16.
@@ -54,27 +57,29 @@ class Dispatcher(wiring.Component):
     Raises
     ------
     ValueError
-        If there are too few or too many handlers, a group is absent that has one or that no opcode
-        names, or ``watchdog`` is not positive.
+        If there is no unit, one has no operation, two have one group, or ``watchdog`` is not
+        positive.
     """
 
-    def __init__(self, handlers: int, absent: tuple[int, ...] = (), *, watchdog: int) -> None:
-        if not 1 <= handlers <= 16:
-            raise ValueError(f"handlers must be from 1 to 16, not {handlers!r}")
-        if not all(handlers <= group < 16 for group in absent):
-            raise ValueError(f"absent groups must be from {handlers} to 15, not {absent!r}")
+    def __init__(self, units: Sequence[Unit], *, watchdog: int) -> None:
+        if not units:
+            raise ValueError("units must be at least one, not none")
+        for unit in units:
+            if not unit.operations:
+                raise ValueError(f"unit {unit.name!r} must have an operation, not none")
+            if [other.group for other in units].count(unit.group) > 1:
+                raise ValueError(f"group of unit {unit.name!r} must be its own, not {unit.group}")
         if watchdog < 1:
             raise ValueError(f"watchdog must be positive, not {watchdog!r}")
-        self._handlers = handlers
-        self._absent = absent
+        self._units = tuple(units)
         self._watchdog = watchdog
         super().__init__(
             {
                 "i": In(stream.Signature(Packet)),
                 "length": In(16),
                 "o": Out(stream.Signature(Reply)),
-                "handler": Out(HandlerSignature().flip()).array(handlers),
-                "reset": Out(handlers),
+                "handler": Out(HandlerSignature().flip()).array(len(units)),
+                "reset": Out(len(units)),
                 "resets": Out(16),
             }
         )
@@ -84,8 +89,8 @@ class Dispatcher(wiring.Component):
         m.submodules.watchdog = watchdog = Watchdog(self._watchdog)
         opcode = Signal(8)
         group = opcode[4:]
+        refusal = Signal(Status)
         payload_over = Signal()
-        absent = sum((group == number for number in self._absent), Const(0))
         arrives = self.i.valid & self.i.ready
         reply = stream.Signature(Reply).create(path=("reply",))
         with m.If(stallable(m, reply, self.o, 1)):
@@ -101,29 +106,28 @@ class Dispatcher(wiring.Component):
                 m.d.comb += self.i.ready.eq(1)
                 m.d.sync += opcode.eq(self.i.payload.data)
                 with m.If(arrives):
-                    m.next = "CALL"
+                    m.next = "CHECK"
+            with m.State("CHECK"):
+                self._check(m, opcode, refusal)
             with m.State("CALL"):
                 with m.Switch(group):
-                    for number, handler in enumerate(self.handler):
-                        with m.Case(number):
+                    for unit, handler in zip(self._units, self.handler, strict=True):
+                        with m.Case(unit.group):
                             m.d.comb += [handler.i_call.valid.eq(1), watchdog.watches.eq(1)]
                             m.d.comb += watchdog.progress.eq(handler.i_call.ready)
                             with m.If(handler.i_call.ready):
                                 m.next = "EXECUTE"
-                    with m.Default():
-                        m.next = "UNKNOWN"
                 self._give_up(m, group, watchdog)
             with m.State("EXECUTE"):
                 with m.Switch(group):
-                    for number, handler in enumerate(self.handler):
-                        with m.Case(number):
+                    for unit, handler in zip(self._units, self.handler, strict=True):
+                        with m.Case(unit.group):
                             self._join(m, handler, reply, payload_over, watchdog)
                 with m.If(replied):
                     m.next = "DRAIN"
                 self._give_up(m, group, watchdog)
-            with m.State("UNKNOWN"):
-                status = Mux(absent, Status.UNSUPPORTED, Status.UNKNOWN_OPCODE)
-                self._answer(m, reply, status)
+            with m.State("REFUSED"):
+                self._answer(m, reply, refusal)
             with m.State("RESET"):
                 self._answer(m, reply, Status.UNIT_RESET)
             with m.State("DRAIN"):
@@ -139,6 +143,30 @@ class Dispatcher(wiring.Component):
                 handler.i.payload.eq(self.i.payload.data),
             ]
         return m
+
+    def _check(self, m: Module, opcode: Signal, refusal: Signal) -> None:
+        """Refuse what is no operation of a handler, or cannot be one of this length."""
+        m.d.sync += refusal.eq(Status.UNKNOWN_OPCODE)
+        m.next = "REFUSED"
+        for unit in UNITS.values():
+            if unit.operations and unit not in self._units:
+                with m.If(opcode[4:] == unit.group):
+                    m.d.sync += refusal.eq(Status.UNSUPPORTED)
+        with m.Switch(opcode):
+            for unit in self._units:
+                for operation in unit.operations:
+                    with m.Case(operation.opcode):
+                        m.d.sync += refusal.eq(Status.BAD_LENGTH)
+                        with m.If(self._fits(operation.request)):
+                            m.next = "CALL"
+
+    def _fits(self, request: Payload) -> Value:
+        """Whether the length is that of such a request."""
+        if request.items is None:
+            return self.length == request.head_size
+        least = request.head_size + request.least * request.item_size
+        rest = self.length - request.head_size
+        return (self.length >= least) & ~rest[: exact_log2(request.item_size)].any()
 
     def _join(
         self,
@@ -171,7 +199,9 @@ class Dispatcher(wiring.Component):
     def _give_up(self, m: Module, group: Value, watchdog: Watchdog) -> None:
         """Where the watchdog has lost its patience, reset the handler and say so."""
         with m.If(watchdog.expired):
-            m.d.sync += [self.reset.eq(1 << group), self.resets.eq(self.resets + 1)]
+            m.d.sync += self.resets.eq(self.resets + 1)
+            for number, unit in enumerate(self._units):
+                m.d.sync += self.reset[number].eq(group == unit.group)
             m.next = "RESET"
 
     def _answer(self, m: Module, reply: stream.Interface, status: Value | Status) -> None:

@@ -1,28 +1,46 @@
 """Which handlers a device has: one of its own, and one for each unit that was built."""
 
+from typing import Any
+
 from amaranth.lib import wiring
 
-from adagrain.hdl.granularity_unit.commands import TileCommands
-from adagrain.hdl.precision_controller.commands import PrecisionCommands
-from adagrain.hdl.region_manager.commands import RegionCommands
-from adagrain.hdl.statistics.commands import StatisticsCommands
 from adagrain.models.interface.configuration import Configuration
-from adagrain.models.interface.protocol import Unit
+from adagrain.models.interface.units import SYSTEM, Unit
+from adagrain.models.interface.units.unit import load
 
 from .system import SystemCommands
 
 __all__ = ["handlers"]
 
 
-def handlers(configuration: Configuration, *, starvation: int) -> dict[str, wiring.Component]:
-    """By name, in the order of their groups."""
-    found: dict[str, wiring.Component] = {
-        "system": SystemCommands(configuration),
-        "statistics": StatisticsCommands(configuration, starvation=starvation),
-    }
-    if Unit.REGION_MANAGER in configuration.units:
-        found["regions"] = RegionCommands(configuration)
-    if configuration.slices:
-        found["tiles"] = TileCommands(configuration)
-        found["precisions"] = PrecisionCommands(configuration)
+def handlers(configuration: Configuration, *, starvation: int) -> dict[Unit, wiring.Component]:
+    """By unit, in the order of their groups.
+
+    Parameters
+    ----------
+    starvation : int
+        Cycles for which the data port may offer nothing to a unit that takes tensors.
+
+    Raises
+    ------
+    ValueError
+        If a handler does not drive a register of its unit.
+    """
+    found: dict[Unit, wiring.Component] = {}
+    for unit in configuration.built():
+        if unit is SYSTEM:
+            found[unit] = SystemCommands(configuration)
+        elif unit.gateware:
+            options: dict[str, Any] = {"starvation": starvation} if unit.tensors else {}
+            found[unit] = load(unit.gateware)(configuration, **options)
+            _check(unit, found[unit])
     return found
+
+
+def _check(unit: Unit, handler: wiring.Component) -> None:
+    for register in unit.registers:
+        if register.constant is None and register.name not in handler.signature.members:
+            raise ValueError(
+                f"register {register.name!r} of unit {unit.name!r} must be an output of "
+                f"{type(handler).__name__}, which has none of that name"
+            )

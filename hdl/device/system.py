@@ -1,4 +1,4 @@
-"""Requests that concern the device as a whole: HELLO, ECHO, READ_REGISTERS."""
+"""Requests that concern the device as a whole: HELLO, ECHO, REGISTERS."""
 
 from amaranth.hdl import Module, Mux, Signal, unsigned
 from amaranth.lib import data, wiring
@@ -8,19 +8,22 @@ from adagrain.hdl.handler.call import HandlerSignature
 from adagrain.hdl.handler.exchange import Exchange
 from adagrain.hdl.stream.records import Deserializer, Serializer
 from adagrain.models.interface.configuration import Configuration
-from adagrain.models.interface.protocol import REGISTERS, Opcode, Status
+from adagrain.models.interface.protocol import Status
 from adagrain.models.interface.records import size
+from adagrain.models.interface.units import registers
+from adagrain.models.interface.units.ranges import ByteRange
+from adagrain.models.interface.units.system import SystemOpcode
+from adagrain.models.interface.units.unit import GROUPS, SPAN
 
 __all__ = ["SystemCommands"]
 
-#: Addresses of the halves of 64-bit counters; the upper one follows the lower one.
-_LONG_COUNTERS = [
-    (row.address, REGISTERS[name.removesuffix("low") + "high"].address)
-    for name, row in REGISTERS.items()
-    if name in ("cycles_low", "elements_low")
-]
+#: Values of all registers.
+Registers = data.StructLayout(
+    {register.name: unsigned(register.bits) for _, _, register in registers()}
+)
 
-_Range = data.StructLayout({"first": unsigned(8), "count": unsigned(8)})
+#: Words of registers that a request can name.
+_WORDS = GROUPS * SPAN
 
 
 class SystemCommands(wiring.Component):
@@ -35,8 +38,8 @@ class SystemCommands(wiring.Component):
     -------
     handler : ``Out(HandlerSignature())``
         Requests and replies.
-    registers : ``In(data.ArrayLayout(32, len(REGISTERS)))``
-        Values of the registers, by address. The upper half of a long counter is sampled together
+    registers : ``In(data.StructLayout({name: bits}))``
+        Values of the registers of all units. The upper half of a long one is sampled together
         with its lower half, when the two are read by one request.
     hello : ``Out(1)``
         High for one cycle when a session is opened.
@@ -47,23 +50,23 @@ class SystemCommands(wiring.Component):
         super().__init__(
             {
                 "handler": Out(HandlerSignature()),
-                "registers": In(data.ArrayLayout(unsigned(32), len(REGISTERS))),
+                "registers": In(Registers),
                 "hello": Out(1),
             }
         )
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        m.submodules.range = arguments = Deserializer(size(_Range))
+        m.submodules.range = arguments = Deserializer(size(ByteRange))
         m.submodules.word = word = Serializer(4)
         call, i, o = self.handler.i_call, self.handler.i, self.handler.o
         exchange = Exchange(m, self.handler, arguments)
-        left = Signal(range(max(self._payload, len(REGISTERS)) + 1))
+        left = Signal(range(self._payload + 1))
         value = Signal(32)
         upper = Signal(32)
         upper_held = Signal()
-        address = Signal(range(len(REGISTERS)))
-        wanted = data.View(_Range, arguments.o.payload)
+        address = Signal(range(_WORDS))
+        wanted = data.View(ByteRange, arguments.o.payload)
         sent = o.valid & o.ready
 
         m.d.comb += word.i.payload.eq(value)
@@ -73,18 +76,14 @@ class SystemCommands(wiring.Component):
                 m.d.sync += left.eq(call.payload.length)
                 with m.If(call.valid):
                     with m.Switch(call.payload.opcode):
-                        with m.Case(Opcode.HELLO):
+                        with m.Case(SystemOpcode.HELLO):
                             m.d.comb += self.hello.eq(1)
                             m.d.sync += left.eq(0)
                             m.next = "ECHO_STATUS"
-                        with m.Case(Opcode.ECHO):
+                        with m.Case(SystemOpcode.ECHO):
                             m.next = "ECHO_STATUS"
-                        with m.Case(Opcode.READ_REGISTERS):
+                        with m.Case(SystemOpcode.REGISTERS):
                             m.next = "RANGE"
-                            with m.If(call.payload.length != size(_Range)):
-                                exchange.reply(Status.BAD_LENGTH)
-                        with m.Default():
-                            exchange.reply(Status.UNKNOWN_OPCODE)
             with m.State("ECHO_STATUS"):
                 m.d.comb += [o.valid.eq(1), o.payload.last.eq(left == 0)]
                 with m.If(o.ready):
@@ -104,20 +103,16 @@ class SystemCommands(wiring.Component):
                         m.next = "IDLE"
             with m.State("RANGE"):
                 m.d.sync += [address.eq(wanted.first), left.eq(wanted.count)]
-                with m.If(exchange.take(size(_Range))):
+                with m.If(exchange.take(size(ByteRange))):
                     m.next = "REGISTERS_STATUS"
-                    with m.If((wanted.count == 0) | (wanted.first + wanted.count > len(REGISTERS))):
+                    outside = wanted.first + wanted.count > _WORDS
+                    with m.If((wanted.count == 0) | outside | (wanted.count > self._payload // 4)):
                         exchange.reply(Status.BAD_VALUE)
             with m.State("REGISTERS_STATUS"):
                 m.d.sync += upper_held.eq(0)
                 exchange.answer_then("SAMPLE")
             with m.State("SAMPLE"):
-                m.d.sync += value.eq(Mux(upper_held, upper, self.registers[address]))
-                m.d.sync += upper_held.eq(0)
-                with m.Switch(address):
-                    for low, high in _LONG_COUNTERS:
-                        with m.Case(low):
-                            m.d.sync += [upper.eq(self.registers[high]), upper_held.eq(1)]
+                self._sample(m, address, value, upper, upper_held)
                 m.next = "SEND"
             with m.State("SEND"):
                 m.d.comb += word.i.valid.eq(1)
@@ -128,3 +123,19 @@ class SystemCommands(wiring.Component):
                         m.next = "IDLE"
             exchange.reply_state()
         return m
+
+    def _sample(
+        self, m: Module, address: Signal, value: Signal, upper: Signal, upper_held: Signal
+    ) -> None:
+        """Take the word of an address; with the lower half of a long register the upper one."""
+        m.d.sync += [value.eq(0), upper_held.eq(0)]
+        with m.Switch(address):
+            for number, _, register in registers():
+                whole = self.registers[register.name]
+                with m.Case(number):
+                    m.d.sync += value.eq(whole[:32])
+                    if register.words == 2:
+                        m.d.sync += [upper.eq(whole[32:]), upper_held.eq(1)]
+                if register.words == 2:
+                    with m.Case(number + 1):
+                        m.d.sync += value.eq(Mux(upper_held, upper, whole[32:]))

@@ -20,13 +20,12 @@ from adagrain.hdl.uart import Receiver, Transmitter
 from adagrain.models.interface.configuration import Configuration, configuration
 from adagrain.models.interface.formats import FORMATS, FormatCode
 from adagrain.models.interface.precision import INTEGERS
-from adagrain.models.interface.protocol import Unit
 
 __all__ = ["UNITS", "check_unit"]
 
 
 def _statistics(c: Configuration) -> Component:
-    return Statistics(c.lanes, powers=c.powers, histogram=Unit.HISTOGRAM in c.units)
+    return Statistics(c.lanes, powers=c.powers, histogram=c.histogram)
 
 
 def _granularity_unit(board: Board) -> Component:

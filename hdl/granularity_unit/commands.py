@@ -7,11 +7,12 @@ from amaranth.lib.wiring import Out
 from adagrain.hdl.handler.call import HandlerSignature
 from adagrain.hdl.handler.exchange import Exchange
 from adagrain.hdl.stream.records import Deserializer, Serializer
-from adagrain.models.granularity_unit import MAX_SUM, ROWS, row_words
+from adagrain.models.granularity_unit import MAX_SUM, row_words
 from adagrain.models.interface.configuration import Configuration
 from adagrain.models.interface.precision import WORD, Precision
-from adagrain.models.interface.protocol import Opcode, Status
-from adagrain.models.interface.records import TileResult, TileRun, size
+from adagrain.models.interface.protocol import Status
+from adagrain.models.interface.records import size
+from adagrain.models.interface.units.granularity_unit import ROWS, TileOpcode, TileResult, TileRun
 
 from . import GranularityUnit
 
@@ -133,26 +134,20 @@ class TileCommands(wiring.Component):
         return m
 
     def _accept(self, m: Module, exchange: Exchange, left: Signal) -> None:
-        """What can be told from opcode and length alone; how many words follow."""
+        """What can be told before the payload; how many words follow."""
         length = self.handler.i_call.payload.length
         octets = length - _First.width // 8
         with m.Switch(self.handler.i_call.payload.opcode):
-            with m.Case(Opcode.TILE_WRITE):
+            with m.Case(TileOpcode.WRITE):
                 m.d.sync += left.eq(octets // (WORD // 8))
                 m.next = "WRITE"
-                with m.If((length <= _First.width // 8) | (octets % (WORD // 8) != 0)):
-                    exchange.reply(Status.BAD_LENGTH)
-            with m.Case(Opcode.TILE_RUN):
+            with m.Case(TileOpcode.RUN):
                 m.next = "RUN"
-                with m.If(length != size(TileRun)):
-                    exchange.reply(Status.BAD_LENGTH)
-            with m.Case(Opcode.TILE_SCALES):
+            with m.Case(TileOpcode.SCALES):
                 m.d.sync += left.eq(length)
                 m.next = "SCALES"
                 with m.If(length != self._configuration.slices):
                     exchange.reply(Status.BAD_LENGTH)
-            with m.Default():
-                exchange.reply(Status.UNKNOWN_OPCODE)
 
     def _row_results(self, run: data.View) -> Value:
         """Results of each row."""

@@ -8,9 +8,8 @@ from adagrain.hdl.dot_product import DotProduct, IntegerDotProduct
 from adagrain.hdl.dot_product.dot_product import terms_layout
 from adagrain.hdl.stream.pipeline import stallable
 from adagrain.hdl.stream.skid import Skid
-from adagrain.models.granularity_unit import ROWS
 from adagrain.models.interface.precision import INTEGERS, WORD, Precision, check_precisions
-from adagrain.models.interface.records import TileResult, TileRun
+from adagrain.models.interface.units.granularity_unit import ROWS, TileResult, TileRun
 
 from .operands import Operands, write_layout
 from .results import Results

@@ -7,9 +7,8 @@ from amaranth.lib.wiring import In, Out, connect
 from adagrain.hdl.arithmetic.float.parts import RESULT_FLAGS
 from adagrain.hdl.rescale import IntegerRescale, Packer, Rescale
 from adagrain.hdl.stream.queue import Queue
-from adagrain.models.granularity_unit import ROWS
 from adagrain.models.interface.precision import INTEGERS, WORD, Precision
-from adagrain.models.interface.records import TileResult, TileRun
+from adagrain.models.interface.units.granularity_unit import ROWS, TileResult, TileRun
 
 __all__ = ["Results", "row_layout"]
 

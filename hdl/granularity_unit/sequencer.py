@@ -5,8 +5,7 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from adagrain.hdl.dot_product.dot_product import terms_layout
-from adagrain.models.granularity_unit import ROWS
-from adagrain.models.interface.records import TileRun
+from adagrain.models.interface.units.granularity_unit import ROWS, TileRun
 
 __all__ = ["Sequencer"]
 

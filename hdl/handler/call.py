@@ -32,6 +32,8 @@ class HandlerSignature(wiring.Signature):
         Status and reply's payload.
     progress : ``Out(1)``
         The request gets on, though no stream here moves.
+    hello : ``In(1)``
+        A session was opened; high for a cycle in which no request is executed.
     """
 
     def __init__(self) -> None:
@@ -41,5 +43,6 @@ class HandlerSignature(wiring.Signature):
                 "i": In(stream.Signature(8)),
                 "o": Out(stream.Signature(Packet)),
                 "progress": Out(1),
+                "hello": In(1),
             }
         )

@@ -1,20 +1,19 @@
 """What the handlers of tables do: write entries, read them, and let updates be decided."""
 
-from amaranth.hdl import Module, Signal, Value, unsigned
+from amaranth.hdl import Module, Signal, Value
 from amaranth.lib import data, stream
 from amaranth.utils import exact_log2
 
 from adagrain.hdl.stream.records import Deserializer, Serializer
 from adagrain.models.interface.protocol import Status
 from adagrain.models.interface.records import size as octets_of
+from adagrain.models.interface.units.ranges import First, Range
 
 from .exchange import Exchange
 
 __all__ = ["Table"]
 
-_First = unsigned(16)
-_FIRST_OCTETS = _First.width // 8
-_Range = data.StructLayout({"first": unsigned(16), "count": unsigned(8)})
+_FIRST_OCTETS = octets_of(First)
 
 
 class Table:
@@ -62,16 +61,16 @@ class Table:
         size: int,
         payload: int,
     ) -> None:
-        if not 1 <= entries <= 1 << _First.width:
-            raise ValueError(f"entries must be from 1 to {1 << _First.width}, not {entries!r}")
+        if not 1 <= entries <= 1 << First.size:
+            raise ValueError(f"entries must be from 1 to {1 << First.size}, not {entries!r}")
         _check_shift(size)
         self._m, self._exchange, self._gathered = m, exchange, octets.o.payload
         self._entries, self._size, self._payload = entries, size, payload
-        self.entry = Signal(_First, name="entry")
+        self.entry = Signal(First.size, name="entry")
         self.left = Signal(range(payload + 1), name="left")
 
-    def count(self, octets: Value, size: int) -> Value:
-        """Set ``left`` to the entries, or updates, in so many octets; high if they end in a part.
+    def count(self, octets: Value, size: int) -> None:
+        """Set ``left`` to the entries, or updates, in so many octets.
 
         Raises
         ------
@@ -80,26 +79,21 @@ class Table:
         """
         _check_shift(size)
         self._m.d.sync += self.left.eq(octets >> exact_log2(size))
-        return octets[: exact_log2(size)].any()
 
     def accept_write(self, length: Value) -> None:
-        """Go on to write, if a request of this length can be one."""
+        """Go on to write."""
         self._m.next = "WRITE"
-        broken = self.count(length - _FIRST_OCTETS, self._size)
-        with self._m.If((length <= _FIRST_OCTETS) | broken):
-            self._exchange.reply(Status.BAD_LENGTH)
+        self.count(length - _FIRST_OCTETS, self._size)
 
-    def accept_read(self, length: Value) -> None:
-        """Go on to read, if a request of this length can be one."""
+    def accept_read(self) -> None:
+        """Go on to read."""
         self._m.next = "READ"
-        with self._m.If(length != octets_of(_Range)):
-            self._exchange.reply(Status.BAD_LENGTH)
 
     def add_write(self, port: stream.Interface) -> None:
         """States that write through a port, whose payload has ``write``."""
         m, exchange = self._m, self._exchange
         with m.State("WRITE"):
-            first = self._gathered[-_First.width :]
+            first = self._gathered[-First.size :]
             m.d.sync += self.entry.eq(first)
             with m.If(exchange.take(_FIRST_OCTETS)):
                 m.next = "WRITE_ENTRY"
@@ -117,11 +111,11 @@ class Table:
     ) -> None:
         """States that ask a port for entries, and send what is found."""
         m, exchange = self._m, self._exchange
-        wanted = data.View(_Range, self._gathered[-_Range.size :])
+        wanted = data.View(Range, self._gathered[-Range.size :])
         with m.State("READ"):
             m.d.sync += [self.entry.eq(wanted.first), self.left.eq(wanted.count)]
             too_long = wanted.count * self._size > self._payload
-            with m.If(exchange.take(octets_of(_Range))):
+            with m.If(exchange.take(octets_of(Range))):
                 m.next = "READ_STATUS"
                 with m.If(too_long | self._outside(wanted.first, wanted.count)):
                     exchange.reply(Status.BAD_VALUE)

@@ -7,7 +7,8 @@ from amaranth.utils import exact_log2
 
 from adagrain.hdl.stream.packet import Packet, Reply
 from adagrain.models.interface.configuration import Configuration
-from adagrain.models.interface.protocol import Header, Opcode, Status
+from adagrain.models.interface.protocol import Header, Status
+from adagrain.models.interface.units.system import SystemOpcode
 from adagrain.models.link import COUNTERS, HEADER_SIZE, NO_SESSION, Verdict
 
 from .frame_sender import reply_layout
@@ -170,7 +171,7 @@ class Session(wiring.Component):
                     refuse(Status.OVERFLOW)
                 with m.Elif(verdict == Verdict.WRONG_LENGTH):
                     refuse(Status.BAD_LENGTH)
-                with m.Elif(header.opcode == Opcode.HELLO):
+                with m.Elif(header.opcode == SystemOpcode.HELLO):
                     with m.If(header.length != 0):
                         refuse(Status.BAD_LENGTH)
                     with m.Elif(~opens):

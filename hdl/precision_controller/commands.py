@@ -9,12 +9,12 @@ from adagrain.hdl.handler.exchange import Exchange
 from adagrain.hdl.handler.table import Table
 from adagrain.hdl.stream.records import Deserializer, Serializer
 from adagrain.models.interface.configuration import Configuration
-from adagrain.models.interface.protocol import Opcode, Status
-from adagrain.models.interface.records import (
+from adagrain.models.interface.records import size
+from adagrain.models.interface.units.precision_controller import (
     PrecisionDecision,
+    PrecisionOpcode,
     PrecisionRecord,
     PrecisionUpdate,
-    size,
 )
 
 from . import PrecisionController
@@ -78,16 +78,13 @@ class PrecisionCommands(wiring.Component):
         return m
 
     def _accept(self, m: Module, exchange: Exchange, table: Table) -> None:
-        """What can be told from opcode and length alone; how many records or updates follow."""
+        """Where requests go on, and how many records or updates follow."""
         length = self.handler.i_call.payload.length
         with m.Switch(self.handler.i_call.payload.opcode):
-            with m.Case(Opcode.PRECISION_WRITE):
+            with m.Case(PrecisionOpcode.WRITE):
                 table.accept_write(length)
-            with m.Case(Opcode.PRECISION_READ):
-                table.accept_read(length)
-            with m.Case(Opcode.PRECISION_STEP):
+            with m.Case(PrecisionOpcode.READ):
+                table.accept_read()
+            with m.Case(PrecisionOpcode.STEP):
+                table.count(length, size(PrecisionUpdate))
                 m.next = "STEP_STATUS"
-                with m.If((length == 0) | table.count(length, size(PrecisionUpdate))):
-                    exchange.reply(Status.BAD_LENGTH)
-            with m.Default():
-                exchange.reply(Status.UNKNOWN_OPCODE)

@@ -5,7 +5,11 @@ from amaranth.lib import data, memory, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from adagrain.hdl.arithmetic.ratio import Ratio
-from adagrain.models.interface.records import PrecisionDecision, PrecisionRecord, PrecisionUpdate
+from adagrain.models.interface.units.precision_controller import (
+    PrecisionDecision,
+    PrecisionRecord,
+    PrecisionUpdate,
+)
 from adagrain.models.precision_controller import THRESHOLDS
 
 __all__ = ["PrecisionController", "access_layout"]

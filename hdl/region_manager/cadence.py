@@ -4,7 +4,7 @@ from amaranth.hdl import Module
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from adagrain.models.interface.records import CadencePolicy, RegionParameters
+from adagrain.models.interface.units.region_manager import CadencePolicy, RegionParameters
 from adagrain.models.region_manager.policies import CADENCE_DWELL
 
 from .judge import Verdict

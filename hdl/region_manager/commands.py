@@ -8,18 +8,19 @@ from adagrain.hdl.handler.call import HandlerSignature
 from adagrain.hdl.handler.exchange import Exchange
 from adagrain.hdl.handler.table import Table
 from adagrain.hdl.stream.records import Deserializer, Serializer
-from adagrain.models.device.commands import WORDS_PER_REGION
 from adagrain.models.interface.configuration import Configuration
-from adagrain.models.interface.protocol import Opcode, Status
-from adagrain.models.interface.records import (
+from adagrain.models.interface.protocol import Status
+from adagrain.models.interface.records import size
+from adagrain.models.interface.units.region_manager import (
+    MAX_WORKERS,
+    WORD,
+    WORDS_PER_REGION,
     Decision,
+    RegionOpcode,
     RegionParameters,
     RegionStep,
     RegionUpdate,
-    size,
 )
-from adagrain.models.region_manager.settings import MAX_WORKERS
-from adagrain.models.region_manager.table import WORD
 
 from . import RegionManager
 
@@ -118,27 +119,19 @@ class RegionCommands(wiring.Component):
         return m
 
     def _accept(self, m: Module, exchange: Exchange, table: Table, manager: RegionManager) -> None:
-        """What can be told from opcode and length alone; how many entries or updates follow."""
+        """What can be told before the payload; how many entries or updates follow."""
         length = self.handler.i_call.payload.length
         with m.Switch(self.handler.i_call.payload.opcode):
-            with m.Case(Opcode.REGIONS_WRITE):
+            with m.Case(RegionOpcode.WRITE):
                 table.accept_write(length)
-            with m.Case(Opcode.REGIONS_READ):
-                table.accept_read(length)
-            with m.Case(Opcode.REGIONS_PARAMETERS):
+            with m.Case(RegionOpcode.READ):
+                table.accept_read()
+            with m.Case(RegionOpcode.PARAMETERS):
                 m.next = "PARAMETERS"
-                with m.If(length != size(RegionParameters)):
-                    exchange.reply(Status.BAD_LENGTH)
-            with m.Case(Opcode.REGIONS_STATE):
+            with m.Case(RegionOpcode.STATE):
                 m.next = "STATE_STATUS"
-                with m.If(length != 0):
-                    exchange.reply(Status.BAD_LENGTH)
-            with m.Case(Opcode.REGIONS_STEP):
+            with m.Case(RegionOpcode.STEP):
                 m.next = "STEP"
-                broken = table.count(length - size(RegionStep), size(RegionUpdate))
-                with m.If((length < size(RegionStep)) | broken):
-                    exchange.reply(Status.BAD_LENGTH)
-                with m.Elif(manager.parameters.workers == 0):
+                table.count(length - size(RegionStep), size(RegionUpdate))
+                with m.If(manager.parameters.workers == 0):
                     exchange.reply(Status.NO_PARAMETERS)
-            with m.Default():
-                exchange.reply(Status.UNKNOWN_OPCODE)

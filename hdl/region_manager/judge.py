@@ -6,7 +6,7 @@ from amaranth.hdl import Module, Mux, Signal, Value, signed, unsigned
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from adagrain.models.interface.records import RegionParameters
+from adagrain.models.interface.units.region_manager import RegionParameters
 
 __all__ = ["Judge", "Question", "Verdict"]
 

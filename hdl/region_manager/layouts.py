@@ -5,7 +5,7 @@ import enum
 from amaranth.hdl import unsigned
 from amaranth.lib import data
 
-from adagrain.models.interface.records import RegionRecord
+from adagrain.models.interface.units.region_manager import RegionRecord
 from adagrain.models.region_manager.averages import LOGARITHM_BITS
 
 __all__ = ["HEAD_WORDS", "LEVEL_BITS", "RECORD_WORDS", "WORD_BITS", "Head", "Sums", "Word"]

@@ -5,7 +5,7 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from adagrain.models.interface.configuration import Configuration
-from adagrain.models.interface.records import (
+from adagrain.models.interface.units.region_manager import (
     Decision,
     DecisionStatus,
     Policy,

@@ -7,7 +7,7 @@ from amaranth.utils import exact_log2
 
 from adagrain.hdl.arithmetic.ratio import Ratio
 from adagrain.models.interface.configuration import Configuration
-from adagrain.models.interface.records import DecisionStatus, SpeculationState
+from adagrain.models.interface.units.region_manager import DecisionStatus, SpeculationState
 from adagrain.models.region_manager.averages import ALPHA_BITS, ALPHA_SHIFTS, SLOW
 from adagrain.models.region_manager.table import LARGEST_RESCALE, SUM_BITS
 

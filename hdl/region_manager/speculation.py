@@ -4,7 +4,11 @@ from amaranth.hdl import Module, Mux, Signal, Value, signed, unsigned
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from adagrain.models.interface.records import Policy, RegionParameters, SpeculationState
+from adagrain.models.interface.units.region_manager import (
+    Policy,
+    RegionParameters,
+    SpeculationState,
+)
 from adagrain.models.region_manager.averages import ALPHA_BITS
 from adagrain.models.region_manager.policies import TENTH
 

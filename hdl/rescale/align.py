@@ -6,8 +6,7 @@ from amaranth.lib.wiring import In, Out
 
 from adagrain.hdl.arithmetic.float.round import leading_zeros
 from adagrain.hdl.stream.delay import delayed
-from adagrain.models.interface.precision import WORD, Precision
-from adagrain.models.numerics.quantisation import LEVELS
+from adagrain.models.interface.precision import LEVELS, WORD, Precision
 
 __all__ = ["PLACE", "REST", "Align"]
 

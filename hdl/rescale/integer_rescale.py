@@ -7,8 +7,7 @@ from amaranth.lib.wiring import In, Out
 from adagrain.hdl.arithmetic.float.parts import RESULT_FLAGS
 from adagrain.hdl.stream.delay import delayed
 from adagrain.hdl.stream.pipeline import stallable
-from adagrain.models.interface.precision import INTEGERS, WORD
-from adagrain.models.numerics.quantisation import LEVELS
+from adagrain.models.interface.precision import INTEGERS, LEVELS, WORD
 
 from .layouts import number_layout, sum_layout
 

@@ -6,8 +6,7 @@ from amaranth.lib.wiring import In, Out
 
 from adagrain.hdl.arithmetic.float.parts import RESULT_FLAGS, take_apart
 from adagrain.hdl.stream.pipeline import stallable
-from adagrain.models.interface.precision import WORD, Precision
-from adagrain.models.numerics.quantisation import LEVELS
+from adagrain.models.interface.precision import LEVELS, WORD, Precision
 
 from .align import PLACE, REST, Align
 from .layouts import number_layout, sum_layout

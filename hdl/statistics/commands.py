@@ -1,28 +1,27 @@
 """Requests for ``statistics``: begin a pass, feed it, read its record and its histogram."""
 
-from amaranth.hdl import Const, Module, Signal, unsigned
+from amaranth.hdl import Const, Module, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from adagrain.hdl.handler.call import HandlerSignature
 from adagrain.hdl.handler.exchange import Exchange
 from adagrain.hdl.stream.records import Deserializer, Serializer
-from adagrain.models.device.commands import GROUP
 from adagrain.models.interface.configuration import Configuration
-from adagrain.models.interface.protocol import Opcode, Status, Unit
-from adagrain.models.interface.records import (
+from adagrain.models.interface.protocol import GROUP, Status
+from adagrain.models.interface.records import size
+from adagrain.models.interface.units.ranges import ByteRange
+from adagrain.models.interface.units.statistics import (
     BINS,
     HistogramBin,
     StatisticsBegin,
+    StatisticsOpcode,
     StatisticsRecord,
-    size,
 )
 
 from .statistics_pass import Group, StatisticsPass
 
 __all__ = ["StatisticsCommands"]
-
-_Range = data.StructLayout({"first": unsigned(8), "count": unsigned(8)})
 
 
 class StatisticsCommands(wiring.Component):
@@ -45,8 +44,6 @@ class StatisticsCommands(wiring.Component):
         Requests and replies.
     i_data : ``In(stream.Signature(Group))``
         Data port: the tensor's memory in groups of 16 octets, zero-padded.
-    hello : ``In(1)``
-        A session was opened; high only while no request is executed.
     elements : ``Out(64)``
         Elements of all finished passes.
     """
@@ -54,12 +51,11 @@ class StatisticsCommands(wiring.Component):
     def __init__(self, configuration: Configuration, *, starvation: int = 1 << 16) -> None:
         self._configuration = configuration
         self._starvation = starvation
-        self._has_histogram = Const(Unit.HISTOGRAM in configuration.units)
+        self._has_histogram = Const(configuration.histogram)
         super().__init__(
             {
                 "handler": Out(HandlerSignature()),
                 "i_data": In(stream.Signature(Group)),
-                "hello": In(1),
                 "elements": Out(64),
             }
         )
@@ -78,7 +74,7 @@ class StatisticsCommands(wiring.Component):
         exchange = Exchange(m, self.handler, octets)
         call = self.handler.i_call
         begin = data.View(StatisticsBegin, octets.o.payload[-StatisticsBegin.size :])
-        wanted = data.View(_Range, octets.o.payload[-_Range.size :])
+        wanted = data.View(ByteRange, octets.o.payload[-ByteRange.size :])
         left = Signal(range(self._configuration.payload + 1))
         asked = Signal(range(BINS))
         has_histogram = Signal()
@@ -96,7 +92,7 @@ class StatisticsCommands(wiring.Component):
             with m.State("IDLE"):
                 m.d.comb += call.ready.eq(1)
                 m.d.sync += left.eq(call.payload.length)
-                with m.If(self.hello & tensor.active):
+                with m.If(self.handler.hello & tensor.active):
                     m.next = "ABANDON"
                 with m.Elif(call.valid):
                     self._accept(m, exchange, tensor)
@@ -138,7 +134,7 @@ class StatisticsCommands(wiring.Component):
                     m.next = "IDLE"
             with m.State("RANGE"):
                 m.d.sync += [asked.eq(wanted.first), left.eq(wanted.count)]
-                with m.If(exchange.take(size(_Range))):
+                with m.If(exchange.take(size(ByteRange))):
                     self._check_range(m, exchange, wanted, tensor, histogram_valid)
             with m.State("BINS_STATUS"):
                 exchange.answer_then("ASK_BIN")
@@ -156,38 +152,28 @@ class StatisticsCommands(wiring.Component):
         return m
 
     def _accept(self, m: Module, exchange: Exchange, tensor: StatisticsPass) -> None:
-        """What can be told from opcode and length alone."""
+        """What can be told before the payload."""
         length = self.handler.i_call.payload.length
         with m.Switch(self.handler.i_call.payload.opcode):
-            with m.Case(Opcode.STATISTICS_BEGIN):
+            with m.Case(StatisticsOpcode.BEGIN):
                 m.next = "BEGIN"
-                with m.If(length != size(StatisticsBegin)):
-                    exchange.reply(Status.BAD_LENGTH)
-                with m.Elif(tensor.active):
+                with m.If(tensor.active):
                     exchange.reply(Status.BUSY)
-            with m.Case(Opcode.STATISTICS_DATA):
+            with m.Case(StatisticsOpcode.DATA):
                 room = tensor.from_link & (length // GROUP <= tensor.missing)
                 m.next = "DATA"
                 with m.If(~tensor.active):
                     exchange.reply(Status.NOT_STARTED)
-                with m.Elif((length == 0) | (length % GROUP != 0)):
-                    exchange.reply(Status.BAD_LENGTH)
                 with m.Elif(~room):
                     exchange.reply(Status.OVERFLOW)
-            with m.Case(Opcode.STATISTICS_END):
+            with m.Case(StatisticsOpcode.END):
                 m.next = "END"
-                with m.If(length != 0):
-                    exchange.reply(Status.BAD_LENGTH)
-                with m.Elif(~tensor.active):
+                with m.If(~tensor.active):
                     exchange.reply(Status.NOT_STARTED)
-            with m.Case(Opcode.HISTOGRAM_READ):
+            with m.Case(StatisticsOpcode.HISTOGRAM):
                 m.next = "RANGE"
                 with m.If(~self._has_histogram):
                     exchange.reply(Status.UNSUPPORTED)
-                with m.Elif(length != size(_Range)):
-                    exchange.reply(Status.BAD_LENGTH)
-            with m.Default():
-                exchange.reply(Status.UNKNOWN_OPCODE)
 
     def _check_begin(self, m: Module, exchange: Exchange, begin: data.View) -> None:
         built = sum(begin.format == code for code in self._configuration.formats)

@@ -4,8 +4,7 @@ from amaranth.hdl import Cat, Module, Mux, Signal, unsigned
 from amaranth.lib import data, memory, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from adagrain.models.interface.records import BINS, HistogramBin
-from adagrain.models.statistics.reference import RAW_BINS
+from adagrain.models.interface.units.statistics import BINS, RAW_BINS, HistogramBin
 
 __all__ = ["Histogram"]
 

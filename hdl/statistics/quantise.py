@@ -4,7 +4,7 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal, signed, unsigned
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from adagrain.models.statistics.reference import LARGEST_Q
+from adagrain.models.interface.units.statistics import LARGEST_Q
 
 __all__ = ["Quantise", "Quantised"]
 

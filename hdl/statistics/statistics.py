@@ -5,7 +5,12 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from adagrain.hdl.stream.packet import beat_layout
-from adagrain.models.interface.records import BINS, HistogramBin, StatisticsBegin, StatisticsRecord
+from adagrain.models.interface.units.statistics import (
+    BINS,
+    HistogramBin,
+    StatisticsBegin,
+    StatisticsRecord,
+)
 
 from .counts import Counts
 from .extremes import Extremes

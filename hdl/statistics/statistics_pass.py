@@ -5,11 +5,15 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from adagrain.hdl.stream.narrow import Narrow
-from adagrain.models.device.commands import GROUP
 from adagrain.models.interface.configuration import Configuration
 from adagrain.models.interface.formats import FORMATS
-from adagrain.models.interface.protocol import Unit
-from adagrain.models.interface.records import BINS, HistogramBin, StatisticsBegin, StatisticsRecord
+from adagrain.models.interface.protocol import GROUP
+from adagrain.models.interface.units.statistics import (
+    BINS,
+    HistogramBin,
+    StatisticsBegin,
+    StatisticsRecord,
+)
 
 from . import Statistics, Widen
 
@@ -90,7 +94,7 @@ class StatisticsPass(wiring.Component):
         unit = Statistics(
             lanes,
             powers=self._configuration.powers,
-            histogram=Unit.HISTOGRAM in self._configuration.units,
+            histogram=self._configuration.histogram,
         )
         m.submodules += [narrow, widen, unit]
         connect(m, flipped(self.i_bin), unit.i_bin)

@@ -57,8 +57,12 @@ def info(url: Url = "golden:", preset: Preset = None) -> None:
 
     console = Console()
     with told(), open_device(url, preset) as device:
-        facts = vars(device.info()) | {"build": f"{device.info().build:#010x}"}
+        found = device.info()
+        facts = vars(found) | {"build": f"{found.build:#010x}", "units": tuple(found.units)}
         console.print(_pairs(f"device {url}", facts))
+        for unit, constants in found.units.items():
+            if constants:
+                console.print(_pairs(unit, constants))
         console.print(_pairs("counters", device.counters()))
 
 

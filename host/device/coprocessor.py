@@ -9,20 +9,20 @@ import torch
 from adagrain.host.errors import DeviceError
 from adagrain.host.link.session import Request, Session
 from adagrain.host.link.transport.base import Transport
-from adagrain.models.device.commands import identity
 from adagrain.models.interface.configuration import Configuration
 from adagrain.models.interface.formats import FormatCode, format_of
 from adagrain.models.interface.precision import Precision, precision_of
-from adagrain.models.interface.protocol import Opcode, Unit
-from adagrain.models.interface.records import (
+from adagrain.models.interface.records import pack, unpack_all
+from adagrain.models.interface.units import SYSTEM, Unit, registers
+from adagrain.models.interface.units.region_manager import (
     Decision,
+    RegionOpcode,
     RegionRecord,
     RegionStep,
     RegionUpdate,
-    StatisticsBegin,
-    pack,
-    unpack_all,
 )
+from adagrain.models.interface.units.statistics import StatisticsBegin
+from adagrain.models.interface.units.system import SystemOpcode
 from adagrain.models.numerics.matrices import Matrix
 from adagrain.models.statistics import Statistics, unbiased
 
@@ -86,10 +86,10 @@ class Coprocessor:
         )
         self._recovery = Recovery(transport, self._session, self._restore)
         self.precisions = Precisions(wanted, self._session, self._recovery)
-        self._manages_regions = Unit.REGION_MANAGER in wanted.units
+        self._manages_regions = "region_manager" in wanted.units
         self._copy = RegionCopy(wanted)
         self._written = 0  # how many records of the device may be others than at power-on
-        check_identity(self._registers(), wanted, url)
+        check_identity(self._registers(SYSTEM), wanted, url)
 
     def __enter__(self) -> Self:
         return self
@@ -114,10 +114,8 @@ class Coprocessor:
 
     def counters(self) -> dict[str, int]:
         """The device's counting registers and the driver's own counters, by name."""
-        registers = self._registers()
-        for name in ("cycles", "elements"):
-            registers[name] = registers.pop(f"{name}_low") | registers.pop(f"{name}_high") << 32
-        counting = {k: v for k, v in registers.items() if k not in identity(self.configuration)}
+        constant = {register.name for _, _, register in registers() if register.constant}
+        counting = {k: v for k, v in self._registers().items() if k not in constant}
         return counting | dict(self._session.counters) | dict(self._recovery.counters)
 
     def statistics(
@@ -153,7 +151,7 @@ class Coprocessor:
             )
         if x.numel() == 0 or x.numel() >= 1 << 32:
             raise ValueError(f"tensor must have 1 to 2**32-1 elements, not {x.numel()}")
-        if histogram and Unit.HISTOGRAM not in self.configuration.units:
+        if histogram and not self.configuration.histogram:
             raise ValueError(
                 f"histogram must be False on preset {self.configuration.preset!r}: "
                 "its build has no histogram"
@@ -296,7 +294,9 @@ class Coprocessor:
             raise ValueError(
                 f"payload must have at most {self.configuration.payload} octets, not {len(payload)}"
             )
-        return self._recovery.run(lambda: self._session.call([Request(Opcode.ECHO, payload)]))[0]
+        return self._recovery.run(
+            lambda: self._session.call([Request(SystemOpcode.ECHO, payload)])
+        )[0]
 
     def selftest(self, seed: int = 0) -> Report:
         """Compare the device with the golden models; see :mod:`adagrain.host.device.selftest`."""
@@ -362,14 +362,15 @@ class Coprocessor:
         batches = step_payloads(updates, head, self._session.frame_size)
         after, decided = self._copy.stepped(batches)
         if self._manages_regions:
-            requests = (Request(Opcode.REGIONS_STEP, batch) for batch in batches)
+            requests = (Request(RegionOpcode.STEP, batch) for batch in batches)
             if b"".join(self._session.call(requests)) != decided:
                 raise DeviceError(f"{self.backend} decided differently from the golden model")
         self._copy = after
         return decided
 
-    def _registers(self) -> dict[str, int]:
-        return self._recovery.run(lambda: read_registers(self._session))
+    def _registers(self, *units: Unit) -> dict[str, int]:
+        """Registers of units, or all of them."""
+        return self._recovery.run(lambda: read_registers(self._session, units))
 
     def _pass(
         self, words: np.ndarray, count: int, code: FormatCode, exponent: int, *, histogram: bool

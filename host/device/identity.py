@@ -1,61 +1,77 @@
 """What a device says of itself in its first registers."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from adagrain.host.errors import ProtocolMismatchError
 from adagrain.host.link.session import Request, Session
-from adagrain.models.device.commands import identity
 from adagrain.models.interface.configuration import PRESETS, Configuration
 from adagrain.models.interface.formats import FormatCode
-from adagrain.models.interface.protocol import MAGIC, PROTOCOL_VERSION, REGISTERS, Opcode, Unit
+from adagrain.models.interface.protocol import MAGIC, PROTOCOL_VERSION
+from adagrain.models.interface.records import pack
+from adagrain.models.interface.units import ALWAYS, UNITS, Unit
+from adagrain.models.interface.units.ranges import ByteRange
+from adagrain.models.interface.units.system import SystemOpcode
+from adagrain.models.interface.units.unit import SPAN
 
 __all__ = ["Info", "check_identity", "find_configuration", "read_identity", "read_registers"]
 
 
 @dataclass(frozen=True)
 class Info:
-    """What answered, and what it was built with."""
+    """What answered, and what it was built with.
+
+    Members
+    -------
+    units : dict of str to dict
+        What was built, by name: the constant registers of each unit.
+    """
 
     url: str
     backend: str
     preset: str
     protocol: int
     build: int
-    units: tuple[str, ...]
-    formats: tuple[str, ...]
-    lanes: int
-    powers: int
-    regions: int
     payload: int
     window: int
-    slices: int
+    formats: tuple[str, ...]
+    units: dict[str, dict[str, int]]
 
 
-def read_registers(session: Session) -> dict[str, int]:
-    """All registers of the device that a session is with, by name."""
-    (octets,) = session.call([Request(Opcode.READ_REGISTERS, bytes([0, len(REGISTERS)]))])
-    values = (int.from_bytes(octets[at : at + 4], "little") for at in range(0, len(octets), 4))
-    return dict(zip(REGISTERS, values, strict=True))
+def read_registers(session: Session, units: Iterable[Unit] | None = None) -> dict[str, int]:
+    """Registers of the device that a session is with, by name; all of them, or those of units."""
+    asked = [unit for unit in units or UNITS.values() if unit.registers]
+    replies = session.call([_request(unit) for unit in asked])
+    found = {}
+    for unit, octets in zip(asked, replies, strict=True):
+        for register in unit.registers:
+            at = 4 * (unit.addresses[register.name] - unit.group * SPAN)
+            found[register.name] = int.from_bytes(octets[at : at + register.bits // 8], "little")
+    return found
+
+
+def _request(unit: Unit) -> Request:
+    words = sum(register.words for register in unit.registers)
+    return Request(SystemOpcode.REGISTERS, pack(ByteRange, first=unit.group * SPAN, count=words))
 
 
 def read_identity(registers: Mapping[str, int], *, url: str, backend: str) -> Info:
     """The identity in a device's registers, by name."""
-    name = registers["preset_low"] | registers["preset_high"] << 32
+    built = [unit for unit in UNITS.values() if registers["units"] >> unit.group & 1]
     return Info(
         url=url,
         backend=backend,
-        preset=name.to_bytes(8, "little").rstrip(b"\0").decode("ascii", "replace"),
+        preset=_preset(registers),
         protocol=registers["protocol"],
         build=registers["build"],
-        units=tuple(u.name.lower() for u in Unit if registers["units"] >> u & 1),
-        formats=tuple(f.name for f in FormatCode if registers["formats"] >> f & 1),
-        lanes=registers["lanes"] & 0xFF,
-        powers=registers["lanes"] >> 8 & 0xFF,
-        regions=registers["regions"],
         payload=registers["payload"],
-        window=registers["lanes"] >> 16 & 0xFF,
-        slices=registers["slices"] & 0xFF,
+        window=registers["window"],
+        formats=tuple(f.name for f in FormatCode if registers["formats"] >> f & 1),
+        units={
+            unit.name: {own.name: registers[own.name] for own in unit.registers if own.constant}
+            for unit in built
+            if unit.name not in ALWAYS
+        },
     )
 
 
@@ -68,7 +84,7 @@ def check_identity(registers: Mapping[str, int], wanted: Configuration, url: str
         The message names what was found and what was wanted.
     """
     _check_protocol(registers, url)
-    expected = identity(wanted)["build"]
+    expected = wanted.build_id()
     if registers["build"] != expected:
         raise ProtocolMismatchError(
             f"{_built_with(registers, url)}; "
@@ -86,7 +102,7 @@ def find_configuration(registers: Mapping[str, int], url: str) -> Configuration:
     """
     _check_protocol(registers, url)
     for preset in PRESETS.values():
-        if identity(preset)["build"] == registers["build"]:
+        if preset.build_id() == registers["build"]:
             return preset
     raise ProtocolMismatchError(
         f"{_built_with(registers, url)}; its configuration must be given, since it is of none "
@@ -107,5 +123,8 @@ def _check_protocol(registers: Mapping[str, int], url: str) -> None:
 
 
 def _built_with(registers: Mapping[str, int], url: str) -> str:
-    found = read_identity(registers, url=url, backend="")
-    return f"{url} was built with preset {found.preset!r}, build {found.build:#010x}"
+    return f"{url} was built with preset {_preset(registers)!r}, build {registers['build']:#010x}"
+
+
+def _preset(registers: Mapping[str, int]) -> str:
+    return registers["preset"].to_bytes(8, "little").rstrip(b"\0").decode("ascii", "replace")

@@ -3,7 +3,7 @@
 import numpy as np
 import torch
 
-from adagrain.models.device.commands import GROUP
+from adagrain.models.interface.protocol import GROUP
 
 __all__ = ["check_readable", "words_of"]
 

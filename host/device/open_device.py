@@ -6,6 +6,7 @@ from typing import Any
 from adagrain.host.link.session import Session
 from adagrain.host.link.transport import connect
 from adagrain.models.interface.configuration import Configuration, configuration
+from adagrain.models.interface.units import SYSTEM
 
 from .coprocessor import Coprocessor
 from .identity import find_configuration, read_registers
@@ -52,7 +53,7 @@ def open_device(
             least = {"window": _LEAST_WINDOW, "payload": _LEAST_PAYLOAD}
             session = Session(transport, **least, **waits)
             recovery = Recovery(transport, session, restore=lambda: None)
-            registers = recovery.run(lambda: read_registers(session))
+            registers = recovery.run(lambda: read_registers(session, [SYSTEM]))
             wanted = find_configuration(registers, url)
         return Coprocessor(transport, wanted, url=url, **waits)
     except BaseException:

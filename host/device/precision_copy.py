@@ -5,8 +5,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from adagrain.host.link.frame_size import FrameSize
 from adagrain.host.link.session import Request
 from adagrain.models.interface.configuration import Configuration
-from adagrain.models.interface.protocol import Opcode
-from adagrain.models.interface.records import PrecisionRecord, size
+from adagrain.models.interface.records import size
+from adagrain.models.interface.units.precision_controller import PrecisionOpcode, PrecisionRecord
 from adagrain.models.precision_controller import PrecisionTable
 
 __all__ = ["PrecisionCopy"]
@@ -97,4 +97,4 @@ class PrecisionCopy:
         records = self.records + [bytes(_WIDTH)] * (at_least - len(self.records))
         for at in range(0, len(records), room):
             octets = b"".join(records[at : at + room])
-            yield Request(Opcode.PRECISION_WRITE, at.to_bytes(2, "little") + octets)
+            yield Request(PrecisionOpcode.WRITE, at.to_bytes(2, "little") + octets)

@@ -5,14 +5,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from adagrain.host.errors import DeviceError
 from adagrain.host.link.session import Request, Session
 from adagrain.models.interface.configuration import Configuration
-from adagrain.models.interface.protocol import Opcode
-from adagrain.models.interface.records import (
+from adagrain.models.interface.records import pack, size, unpack_all
+from adagrain.models.interface.units.precision_controller import (
     PrecisionDecision,
+    PrecisionOpcode,
     PrecisionRecord,
     PrecisionUpdate,
-    pack,
-    size,
-    unpack_all,
 )
 
 from .arguments import check_span, integer
@@ -68,10 +66,10 @@ class Precisions:
         DeviceError
             If the device fails.
         """
-        if not self._configuration.slices:
+        if "precision_controller" not in self._configuration.units:
             raise ValueError(
-                "precisions need a build with a granularity unit: preset "
-                f"{self._configuration.preset!r} has no slices"
+                "precisions need a build with a precision controller, which preset "
+                f"{self._configuration.preset!r} does not have"
             )
         with self._recovery:
             after = self.copy.written(records, integer("first", first))
@@ -97,7 +95,7 @@ class Precisions:
         def requests() -> Iterator[Request]:
             width = size(PrecisionUpdate)
             for at, count in parts(0, len(updates), width, self._session.frame_size):
-                yield Request(Opcode.PRECISION_STEP, octets[at * width : (at + count) * width])
+                yield Request(PrecisionOpcode.STEP, octets[at * width : (at + count) * width])
 
         with self._recovery:
             after, wanted = self.copy.decided(updates)
@@ -126,7 +124,7 @@ class Precisions:
         def requests() -> Iterator[Request]:
             width = size(PrecisionRecord)
             for at, step in parts(first, count, width, self._session.frame_size):
-                yield Request(Opcode.PRECISION_READ, at.to_bytes(2, "little") + bytes([step]))
+                yield Request(PrecisionOpcode.READ, at.to_bytes(2, "little") + bytes([step]))
 
         replies = self._recovery.run(lambda: self._session.call(requests()))
         return unpack_all(PrecisionRecord, b"".join(replies))

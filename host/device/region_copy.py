@@ -5,12 +5,19 @@ from typing import Any
 
 from adagrain.host.link.frame_size import FrameSize
 from adagrain.host.link.session import Request
-from adagrain.models.device.commands import WORDS_PER_REGION
 from adagrain.models.interface.configuration import Configuration
-from adagrain.models.interface.protocol import PROTOCOL_VERSION, Opcode
-from adagrain.models.interface.records import RegionParameters, RegionRecord, RegionStep, pack, size
-from adagrain.models.region_manager.settings import MAX_WORKERS
-from adagrain.models.region_manager.table import WORD, RegionTable
+from adagrain.models.interface.protocol import PROTOCOL_VERSION
+from adagrain.models.interface.records import pack, size
+from adagrain.models.interface.units.region_manager import (
+    MAX_WORKERS,
+    WORD,
+    WORDS_PER_REGION,
+    RegionOpcode,
+    RegionParameters,
+    RegionRecord,
+    RegionStep,
+)
+from adagrain.models.region_manager.table import RegionTable
 
 __all__ = ["RegionCopy"]
 
@@ -109,10 +116,10 @@ class RegionCopy:
         while at < end:
             step = min(end - at, max(1, (frame_size.payload - 2) // WORD))
             words = self._table.read_words(at, step)
-            yield Request(Opcode.REGIONS_WRITE, at.to_bytes(2, "little") + words)
+            yield Request(RegionOpcode.WRITE, at.to_bytes(2, "little") + words)
             at += step
         if self._table.configured:
-            yield Request(Opcode.REGIONS_PARAMETERS, self._table.parameter_octets())
+            yield Request(RegionOpcode.PARAMETERS, self._table.parameter_octets())
 
     def check_updates(self, regions: Sequence[int]) -> None:
         """Make sure that a step can update these regions.

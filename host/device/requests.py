@@ -6,16 +6,15 @@ import numpy as np
 
 from adagrain.host.link.frame_size import FrameSize
 from adagrain.host.link.session import Request
-from adagrain.models.device.commands import WORDS_PER_REGION
-from adagrain.models.interface.protocol import Opcode
-from adagrain.models.interface.records import (
-    BINS,
-    HistogramBin,
+from adagrain.models.interface.records import size
+from adagrain.models.interface.units.region_manager import (
+    WORDS_PER_REGION,
+    RegionOpcode,
     RegionRecord,
     RegionStep,
     RegionUpdate,
-    size,
 )
+from adagrain.models.interface.units.statistics import BINS, HistogramBin, StatisticsOpcode
 
 __all__ = ["histogram_requests", "parts", "pass_requests", "step_payloads", "table_requests"]
 
@@ -27,14 +26,14 @@ def pass_requests(
     begin: bytes, words: np.ndarray | None, frame_size: FrameSize
 ) -> Iterator[Request]:
     """A pass of ``statistics``; its words too, where they do not go through the data port."""
-    yield Request(Opcode.STATISTICS_BEGIN, begin)
+    yield Request(StatisticsOpcode.BEGIN, begin)
     octets = np.empty(0, np.uint8) if words is None else words.view(np.uint8)
     at = 0
     while at < len(octets):
         step = frame_size.payload
-        yield Request(Opcode.STATISTICS_DATA, octets[at : at + step].tobytes())
+        yield Request(StatisticsOpcode.DATA, octets[at : at + step].tobytes())
         at += step
-    yield Request(Opcode.STATISTICS_END)
+    yield Request(StatisticsOpcode.END)
 
 
 def table_requests(first: int, count: int, frame_size: FrameSize) -> Iterator[Request]:
@@ -42,13 +41,13 @@ def table_requests(first: int, count: int, frame_size: FrameSize) -> Iterator[Re
     most = _MOST // WORDS_PER_REGION
     for at, records in parts(first, count, size(RegionRecord), frame_size, most):
         start = (at * WORDS_PER_REGION).to_bytes(2, "little")
-        yield Request(Opcode.REGIONS_READ, start + bytes([records * WORDS_PER_REGION]))
+        yield Request(RegionOpcode.READ, start + bytes([records * WORDS_PER_REGION]))
 
 
 def histogram_requests(frame_size: FrameSize) -> Iterator[Request]:
     """Read all bins of the last histogram."""
     for at, count in parts(0, BINS, size(HistogramBin), frame_size):
-        yield Request(Opcode.HISTOGRAM_READ, bytes([at, count]))
+        yield Request(StatisticsOpcode.HISTOGRAM, bytes([at, count]))
 
 
 def step_payloads(updates: Sequence[bytes], head: bytes, frame_size: FrameSize) -> list[bytes]:

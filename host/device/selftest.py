@@ -14,8 +14,8 @@ import torch
 from adagrain.host.errors import DeviceError
 from adagrain.models.interface.formats import FORMATS, FormatCode
 from adagrain.models.interface.precision import Precision
-from adagrain.models.interface.protocol import Unit
-from adagrain.models.interface.records import CadencePolicy, Policy, RegionRecord, size
+from adagrain.models.interface.records import size
+from adagrain.models.interface.units.region_manager import CadencePolicy, Policy, RegionRecord
 from adagrain.models.numerics.matmul import reference
 from adagrain.models.numerics.matrices import DTYPES
 from adagrain.models.region_manager.table import default_parameters, region_record
@@ -91,7 +91,7 @@ def _checks(
             f"statistics of {code.name}",
             partial(_statistics, device, _tensor(code, generator)),
         )
-    if Unit.REGION_MANAGER in device.configuration.units:
+    if "region_manager" in device.configuration.units:
         yield "decisions", lambda: _decisions(device, generator)
     if device.configuration.slices:
         for precision in device.configuration.precisions:
@@ -119,7 +119,7 @@ def _tensor(code: FormatCode, generator: torch.Generator) -> torch.Tensor:
 
 def _statistics(device: Coprocessor, tensor: torch.Tensor) -> str:
     for part, exponent in ((tensor, 0), (tensor[:4096], None), (tensor[:1], None)):
-        histogram = Unit.HISTOGRAM in device.configuration.units
+        histogram = device.configuration.histogram
         found = device.statistics(part, exponent, histogram=histogram)
         powers = device.configuration.powers
         wanted = statistics(part, exponent, powers=powers, histogram=histogram, kernel="reference")

@@ -7,10 +7,10 @@ import numpy as np
 
 from adagrain.host.link.frame_size import FrameSize
 from adagrain.host.link.session import Request
-from adagrain.models.granularity_unit import ROWS, row_words
+from adagrain.models.granularity_unit import row_words
 from adagrain.models.interface.precision import Precision
-from adagrain.models.interface.protocol import Opcode
-from adagrain.models.interface.records import TileResult, TileRun, pack, size
+from adagrain.models.interface.records import pack, size
+from adagrain.models.interface.units.granularity_unit import ROWS, TileOpcode, TileResult, TileRun
 
 from .rescaling import Rescaling
 
@@ -142,7 +142,7 @@ class Job:
             return
         exponents = self._exponents(tile)
         if anew or exponents != self._exponents((tile - 1) % self._column_tiles):
-            yield Request(Opcode.TILE_SCALES, exponents)
+            yield Request(TileOpcode.SCALES, exponents)
 
     def _exponents(self, tile: int) -> bytes:
         """An octet for each slice."""
@@ -155,7 +155,7 @@ class Job:
         more = {"mode": int(self.precision), "first": int(first), "last": int(last)}
         if self.rescaling is not None:
             more |= {"scaled": 1, "to": int(self.rescaling.to)}
-        return Request(Opcode.TILE_RUN, pack(TileRun, **run, **more))
+        return Request(TileOpcode.RUN, pack(TileRun, **run, **more))
 
 
 def jobs(
@@ -216,5 +216,5 @@ def _writes(first: int, words: np.ndarray, frame_size: FrameSize) -> Iterator[Re
     while at < len(octets):
         step = max(4, (frame_size.payload - 2) // 4 * 4)
         address = (first + at // 4).to_bytes(2, "little")
-        yield Request(Opcode.TILE_WRITE, address + octets[at : at + step])
+        yield Request(TileOpcode.WRITE, address + octets[at : at + step])
         at += step

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from amaranth.hdl import Shape
 
 from adagrain.host.device.arguments import integer
-from adagrain.models.interface.records import RegionRecord
+from adagrain.models.interface.units.region_manager import RegionRecord
 
 __all__ = ["first_cadences", "longest_cadences"]
 

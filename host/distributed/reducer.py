@@ -15,7 +15,8 @@ from adagrain.host.device.coprocessor import Coprocessor
 from adagrain.host.device.failover import Failover
 from adagrain.host.regions.regions import Regions
 from adagrain.models.interface.formats import format_of
-from adagrain.models.interface.records import CadencePolicy, Decision, DecisionStatus, pack
+from adagrain.models.interface.records import pack
+from adagrain.models.interface.units.region_manager import CadencePolicy, Decision, DecisionStatus
 from adagrain.models.region_manager.settings import default_parameters, region_record
 
 from .accumulators import Accumulators

@@ -7,7 +7,7 @@ from numbers import Integral
 from types import NoneType
 from typing import TYPE_CHECKING, Any, Self
 
-from adagrain.models.interface.records import CadencePolicy, Policy
+from adagrain.models.interface.units.region_manager import CadencePolicy, Policy
 
 from .timing import Timing
 

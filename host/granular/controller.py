@@ -9,7 +9,8 @@ import torch
 from torch import nn
 
 from adagrain.models.interface.precision import Precision
-from adagrain.models.interface.records import PrecisionRecord, pack, unpack
+from adagrain.models.interface.records import pack, unpack
+from adagrain.models.interface.units.precision_controller import PrecisionRecord
 from adagrain.models.precision_controller import THRESHOLDS, precision_of_rank, rank_of
 
 from .policy import Policy

@@ -2,7 +2,7 @@
 
 import math
 
-from adagrain.models.device.commands import GROUP
+from adagrain.models.interface.protocol import GROUP
 from adagrain.models.link import CHECKSUM_SIZE, HEADER_SIZE
 
 __all__ = ["FrameSize"]

@@ -6,7 +6,7 @@ import torch
 
 from adagrain.host.device.coprocessor import Coprocessor
 from adagrain.models.interface.configuration import Configuration
-from adagrain.models.interface.protocol import Opcode
+from adagrain.models.interface.units.system import SystemOpcode
 from adagrain.models.link import encode_frame
 from adagrain.sim.virtual_board.faulty_line import Fault, FaultyLine
 
@@ -63,9 +63,9 @@ def clean_rates(configuration: Configuration, *, elements: int, echoes: int) -> 
         )
         session.open()
         payload = bytes(index % 256 for index in range(configuration.payload))
-        taken = _cycles(transport, session, [Request(Opcode.ECHO, payload)] * echoes)
+        taken = _cycles(transport, session, [Request(SystemOpcode.ECHO, payload)] * echoes)
         ideal = echoes * len(payload) * transport.CYCLES_PER_OCTET
-        request = Request(Opcode.READ_REGISTERS, bytes([0, 1]))
+        request = Request(SystemOpcode.REGISTERS, bytes([0, 1]))
         on_the_line = sum(
             len(encode_frame(1 << 24, 1, request.opcode, payload))
             for payload in (request.payload, bytes(4))

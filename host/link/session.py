@@ -1,12 +1,15 @@
 """The host's end of the link: one session, a window of commands, repeats until answered."""
 
+import enum
 import random
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from adagrain.host.errors import CommandError, DeviceTimeoutError, UnitResetError
-from adagrain.models.interface.protocol import Opcode, Status
+from adagrain.models.interface.protocol import Status
+from adagrain.models.interface.units import unit_of
+from adagrain.models.interface.units.system import SystemOpcode
 from adagrain.models.link import Frame, FrameError, decode_frame, encode_frame
 
 from .flight import Flight
@@ -33,7 +36,7 @@ class SessionLostError(Exception):
 class Request:
     """One command: an operation and its payload."""
 
-    opcode: Opcode
+    opcode: enum.IntEnum
     payload: bytes = b""
 
 
@@ -90,7 +93,7 @@ class Session:
         self._id = random.SystemRandom().randrange(1, 1 << 32)
         self._next = 0
         self._partial = b""
-        self.call([Request(Opcode.HELLO)], retries)
+        self.call([Request(SystemOpcode.HELLO)], retries)
 
     def call(self, requests: Iterable[Request], retries: int | None = None) -> list[bytes]:
         """Execute commands in order; their replies' payloads.
@@ -209,13 +212,20 @@ class Session:
 
     def _payload(self, request: Request, reply: Frame) -> bytes:
         if reply.status == Status.UNIT_RESET:
-            raise UnitResetError(f"{request.opcode.name} made no progress, and its unit was reset")
+            raise UnitResetError(
+                f"{_command(request.opcode)} made no progress, and its unit was reset"
+            )
         if reply.status != Status.OK:
             raise CommandError(
-                f"{request.opcode.name} was refused by {self._transport.backend}: "
+                f"{_command(request.opcode)} was refused by {self._transport.backend}: "
                 f"{_name(reply.status)}"
             )
         return reply.payload
+
+
+def _command(opcode: enum.IntEnum) -> str:
+    unit = unit_of(opcode)
+    return f"{opcode.name} of {unit.name}" if unit else opcode.name
 
 
 def _name(status: int) -> str:

@@ -11,7 +11,7 @@ from torch.utils.tensorboard import SummaryWriter
 
 from adagrain.host.distributed.reducer import StepLog
 from adagrain.host.granular import GranularityLog
-from adagrain.models.interface.records import SpeculationState
+from adagrain.models.interface.units.region_manager import SpeculationState
 
 from .files import replace_text, writing
 

@@ -19,7 +19,7 @@ from adagrain.host.granular import (
     ResourceManager,
     convert,
 )
-from adagrain.models.interface.records import CadencePolicy
+from adagrain.models.interface.units.region_manager import CadencePolicy
 
 from .data import Dataset
 from .networks import build

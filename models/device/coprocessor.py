@@ -31,14 +31,13 @@ class CoprocessorModel:
 
     def reset(self) -> None:
         """Power-on state: no session, an empty table, all counters 0."""
-        self.commands = CommandModel(
-            self.configuration, kernel=self._kernel, link_counters=lambda: self.link.counters
-        )
+        self.commands = CommandModel(self.configuration, link_counters=lambda: self.link.counters)
+        self.commands["statistics"].kernel = self._kernel
         self.link = LinkModel(self.configuration, self.commands.execute)
 
     def load(self, words: np.ndarray) -> None:
         """Offer 32-bit words, whole groups of four, to the data port."""
-        self.commands.load(words)
+        self.commands.port.offer(words)
 
     def receive(self, octets: bytes) -> bytes:
         """What the device sends back for octets from the host; they may split frames anywhere."""

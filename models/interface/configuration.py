@@ -6,12 +6,12 @@ from dataclasses import asdict, dataclass, replace
 from enum import IntEnum
 from typing import Any
 
-from adagrain.models.granularity_unit import ROWS
-
 from .formats import STREAMED, FormatCode
 from .precision import Precision, check_precisions
-from .protocol import Unit
-from .records import RegionRecord, TileResult, size
+from .records import size
+from .units import ALWAYS, UNITS, Unit
+from .units.granularity_unit import ROWS, TileResult
+from .units.region_manager import RegionRecord
 
 __all__ = ["LONGEST_SILENCE", "PRESETS", "Configuration", "configuration"]
 
@@ -47,11 +47,12 @@ class Configuration:
     decision_cycles : int
         Most cycles that ``region_manager`` may take per region, at least 64; a promise that tests
         check. From 128 on a smaller divider keeps it.
-    units : tuple of Unit
-        What is built of the units; ``STATISTICS`` always is.
+    units : tuple of str
+        Names of the units that are built; ``statistics`` always is.
+    histogram : bool
+        Whether ``statistics`` has its histogram.
     slices : int
-        Slices of the granularity unit, at most 16; 0: it is not built. It needs
-        ``REGION_MANAGER``.
+        Slices of the granularity unit, at most 16; 0 where it is not built.
     operands : int
         Words of each of its operand memories: a power of two, from 64 to 4096.
     precisions : tuple of Precision
@@ -74,7 +75,8 @@ class Configuration:
     payload: int
     window: int
     decision_cycles: int = 64
-    units: tuple[Unit, ...] = tuple(Unit)
+    units: tuple[str, ...] = ("statistics", "region_manager")
+    histogram: bool = True
     slices: int = 0
     operands: int = 1024
     precisions: tuple[Precision, ...] = tuple(Precision)
@@ -85,7 +87,7 @@ class Configuration:
         if not (isinstance(name, str) and name.isascii() and 1 <= len(name) <= 8):
             raise ValueError(f"preset must be 1 to 8 ASCII characters, not {name!r}")
         self._check_members("formats", FormatCode, FormatCode.FP32)
-        self._check_members("units", Unit, Unit.STATISTICS)
+        self._check_units()
         self._check_members("precisions", Precision)
         strange = [code.name for code in self.formats if code not in STREAMED]
         if strange:
@@ -100,11 +102,25 @@ class Configuration:
         self._check_power("operands", 64, 4096)
         self._check_range("decision_cycles", 64, 65536)
         self._check_range("watchdog", 2 * LONGEST_SILENCE, 1 << 24)
-        self._check_range("slices", 0, self._most_slices(), " with these units and this payload")
+        if "granularity_unit" in self.units:
+            self._check_range("slices", 1, self._most_slices(), " with this payload")
+        else:
+            self._check("slices", "0 without the granularity unit", lambda slices: slices == 0)
+
+    def built(self) -> tuple[Unit, ...]:
+        """What is built, and what every device has, in the order of their groups."""
+        return tuple(unit for unit in UNITS.values() if unit.name in (*ALWAYS, *self.units))
+
+    def constants(self) -> dict[str, int]:
+        """The registers that depend on what was built alone, by name."""
+        return {
+            register.name: register.constant(self)
+            for unit in self.built()
+            for register in unit.registers
+            if register.constant
+        }
 
     def _most_slices(self) -> int:
-        if Unit.REGION_MANAGER not in self.units:
-            return 0
         memories = 65536 // self.operands  # that 16 bits can address
         return min(16, memories - 1, self.payload // (ROWS * size(TileResult)))
 
@@ -131,6 +147,21 @@ class Configuration:
         if needed is not None and (needed not in members or len({*members}) != len(members)):
             raise ValueError(f"{name} must be distinct and contain {needed.name}, not {members!r}")
 
+    def _check_units(self) -> None:
+        names = [name for name in UNITS if name not in ALWAYS]
+        if not isinstance(self.units, tuple):
+            raise ValueError(f"units must be a tuple of names, not {self.units!r}")
+        if not isinstance(self.histogram, bool):
+            raise ValueError(f"histogram must be True or False, not {self.histogram!r}")
+        for name in self.units:
+            if name not in names:
+                raise ValueError(f"unit must be one of {', '.join(names)}, not {name!r}")
+            for need in UNITS[name].needs:
+                if need not in self.units:
+                    raise ValueError(f"units must contain {need!r}, which {name!r} needs")
+        if "statistics" not in self.units or len({*self.units}) != len(self.units):
+            raise ValueError(f"units must be distinct and contain 'statistics', not {self.units}")
+
     def build_id(self) -> int:
         """32 bits that name this configuration; the driver compares them with its own."""
         text = repr(sorted(asdict(self).items()))
@@ -146,7 +177,13 @@ _SMALL = Configuration(
     payload=1024,
     window=4,
 )
-_GRANULAR = replace(_SMALL, preset="granular", slices=4, operands=4096)
+_GRANULAR = replace(
+    _SMALL,
+    preset="granular",
+    units=(*_SMALL.units, "granularity_unit", "precision_controller"),
+    slices=4,
+    operands=4096,
+)
 
 #: By name. ``granular`` is small enough to be simulated; ``wide`` is the same for a board.
 PRESETS: dict[str, Configuration] = {
@@ -161,7 +198,8 @@ PRESETS: dict[str, Configuration] = {
             payload=256,
             window=2,
             decision_cycles=256,
-            units=(Unit.STATISTICS,),
+            units=("statistics",),
+            histogram=False,
         ),
         _SMALL,
         Configuration(

@@ -1,9 +1,13 @@
 """The table of number formats."""
 
+from __future__ import annotations
+
 import enum
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-import torch
+if TYPE_CHECKING:
+    import torch
 
 __all__ = ["FORMATS", "STREAMED", "ElementFormat", "FormatCode", "format_of"]
 
@@ -33,8 +37,8 @@ class ElementFormat:
         Width of an element.
     exponent_bits, mantissa_bits : int
         Widths of the exponent field and of the stored significand.
-    dtype : torch.dtype
-        The torch type of the same format.
+    type_name : str
+        Name of the torch type of the same format.
     infinities : bool
         Whether the largest exponent field is kept for infinities and NaNs.
     """
@@ -43,8 +47,16 @@ class ElementFormat:
     bits: int
     exponent_bits: int
     mantissa_bits: int
-    dtype: torch.dtype
+    type_name: str
     infinities: bool = True
+
+    @property
+    def dtype(self) -> torch.dtype:
+        """The torch type of the same format; PyTorch is loaded when it is asked for."""
+        import torch
+
+        dtype: torch.dtype = getattr(torch, self.type_name)
+        return dtype
 
     @property
     def beyond(self) -> int:
@@ -67,11 +79,11 @@ class ElementFormat:
 FORMATS: dict[FormatCode, ElementFormat] = {
     row.code: row
     for row in (
-        ElementFormat(FormatCode.FP32, 32, 8, 23, torch.float32),
-        ElementFormat(FormatCode.FP16, 16, 5, 10, torch.float16),
-        ElementFormat(FormatCode.BF16, 16, 8, 7, torch.bfloat16),
-        ElementFormat(FormatCode.FP8_E4M3, 8, 4, 3, torch.float8_e4m3fn, infinities=False),
-        ElementFormat(FormatCode.FP8_E5M2, 8, 5, 2, torch.float8_e5m2),
+        ElementFormat(FormatCode.FP32, 32, 8, 23, "float32"),
+        ElementFormat(FormatCode.FP16, 16, 5, 10, "float16"),
+        ElementFormat(FormatCode.BF16, 16, 8, 7, "bfloat16"),
+        ElementFormat(FormatCode.FP8_E4M3, 8, 4, 3, "float8_e4m3fn", infinities=False),
+        ElementFormat(FormatCode.FP8_E5M2, 8, 5, 2, "float8_e5m2"),
     )
 }
 

@@ -10,6 +10,7 @@ from .formats import FORMATS, ElementFormat, FormatCode
 
 __all__ = [
     "INTEGERS",
+    "LEVELS",
     "WORD",
     "Operation",
     "Precision",
@@ -63,6 +64,10 @@ class Precision(enum.IntEnum):
 
 #: Those whose numbers are integers.
 INTEGERS = tuple(precision for precision in Precision if precision.integer)
+
+
+#: Largest number of each that a tensor is scaled to: numbers are as many above 0 as below.
+LEVELS = {Precision.INT8: 127, Precision.INT4: 7}
 
 
 class Operation(enum.IntEnum):

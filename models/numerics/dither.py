@@ -8,9 +8,9 @@ numbers are rounded alike, on every machine, and a tensor times a power of two t
 
 import torch
 
-from adagrain.models.interface.precision import Precision, precision_of
+from adagrain.models.interface.precision import LEVELS, Precision, precision_of
 
-from .quantisation import LEVELS, scale_of
+from .quantisation import scale_of
 from .rounding import multiples
 from .surroundings import exactly
 

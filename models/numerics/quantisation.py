@@ -16,7 +16,7 @@ import torch
 from numba import njit
 
 from adagrain.models.dot_product import EXACT_PRODUCTS
-from adagrain.models.interface.precision import Precision, names, precision_of
+from adagrain.models.interface.precision import LEVELS, Precision, names, precision_of
 
 from .magnitude import array_of, largest_of
 from .matmul import matmul
@@ -25,7 +25,6 @@ from .rounding import multiples
 from .surroundings import exactly
 
 __all__ = [
-    "LEVELS",
     "Operand",
     "check_terms",
     "fits",
@@ -36,8 +35,6 @@ __all__ = [
     "scale_of",
 ]
 
-#: Largest integer of each integer precision.
-LEVELS = {Precision.INT8: 127, Precision.INT4: 7}
 
 #: Best step of sixteen levels, in deviations of a normal distribution.
 _STEP = 0.335

@@ -2,8 +2,8 @@
 
 import torch
 
+from adagrain.models.interface.units.statistics import LARGEST_Q
 from adagrain.models.statistics import EXPONENT_BIAS, FRACTION_BITS, Statistics, unbiased
-from adagrain.models.statistics.reference import LARGEST_Q
 
 from .magnitude import largest_magnitude
 

@@ -5,7 +5,7 @@ Both functions change a record in place, on the step that closes a decision epoc
 
 from types import SimpleNamespace
 
-from adagrain.models.interface.records import CadencePolicy, Policy, SpeculationState
+from adagrain.models.interface.units.region_manager import CadencePolicy, Policy, SpeculationState
 
 from .averages import ALPHA_BITS, normalised
 

@@ -2,12 +2,12 @@
 
 from typing import Any
 
-from adagrain.models.interface.records import (
+from adagrain.models.interface.records import pack
+from adagrain.models.interface.units.region_manager import (
     CadencePolicy,
     Policy,
     RegionRecord,
     SpeculationState,
-    pack,
 )
 
 __all__ = ["MAX_WORKERS", "default_parameters", "region_record"]

@@ -5,16 +5,15 @@ from typing import Any
 
 from amaranth.lib import data
 
-from adagrain.models.interface.records import (
+from adagrain.models.interface.records import pack, size, unpack
+from adagrain.models.interface.units.region_manager import (
+    MAX_WORKERS,
     Decision,
     DecisionStatus,
     RegionParameters,
     RegionRecord,
     RegionStep,
     RegionUpdate,
-    pack,
-    size,
-    unpack,
 )
 
 from .averages import (
@@ -31,7 +30,7 @@ from .averages import (
     quotient,
 )
 from .policies import decide_cadence, decide_speculation
-from .settings import MAX_WORKERS, default_parameters, region_record
+from .settings import default_parameters, region_record
 
 __all__ = ["RegionTable", "default_parameters", "region_record"]
 

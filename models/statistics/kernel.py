@@ -17,8 +17,9 @@ import torch
 from numba import njit
 
 from adagrain.models.interface.formats import ElementFormat
+from adagrain.models.interface.units.statistics import LARGEST_Q, RAW_BINS
 
-from .reference import LARGEST_Q, RAW_BINS, Sums
+from .reference import Sums
 
 __all__ = ["fused_sums"]
 

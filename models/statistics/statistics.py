@@ -9,14 +9,8 @@ import numpy as np
 import torch
 
 from adagrain.models.interface.formats import format_of
-from adagrain.models.interface.records import (
-    BINS,
-    HistogramBin,
-    StatisticsRecord,
-    pack,
-    size,
-    unpack,
-)
+from adagrain.models.interface.records import pack, size, unpack
+from adagrain.models.interface.units.statistics import BINS, HistogramBin, StatisticsRecord
 
 from . import kernel as statistics_kernel
 from .reference import Sums, reference_sums

@@ -6,7 +6,12 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 
 from adagrain.hdl.region_manager import RegionManager
 from adagrain.models.interface.configuration import configuration
-from adagrain.models.interface.records import Decision, RegionParameters, RegionStep, RegionUpdate
+from adagrain.models.interface.units.region_manager import (
+    Decision,
+    RegionParameters,
+    RegionStep,
+    RegionUpdate,
+)
 
 from .harness import Proof, assume_stable, counted, demand_patience, demand_stable, moves
 

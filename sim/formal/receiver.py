@@ -6,7 +6,8 @@ from amaranth.lib.wiring import In, connect
 
 from adagrain.hdl.link.session import Session
 from adagrain.models.interface.configuration import configuration
-from adagrain.models.interface.protocol import Header, Opcode, Status
+from adagrain.models.interface.protocol import Header, Status
+from adagrain.models.interface.units.system import SystemOpcode
 from adagrain.models.link import HEADER_SIZE, Verdict
 
 from .harness import Proof, counted, moves
@@ -50,14 +51,14 @@ class ReceiverProof(Proof):
             Assume(~hello | (self.sequence == 0)),
             header.session.eq(_SESSION),
             header.sequence.eq(sequence),
-            header.opcode.eq(Opcode.ECHO),
+            header.opcode.eq(SystemOpcode.ECHO),
             session.i.valid.eq(1),
             session.i.payload.eq(header.as_value().word_select((position - 1)[:4], 8)),
             session.o.ready.eq(1),
             session.o_request.ready.eq(1),
         ]
         with m.If(hello):
-            m.d.comb += header.opcode.eq(Opcode.HELLO)
+            m.d.comb += header.opcode.eq(SystemOpcode.HELLO)
         with m.If(position == 0):
             m.d.comb += session.i.payload.eq(Verdict.INTACT)
             with m.If(moves(session.i)):

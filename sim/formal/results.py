@@ -8,7 +8,7 @@ from adagrain.hdl.granularity_unit.results import Results
 from adagrain.hdl.rescale import IntegerRescale
 from adagrain.models.granularity_unit import row_words
 from adagrain.models.interface.precision import INTEGERS, Precision
-from adagrain.models.interface.records import TileRun
+from adagrain.models.interface.units.granularity_unit import TileRun
 
 from .harness import Proof, always_steady, demand_patience, moves
 

@@ -7,6 +7,7 @@ from amaranth.lib.wiring import In, connect, flipped
 from adagrain.hdl.device import Dispatcher
 from adagrain.hdl.stream.packet import Packet
 from adagrain.models.interface.protocol import Status
+from adagrain.models.interface.units import SYSTEM
 
 from .harness import Proof, assume_stable, counted, demand_stable, moves
 
@@ -15,16 +16,17 @@ __all__ = ["WatchdogProof"]
 #: Cycles of the watchdog's patience, and most octets of a payload and of a handler's answer.
 _PATIENCE, _OCTETS = 1, 2
 
-#: Cycles that an answer may take: call, payload and reply may each time use the patience up.
-_CYCLES = 2 * _OCTETS * (_PATIENCE + 1) + 3
+#: Cycles that an answer may take: check, call, payload and reply may each time use the patience up.
+_CYCLES = 2 * _OCTETS * (_PATIENCE + 1) + 4
 
 
 class WatchdogProof(Proof):
     """A handler may do anything in any cycle, but for an answer that is too long.
 
     While the link takes what is offered and gives what there is, a request is answered after a
-    bounded number of cycles; each has one answer, and the handler is reset where that says so. The
-    link gives the next request when the one before is answered.
+    bounded number of cycles; each has one answer, and the handler is reset where that says so. One
+    that no handler can take is refused without it. The link gives the next request when the one
+    before is answered.
     """
 
     DEPTH = 15
@@ -47,7 +49,7 @@ class WatchdogProof(Proof):
         )
 
     def build(self, m: Module) -> None:
-        m.submodules.dispatcher = dispatcher = Dispatcher(1, watchdog=_PATIENCE)
+        m.submodules.dispatcher = dispatcher = Dispatcher((SYSTEM,), watchdog=_PATIENCE)
         connect(m, flipped(self.i), dispatcher.i)
         handler, o = dispatcher.handler[0], dispatcher.o
         m.d.comb += [
@@ -81,18 +83,26 @@ class WatchdogProof(Proof):
             m.d.sync += [asked.eq(0), said.eq(0), waited.eq(0)]
         m.d.comb += Assert(waited <= _CYCLES)
 
-        resets, replaced = counted(m, dispatcher.reset), counted(m, moves(o) & o.payload.replaces)
+        gives_up = o.payload.replaces & (o.payload.data == Status.UNIT_RESET)
+        refuses = o.payload.replaces & (o.payload.data != Status.UNIT_RESET)
+        resets, replaced = counted(m, dispatcher.reset), counted(m, moves(o) & gives_up)
+        called = Signal()  # for the request that is under way
+        with m.If(moves(handler.i_call)):
+            m.d.sync += called.eq(1)
+        with m.If(answered):
+            m.d.sync += called.eq(0)
         with m.If(moves(o)):
             m.d.comb += Assert(asked)
         with m.If(o.valid & o.payload.replaces):
             m.d.comb += [
                 Assert(o.payload.last),
-                Assert(o.payload.data == Status.UNIT_RESET),
-                Assert((resets == replaced + 1) | dispatcher.reset),
+                Assert(refuses | (resets == replaced + 1) | dispatcher.reset),
+                Assert(gives_up | ~called),
             ]
         answers = counted(m, answered)
         m.d.comb += [
             Cover((answers == 2) & (replaced == 2)),
             Cover((answers == 2) & (replaced == 0) & over),
             Cover((said == 1) & o.valid & o.payload.replaces),
+            Cover((answers == 1) & o.valid & refuses),
         ]

@@ -6,10 +6,14 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path, PurePath
 
+from adagrain.models.interface.units import UNITS
+
 __all__ = ["imports", "reached"]
 
 #: Folders whose files import each other.
 _CODE = ("hdl", "models", "host", "sim", "tests")
+#: Files that load what the descriptors of units name, and which of it.
+_LOADERS = {"models/device/commands.py": "twin", "hdl/device/handlers.py": "gateware"}
 #: Folders of tests whose other files they share.
 _SHARED = ("tests/host", "tests/models")
 #: What tests run: a module of the project, or a file beside them.
@@ -17,8 +21,13 @@ _PROGRAM = re.compile(r"adagrain\.[\w.]+|\w+\.py")
 
 
 def imports(root: Path) -> dict[str, set[str]]:
-    """Each file of the project, and those that it imports."""
-    return {file: _imports(root, file) for file in _sources(root)}
+    """Each file of the project, and those that it imports, or loads since a descriptor names it."""
+    found = {file: _imports(root, file) for file in _sources(root)}
+    for loader in found.keys() & _LOADERS.keys():
+        kind = _LOADERS[loader]
+        places = (getattr(unit, kind).partition(":")[0] for unit in UNITS.values())
+        found[loader] |= {"/".join(place.split(".")[1:]) + ".py" for place in places if place}
+    return found
 
 
 def reached(imports: Mapping[str, Iterable[str]], roots: Iterable[str]) -> dict[str, int]:

@@ -21,7 +21,9 @@ from adagrain.hdl.handler.exchange import Exchange
 from adagrain.hdl.handler.table import Table
 from adagrain.hdl.stream.records import Deserializer, Serializer
 from adagrain.models.interface.configuration import configuration
-from adagrain.models.interface.protocol import REGISTERS, Opcode, Status
+from adagrain.models.interface.protocol import Status
+from adagrain.models.interface.units import LINK, SYSTEM, addresses
+from adagrain.models.interface.units.system import SystemOpcode
 
 
 def table_of(entries: int, size: int) -> Table:
@@ -37,6 +39,13 @@ def table_of(entries: int, size: int) -> Table:
         (lambda: table_of(4, 8).count(Signal(16), 12), "size must be a power of two, not 12"),
         (lambda: table_of(65537, 8), "entries must be from 1 to 65536, not 65537"),
         (lambda: table_of(0, 8), "entries must be from 1 to 65536, not 0"),
+        (lambda: Dispatcher((), watchdog=1), "units must be at least one, not none"),
+        (lambda: Dispatcher((LINK,), watchdog=1), "unit 'link' must have an operation, not none"),
+        (lambda: Dispatcher((SYSTEM,), watchdog=0), "watchdog must be positive, not 0"),
+        (
+            lambda: Dispatcher((SYSTEM, SYSTEM), watchdog=1),
+            "group of unit 'system' must be its own, not 0",
+        ),
         (lambda: Serializer(0), "octets must be positive, not 0"),
         (lambda: Deserializer(-1), "octets must be positive, not -1"),
         (lambda: GranularityUnit(1, 12), "words must be a power of two and at least 2, not 12"),
@@ -57,7 +66,7 @@ def test_refusals(build: Callable[[], object], message: str) -> None:
 
 
 def test_replies_that_wait_are_whole() -> None:
-    dispatcher, found = Dispatcher(1, watchdog=100), list[int]()
+    dispatcher, found = Dispatcher((SYSTEM,), watchdog=100), list[int]()
     handler, o = dispatcher.handler[0], dispatcher.o
     reply = [7, 1, 2, 3]
 
@@ -71,7 +80,7 @@ def test_replies_that_wait_are_whole() -> None:
         ctx.set(handler.o.valid, 0)
 
     async def ask(ctx: SimulatorContext) -> None:
-        ctx.set(dispatcher.i.payload, {"data": 0, "last": 1})
+        ctx.set(dispatcher.i.payload, {"data": SystemOpcode.HELLO, "last": 1})
         ctx.set(dispatcher.i.valid, 1)
         await ctx.tick().until(dispatcher.i.ready)
         ctx.set(dispatcher.i.valid, 0)
@@ -92,7 +101,7 @@ def test_replies_that_wait_are_whole() -> None:
 
 
 async def asked(
-    ctx: SimulatorContext, handler: Any, opcode: Opcode, payload: bytes, pause: int
+    ctx: SimulatorContext, handler: Any, opcode: int, payload: bytes, pause: int
 ) -> bytes:
     """A handler's reply, whose octets are taken after so many cycles each."""
     ctx.set(handler.i_call.payload, {"opcode": opcode, "length": len(payload)})
@@ -120,20 +129,20 @@ async def asked(
 def test_halves_of_long_counters_belong_together(name: str, pause: int) -> None:
     """However the carry falls between their octets; the upper half alone is read as it is."""
     system = SystemCommands(configuration("tiny"))
-    low, high = (REGISTERS[f"{name}_{half}"].address for half in ("low", "high"))
+    low = addresses()[name]
+    follows = {"cycles": 0xC0FFEE, "elements": 0}[name]  # a register, or none
     now, carries = [0], list[bool]()
 
     async def count(ctx: SimulatorContext) -> None:
-        ctx.set(system.registers[high + 1], 0xC0FFEE)
+        ctx.set(system.registers.unit_resets, 0xC0FFEE)
         while True:
-            ctx.set(system.registers[low], now[0] & 0xFFFF_FFFF)
-            ctx.set(system.registers[high], now[0] >> 32)
+            ctx.set(system.registers[name], now[0])
             await ctx.tick()
             now[0] += 1
 
     async def read(ctx: SimulatorContext, first: int, words: int) -> list[int]:
         request = bytes([first, words])
-        reply = await asked(ctx, system.handler, Opcode.READ_REGISTERS, request, pause)
+        reply = await asked(ctx, system.handler, SystemOpcode.REGISTERS, request, pause)
         assert reply[0] == Status.OK
         return list(struct.unpack(f"<{words}I", reply[1:]))
 
@@ -143,10 +152,10 @@ def test_halves_of_long_counters_belong_together(name: str, pause: int) -> None:
             before = now[0] = (7 << 32) - left
             lower, upper, other = await read(ctx, low, 3)
             assert before <= upper << 32 | lower <= now[0]
-            assert other == 0xC0FFEE
+            assert other == follows
             carries.append(upper == 6 and now[0] >> 32 == 7)
             await read(ctx, low, 1)
-            assert await read(ctx, high, 1) == [now[0] >> 32]
+            assert await read(ctx, low + 1, 1) == [now[0] >> 32]
 
     simulator = Simulator(system)
     simulator.add_clock(1e-6)

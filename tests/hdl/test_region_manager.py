@@ -8,7 +8,7 @@ from amaranth.sim import Simulator, SimulatorContext
 
 from adagrain.hdl.arithmetic.ratio import Ratio
 from adagrain.hdl.region_manager.layouts import HEAD_WORDS, WORD_BITS, Head, Word
-from adagrain.models.interface.records import (
+from adagrain.models.interface.units.region_manager import (
     RegionParameters,
     RegionRecord,
     RegionStep,

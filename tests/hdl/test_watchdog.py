@@ -1,6 +1,7 @@
 # amaranth: UnusedElaboratable=no
 """Handlers that hang are given up, and no others: the dispatcher and its watchdog."""
 
+import enum
 from collections.abc import Callable, Coroutine
 from typing import Any
 
@@ -10,6 +11,25 @@ from amaranth.sim import Simulator, SimulatorContext
 from adagrain.hdl.device.dispatcher import Dispatcher
 from adagrain.hdl.device.watchdog import Watchdog
 from adagrain.models.interface.protocol import Status
+from adagrain.models.interface.units import SYSTEM, Operation, Payload, Unit
+from adagrain.models.interface.units.system import SystemOpcode
+
+
+class Opcode(enum.IntEnum):
+    """What the other unit can be asked for."""
+
+    ANY = 0xB2
+
+
+#: A unit that takes any payload.
+OTHER = Unit(
+    "other",
+    0xB,
+    "any payload",
+    (Operation(Opcode.ANY, Payload(items=8), Payload(items=8), "takes it"),),
+    gateware="nowhere:Handler",
+    twin="nowhere:Twin",
+)
 
 #: Cycles without progress after which a handler is given up, here.
 PATIENCE = 20
@@ -28,14 +48,7 @@ def simulate(component: Any, test: Testbench, *others: Testbench) -> None:
 @pytest.mark.parametrize(
     ("build", "message"),
     [
-        (lambda: Dispatcher(0, watchdog=9), "handlers must be from 1 to 16, not 0"),
-        (lambda: Dispatcher(17, watchdog=9), "handlers must be from 1 to 16, not 17"),
-        (
-            lambda: Dispatcher(2, (1, 5), watchdog=9),
-            r"absent groups must be from 2 to 15, not \(1, 5\)",
-        ),
-        (lambda: Dispatcher(2, (16,), watchdog=9), r"absent groups must be .*, not \(16,\)"),
-        (lambda: Dispatcher(2, watchdog=0), "watchdog must be positive, not 0"),
+        (lambda: Dispatcher((SYSTEM, OTHER), watchdog=0), "watchdog must be positive, not 0"),
         (lambda: Watchdog(-1), "cycles must be positive, not -1"),
     ],
 )
@@ -124,7 +137,7 @@ def test_a_handler_that_hangs_is_given_up(
     hang: Callable[[SimulatorContext, Any], Coroutine[Any, Any, None]], said: list[tuple[int, int]]
 ) -> None:
     """It is reset, the rest of the payload is dropped, and it is called again."""
-    dispatcher = Dispatcher(2, watchdog=PATIENCE)
+    dispatcher = Dispatcher((SYSTEM, OTHER), watchdog=PATIENCE)
     handler = dispatcher.handler[1]
 
     async def handle(ctx: SimulatorContext) -> None:
@@ -138,7 +151,7 @@ def test_a_handler_that_hangs_is_given_up(
 
     async def feed(ctx: SimulatorContext) -> None:
         for _ in range(2):
-            await request(ctx, dispatcher, [0x12, 1, 2, 3])
+            await request(ctx, dispatcher, [Opcode.ANY, 1, 2, 3])
 
     async def ask(ctx: SimulatorContext) -> None:
         assert await answer(ctx, dispatcher) == [*said, REPLACED]
@@ -150,7 +163,7 @@ def test_a_handler_that_hangs_is_given_up(
 
 def test_a_handler_that_waits_for_the_link_is_not_given_up() -> None:
     """For octets of the payload, and for somebody who takes those of the reply."""
-    dispatcher = Dispatcher(1, watchdog=PATIENCE)
+    dispatcher = Dispatcher((SYSTEM,), watchdog=PATIENCE)
     handler = dispatcher.handler[0]
 
     async def handle(ctx: SimulatorContext) -> None:
@@ -158,7 +171,7 @@ def test_a_handler_that_waits_for_the_link_is_not_given_up() -> None:
         await send(ctx, handler, [Status.OK, 1, 2])
 
     async def feed(ctx: SimulatorContext) -> None:
-        ctx.set(dispatcher.i.payload, {"data": 0, "last": 0})
+        ctx.set(dispatcher.i.payload, {"data": SystemOpcode.ECHO, "last": 0})
         ctx.set(dispatcher.i.valid, 1)
         await ctx.tick().until(dispatcher.i.ready)
         for last in (0, 1):
@@ -180,7 +193,7 @@ def test_a_handler_that_waits_for_the_link_is_not_given_up() -> None:
 @pytest.mark.parametrize(("pause", "resets"), [(PATIENCE, 0), (PATIENCE + 1, 1)])
 def test_progress_that_no_stream_shows(pause: int, resets: int) -> None:
     """Just so often that it is enough, and just too seldom."""
-    dispatcher = Dispatcher(1, watchdog=PATIENCE)
+    dispatcher = Dispatcher((SYSTEM,), watchdog=PATIENCE)
     handler = dispatcher.handler[0]
 
     async def handle(ctx: SimulatorContext) -> None:
@@ -194,7 +207,7 @@ def test_progress_that_no_stream_shows(pause: int, resets: int) -> None:
             await send(ctx, handler, [Status.OK])
 
     async def ask(ctx: SimulatorContext) -> None:
-        await request(ctx, dispatcher, [0])
+        await request(ctx, dispatcher, [SystemOpcode.ECHO])
         assert await answer(ctx, dispatcher) == [REPLACED if resets else (Status.OK, 0)]
         assert ctx.get(dispatcher.resets) == resets
 

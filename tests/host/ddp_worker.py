@@ -16,8 +16,7 @@ import adagrain
 from adagrain.host.distributed.process_group import leave_group
 from adagrain.host.distributed.timing import Timing
 from adagrain.models.interface.configuration import configuration
-from adagrain.models.interface.protocol import Unit
-from adagrain.models.interface.records import CadencePolicy
+from adagrain.models.interface.units.region_manager import CadencePolicy
 
 OPTIMIZERS = {
     "sgd": lambda p: torch.optim.SGD(p, lr=0.05, momentum=0.9, weight_decay=1e-3),
@@ -88,7 +87,7 @@ def setup(options: argparse.Namespace):
         model,
         optimizers,
         device=options.device,
-        preset=configuration("tiny", units=tuple(Unit)),
+        preset=configuration("tiny", units=("statistics", "region_manager"), histogram=True),
         by=options.by,
         cadence=cadence,
         cadences=json.loads(options.cadences),

@@ -7,7 +7,9 @@ from matrices import GRANULAR
 from adagrain.host.device.coprocessor import Coprocessor
 from adagrain.host.link.transport.golden import GoldenTransport
 from adagrain.models.interface.configuration import Configuration
-from adagrain.models.interface.records import PrecisionRecord, RegionRecord, size, unpack
+from adagrain.models.interface.records import size, unpack
+from adagrain.models.interface.units.precision_controller import PrecisionRecord
+from adagrain.models.interface.units.region_manager import RegionRecord
 from adagrain.models.precision_controller import precision_record
 
 __all__ = ["RECORD", "UPDATE", "agree", "opened"]

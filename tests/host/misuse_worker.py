@@ -10,7 +10,7 @@ from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 
 import adagrain
-from adagrain.models.interface.records import Policy
+from adagrain.models.interface.units.region_manager import Policy
 
 CASES: dict[str, Callable[[], None]] = {}
 

@@ -7,7 +7,6 @@ from amaranth.hdl import Cat, Module, Signal, Value, unsigned
 from amaranth.lib import data, stream, wiring
 
 from adagrain.hdl.device.coprocessor import Coprocessor
-from adagrain.models.interface.protocol import Opcode
 
 __all__ = ["Sabotage", "SabotagedCoprocessor", "Stage"]
 
@@ -36,7 +35,7 @@ class Sabotage:
     255 times are without an end.
     """
 
-    opcode: Opcode
+    opcode: enum.IntEnum
     stage: Stage
     after: int = 0
     times: int = 1

@@ -8,7 +8,6 @@ import pytest
 import adagrain
 from adagrain.host.device.coprocessor import Coprocessor
 from adagrain.models.interface.configuration import configuration
-from adagrain.models.interface.protocol import Unit
 from adagrain.models.region_manager.table import default_parameters, region_record
 from adagrain.sim.simulators import runner
 from adagrain.sim.virtual_board import VirtualBoard
@@ -19,7 +18,7 @@ pytestmark = pytest.mark.skipif(
     runner.missing("verilator") is not None, reason=str(runner.missing("verilator"))
 )
 
-TINY = configuration("tiny", units=tuple(Unit))
+TINY = configuration("tiny", units=("statistics", "region_manager"), histogram=True)
 
 #: Chance of each fault, alone and all together: at each octet, each frame, or each piece.
 CHANCES: dict[str, dict[Fault | Mishap, float]] = {

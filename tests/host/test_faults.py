@@ -15,15 +15,15 @@ from adagrain.host.device.failover import Failover, GuardedPrecisions
 from adagrain.host.device.precisions import Precisions
 from adagrain.host.errors import DeviceError, DeviceTimeoutError, ProtocolMismatchError
 from adagrain.host.link.transport.golden import GoldenTransport
-from adagrain.models.device import commands
-from adagrain.models.interface.configuration import configuration
-from adagrain.models.interface.protocol import Unit
-from adagrain.models.interface.records import CadencePolicy, RegionRecord, size
+from adagrain.models.interface.configuration import Configuration, configuration
+from adagrain.models.interface.records import size
+from adagrain.models.interface.units.region_manager import CadencePolicy, RegionRecord
+from adagrain.models.interface.units.statistics import StatisticsOpcode
 from adagrain.models.region_manager.table import default_parameters, region_record
 from adagrain.models.statistics import statistics
 from adagrain.sim.virtual_board.faulty_line import Fault
 
-TINY = configuration("tiny", units=tuple(Unit))
+TINY = configuration("tiny", units=("statistics", "region_manager"), histogram=True)
 
 
 def opened(transport: GoldenTransport, **options: float) -> Coprocessor:
@@ -224,8 +224,9 @@ def test_a_device_of_another_build() -> None:
 def test_something_else_answers(
     register: str, message: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    honest = commands.identity
-    monkeypatch.setattr(commands, "identity", lambda built: honest(built) | {register: 1234})
+    honest = Configuration.constants
+    lying = lambda built: honest(built) | {register: 1234}  # noqa: E731
+    monkeypatch.setattr(Configuration, "constants", lying)
     with pytest.raises(ProtocolMismatchError, match=message):
         opened(GoldenTransport(TINY))
 
@@ -233,17 +234,15 @@ def test_something_else_answers(
 def test_the_selftest_finds_a_fault(monkeypatch: pytest.MonkeyPatch) -> None:
     with opened(GoldenTransport(TINY)) as device:
         assert device.selftest().passed
-        honest = commands.CommandModel._statistics_end
+        operations = device._transport._model.commands._operations
+        honest = operations[StatisticsOpcode.END]
 
-        def faulty(self: commands.CommandModel, payload: bytes) -> bytes:
-            record = bytearray(honest(self, payload))
+        def faulty(payload: bytes) -> bytes:
+            record = bytearray(honest(payload))
             record[40] ^= 1
             return bytes(record)
 
-        operations = device._transport._model.commands._operations
-        operations[commands.Opcode.STATISTICS_END] = faulty.__get__(
-            device._transport._model.commands
-        )
+        monkeypatch.setitem(operations, StatisticsOpcode.END, faulty)
         report = device.selftest()
         assert [check.name for check in report.checks if not check.passed] == [
             "statistics of FP32",

@@ -3,12 +3,12 @@
 import pytest
 
 from adagrain.host.link.flight import Flight
-from adagrain.models.interface.protocol import Opcode
+from adagrain.models.interface.units.system import SystemOpcode
 from adagrain.models.link import Frame
 
 
 def reply(sequence: int) -> Frame:
-    return Frame(1, sequence, Opcode.ECHO)
+    return Frame(1, sequence, SystemOpcode.ECHO)
 
 
 def frame(sequence: int) -> bytes:

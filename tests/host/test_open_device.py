@@ -53,7 +53,9 @@ def test_a_device_of_no_preset_is_named(built: Any) -> None:
 
 
 def test_a_device_that_is_none_is_named(built: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("adagrain.models.device.commands.MAGIC", 0x12345678)
+    honest = Configuration.constants
+    other = {"magic": 0x12345678}
+    monkeypatch.setattr(Configuration, "constants", lambda built: honest(built) | other)
     with pytest.raises(ProtocolMismatchError, match=r"magic must be 0x.*, not 0x12345678"):
         adagrain.open_device("golden:", preset=None)
 

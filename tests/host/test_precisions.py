@@ -71,7 +71,8 @@ def test_a_device_that_decides_differently(monkeypatch: pytest.MonkeyPatch) -> N
         before = device.precisions.state()
         other = {"unit": 0, "spread": 1, "precision": 0, "wanted": 0, "switched": 0}
         other |= {"overridden": 0, "unknown": 0}
-        monkeypatch.setattr(device._transport._model.commands.precisions, "update", lambda _: other)
+        table = device._transport._model.commands["precision_controller"]._table
+        monkeypatch.setattr(table, "update", lambda _: other)
         with pytest.raises(DeviceError, match="decided differently from the golden model"):
             device.precisions.decide(updates(1, 1))
         assert device.precisions.state() == before
@@ -87,6 +88,6 @@ def test_wrong_arguments() -> None:
         with pytest.raises(ValueError, match="unit must be one that was configured, 0 to 2, not 3"):
             device.precisions.decide([{"unit": 3, "variance": 0, "square": 1}])
     with adagrain.open_device("golden:", "small") as device:
-        missing = "precisions need a build with a granularity unit: preset 'small' has no slices"
+        missing = "build with a precision controller, which preset 'small' does not have"
         with pytest.raises(ValueError, match=missing):
             device.precisions.configure([RECORD])

@@ -8,7 +8,6 @@ import adagrain
 from adagrain.models.interface.configuration import PRESETS, Configuration, configuration
 from adagrain.models.interface.formats import FormatCode
 from adagrain.models.interface.precision import INTEGERS
-from adagrain.models.interface.protocol import Unit
 from adagrain.sim.simulators import runner
 
 #: The widest build, but for what its width does not touch; and that of integers with the fewest
@@ -20,7 +19,7 @@ NARROW = configuration(
     powers=2,
     regions=8,
     operands=64,
-    units=(Unit.STATISTICS, Unit.REGION_MANAGER),
+    units=("statistics", "region_manager", "granularity_unit"),
 )
 SMALL_BUILDS = {
     "wide": NARROW,
@@ -35,7 +34,7 @@ def check(built: Configuration) -> None:
         report = device.selftest(seed=3)
         longest = device.counters()["decision_cycles"]
     assert report.passed, [check for check in report.checks if not check.passed]
-    if Unit.REGION_MANAGER in built.units:
+    if "region_manager" in built.units:
         assert 16 < longest <= built.decision_cycles
     else:
         assert longest == 0

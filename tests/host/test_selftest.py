@@ -11,7 +11,10 @@ from matrices import GRANULAR
 from adagrain.host.device.selftest import selftest
 from adagrain.host.link.transport.golden import GoldenTransport
 from adagrain.models.interface.configuration import configuration
-from adagrain.models.interface.protocol import Opcode
+from adagrain.models.interface.units.granularity_unit import TileOpcode
+from adagrain.models.interface.units.region_manager import RegionOpcode
+from adagrain.models.interface.units.statistics import StatisticsOpcode
+from adagrain.models.interface.units.system import SystemOpcode
 from adagrain.models.region_manager.table import default_parameters, region_record
 
 TINY = configuration("tiny")
@@ -53,17 +56,17 @@ def test_tables_of_any_length(regions: int) -> None:
 @pytest.mark.parametrize(
     ("opcode", "octet", "wanted"),
     [
-        (Opcode.ECHO, 0, ["echo"]),
-        (Opcode.STATISTICS_END, 40, [name for name in NAMES if "statistics" in name]),
-        (Opcode.HISTOGRAM_READ, 0, [name for name in NAMES if "statistics" in name]),
-        (Opcode.REGIONS_STEP, 0, ["decisions"]),
-        (Opcode.REGIONS_READ, 7, ["decisions"]),
-        (Opcode.TILE_RUN, 0, [n for n in NAMES if "products" in n or "results" in n]),
-        (Opcode.TILE_RUN, 4, [name for name in NAMES if "products" in name]),
+        (SystemOpcode.ECHO, 0, ["echo"]),
+        (StatisticsOpcode.END, 40, [name for name in NAMES if "statistics" in name]),
+        (StatisticsOpcode.HISTOGRAM, 0, [name for name in NAMES if "statistics" in name]),
+        (RegionOpcode.STEP, 0, ["decisions"]),
+        (RegionOpcode.READ, 7, ["decisions"]),
+        (TileOpcode.RUN, 0, [n for n in NAMES if "products" in n or "results" in n]),
+        (TileOpcode.RUN, 4, [name for name in NAMES if "products" in name]),
     ],
     ids=str,
 )
-def test_faults_are_found(opcode: Opcode, octet: int, wanted: list[str]) -> None:
+def test_faults_are_found(opcode: int, octet: int, wanted: list[str]) -> None:
     transport = GoldenTransport(GRANULAR)
     operations = transport._model.commands._operations
 

@@ -14,12 +14,11 @@ from adagrain.host.errors import DeviceError, DeviceTimeoutError
 from adagrain.host.link.transport.serial_port import SerialTransport
 from adagrain.host.link.transport.stepped import SteppedTransport
 from adagrain.models.interface.configuration import configuration
-from adagrain.models.interface.protocol import Unit
 from adagrain.sim.simulators import runner
 from adagrain.sim.virtual_board import VirtualBoard
 
 #: With all units, unlike the preset.
-TINY = configuration("tiny", units=tuple(Unit))
+TINY = configuration("tiny", units=("statistics", "region_manager"), histogram=True)
 
 needs_verilator = pytest.mark.skipif(
     runner.missing("verilator") is not None, reason=str(runner.missing("verilator"))

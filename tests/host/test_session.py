@@ -9,8 +9,8 @@ import pytest
 from adagrain.host.errors import DeviceTimeoutError
 from adagrain.host.link.frame_size import OVERHEAD
 from adagrain.host.link.session import Request, Session, SessionLostError
-from adagrain.models.device.commands import GROUP
-from adagrain.models.interface.protocol import Opcode, Status
+from adagrain.models.interface.protocol import GROUP, Status
+from adagrain.models.interface.units.system import SystemOpcode
 from adagrain.models.link import decode_frame, encode_frame
 
 
@@ -74,14 +74,14 @@ def test_sequences_go_on_from_0_after_65535(window: int) -> None:
     line = Line(lambda number: False)
     session = session_on(line, window=window)
     session._next = 65530
-    requests = [Request(Opcode.ECHO, bytes([number])) for number in range(12)]
+    requests = [Request(SystemOpcode.ECHO, bytes([number])) for number in range(12)]
     assert session.call(requests) == [bytes([number]) for number in range(12)]
     assert [sequence for _, sequence in line.sent[1:]] == [*range(65530, 65536), *range(6)]
 
 
 def test_commands_and_repeats_are_counted() -> None:
     session = session_on(Line(lambda number: number == 2))
-    session.call([Request(Opcode.ECHO, bytes([number])) for number in range(4)])
+    session.call([Request(SystemOpcode.ECHO, bytes([number])) for number in range(4)])
     counted = {"commands": 5, "resent": 1, "deadline_misses": 0, "damaged_replies": 0}
     assert session.counters == counted
 
@@ -101,7 +101,7 @@ def test_an_answer_after_a_repeat_does_not_tell_how_long_answers_take() -> None:
     line = Line(lambda number: number in lost)
     session = session_on(line)
     for _ in range(110):
-        session.call([Request(Opcode.ECHO)])
+        session.call([Request(SystemOpcode.ECHO)])
     found = waits(line)
     assert len(found) == len(lost)
     assert all(wait == pytest.approx(0.05) for wait in found)
@@ -113,7 +113,7 @@ def test_patience_follows_the_slowest_answers() -> None:
         line = Line(lambda number: number == 200, delay)
         session = session_on(line)
         for _ in range(210):
-            session.call([Request(Opcode.ECHO)])
+            session.call([Request(SystemOpcode.ECHO)])
         assert waits(line) == [pytest.approx(patience)]
 
 
@@ -121,7 +121,7 @@ def test_patience_doubles_up_to_the_time_out() -> None:
     line = Line(lambda number: 200 <= number < 206)
     session = session_on(line)
     for _ in range(201):
-        session.call([Request(Opcode.ECHO)])
+        session.call([Request(SystemOpcode.ECHO)])
     times = [when for when, sequence in line.sent if sequence == 200]
     steps = [after - before for before, after in itertools.pairwise(times)]
     assert steps == [pytest.approx(wait) for wait in (0.05, 0.1, 0.2, 0.4, 0.8, 1.0)]
@@ -137,13 +137,13 @@ def test_a_frame_that_is_much_too_long_ends_the_session(groups: int, lost: bool)
         session.frame_size.lost()
     longest = 2 * (GROUP + OVERHEAD)
     payload = bytes(groups * GROUP)
-    frame = encode_frame(1, 1, Opcode.ECHO, payload)
+    frame = encode_frame(1, 1, SystemOpcode.ECHO, payload)
     assert (len(frame) > longest) is lost
     if lost:
         message = f"^a frame of {len(frame)} octets did not get through 16 times$"
         with pytest.raises(SessionLostError, match=message):
-            session.call([Request(Opcode.ECHO, payload)], retries=40)
+            session.call([Request(SystemOpcode.ECHO, payload)], retries=40)
         assert len(line.sent) == 1 + 1 + 16
     else:
         with pytest.raises(DeviceTimeoutError, match=r"to command 1 after 40 repeats of 0\.05 s"):
-            session.call([Request(Opcode.ECHO, payload)], retries=40)
+            session.call([Request(SystemOpcode.ECHO, payload)], retries=40)

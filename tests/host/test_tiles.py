@@ -9,10 +9,9 @@ from adagrain.host.device.rescaling import Rescaling
 from adagrain.host.device.tiles import Job, jobs
 from adagrain.host.link.frame_size import FrameSize
 from adagrain.host.link.session import Request
-from adagrain.models.granularity_unit import ROWS
 from adagrain.models.interface.precision import Precision
-from adagrain.models.interface.protocol import Opcode
-from adagrain.models.interface.records import TileResult, TileRun, pack, unpack
+from adagrain.models.interface.records import pack, unpack
+from adagrain.models.interface.units.granularity_unit import ROWS, TileOpcode, TileResult, TileRun
 
 
 class Slices:
@@ -26,14 +25,14 @@ class Slices:
         self.memory = np.full((slices + 1, operands), -1)
         self.exponents = np.zeros(slices, dtype=np.int8)
         self.sums = np.zeros((ROWS, slices), dtype=np.int64)
-        self.opcodes: list[Opcode] = []
+        self.opcodes: list[int] = []
 
     def answer(self, request: Request) -> bytes:
         self.opcodes.append(request.opcode)
         assert len(request.payload) <= self.payload
-        if request.opcode == Opcode.TILE_WRITE:
+        if request.opcode == TileOpcode.WRITE:
             return self._write(int.from_bytes(request.payload[:2], "little"), request.payload[2:])
-        if request.opcode == Opcode.TILE_SCALES:
+        if request.opcode == TileOpcode.SCALES:
             self.exponents = np.frombuffer(request.payload, dtype=np.int8)
             assert len(self.exponents) == self.slices
             return b""
@@ -126,7 +125,7 @@ def test_writes_fit_any_payload(payload: int) -> None:
 def test_columns_that_fit_are_written_once() -> None:
     device, found, _, _ = product_of((64, 8, 8), None, 4096)
     assert len(found) == 1
-    assert device.opcodes.count(Opcode.TILE_WRITE) == 4 + 64 // ROWS
+    assert device.opcodes.count(TileOpcode.WRITE) == 4 + 64 // ROWS
 
 
 def test_a_job_has_as_many_columns_as_the_memories_hold() -> None:
@@ -145,7 +144,7 @@ def test_scales_are_sent_where_they_change() -> None:
     exponents = np.array([1, 2, 3, 4, 1, 2, 3, 4, 5, 5, 5, 5])
     rescaling = Rescaling(Precision.FP32, 1.0, exponents)
     (job,) = jobs(words, words[:12], Precision.INT8, rescaling, slices=4, operands=64)
-    sent = [r.payload for r in job.requests(FrameSize(256)) if r.opcode == Opcode.TILE_SCALES]
+    sent = [r.payload for r in job.requests(FrameSize(256)) if r.opcode == TileOpcode.SCALES]
     same, other = bytes([1, 2, 3, 4]), bytes([5] * 4)
     assert sent == [same, other, same, other, same, other]
 

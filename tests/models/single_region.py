@@ -1,12 +1,11 @@
 """A region of the golden Region Manager, by itself."""
 
-from adagrain.models.interface.records import (
+from adagrain.models.interface.records import pack, unpack
+from adagrain.models.interface.units.region_manager import (
     Decision,
     RegionRecord,
     RegionStep,
     RegionUpdate,
-    pack,
-    unpack,
 )
 from adagrain.models.region_manager.table import RegionTable, default_parameters, region_record
 

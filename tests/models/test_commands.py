@@ -2,12 +2,14 @@
 
 import pytest
 
-from adagrain.models.device.commands import CommandModel, identity
-from adagrain.models.interface.configuration import configuration
-from adagrain.models.interface.protocol import REGISTERS, Opcode, Status, Unit
+from adagrain.models.device.commands import CommandModel
+from adagrain.models.interface.configuration import PRESETS, configuration
+from adagrain.models.interface.protocol import Status
+from adagrain.models.interface.units import LINK, UNITS, operation_of, registers
+from adagrain.models.interface.units.system import SystemOpcode
 
-FULL = configuration("full")
-COUNT = len(REGISTERS)
+FULL, GRANULAR = configuration("full"), configuration("granular")
+WORDS = 256
 
 
 def asked(model: CommandModel, opcode: int, *payload: int) -> tuple[Status, bytes]:
@@ -15,38 +17,50 @@ def asked(model: CommandModel, opcode: int, *payload: int) -> tuple[Status, byte
     return Status(status), bytes(reply)
 
 
-def test_units_are_the_bits_of_a_register() -> None:
-    assert [int(unit) for unit in Unit] == list(range(len(Unit)))
-    for unit in list(Unit)[1:]:
-        built = configuration("tiny", units=(Unit.STATISTICS, unit))
-        assert identity(built)["units"] == 1 | 1 << unit
-
-
-def test_registers_are_read_one_by_one_and_all_at_once() -> None:
-    numbers = {name: 1000 + place for place, name in enumerate(REGISTERS)}
-    own = identity(FULL) | dict.fromkeys(
-        ("elements_low", "elements_high", "decisions", "tile_words"), 0
-    )
-    model = CommandModel(FULL, link_counters=lambda: numbers)
-    model.elements, model.decisions, model.tile_words = (5 << 32) + 7, (1 << 32) + 3, (1 << 32) + 4
-    own |= {"elements_low": 7, "elements_high": 5, "decisions": 3, "tile_words": 4}
-    wanted = numbers | {name: own[name] for name in own if name not in identity(FULL)}
-    status, octets = asked(model, Opcode.READ_REGISTERS, 0, COUNT)
+def words_of(model: CommandModel, first: int, count: int) -> list[int]:
+    status, octets = asked(model, SystemOpcode.REGISTERS, first, count)
     assert status is Status.OK
-    read = [int.from_bytes(octets[at : at + 4], "little") for at in range(0, len(octets), 4)]
-    assert read == list(wanted.values())
-    for place in range(COUNT):
-        one = asked(model, Opcode.READ_REGISTERS, place, 1)
-        assert one == (Status.OK, octets[4 * place : 4 * place + 4])
+    return [int.from_bytes(octets[at : at + 4], "little") for at in range(0, len(octets), 4)]
+
+
+def test_units_are_the_bits_of_a_register() -> None:
+    for preset in PRESETS.values():
+        groups = {UNITS[name].group for name in (*preset.units, "system", "link", "line")}
+        assert preset.constants()["units"] == sum(1 << group for group in groups)
+
+
+@pytest.mark.parametrize("built", [FULL, GRANULAR], ids=lambda built: built.preset)
+def test_registers_are_read_one_by_one_and_many_at_once(built) -> None:
+    numbers = {register.name: 1000 + place for place, register in enumerate(LINK.registers)}
+    model = CommandModel(built, link_counters=lambda: numbers)
+    model["statistics"]._elements = (5 << 32) + 7
+    model["region_manager"]._decisions = (1 << 32) + 3
+    if "granularity_unit" in built.units:
+        model["granularity_unit"]._words = (1 << 32) + 4
+    wanted = dict.fromkeys(range(WORDS), 0)
+    values = (
+        built.constants() | numbers | {"elements": (5 << 32) + 7, "decisions": 3, "tile_words": 4}
+    )
+    for address, unit, register in registers():
+        if unit in built.built():
+            value = values.get(register.name, 0)
+            wanted[address] = value & 0xFFFF_FFFF
+            if register.words == 2:
+                wanted[address + 1] = value >> 32
+    found = [word for first in range(0, WORDS, 64) for word in words_of(model, first, 64)]
+    assert found == list(wanted.values())
+    assert len({*found}) > 15
+    for address in range(WORDS):
+        assert words_of(model, address, 1) == [wanted[address]]
 
 
 @pytest.mark.parametrize(
     ("payload", "status"),
     [
         ((0, 0), Status.BAD_VALUE),
-        ((0, COUNT + 1), Status.BAD_VALUE),
-        ((COUNT, 1), Status.BAD_VALUE),
-        ((COUNT - 1, 2), Status.BAD_VALUE),
+        ((255, 2), Status.BAD_VALUE),
+        ((255, 1), Status.OK),
+        ((3, 255), Status.BAD_VALUE),
         ((255, 255), Status.BAD_VALUE),
         ((0,), Status.BAD_LENGTH),
         ((0, 1, 1), Status.BAD_LENGTH),
@@ -54,11 +68,33 @@ def test_registers_are_read_one_by_one_and_all_at_once() -> None:
     ],
 )
 def test_registers_that_there_are_not(payload: tuple[int, ...], status: Status) -> None:
-    assert asked(CommandModel(FULL), Opcode.READ_REGISTERS, *payload) == (status, b"")
+    assert asked(CommandModel(FULL), SystemOpcode.REGISTERS, *payload)[0] is status
 
 
-@pytest.mark.parametrize("opcode", sorted({*range(256)} - {int(opcode) for opcode in Opcode}))
+def test_registers_that_do_not_fit_a_reply() -> None:
+    tiny = CommandModel(configuration("tiny"))
+    assert asked(tiny, SystemOpcode.REGISTERS, 0, 64)[0] is Status.OK
+    assert asked(tiny, SystemOpcode.REGISTERS, 0, 65)[0] is Status.BAD_VALUE
+
+
+@pytest.mark.parametrize(
+    "opcode", [opcode for opcode in range(256) if operation_of(opcode) is None]
+)
 def test_operations_that_there_are_not(opcode: int) -> None:
     """A group of which the build has nothing is another matter than one that nobody has."""
     group = Status.UNSUPPORTED if opcode >> 4 in (3, 4) else Status.UNKNOWN_OPCODE
     assert asked(CommandModel(FULL), opcode) == (group, b"")
+    assert asked(CommandModel(GRANULAR), opcode) == (Status.UNKNOWN_OPCODE, b"")
+
+
+@pytest.mark.parametrize("built", [FULL, GRANULAR], ids=lambda built: built.preset)
+def test_a_length_that_no_request_of_an_operation_has(built) -> None:
+    model = CommandModel(built)
+    for unit in built.built():
+        for operation in unit.operations:
+            for length in range(80):
+                if not operation.request.fits(length):
+                    assert asked(model, operation.opcode, *bytes(length)) == (
+                        Status.BAD_LENGTH,
+                        b"",
+                    )

@@ -8,8 +8,8 @@ import pytest
 from adagrain.models.interface.configuration import PRESETS, configuration
 from adagrain.models.interface.formats import FormatCode
 from adagrain.models.interface.precision import INTEGERS, Precision
-from adagrain.models.interface.protocol import Unit
 
+GRANULAR = {"units": ("statistics", "region_manager", "granularity_unit")}
 _PRECISIONS = "precisions must be FP32, FP16, INT8, INT4, or INT8, INT4"
 
 
@@ -36,7 +36,16 @@ def test_build_ids_tell_configurations_apart() -> None:
         ({"formats": (FormatCode.FP16,)}, "formats must be distinct and contain FP32"),
         ({"formats": [FormatCode.FP32]}, r"formats must be a tuple of FormatCode, not \[<Form"),
         ({"formats": (0, 1)}, r"formats must be a tuple of FormatCode, not \(0, 1\)"),
-        ({"units": (0,)}, r"units must be a tuple of Unit, not \(0,\)"),
+        ({"units": (0,)}, r"unit must be one of statistics, region_manager, .*, not 0"),
+        ({"units": ["statistics"]}, r"units must be a tuple of names, not \['statistics'\]"),
+        ({"units": ("statistics", "codec")}, "unit must be one of statistics, .*, not 'codec'"),
+        ({"units": ("region_manager",)}, "units must be distinct and contain 'statistics'"),
+        ({"units": ("statistics",) * 2}, "units must be distinct and contain 'statistics'"),
+        (
+            {"units": ("statistics", "granularity_unit"), "slices": 1},
+            "units must contain 'region_manager', which 'granularity_unit' needs",
+        ),
+        ({"histogram": 1}, "histogram must be True or False, not 1"),
         ({"precisions": (0, 1, 2, 3)}, r"precisions must be a tuple of Precision, not \(0, 1, 2"),
         ({"preset": "far too long"}, "preset must be 1 to 8 ASCII characters"),
         ({"preset": 7}, "preset must be 1 to 8 ASCII characters, not 7"),
@@ -44,11 +53,12 @@ def test_build_ids_tell_configurations_apart() -> None:
         ({"decision_cycles": 64.5}, r"decision_cycles must be from 64 to 65536, not 64\.5"),
         ({"watchdog": 4095}, "watchdog must be from 4096 to 16777216, not 4095"),
         ({"watchdog": (1 << 24) + 1}, "watchdog must be from 4096 to 16777216, not 16777217"),
-        ({"slices": 1.0}, r"slices must be from 0 to 16 .*, not 1\.0"),
+        (GRANULAR | {"slices": 1.0}, r"slices must be from 1 to 16 .*, not 1\.0"),
         ({"operands": 100}, "operands must be a power of two from 64 to 4096, not 100"),
-        ({"slices": 17}, "slices must be from 0 to 16 with these units and this payload, not 17"),
-        ({"slices": 1, "units": (Unit.STATISTICS,)}, "slices must be from 0 to 0 .*, not 1"),
-        ({"slices": 7, "payload": 256}, "slices must be from 0 to 6 .*, not 7"),
+        (GRANULAR | {"slices": 17}, "slices must be from 1 to 16 with this payload, not 17"),
+        (GRANULAR, "slices must be from 1 to 16 with this payload, not 0"),
+        ({"slices": 1}, "slices must be 0 without the granularity unit, not 1"),
+        (GRANULAR | {"slices": 7, "payload": 256}, "slices must be from 1 to 6 .*, not 7"),
         ({"precisions": ()}, f"{_PRECISIONS}, not none"),
         ({"precisions": (Precision.INT4, Precision.INT8)}, f"{_PRECISIONS}, not INT4, INT8"),
         ({"precisions": (Precision.INT8,) * 2}, f"{_PRECISIONS}, not INT8, INT8"),

@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from adagrain.models.granularity_unit import MAX_SUM, ROWS, RunError, TileModel
+from adagrain.models.granularity_unit import MAX_SUM, RunError, TileModel
 from adagrain.models.interface.precision import Precision
+from adagrain.models.interface.units.granularity_unit import ROWS
 
 SLICES, WORDS = 3, 64
 DTYPES = {Precision.FP32: "<f4", Precision.FP16: "<f2", Precision.INT8: "i1"}

@@ -11,19 +11,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adagrain.models.interface.configuration import configuration
-from adagrain.models.interface.protocol import Opcode, Status
+from adagrain.models.interface.protocol import Status
+from adagrain.models.interface.units.system import SystemOpcode
 from adagrain.models.link import Frame, FrameError, LinkModel, Verdict, decode_frame, encode_frame
 
 PAGE = Path(__file__).parents[2] / "docs" / "link.md"
 TINY = configuration("tiny")
-HELLO = encode_frame(7, 0, Opcode.HELLO)
+HELLO = encode_frame(7, 0, SystemOpcode.HELLO)
 
 u8, u16, u32 = (st.integers(0, 2**bits - 1) for bits in (8, 16, 32))
 
 
 def executor(request: bytes) -> bytes:
     """What the page's examples suppose."""
-    known = request[0] in (Opcode.HELLO, Opcode.ECHO)
+    known = request[0] in (SystemOpcode.HELLO, SystemOpcode.ECHO)
     return bytes([Status.OK]) + request[1:] if known else bytes([Status.UNKNOWN_OPCODE])
 
 
@@ -53,7 +54,7 @@ def test_examples_of_the_page(link: LinkModel) -> None:
 def test_page_shows_the_frame_before_cobs() -> None:
     shown = bytes.fromhex("4e 3d 2c 1b 01 00 02 00 03 00 11 00 22 65 7c 91 9e")
     assert shown.hex(" ") in PAGE.read_text()
-    frame = encode_frame(0x1B2C3D4E, 1, Opcode.ECHO, bytes.fromhex("110022"))
+    frame = encode_frame(0x1B2C3D4E, 1, SystemOpcode.ECHO, bytes.fromhex("110022"))
     assert cobs.decode(frame[:-1]) == shown
 
 
@@ -95,17 +96,17 @@ def test_frame_errors(octets: bytes, verdict: Verdict, message: str) -> None:
 
 
 def test_frames_may_be_split_anywhere(link: LinkModel) -> None:
-    octets = HELLO + encode_frame(7, 1, Opcode.ECHO, bytes(range(256))) + b"\0\0" + HELLO
+    octets = HELLO + encode_frame(7, 1, SystemOpcode.ECHO, bytes(range(256))) + b"\0\0" + HELLO
     whole = link.receive(octets)
     link.reset()
     assert b"".join(link.receive(bytes([octet])) for octet in octets) == whole
 
 
 def test_only_the_latest_replies_are_repeated(link: LinkModel) -> None:
-    frames = [HELLO, *(encode_frame(7, n, Opcode.ECHO, bytes([n])) for n in range(1, 5))]
+    frames = [HELLO, *(encode_frame(7, n, SystemOpcode.ECHO, bytes([n])) for n in range(1, 5))]
     first = [link.receive(frame) for frame in frames]
     assert [link.receive(frame) for frame in frames[3:]] == first[3:]
-    refused = Frame(7, 5, Opcode.ECHO, b"", Status.OUT_OF_ORDER)
+    refused = Frame(7, 5, SystemOpcode.ECHO, b"", Status.OUT_OF_ORDER)
     assert replies(link.receive(frames[2])) == [refused]
     assert link.counters["repeats"] == TINY.window == 2
 
@@ -113,26 +114,30 @@ def test_only_the_latest_replies_are_repeated(link: LinkModel) -> None:
 def test_requests_are_executed_once() -> None:
     executed: list[bytes] = []
     link = LinkModel(TINY, lambda request: (executed.append(request), b"\0")[1])
-    frames = [HELLO, *(encode_frame(7, n, Opcode.ECHO, bytes([n])) for n in range(1, 30))]
+    frames = [HELLO, *(encode_frame(7, n, SystemOpcode.ECHO, bytes([n])) for n in range(1, 30))]
     generator = random.Random(0)
     for n in range(len(frames)):
         near = range(max(0, n - 3), min(n + 3, len(frames)))
         for _ in range(4):
             link.receive(frames[generator.choice(near)])
         link.receive(b"".join(frames[max(0, n - 3) : n + 1]))
-    assert executed == [b"\0", *(bytes([Opcode.ECHO, n]) for n in range(1, 30))]
+    assert executed == [b"\0", *(bytes([SystemOpcode.ECHO, n]) for n in range(1, 30))]
 
 
 def test_hello_opens_one_session_per_number(link: LinkModel) -> None:
-    command = encode_frame(7, 1, Opcode.ECHO)
-    assert replies(link.receive(command)) == [Frame(7, 1, Opcode.ECHO, b"", Status.NO_SESSION)]
-    assert replies(link.receive(HELLO + HELLO + command)) == [
-        Frame(7, 0, Opcode.HELLO),
-        Frame(7, 0, Opcode.HELLO),
-        Frame(7, 1, Opcode.ECHO),
+    command = encode_frame(7, 1, SystemOpcode.ECHO)
+    assert replies(link.receive(command)) == [
+        Frame(7, 1, SystemOpcode.ECHO, b"", Status.NO_SESSION)
     ]
-    link.receive(encode_frame(8, 0, Opcode.HELLO))
-    assert replies(link.receive(command)) == [Frame(7, 1, Opcode.ECHO, b"", Status.NO_SESSION)]
+    assert replies(link.receive(HELLO + HELLO + command)) == [
+        Frame(7, 0, SystemOpcode.HELLO),
+        Frame(7, 0, SystemOpcode.HELLO),
+        Frame(7, 1, SystemOpcode.ECHO),
+    ]
+    link.receive(encode_frame(8, 0, SystemOpcode.HELLO))
+    assert replies(link.receive(command)) == [
+        Frame(7, 1, SystemOpcode.ECHO, b"", Status.NO_SESSION)
+    ]
     assert link.counters["sessions"] == 2
     assert link.counters["no_session"] == 2
 
@@ -149,14 +154,14 @@ def test_wrong_hello_changes_nothing(
     link: LinkModel, session: int, sequence: int, payload: bytes, status: Status
 ) -> None:
     link.receive(HELLO)
-    wrong = encode_frame(session, sequence, Opcode.HELLO, payload)
+    wrong = encode_frame(session, sequence, SystemOpcode.HELLO, payload)
     assert replies(link.receive(wrong)) == [Frame(session, sequence, 0, b"", status)]
-    assert replies(link.receive(encode_frame(7, 1, Opcode.ECHO)))[0].status == Status.OK
+    assert replies(link.receive(encode_frame(7, 1, SystemOpcode.ECHO)))[0].status == Status.OK
 
 
 def test_session_zero_is_none(link: LinkModel) -> None:
-    refused = [Frame(0, 0, Opcode.ECHO, b"", Status.NO_SESSION)]
-    assert replies(link.receive(encode_frame(0, 0, Opcode.ECHO))) == refused
+    refused = [Frame(0, 0, SystemOpcode.ECHO, b"", Status.NO_SESSION)]
+    assert replies(link.receive(encode_frame(0, 0, SystemOpcode.ECHO))) == refused
 
 
 def test_damaged_frames_are_noticed(link: LinkModel) -> None:
@@ -165,21 +170,23 @@ def test_damaged_frames_are_noticed(link: LinkModel) -> None:
         notice(0, 0),
         Frame(7, 0, 0),
     ]
-    command = encode_frame(7, 1, Opcode.ECHO, b"abcd")
+    command = encode_frame(7, 1, SystemOpcode.ECHO, b"abcd")
     assert replies(link.receive(command.replace(b"b", b"c"))) == [notice(7, 1)]
     assert (link.counters["bad_crc"], link.counters["bad_frame"]) == (1, 2)
-    assert replies(link.receive(command)) == [Frame(7, 1, Opcode.ECHO, b"abcd")]
+    assert replies(link.receive(command)) == [Frame(7, 1, SystemOpcode.ECHO, b"abcd")]
 
 
 def test_sound_frames_of_a_wrong_length_are_refused(link: LinkModel) -> None:
     link.receive(HELLO)
-    too_long = encode_frame(7, 1, Opcode.ECHO, bytes(TINY.payload + 1))
-    assert replies(link.receive(too_long)) == [Frame(7, 1, Opcode.ECHO, b"", Status.OVERFLOW)]
-    body = cobs.decode(encode_frame(7, 1, Opcode.ECHO, b"abc")[:-1])[:-5]
+    too_long = encode_frame(7, 1, SystemOpcode.ECHO, bytes(TINY.payload + 1))
+    assert replies(link.receive(too_long)) == [Frame(7, 1, SystemOpcode.ECHO, b"", Status.OVERFLOW)]
+    body = cobs.decode(encode_frame(7, 1, SystemOpcode.ECHO, b"abc")[:-1])[:-5]
     shortened = cobs.encode(body + zlib.crc32(body).to_bytes(4, "little")) + b"\0"
-    assert replies(link.receive(shortened)) == [Frame(7, 1, Opcode.ECHO, b"", Status.BAD_LENGTH)]
-    longest = encode_frame(7, 1, Opcode.ECHO, bytes(TINY.payload))
-    assert replies(link.receive(longest)) == [Frame(7, 1, Opcode.ECHO, bytes(TINY.payload))]
+    assert replies(link.receive(shortened)) == [
+        Frame(7, 1, SystemOpcode.ECHO, b"", Status.BAD_LENGTH)
+    ]
+    longest = encode_frame(7, 1, SystemOpcode.ECHO, bytes(TINY.payload))
+    assert replies(link.receive(longest)) == [Frame(7, 1, SystemOpcode.ECHO, bytes(TINY.payload))]
     assert link.counters["bad_frame"] == 2
 
 

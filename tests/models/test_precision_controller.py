@@ -7,7 +7,8 @@ import pytest
 import torch
 
 from adagrain.models.interface.precision import Precision
-from adagrain.models.interface.records import PrecisionRecord, pack, unpack
+from adagrain.models.interface.records import pack, unpack
+from adagrain.models.interface.units.precision_controller import PrecisionRecord
 from adagrain.models.precision_controller import (
     PrecisionTable,
     precision_of_rank,

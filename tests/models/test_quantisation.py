@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 import torch
 
-from adagrain.models.interface.precision import Precision
+from adagrain.models.interface.precision import LEVELS, Precision
 from adagrain.models.numerics.dither import dithered
 from adagrain.models.numerics.matmul import matmul, reference
-from adagrain.models.numerics.quantisation import LEVELS, operand, product, rounded, scale_of
+from adagrain.models.numerics.quantisation import operand, product, rounded, scale_of
 
 INTEGERS = (Precision.INT8, Precision.INT4)
 

@@ -11,14 +11,13 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from adagrain.models.interface.records import (
+from adagrain.models.interface.records import pack, unpack
+from adagrain.models.interface.units.region_manager import (
     CadencePolicy,
     Decision,
     RegionStep,
     RegionUpdate,
     SpeculationState,
-    pack,
-    unpack,
 )
 from adagrain.models.region_manager.averages import logarithm
 from adagrain.models.region_manager.table import RegionTable, default_parameters, region_record

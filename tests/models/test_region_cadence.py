@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from single_region import Region
 
-from adagrain.models.interface.records import CadencePolicy
+from adagrain.models.interface.units.region_manager import CadencePolicy
 
 NOISY = {"a": 2**40, "n": 2**38 + 2**30}
 """For two workers, α just above ½: noise without signal."""

@@ -9,17 +9,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from single_region import Region
 
-from adagrain.models.interface.records import (
+from adagrain.models.interface.records import pack, size, unpack
+from adagrain.models.interface.units.region_manager import (
     Decision,
     DecisionStatus,
+    Policy,
     RegionParameters,
     RegionRecord,
     RegionStep,
     RegionUpdate,
     SpeculationState,
-    pack,
-    size,
-    unpack,
 )
 from adagrain.models.region_manager.table import RegionTable, default_parameters, region_record
 from adagrain.sim.benches.region_manager.traffic import runs
@@ -217,3 +216,30 @@ def test_default_parameters_are_those_of_the_page(workers: int) -> None:
     }
     found = default_parameters(workers)
     assert found == pytest.approx(wanted, abs=0.51)
+
+
+@pytest.mark.parametrize("regions", [0, -1])
+def test_a_table_without_regions(regions: int) -> None:
+    with pytest.raises(ValueError, match=f"regions must be positive, not {regions}"):
+        RegionTable(regions)
+
+
+def test_updates_that_end_within_one() -> None:
+    table, updates = RegionTable(2), bytes(2 * size(RegionUpdate) - 1)
+    table.parameters = default_parameters(2)
+    with pytest.raises(ValueError, match=f"must be whole records of .* bytes, not {len(updates)}"):
+        table.step(bytes(size(RegionStep)), updates)
+
+
+@pytest.mark.parametrize(
+    ("policy", "state", "gain", "percentage"),
+    [
+        (Policy.NEVER, GLOBAL, 0, 0),
+        (Policy.SEED_LITERAL, HYBRID, 8, 32768),
+        (Policy.COST_AWARE, GLOBAL, 0, 0),
+        (Policy.ALWAYS, FULL, 16, 65535),
+    ],
+)
+def test_how_a_region_starts(policy: Policy, state: int, gain: int, percentage: int) -> None:
+    record = unpack(RegionRecord, region_record(policy=policy))
+    assert (record["state"], record["gain"], record["percentage"]) == (state, gain, percentage)

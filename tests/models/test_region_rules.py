@@ -9,15 +9,14 @@ import random
 from collections.abc import Iterator
 from fractions import Fraction
 
-from adagrain.models.interface.records import (
+from adagrain.models.interface.records import pack, unpack
+from adagrain.models.interface.units.region_manager import (
     CadencePolicy,
     Decision,
     RegionRecord,
     RegionStep,
     RegionUpdate,
     SpeculationState,
-    pack,
-    unpack,
 )
 from adagrain.models.region_manager.table import RegionTable, default_parameters, region_record
 

@@ -7,7 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from single_region import Region
 
-from adagrain.models.interface.records import Policy, RegionStep, SpeculationState, pack
+from adagrain.models.interface.records import pack
+from adagrain.models.interface.units.region_manager import Policy, RegionStep, SpeculationState
 
 GLOBAL, HYBRID, FULL = SpeculationState
 energies = st.integers(0, 2**56 - 1)

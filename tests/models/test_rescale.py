@@ -13,8 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adagrain.models.arithmetic.float import Flag, Rounded
-from adagrain.models.interface.precision import Precision, unpacked
-from adagrain.models.numerics.quantisation import LEVELS
+from adagrain.models.interface.precision import LEVELS, Precision, unpacked
 from adagrain.models.rescale import EXPONENTS, packed_rows, rescale
 from adagrain.sim.benches.float.traffic import special
 

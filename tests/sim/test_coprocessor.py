@@ -6,15 +6,17 @@ from collections.abc import Callable
 
 import pytest
 
-from adagrain.models.interface.protocol import REGISTERS, Opcode, Status
-from adagrain.models.interface.records import (
+from adagrain.models.interface.protocol import Status
+from adagrain.models.interface.records import pack, size
+from adagrain.models.interface.units import addresses
+from adagrain.models.interface.units.granularity_unit import TileOpcode, TileRun
+from adagrain.models.interface.units.region_manager import (
+    RegionOpcode,
     RegionParameters,
     RegionStep,
-    StatisticsBegin,
-    TileRun,
-    pack,
-    size,
 )
+from adagrain.models.interface.units.statistics import StatisticsBegin, StatisticsOpcode
+from adagrain.models.interface.units.system import SystemOpcode
 from adagrain.models.region_manager.settings import default_parameters
 from adagrain.sim.benches.coprocessor import VARIANTS
 from adagrain.sim.benches.coprocessor.pair import Pair
@@ -66,40 +68,40 @@ def test_the_longest_tensors(pair_of: Opened, variant: str, from_link: int, coun
     """More than 2**30 groups of FP32: all are missed when the pass ends."""
     pair = pair_of(variant)
     begin = pack(StatisticsBegin, count=count, exponent=127, from_link=from_link)
-    assert pair.ask(Request(Opcode.STATISTICS_BEGIN, begin)).status == Status.OK
+    assert pair.ask(Request(StatisticsOpcode.BEGIN, begin)).status == Status.OK
     wanted = Status.OK if from_link else Status.OVERFLOW
-    assert pair.ask(Request(Opcode.STATISTICS_DATA, bytes(32))).status == wanted
-    assert pair.ask(Request(Opcode.STATISTICS_END)).status == Status.INCOMPLETE
+    assert pair.ask(Request(StatisticsOpcode.DATA, bytes(32))).status == wanted
+    assert pair.ask(Request(StatisticsOpcode.END)).status == Status.INCOMPLETE
 
 
 def test_reserved_bits_of_parameters_read_as_zero(pair_of: Opened) -> None:
     pair = pair_of("tiny_whole")
     octets = PARAMETERS[:-4] + b"\xff" * 4
-    assert pair.ask(Request(Opcode.REGIONS_PARAMETERS, octets)).status == Status.OK
-    read = pair.ask(Request(Opcode.REGIONS_STATE)).payload
+    assert pair.ask(Request(RegionOpcode.PARAMETERS, octets)).status == Status.OK
+    read = pair.ask(Request(RegionOpcode.STATE)).payload
     assert read == PARAMETERS[:-4] + b"\1" + bytes(3)
 
 
 def test_a_step_needs_parameters(pair_of: Opened) -> None:
     pair = pair_of("tiny_whole")
-    assert pair.ask(Request(Opcode.REGIONS_STEP, STEP[1:])).status == Status.BAD_LENGTH
-    assert pair.ask(Request(Opcode.REGIONS_STEP, STEP)).status == Status.NO_PARAMETERS
-    refused = pair.ask(Request(Opcode.REGIONS_PARAMETERS, bytes(len(PARAMETERS))))
+    assert pair.ask(Request(RegionOpcode.STEP, STEP[1:])).status == Status.BAD_LENGTH
+    assert pair.ask(Request(RegionOpcode.STEP, STEP)).status == Status.NO_PARAMETERS
+    refused = pair.ask(Request(RegionOpcode.PARAMETERS, bytes(len(PARAMETERS))))
     assert refused.status == Status.BAD_VALUE
-    assert pair.ask(Request(Opcode.REGIONS_STEP, STEP)).status == Status.NO_PARAMETERS
-    pair.ask(Request(Opcode.REGIONS_PARAMETERS, PARAMETERS))
-    assert pair.ask(Request(Opcode.REGIONS_STEP, STEP)).status == Status.OK
+    assert pair.ask(Request(RegionOpcode.STEP, STEP)).status == Status.NO_PARAMETERS
+    pair.ask(Request(RegionOpcode.PARAMETERS, PARAMETERS))
+    assert pair.ask(Request(RegionOpcode.STEP, STEP)).status == Status.OK
 
 
 def test_what_was_not_begun_is_told_apart(pair_of: Opened) -> None:
     pair = pair_of("granular")
     run = pack(TileRun, words=1, rows=1)
     for opcode, payload, status in (
-        (Opcode.STATISTICS_END, b"", Status.NOT_STARTED),
-        (Opcode.STATISTICS_DATA, bytes(16), Status.NOT_STARTED),
-        (Opcode.HISTOGRAM_READ, b"\0\1", Status.NO_HISTOGRAM),
-        (Opcode.TILE_RUN, run, Status.NO_SUM),
-        (Opcode.REGIONS_STEP, STEP, Status.NO_PARAMETERS),
+        (StatisticsOpcode.END, b"", Status.NOT_STARTED),
+        (StatisticsOpcode.DATA, bytes(16), Status.NOT_STARTED),
+        (StatisticsOpcode.HISTOGRAM, b"\0\1", Status.NO_HISTOGRAM),
+        (TileOpcode.RUN, run, Status.NO_SUM),
+        (RegionOpcode.STEP, STEP, Status.NO_PARAMETERS),
     ):
         assert pair.ask(Request(opcode, payload)).status == status
 
@@ -109,9 +111,9 @@ def test_words_of_a_run_are_counted_from_its_start(pair_of: Opened) -> None:
     pair = pair_of("granular")
     words = pair.model.configuration.operands
     run = pack(TileRun, words=words, rows=1, first=1)
-    assert pair.ask(Request(Opcode.TILE_RUN, run)).status == Status.OK
-    counter = Request(Opcode.READ_REGISTERS, bytes([list(REGISTERS).index("tile_words"), 1]))
+    assert pair.ask(Request(TileOpcode.RUN, run)).status == Status.OK
+    counter = Request(SystemOpcode.REGISTERS, bytes([addresses()["tile_words"], 1]))
     assert pair.ask(counter).payload == words.to_bytes(4, "little")
     run = pack(TileRun, words=1, rows=8)  # has other rows: refused, and not counted
-    assert pair.ask(Request(Opcode.TILE_RUN, run)).status == Status.NO_SUM
+    assert pair.ask(Request(TileOpcode.RUN, run)).status == Status.NO_SUM
     assert pair.ask(counter).payload == words.to_bytes(4, "little")

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 from adagrain.models.interface.configuration import Configuration, configuration
-from adagrain.models.interface.protocol import Opcode
+from adagrain.models.interface.units.system import SystemOpcode
 from adagrain.models.link import LinkModel, encode_frame
 from adagrain.sim.benches.link.loopback import Loopback
 from adagrain.sim.benches.link.traffic import Traffic
@@ -73,11 +73,11 @@ def test_sequence_numbers_wrap(built: tuple[Configuration, CompiledUnit]) -> Non
     wanted, unit = built
     unit.reset()
     model = LinkModel(wanted, execute=bytes)
-    frames = [encode_frame(1, 0, Opcode.HELLO)]
-    frames += [encode_frame(1, n, Opcode.ECHO) for n in range(1, 0x10000)]
-    frames += [encode_frame(1, 0, Opcode.HELLO)]
-    frames += [encode_frame(1, n, Opcode.ECHO) for n in range(3)]
-    frames += [encode_frame(1, 0xFFFF, Opcode.ECHO), encode_frame(1, 2, Opcode.ECHO)]
+    frames = [encode_frame(1, 0, SystemOpcode.HELLO)]
+    frames += [encode_frame(1, n, SystemOpcode.ECHO) for n in range(1, 0x10000)]
+    frames += [encode_frame(1, 0, SystemOpcode.HELLO)]
+    frames += [encode_frame(1, n, SystemOpcode.ECHO) for n in range(3)]
+    frames += [encode_frame(1, 0xFFFF, SystemOpcode.ECHO), encode_frame(1, 2, SystemOpcode.ECHO)]
     _compare(model, unit, b"".join(frames), idle=0, stall=0, seed=0)
     assert model.counters["out_of_order"] == (2 if wanted.window < 4 else 1)
     assert model.counters["frames"] == len(frames) % (1 << 16)
@@ -96,8 +96,8 @@ def test_bulk_takes_one_cycle_per_octet(
         "ones": b"\1" * wanted.payload,
         "zeros": bytes(wanted.payload),
     }[fill]
-    _compare(model, unit, encode_frame(1, 0, Opcode.HELLO), idle=0, stall=0, seed=0)
-    octets = b"".join(encode_frame(1, n, Opcode.ECHO, payload) for n in range(1, 65))
+    _compare(model, unit, encode_frame(1, 0, SystemOpcode.HELLO), idle=0, stall=0, seed=0)
+    octets = b"".join(encode_frame(1, n, SystemOpcode.ECHO, payload) for n in range(1, 65))
     cycles = _compare(model, unit, octets, idle=0, stall=0, seed=0)
     limit = 1.1 if wanted.window > 1 else 2.2
     assert cycles <= limit * len(octets), f"{cycles / len(octets):.3f} cycles per octet"

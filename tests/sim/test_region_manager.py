@@ -9,23 +9,17 @@ import pytest
 
 from adagrain.hdl.region_manager import RegionManager
 from adagrain.models.interface.configuration import configuration
-from adagrain.models.interface.records import (
+from adagrain.models.interface.records import pack, size, unpack
+from adagrain.models.interface.units.region_manager import (
+    WORD,
     CadencePolicy,
     Decision,
     Policy,
     RegionParameters,
     RegionStep,
     RegionUpdate,
-    pack,
-    size,
-    unpack,
 )
-from adagrain.models.region_manager.table import (
-    WORD,
-    RegionTable,
-    default_parameters,
-    region_record,
-)
+from adagrain.models.region_manager.table import RegionTable, default_parameters, region_record
 from adagrain.sim.benches.region_manager.traffic import Run, runs
 from adagrain.sim.compiled import CompiledUnit
 from adagrain.sim.simulators import verilator

@@ -7,7 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from adagrain.models.interface.records import BINS, StatisticsBegin, StatisticsRecord, pack, size
+from adagrain.models.interface.records import pack, size
+from adagrain.models.interface.units.statistics import BINS, StatisticsBegin, StatisticsRecord
 from adagrain.models.statistics import Statistics, statistics
 from adagrain.sim.benches.statistics import VARIANTS
 from adagrain.sim.benches.statistics.traffic import Pass, random_pass

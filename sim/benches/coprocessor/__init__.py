@@ -3,7 +3,6 @@
 from adagrain.hdl.device.coprocessor import Coprocessor
 from adagrain.models.interface.configuration import configuration
 from adagrain.models.interface.precision import INTEGERS
-from adagrain.models.interface.protocol import Unit
 
 #: Short enough that a bench can wait for a starved pass, long enough for any random idling.
 STARVATION = 400
@@ -11,7 +10,8 @@ STARVATION = 400
 VARIANTS = {
     "tiny": lambda: Coprocessor(configuration("tiny"), starvation=STARVATION),
     "tiny_whole": lambda: Coprocessor(
-        configuration("tiny", units=tuple(Unit)), starvation=STARVATION
+        configuration("tiny", units=("statistics", "region_manager"), histogram=True),
+        starvation=STARVATION,
     ),
     "small": lambda: Coprocessor(configuration("small", regions=16), starvation=STARVATION),
     "granular": lambda: Coprocessor(

@@ -3,7 +3,7 @@
 import cocotb
 
 from adagrain.models.device.coprocessor import CoprocessorModel
-from adagrain.models.interface.protocol import Opcode
+from adagrain.models.interface.units.system import SystemOpcode
 from adagrain.models.link import encode_frame
 from adagrain.sim.simulators.bench import Bench, bench
 
@@ -30,7 +30,7 @@ async def answers_as_the_model(b: Bench) -> None:
     """Random requests, sound and unsound, at any idling and back-pressure."""
     model = CoprocessorModel(b.component.configuration, kernel="reference")
     traffic = Traffic(b.component.configuration, b.random, longest=b.scaled(300))
-    await _exchange(b, model, _SESSION, 0, Request(Opcode.HELLO))
+    await _exchange(b, model, _SESSION, 0, Request(SystemOpcode.HELLO))
     requests = traffic.prologue() + traffic.requests(b.scaled(80))
     for sequence, request in enumerate(requests, start=1):
         await _exchange(b, model, _SESSION, sequence, request)
@@ -43,10 +43,10 @@ async def a_new_session_gives_up_the_pass_of_the_port(b: Bench, missing: int) ->
     model = CoprocessorModel(b.component.configuration, kernel="reference")
     traffic = Traffic(b.component.configuration, b.random)
     begin, end, bins = traffic.port_pass(missing)
-    await _exchange(b, model, 1, 0, Request(Opcode.HELLO))
+    await _exchange(b, model, 1, 0, Request(SystemOpcode.HELLO))
     await _exchange(b, model, 1, 1, begin)
     await b.source("i_data").drain()
-    await _exchange(b, model, 2, 0, Request(Opcode.HELLO))
+    await _exchange(b, model, 2, 0, Request(SystemOpcode.HELLO))
     for sequence, request in enumerate([end, *traffic.port_pass(0), bins], start=1):
         await _exchange(b, model, 2, sequence, request)
 
@@ -58,9 +58,9 @@ async def a_new_session_gives_up_the_pass(b: Bench, groups: int) -> None:
     model = CoprocessorModel(b.component.configuration, kernel="reference")
     traffic = Traffic(b.component.configuration, b.random)
     begin, *frames, end, bins = traffic.link_pass()
-    await _exchange(b, model, 1, 0, Request(Opcode.HELLO))
+    await _exchange(b, model, 1, 0, Request(SystemOpcode.HELLO))
     for sequence, request in enumerate([begin, *frames][: groups + 1], start=1):
         await _exchange(b, model, 1, sequence, request)
-    await _exchange(b, model, 2, 0, Request(Opcode.HELLO))
+    await _exchange(b, model, 2, 0, Request(SystemOpcode.HELLO))
     for sequence, request in enumerate([end, begin, *frames, end, bins], start=1):
         await _exchange(b, model, 2, sequence, request)

@@ -7,7 +7,6 @@ from adagrain.hdl.device.coprocessor import Coprocessor
 from adagrain.models.interface.configuration import LONGEST_SILENCE, configuration
 from adagrain.models.interface.formats import STREAMED, FormatCode
 from adagrain.models.interface.precision import INTEGERS, Precision
-from adagrain.models.interface.protocol import Unit
 from adagrain.sim.benches.link.traffic import Traffic as Frames
 
 from . import STARVATION
@@ -26,19 +25,20 @@ _WILD, _PAUSES = 0.1, 0.02
 def draw(generator: random.Random) -> Coprocessor:
     """A device of a random configuration, small enough to be compiled in a minute."""
     pick = generator.choice
-    units = [Unit.STATISTICS, *(unit for unit in Unit if unit and pick((True, True, False)))]
-    manages_regions = Unit.REGION_MANAGER in units
+    more = ("region_manager", "granularity_unit", "precision_controller")
+    units = ("statistics", *more[: pick((0, 1, 1, 2, 3, 3))])
     built = configuration(
         "tiny",
         lanes=pick((1, 2, 4)),
         powers=pick((2, 4)),
         formats=(FormatCode.FP32, *(code for code in STREAMED[1:] if pick((True, False)))),
-        units=tuple(units),
+        units=units,
+        histogram=pick((True, True, False)),
         regions=pick((2, 4, 16, 64)),
         payload=pick((256, 512, 4096)),
         window=pick((1, 2, 4, 16)),
         decision_cycles=pick((64, 127, 128, 4096)),
-        slices=pick((0, 1, 2, 3)) if manages_regions else 0,
+        slices=pick((1, 2, 3)) if "granularity_unit" in units else 0,
         operands=pick((64, 128)),
         precisions=pick((INTEGERS, tuple(Precision))),
         watchdog=pick((2 * LONGEST_SILENCE, 1 << 14)),
@@ -88,7 +88,7 @@ class Fuzzer:
         if port:
             self._pair.exchange(self._frames.command(), port)
             return
-        if self._pair.model.commands.port_groups:  # what follows a pass must find it over
+        if self._pair.model.commands.port.groups:  # what follows a pass must find it over
             self._pair.exchange(*self._frames.frames(1))
             return
         octets = b"".join(self._frames.frames(self._random.randrange(1, _BURST + 1)))

@@ -8,7 +8,7 @@ import numpy as np
 
 from adagrain.hdl.device.coprocessor import Coprocessor
 from adagrain.models.device.coprocessor import CoprocessorModel
-from adagrain.models.interface.protocol import Opcode
+from adagrain.models.interface.units.system import SystemOpcode
 from adagrain.models.link import Frame, decode_frame, encode_frame
 from adagrain.sim.compiled import CompiledUnit, DeadlockError, Stop
 
@@ -69,7 +69,7 @@ class Pair:
     def open(self, session: int = 1) -> None:
         """Open a session; :meth:`ask` numbers its requests from then on."""
         self._session, self._sequence = session, 0
-        self.ask(Request(Opcode.HELLO))
+        self.ask(Request(SystemOpcode.HELLO))
 
     def ask(self, request: Request) -> Frame:
         """What both answer to the session's next request."""
@@ -124,7 +124,7 @@ class Pair:
 
     def _drain_port(self) -> None:
         """Let the device take from its port what the model has taken, and no more."""
-        left = self.model.commands.port_groups
+        left = self.model.commands.port.groups
         missing = len(self._port) - left
         if missing:
             self._run({"i_data": self._port[: max(0, missing)]}, 0, None, _CYCLES)

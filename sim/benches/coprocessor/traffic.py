@@ -5,38 +5,51 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from adagrain.models.device.commands import GROUP, WORDS_PER_REGION
 from adagrain.models.granularity_unit import MAX_SUM, TileModel
 from adagrain.models.interface.configuration import Configuration
 from adagrain.models.interface.formats import FORMATS
 from adagrain.models.interface.precision import Precision
-from adagrain.models.interface.protocol import REGISTERS, Opcode, Unit
-from adagrain.models.interface.records import (
-    BINS,
-    CadencePolicy,
-    HistogramBin,
-    Policy,
+from adagrain.models.interface.protocol import GROUP
+from adagrain.models.interface.records import pack, size, unpack
+from adagrain.models.interface.units import addresses, registers
+from adagrain.models.interface.units.granularity_unit import TileOpcode, TileRun
+from adagrain.models.interface.units.precision_controller import (
+    PrecisionOpcode,
     PrecisionRecord,
     PrecisionUpdate,
+)
+from adagrain.models.interface.units.region_manager import (
+    WORD,
+    WORDS_PER_REGION,
+    CadencePolicy,
+    Policy,
+    RegionOpcode,
     RegionParameters,
     RegionRecord,
     RegionStep,
     RegionUpdate,
-    StatisticsBegin,
-    TileRun,
-    pack,
-    size,
-    unpack,
 )
+from adagrain.models.interface.units.statistics import (
+    BINS,
+    HistogramBin,
+    StatisticsBegin,
+    StatisticsOpcode,
+)
+from adagrain.models.interface.units.system import SystemOpcode
+from adagrain.models.interface.units.unit import GROUPS, SPAN
 from adagrain.models.region_manager.settings import default_parameters, region_record
-from adagrain.models.region_manager.table import WORD
 from adagrain.sim.benches.granularity_unit.traffic import random_tile
 from adagrain.sim.benches.precision_controller import traffic as precision_traffic
 
 __all__ = ["Request", "Traffic"]
 
 #: Registers that count clock cycles, which a model does not have.
-_CLOCKED = {"cycles_low", "cycles_high", "decision_cycles"}
+_CLOCKED = {
+    address + half
+    for address, _, register in registers()
+    for half in range(register.words)
+    if register.clocked
+}
 
 
 @dataclass(frozen=True)
@@ -71,7 +84,7 @@ class Traffic:
         self._configuration = configuration
         self._random = generator
         self._longest = longest
-        self._has_histogram = Unit.HISTOGRAM in configuration.units
+        self._has_histogram = configuration.histogram
 
     def prologue(self) -> list[Request]:
         """Configure every region."""
@@ -87,13 +100,11 @@ class Traffic:
             for _ in range(regions)
         ]
         writes = [
-            Request(
-                Opcode.REGIONS_WRITE, _u16(at * WORDS_PER_REGION) + b"".join(records[at:][:step])
-            )
+            Request(RegionOpcode.WRITE, _u16(at * WORDS_PER_REGION) + b"".join(records[at:][:step]))
             for at in range(0, regions, step)
         ]
         parameters = pack(RegionParameters, **default_parameters(self._random.choice([1, 2, 7])))
-        return [*writes, Request(Opcode.REGIONS_PARAMETERS, parameters)]
+        return [*writes, Request(RegionOpcode.PARAMETERS, parameters)]
 
     def requests(self, count: int) -> list[Request]:
         """That many requests, or a few more: passes are several."""
@@ -127,7 +138,7 @@ class Traffic:
         words = [operands] * (MAX_SUM // operands - 1) + [operands - 1, 2, 1]
         runs = [{"words": n, "first": not at, "last": n == 1} for at, n in enumerate(words)]
         runs.append({"first": 1, "last": 1})
-        return [Request(Opcode.TILE_RUN, pack(TileRun, **run | change)) for change in runs]
+        return [Request(TileOpcode.RUN, pack(TileRun, **run | change)) for change in runs]
 
     def port_pass(self, missing: int | None = None) -> list[Request]:
         """A pass whose data come by the port; it lacks so many groups, or now and then one."""
@@ -136,8 +147,8 @@ class Traffic:
             missing = self._random.random() < 0.1
         given = memory[: max(0, len(memory) - missing * GROUP)]
         return [
-            Request(Opcode.STATISTICS_BEGIN, begin, given),
-            Request(Opcode.STATISTICS_END),
+            Request(StatisticsOpcode.BEGIN, begin, given),
+            Request(StatisticsOpcode.END),
             self._bins(),
         ]
 
@@ -148,13 +159,13 @@ class Traffic:
             memory = memory[GROUP:] if self._random.random() < 0.5 else memory + bytes(GROUP)
         step = self._random.randrange(1, self._configuration.payload // GROUP + 1) * GROUP
         frames = [
-            Request(Opcode.STATISTICS_DATA, memory[at : at + step])
+            Request(StatisticsOpcode.DATA, memory[at : at + step])
             for at in range(0, len(memory), step)
         ]
         return [
-            Request(Opcode.STATISTICS_BEGIN, begin),
+            Request(StatisticsOpcode.BEGIN, begin),
             *frames,
-            Request(Opcode.STATISTICS_END),
+            Request(StatisticsOpcode.END),
             self._bins(),
         ]
 
@@ -177,7 +188,7 @@ class Traffic:
         first = self._random.randrange(BINS)
         count = self._entries(size(HistogramBin), 12)
         return Request(
-            Opcode.HISTOGRAM_READ,
+            StatisticsOpcode.HISTOGRAM,
             bytes([self._random.choice([0, first, max(0, BINS - count)]), count]),
         )
 
@@ -197,7 +208,7 @@ class Traffic:
             epoch_end=self._random.randrange(2),
         )
         updates = [self._update() for _ in range(self._random.randrange(min(room, 6) + 1))]
-        return [Request(Opcode.REGIONS_STEP, head + b"".join(updates))]
+        return [Request(RegionOpcode.STEP, head + b"".join(updates))]
 
     def _update(self) -> bytes:
         a = self._random.getrandbits(self._random.randrange(1, 58))
@@ -221,15 +232,15 @@ class Traffic:
         rng = np.random.default_rng(self._random.getrandbits(32))
         tile = random_tile(TileModel(slices, operands), slices, rng, self._configuration.precisions)
         exponents = b"".join((exponent & 0xFF).to_bytes(1) for exponent in tile.exponents)
-        made = [Request(Opcode.TILE_SCALES, exponents)] if self._random.random() < 0.8 else []
+        made = [Request(TileOpcode.SCALES, exponents)] if self._random.random() < 0.8 else []
         if self._random.random() < 0.2:
-            made.append(Request(Opcode.TILE_SCALES, self._random.choice([b"", exponents + b"\1"])))
+            made.append(Request(TileOpcode.SCALES, self._random.choice([b"", exponents + b"\1"])))
         for writes, run in zip(tile.writes, tile.runs, strict=True):
             if not run["first"] or self._random.random() < 0.5:
                 other = run | self._random.choice(_doubtful(run, self._configuration))
-                made.append(Request(Opcode.TILE_RUN, pack(TileRun, **other)))
-            made += [Request(Opcode.TILE_WRITE, part) for part in _writes(writes)]
-            made.append(Request(Opcode.TILE_RUN, pack(TileRun, **run)))
+                made.append(Request(TileOpcode.RUN, pack(TileRun, **other)))
+            made += [Request(TileOpcode.WRITE, part) for part in _writes(writes)]
+            made.append(Request(TileOpcode.RUN, pack(TileRun, **run)))
         return made
 
     def _precisions(self) -> list[Request]:
@@ -242,10 +253,10 @@ class Traffic:
             unit = self._random.choice([first + number, first + number, 0xFFFF, units])
             updates.append(precision_traffic.update(self._random, unit, octets))
         return [
-            Request(Opcode.PRECISION_WRITE, _u16(first) + b"".join(records)),
-            Request(Opcode.PRECISION_STEP, b"".join(pack(PrecisionUpdate, **u) for u in updates)),
+            Request(PrecisionOpcode.WRITE, _u16(first) + b"".join(records)),
+            Request(PrecisionOpcode.STEP, b"".join(pack(PrecisionUpdate, **u) for u in updates)),
             Request(
-                Opcode.PRECISION_READ,
+                PrecisionOpcode.READ,
                 _u16(first) + bytes([self._entries(size(PrecisionRecord), 4)]),
             ),
         ]
@@ -257,38 +268,39 @@ class Traffic:
             [self._random.randrange(words + 1), max(0, words - count), max(0, words - count // 2)]
         )
         return [
-            Request(Opcode.REGIONS_READ, _u16(first) + bytes([count])),
-            Request(Opcode.REGIONS_STATE),
+            Request(RegionOpcode.READ, _u16(first) + bytes([count])),
+            Request(RegionOpcode.STATE),
         ]
 
     def _echo(self) -> list[Request]:
         longest = self._configuration.payload
         length = self._random.choice([0, longest, self._random.randrange(longest + 1)])
-        return [Request(Opcode.ECHO, self._random.randbytes(length))]
+        return [Request(SystemOpcode.ECHO, self._random.randbytes(length))]
 
     def _registers(self) -> list[Request]:
-        names = list(REGISTERS)
-        count = self._random.randrange(6)
-        at_the_end = len(names) - count + self._random.randrange(2)
-        first = self._random.choice([self._random.randrange(len(names) + 1), at_the_end])
-        if _CLOCKED.intersection(names[first : first + count]):
+        words, room = GROUPS * SPAN, self._configuration.payload // 4
+        count = self._random.choice([self._random.randrange(6), room, room + 1]) & 0xFF
+        at_the_end = min(words - 1, words - count + self._random.randrange(2))
+        known = self._random.choice([*addresses().values()])
+        first = self._random.choice([known, self._random.randrange(words), at_the_end])
+        if _CLOCKED.intersection(range(first, first + count)):
             count = 0
-        return [Request(Opcode.READ_REGISTERS, bytes([first, count]))]
+        return [Request(SystemOpcode.REGISTERS, bytes([first, count]))]
 
     def _unsound(self) -> list[Request]:
         """Any opcode with any payload, but for those that would run for longer than a test."""
         opcode = self._random.choice([*range(0x01, 0x50), 0xFF])
         lengths = [0, 1, 2, 3, 7, 8, 9, 16, 40, size(RegionParameters), self._configuration.payload]
         payload = self._random.randbytes(self._random.choice(lengths))
-        if opcode == Opcode.STATISTICS_BEGIN and len(payload) == size(StatisticsBegin):
+        if opcode == StatisticsOpcode.BEGIN and len(payload) == size(StatisticsBegin):
             payload = bytes(size(StatisticsBegin))
-        if opcode == Opcode.READ_REGISTERS and len(payload) == 2:
-            payload = bytes([len(REGISTERS), 1])
-        if opcode == Opcode.REGIONS_PARAMETERS and len(payload) == size(RegionParameters):
+        if opcode == SystemOpcode.REGISTERS and len(payload) == 2:
+            payload = b"\xff\2"
+        if opcode == RegionOpcode.PARAMETERS and len(payload) == size(RegionParameters):
             payload = bytes(len(payload))
-        if opcode == Opcode.TILE_RUN and len(payload) == size(TileRun):
+        if opcode == TileOpcode.RUN and len(payload) == size(TileRun):
             payload = bytes(len(payload))
-        if opcode == Opcode.REGIONS_WRITE and len(payload) > WORD:
+        if opcode == RegionOpcode.WRITE and len(payload) > WORD:
             payload = b"\xff\xff" + payload[2:]
         return [Request(opcode, payload)]
 
@@ -308,13 +320,13 @@ class Traffic:
         workers = rng.choice([0, 1, 2, 1024, 1025])
         return rng.choice(
             [
-                Request(Opcode.REGIONS_WRITE, _u16(first) + rng.randbytes(size(RegionRecord))),
+                Request(RegionOpcode.WRITE, _u16(first) + rng.randbytes(size(RegionRecord))),
                 Request(
-                    Opcode.REGIONS_PARAMETERS,
+                    RegionOpcode.PARAMETERS,
                     _u16(workers) + rng.randbytes(size(RegionParameters) - 2),
                 ),
-                Request(Opcode.STATISTICS_BEGIN, pack(StatisticsBegin, **begin)),
-                Request(Opcode.TILE_RUN, pack(TileRun, **run)),
+                Request(StatisticsOpcode.BEGIN, pack(StatisticsBegin, **begin)),
+                Request(TileOpcode.RUN, pack(TileRun, **run)),
             ]
         )
 

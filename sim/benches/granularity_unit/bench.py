@@ -4,8 +4,9 @@ import cocotb
 import numpy as np
 
 from adagrain.hdl.dot_product import DotProduct
-from adagrain.models.granularity_unit import ROWS, TileModel
+from adagrain.models.granularity_unit import TileModel
 from adagrain.models.interface.precision import Precision
+from adagrain.models.interface.units.granularity_unit import ROWS
 from adagrain.sim.simulators.bench import Bench, bench
 
 from .traffic import Tile, random_tile, short_runs

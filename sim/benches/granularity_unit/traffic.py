@@ -5,8 +5,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from adagrain.models.granularity_unit import MAX_SUM, ROWS, TileModel, TileResult
+from adagrain.models.granularity_unit import MAX_SUM, TileModel, TileResult
 from adagrain.models.interface.precision import Precision
+from adagrain.models.interface.units.granularity_unit import ROWS
 from adagrain.models.rescale import EXPONENTS
 from adagrain.sim.benches.dot_product.traffic import sum_words
 

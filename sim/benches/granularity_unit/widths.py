@@ -9,9 +9,9 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 
 from adagrain.hdl.granularity_unit.results import Results, row_layout
 from adagrain.models.arithmetic.float import Rounded
-from adagrain.models.granularity_unit import ROWS
 from adagrain.models.interface.precision import Precision
-from adagrain.models.interface.records import TileResult, TileRun, pack
+from adagrain.models.interface.records import pack
+from adagrain.models.interface.units.granularity_unit import ROWS, TileResult, TileRun
 from adagrain.models.rescale import packed_rows, rescale
 from adagrain.sim.benches.rescale.traffic import random_sums
 

@@ -6,7 +6,7 @@ import zlib
 import cocotb
 
 from adagrain.hdl.link.session import Counters
-from adagrain.models.interface.protocol import Opcode
+from adagrain.models.interface.units.system import SystemOpcode
 from adagrain.models.link import LinkModel, encode_frame
 from adagrain.sim.simulators.bench import Bench, bench
 from adagrain.sim.simulators.payload import decode
@@ -91,9 +91,10 @@ async def executes_once_whatever_is_repeated(b: Bench) -> None:
     """Every request of the window comes again and again, also before its answer has left."""
     ends = Ends(b, longest_reply=20)
     window = b.component.configuration.window
-    frames = [encode_frame(1, 0, Opcode.HELLO)]
+    frames = [encode_frame(1, 0, SystemOpcode.HELLO)]
     frames += [
-        encode_frame(1, n, Opcode.ECHO, n.to_bytes(2, "little")) for n in range(1, b.scaled(40))
+        encode_frame(1, n, SystemOpcode.ECHO, n.to_bytes(2, "little"))
+        for n in range(1, b.scaled(40))
     ]
     octets = b""
     for n in range(len(frames)):
@@ -106,8 +107,8 @@ async def executes_once_whatever_is_repeated(b: Bench) -> None:
 async def keeps_answers_that_nobody_takes(b: Bench) -> None:
     """While the output stands still, those that follow overwrite none of them."""
     ends = Ends(b)
-    frames = [encode_frame(1, 0, Opcode.HELLO)]
-    frames += [encode_frame(1, n, Opcode.ECHO, bytes([n])) for n in range(1, 40)]
+    frames = [encode_frame(1, 0, SystemOpcode.HELLO)]
+    frames += [encode_frame(1, n, SystemOpcode.ECHO, bytes([n])) for n in range(1, 40)]
     b.source("i").put(*b"".join(frames))
     await b.wait(20_000)
     assert len(ends.executed) < len(frames), f"somebody took the answers: {b}"
@@ -119,8 +120,10 @@ async def knows_the_longest_payload(b: Bench) -> None:
     """It is taken, and one octet more is refused, without using the number up."""
     longest = b.component.configuration.payload
     ends = Ends(b, longest_reply=20)
-    frames = [encode_frame(1, 1, Opcode.ECHO, bytes(length)) for length in (longest + 1, longest)]
-    await ends.exchange(encode_frame(1, 0, Opcode.HELLO) + b"".join(frames))
+    frames = [
+        encode_frame(1, 1, SystemOpcode.ECHO, bytes(length)) for length in (longest + 1, longest)
+    ]
+    await ends.exchange(encode_frame(1, 0, SystemOpcode.HELLO) + b"".join(frames))
     assert ends.model.counters["bad_frame"] == 1
 
 
@@ -129,10 +132,10 @@ async def forgets_the_answers_of_another_session(b: Bench) -> None:
     """Numbers before a new session's first are no repeats, though the old one had them."""
     window = b.component.configuration.window
     ends = Ends(b, longest_reply=20)
-    old = [encode_frame(1, 0, Opcode.HELLO)]
-    old += [encode_frame(1, n, Opcode.ECHO) for n in range(1, window + 2)]
-    new = [encode_frame(2, 0, Opcode.HELLO)]
-    new += [encode_frame(2, -n & 0xFFFF, Opcode.ECHO) for n in range(1, window + 1)]
+    old = [encode_frame(1, 0, SystemOpcode.HELLO)]
+    old += [encode_frame(1, n, SystemOpcode.ECHO) for n in range(1, window + 2)]
+    new = [encode_frame(2, 0, SystemOpcode.HELLO)]
+    new += [encode_frame(2, -n & 0xFFFF, SystemOpcode.ECHO) for n in range(1, window + 1)]
     await ends.exchange(b"".join(old + new))
     assert ends.model.counters["out_of_order"] == window
 
@@ -140,12 +143,12 @@ async def forgets_the_answers_of_another_session(b: Bench) -> None:
 @bench(cycles=20_000)
 async def forgets_at_reset(b: Bench) -> None:
     """After a reset there is no session, no half a frame and no count."""
-    command = encode_frame(1, 1, Opcode.ECHO, b"abc")
+    command = encode_frame(1, 1, SystemOpcode.ECHO, b"abc")
     ends = Ends(b)
-    await ends.exchange(encode_frame(1, 0, Opcode.HELLO) + command + command[:9])
+    await ends.exchange(encode_frame(1, 0, SystemOpcode.HELLO) + command + command[:9])
     await b.reset()
     ends.model.reset()
-    await ends.exchange(command + encode_frame(1, 0, Opcode.HELLO) + command)
+    await ends.exchange(command + encode_frame(1, 0, SystemOpcode.HELLO) + command)
     assert ends.model.counters["no_session"] == 1
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from cobs import cobs
 
 from adagrain.models.interface.configuration import Configuration
-from adagrain.models.interface.protocol import Opcode
+from adagrain.models.interface.units.system import SystemOpcode
 from adagrain.models.link import CHECKSUM_SIZE, encode_frame
 
 __all__ = ["Traffic"]
@@ -69,7 +69,7 @@ class Traffic:
         """A new session."""
         self._session = self._random.randrange(1, 1 << 32)
         self._next = 1
-        return encode_frame(self._session, 0, Opcode.HELLO)
+        return encode_frame(self._session, 0, SystemOpcode.HELLO)
 
     def command(self) -> bytes:
         """The request whose turn it is."""
@@ -112,16 +112,16 @@ class Traffic:
         return encode_frame(session, self._next, *self._short_request())
 
     def _repeated_hello(self) -> bytes:
-        return encode_frame(self._session, 0, Opcode.HELLO)
+        return encode_frame(self._session, 0, SystemOpcode.HELLO)
 
     def _wrong_hello(self) -> bytes:
         fresh = self._random.randrange(1, 1 << 32)
         return self._random.choice(
             [
-                encode_frame(0, 0, Opcode.HELLO),
-                encode_frame(fresh, 1, Opcode.HELLO),
-                encode_frame(fresh, 0x8000, Opcode.HELLO),
-                encode_frame(fresh, 0, Opcode.HELLO, b"x"),
+                encode_frame(0, 0, SystemOpcode.HELLO),
+                encode_frame(fresh, 1, SystemOpcode.HELLO),
+                encode_frame(fresh, 0x8000, SystemOpcode.HELLO),
+                encode_frame(fresh, 0, SystemOpcode.HELLO, b"x"),
             ]
         )
 

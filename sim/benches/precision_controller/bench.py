@@ -1,6 +1,7 @@
 """Bench of the precision controller: decisions and records, as the model has them."""
 
-from adagrain.models.interface.records import PrecisionRecord, unpack
+from adagrain.models.interface.records import unpack
+from adagrain.models.interface.units.precision_controller import PrecisionRecord
 from adagrain.models.precision_controller import PrecisionTable
 from adagrain.sim.simulators.bench import Bench, bench
 from adagrain.sim.simulators.payload import decode

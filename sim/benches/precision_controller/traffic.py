@@ -2,7 +2,8 @@
 
 import random
 
-from adagrain.models.interface.records import PrecisionRecord, pack, size, unpack
+from adagrain.models.interface.records import pack, size, unpack
+from adagrain.models.interface.units.precision_controller import PrecisionRecord
 from adagrain.models.precision_controller import THRESHOLDS
 
 __all__ = ["record", "update"]

@@ -2,17 +2,16 @@
 
 from typing import Any
 
-from adagrain.models.interface.records import (
+from adagrain.models.interface.records import pack, size, unpack
+from adagrain.models.interface.units.region_manager import (
+    WORD,
     Decision,
     RegionParameters,
     RegionRecord,
     RegionStep,
     RegionUpdate,
-    pack,
-    size,
-    unpack,
 )
-from adagrain.models.region_manager.table import WORD, RegionTable
+from adagrain.models.region_manager.table import RegionTable
 from adagrain.sim.simulators.bench import Bench, bench
 from adagrain.sim.simulators.payload import decode
 

@@ -3,15 +3,14 @@
 import random
 from dataclasses import dataclass
 
-from adagrain.models.interface.records import (
+from adagrain.models.interface.records import pack, size
+from adagrain.models.interface.units.region_manager import (
     Policy,
     RegionParameters,
     RegionRecord,
     RegionStep,
     RegionUpdate,
     SpeculationState,
-    pack,
-    size,
 )
 from adagrain.models.region_manager.averages import ALPHA_BITS, ALPHA_SHIFTS, quotient
 from adagrain.models.region_manager.table import ENERGY_BITS, default_parameters, region_record

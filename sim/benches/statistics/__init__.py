@@ -9,8 +9,12 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 from adagrain.hdl.statistics import Statistics, TensorBegin, Widen
 from adagrain.models.interface.configuration import configuration
 from adagrain.models.interface.formats import FormatCode
-from adagrain.models.interface.protocol import Unit
-from adagrain.models.interface.records import BINS, HistogramBin, StatisticsBegin, StatisticsRecord
+from adagrain.models.interface.units.statistics import (
+    BINS,
+    HistogramBin,
+    StatisticsBegin,
+    StatisticsRecord,
+)
 
 __all__ = ["ICARUS_VARIANTS", "VARIANTS", "WidenedStatistics"]
 
@@ -52,7 +56,7 @@ def _preset(name: str, **options: Any) -> WidenedStatistics:
         preset.lanes,
         preset.formats,
         powers=preset.powers,
-        histogram=Unit.HISTOGRAM in preset.units,
+        histogram=preset.histogram,
         **options,
     )
 

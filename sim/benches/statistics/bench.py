@@ -6,7 +6,8 @@ import cocotb
 import torch
 
 from adagrain.models.interface.formats import FORMATS
-from adagrain.models.interface.records import BINS, StatisticsRecord, unpack
+from adagrain.models.interface.records import unpack
+from adagrain.models.interface.units.statistics import BINS, StatisticsRecord
 from adagrain.models.statistics import Statistics, statistics
 from adagrain.sim.simulators.bench import Bench, bench
 

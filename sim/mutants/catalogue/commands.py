@@ -26,8 +26,8 @@ MUTANTS = (
     Mutant(
         "the last register cannot be read",
         "hdl/device/system.py",
-        "wanted.first + wanted.count > len(REGISTERS)",
-        "wanted.first + wanted.count >= len(REGISTERS)",
+        "outside = wanted.first + wanted.count > _WORDS",
+        "outside = wanted.first + wanted.count >= _WORDS",
         _DEVICE_COMPILED,
     ),
     Mutant(
@@ -68,15 +68,15 @@ MUTANTS = (
     Mutant(
         "a new session goes on with the pass of the data port",
         "hdl/statistics/commands.py",
-        "with m.If(self.hello & tensor.active):",
-        "with m.If(self.hello & tensor.active & tensor.from_link):",
+        "with m.If(self.handler.hello & tensor.active):",
+        "with m.If(self.handler.hello & tensor.active & tensor.from_link):",
         bench("coprocessor", "tiny"),
     ),
     Mutant(
         "the halves of a long counter are read one after the other",
         "hdl/device/system.py",
-        "value.eq(Mux(upper_held, upper, self.registers[address]))",
-        "value.eq(self.registers[address])",
+        "value.eq(Mux(upper_held, upper, whole[32:]))",
+        "value.eq(whole[32:])",
         simulated("test_commands.py", "halves_of_long_counters"),
     ),
     Mutant(

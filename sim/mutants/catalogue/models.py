@@ -14,14 +14,14 @@ MUTANTS = (
     ),
     Mutant(
         "a precision's change lasts one update less",
-        "models/precision_controller.py",
+        "models/precision_controller/table.py",
         "record.dwell_length if switched else",
         "max(0, record.dwell_length - 1) if switched else",
         tested("models/test_precision_controller.py", "restatement"),
     ),
     Mutant(
         "a threshold is passed by reaching it",
-        "models/precision_controller.py",
+        "models/precision_controller/table.py",
         "spread > threshold + record.hysteresis",
         "spread >= threshold + record.hysteresis",
         tested("models/test_precision_controller.py", "restatement"),

@@ -10,7 +10,8 @@ from torch import nn
 
 from adagrain.host.granular import Granularity, GranularLinear, Policy, convert
 from adagrain.models.interface.precision import Precision
-from adagrain.models.interface.records import PrecisionRecord, unpack
+from adagrain.models.interface.records import unpack
+from adagrain.models.interface.units.precision_controller import PrecisionRecord
 from adagrain.models.numerics.dither import dithered
 from adagrain.models.numerics.quantisation import product, rounded
 

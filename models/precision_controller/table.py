@@ -10,14 +10,12 @@ sets, prevail over that, and are counted where they do.
 from collections.abc import Mapping
 from types import SimpleNamespace
 
-from .interface.precision import Precision
-from .interface.records import (
+from adagrain.models.interface.precision import Precision
+from adagrain.models.interface.records import pack, size, unpack
+from adagrain.models.interface.units.precision_controller import (
     PrecisionDecision,
     PrecisionRecord,
     PrecisionUpdate,
-    pack,
-    size,
-    unpack,
 )
 
 __all__ = ["THRESHOLDS", "PrecisionTable", "precision_of_rank", "precision_record", "rank_of"]

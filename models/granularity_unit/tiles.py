@@ -14,10 +14,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .arithmetic.float import Rounded
-from .dot_product import EXACT_PRODUCTS, dot
-from .interface.precision import Precision
-from .rescale import packed_rows, rescale
+from adagrain.models.arithmetic.float import Rounded
+from adagrain.models.dot_product import EXACT_PRODUCTS, dot
+from adagrain.models.interface.precision import Precision
+from adagrain.models.rescale import packed_rows, rescale
 
 __all__ = [
     "MAX_SUM",

@@ -1,0 +1,110 @@
+"""The units that there are, each declared once.
+
+:data:`UNITS` has those of the project; :func:`declare` adds one from outside.
+"""
+
+from collections.abc import Iterator
+
+from .granularity_unit import GRANULARITY_UNIT
+from .precision_controller import PRECISION_CONTROLLER
+from .region_manager import REGION_MANAGER
+from .statistics import STATISTICS
+from .system import LINE, LINK, SYSTEM
+from .unit import Operation, Payload, Register, Unit
+
+__all__ = [
+    "ALWAYS",
+    "UNITS",
+    "Operation",
+    "Payload",
+    "Register",
+    "Unit",
+    "addresses",
+    "declare",
+    "operation_of",
+    "registers",
+    "unit_of",
+]
+
+#: By name, in the order of their groups.
+UNITS: dict[str, Unit] = {}
+
+#: Those that every device has.
+ALWAYS = ("system", "link", "line")
+
+#: Most tensors that the tensor input brings for one operation.
+_TENSORS = 2
+
+
+def declare(unit: Unit) -> Unit:
+    """Make a unit known, so that configurations may name it; the unit.
+
+    Raises
+    ------
+    ValueError
+        If another unit has its name or its group, or a register or an opcode of the same name, or
+        it takes more tensors than the tensor input brings; unit and value are named.
+    """
+    for other in UNITS.values():
+        if other is unit:
+            return unit
+        for what in ("name", "group"):
+            if getattr(other, what) == getattr(unit, what):
+                raise ValueError(
+                    f"{what} of unit {unit.name!r} must be its own, not {getattr(unit, what)!r}, "
+                    f"which {other.name!r} has"
+                )
+        names = {register.name for register in other.registers}
+        for register in unit.registers:
+            if register.name in names:
+                raise ValueError(
+                    f"register of unit {unit.name!r} must have a name of its own, not "
+                    f"{register.name!r}, which {other.name!r} has"
+                )
+    if len(unit.tensors) > _TENSORS:
+        raise ValueError(
+            f"unit {unit.name!r} must take at most {_TENSORS} tensors at once, "
+            f"not {len(unit.tensors)}"
+        )
+    if unknown := [need for need in unit.needs if need not in UNITS]:
+        raise ValueError(f"unit {unit.name!r} must need units that there are, not {unknown[0]!r}")
+    UNITS[unit.name] = unit
+    ordered = sorted(UNITS.values(), key=lambda own: own.group)
+    UNITS.clear()
+    UNITS.update({own.name: own for own in ordered})
+    return unit
+
+
+def unit_of(opcode: int) -> Unit | None:
+    """The unit of an opcode's group, if there is one."""
+    return next((unit for unit in UNITS.values() if unit.group == opcode >> 4), None)
+
+
+def operation_of(opcode: int) -> Operation | None:
+    """The operation of an opcode, if there is one."""
+    unit = unit_of(opcode)
+    return unit.operation(opcode) if unit else None
+
+
+def registers() -> Iterator[tuple[int, Unit, Register]]:
+    """All registers: the number of its first word, the unit, and what it is."""
+    for unit in UNITS.values():
+        for register in unit.registers:
+            yield unit.addresses[register.name], unit, register
+
+
+def addresses() -> dict[str, int]:
+    """Number of the first word of each register, by name."""
+    return {register.name: address for address, _, register in registers()}
+
+
+for _unit in (
+    SYSTEM,
+    STATISTICS,
+    REGION_MANAGER,
+    GRANULARITY_UNIT,
+    PRECISION_CONTROLLER,
+    LINK,
+    LINE,
+):
+    declare(_unit)

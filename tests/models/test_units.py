@@ -1,0 +1,126 @@
+"""Descriptors of units: what they refuse, and what follows from them."""
+
+import enum
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+from amaranth.hdl import unsigned
+from amaranth.lib import data
+
+from adagrain.models.interface import units
+from adagrain.models.interface.units import STATISTICS, UNITS, Operation, Payload, Register, Unit
+
+_WORD = data.StructLayout({"word": unsigned(32)})
+_NOTHING = Payload()
+
+
+class _Own(enum.IntEnum):
+    BEGIN = 0xA0
+
+
+def own(**changes: object) -> Unit:
+    """A unit that the project does not have."""
+    operation = Operation(_Own.BEGIN, Payload(_WORD), _NOTHING, "begins")
+    unit = Unit("own", 0xA, "its own", (operation,), gateware="a:A", twin="b:B")
+    return replace(unit, **changes)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: own(group=16), "group of own must be from 0 to 15, not 16"),
+        (lambda: own(group=9), "opcode BEGIN of own must be of group 0x9, not 0xa0"),
+        (lambda: own(gateware=""), "own must have a handler and a twin for its operations"),
+        (lambda: own(twin=""), "own must have a handler and a twin for its operations"),
+        (
+            lambda: own(registers=tuple(Register(f"r{n}", "", bits=64) for n in range(9))),
+            "registers of own must be at most 16 words, not 18",
+        ),
+        (
+            lambda: own(records={"Odd": data.StructLayout({"odd": 7})}),
+            "record Odd of own must be whole bytes long, not 7 bits",
+        ),
+        (lambda: Register("long", "", bits=48), "register long must have 32 or 64 bits, not 48"),
+        (
+            lambda: Payload(data.StructLayout({"odd": 12})),
+            "record must be whole bytes long, not 12 bits",
+        ),
+        (lambda: Payload(items=unsigned(4)), "item must be whole bytes long, not 4 bits"),
+        (
+            lambda: Operation(_Own.BEGIN, Payload(items=unsigned(24)), _NOTHING, ""),
+            "items of BEGIN must be a power of two bytes long, not 3",
+        ),
+    ],
+)
+def test_descriptors_that_cannot_be(make: Callable[[], object], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        make()
+
+
+@pytest.mark.parametrize(
+    ("unit", "message"),
+    [
+        (
+            own(name="statistics"),
+            "name of unit 'statistics' must be its own, not 'statistics', which 'statistics' has",
+        ),
+        (
+            own(group=1, operations=(), gateware="", twin=""),
+            "group of unit 'own' must be its own, not 1, which 'statistics' has",
+        ),
+        (
+            own(registers=(Register("elements", ""),)),
+            "register of unit 'own' must have a name of its own, not 'elements', "
+            "which 'statistics' has",
+        ),
+        (
+            own(tensors=("a", "b", "c")),
+            "unit 'own' must take at most 2 tensors at once, not 3",
+        ),
+        (own(needs=("codec",)), "unit 'own' must need units that there are, not 'codec'"),
+    ],
+)
+def test_units_that_cannot_be_beside_others(unit: Unit, message: str) -> None:
+    before = dict(UNITS)
+    with pytest.raises(ValueError, match=message):
+        units.declare(unit)
+    assert before == UNITS
+
+
+def test_a_unit_may_be_declared_twice() -> None:
+    assert units.declare(STATISTICS) is STATISTICS
+
+
+def test_registers_have_places_of_their_own() -> None:
+    places = [
+        address + half
+        for address, _, register in units.registers()
+        for half in range(register.words)
+    ]
+    assert len(places) == len({*places})
+    assert all(unit.group == address >> 4 for address, unit, _ in units.registers())
+
+
+@pytest.mark.parametrize(
+    ("payload", "fitting"),
+    [
+        (_NOTHING, {0}),
+        (Payload(_WORD), {4}),
+        (Payload(items=unsigned(16)), {0, 2, 4, 6, 8}),
+        (Payload(_WORD, unsigned(16), least=1), {6, 8}),
+    ],
+)
+def test_lengths(payload: Payload, fitting: set[int]) -> None:
+    assert {length for length in range(10) if payload.fits(length)} == fitting
+
+
+@pytest.mark.parametrize("module", ["models.interface.units", "hdl.device", "hdl.link", "hdl.flow"])
+def test_gateware_needs_neither_torch_nor_numba(module: str) -> None:
+    script = f"import sys, adagrain.{module}; print({{'torch', 'numba'}} & sys.modules.keys())"
+    found = subprocess.run(
+        [sys.executable, "-c", script], check=False, capture_output=True, text=True
+    )
+    assert found.stdout == "set()\n", found.stderr
