@@ -2,15 +2,15 @@
 
 from collections.abc import Mapping
 
-from amaranth.hdl import Module, ResetInserter, Signal, ValueLike
+from amaranth.hdl import Cat, Module, ResetInserter, Signal, Value, ValueLike
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from adagrain.hdl.link import Link
-from adagrain.hdl.statistics.statistics_pass import Group
+from adagrain.hdl.tensor_input import Beat
 from adagrain.hdl.uart import LineCounters
 from adagrain.models.interface.configuration import LONGEST_SILENCE, Configuration
-from adagrain.models.interface.units import STATISTICS, SYSTEM, Unit
+from adagrain.models.interface.units import SYSTEM, TENSOR_INPUT, Unit
 
 from .dispatcher import Dispatcher
 from .handlers import handlers
@@ -36,7 +36,7 @@ class Coprocessor(wiring.Component):
     -------
     i, o : octet streams
         The link.
-    i_data : ``In(stream.Signature(Group))``
+    i_data : ``In(stream.Signature(Beat))``
         Data port, 128 bits per cycle at most.
     line : ``In(LineCounters)``
         What went wrong on the serial line, where there is one.
@@ -59,7 +59,7 @@ class Coprocessor(wiring.Component):
             {
                 "i": In(stream.Signature(8)),
                 "o": Out(stream.Signature(8)),
-                "i_data": In(stream.Signature(Group)),
+                "i_data": In(stream.Signature(Beat)),
                 "line": In(LineCounters),
             }
         )
@@ -76,7 +76,8 @@ class Coprocessor(wiring.Component):
             tuple(built), watchdog=self._configuration.watchdog
         )
         for number, (unit, handler) in enumerate(built.items()):
-            m.submodules[unit.name] = ResetInserter(dispatcher.reset[number])(handler)
+            reset = self._reset(dispatcher, number, list(built))
+            m.submodules[unit.name] = ResetInserter(reset)(handler)
             self._attach(m, unit.name, dispatcher.handler[number], handler.handler)
             m.d.comb += dispatcher.handler[number].hello.eq(built[SYSTEM].hello)
 
@@ -84,10 +85,19 @@ class Coprocessor(wiring.Component):
         connect(m, link.o, flipped(self.o))
         connect(m, link.o_request, dispatcher.i)
         connect(m, dispatcher.o, link.i_reply)
-        connect(m, flipped(self.i_data), built[STATISTICS].i_data)
+        connect(m, flipped(self.i_data), built[TENSOR_INPUT].i_data)
+        users = (handler for unit, handler in built.items() if unit.tensors)
+        for port, handler in zip(built[TENSOR_INPUT].user, users, strict=True):
+            connect(m, port, handler.tensor)
         m.d.comb += dispatcher.length.eq(link.request_length)
         self._drive_registers(m, link, dispatcher, built)
         return m
+
+    def _reset(self, dispatcher: Dispatcher, number: int, units: list[Unit]) -> Value:
+        """When a handler is reset: those that share a tensor, together."""
+        shared = [n for n, unit in enumerate(units) if unit.tensors or unit is TENSOR_INPUT]
+        together = shared if number in shared else [number]
+        return Cat(dispatcher.reset[other] for other in together).any()
 
     def _drive_registers(
         self,

@@ -1,11 +1,10 @@
-"""Which handlers a device has: one of its own, and one for each unit that was built."""
-
-from typing import Any
+"""Which handlers a device has: those of every device, and one for each unit that was built."""
 
 from amaranth.lib import wiring
 
+from adagrain.hdl.tensor_input import TensorInput
 from adagrain.models.interface.configuration import Configuration
-from adagrain.models.interface.units import SYSTEM, Unit
+from adagrain.models.interface.units import SYSTEM, TENSOR_INPUT, Unit
 from adagrain.models.interface.units.unit import load
 
 from .system import SystemCommands
@@ -19,7 +18,7 @@ def handlers(configuration: Configuration, *, starvation: int) -> dict[Unit, wir
     Parameters
     ----------
     starvation : int
-        Cycles for which the data port may offer nothing to a unit that takes tensors.
+        Cycles for which the data port may offer nothing while a pass needs data.
 
     Raises
     ------
@@ -30,9 +29,11 @@ def handlers(configuration: Configuration, *, starvation: int) -> dict[Unit, wir
     for unit in configuration.built():
         if unit is SYSTEM:
             found[unit] = SystemCommands(configuration)
+        elif unit is TENSOR_INPUT:
+            users = sum(bool(user.tensors) for user in configuration.built())
+            found[unit] = TensorInput(configuration, users, starvation=starvation)
         elif unit.gateware:
-            options: dict[str, Any] = {"starvation": starvation} if unit.tensors else {}
-            found[unit] = load(unit.gateware)(configuration, **options)
+            found[unit] = load(unit.gateware)(configuration)
             _check(unit, found[unit])
     return found
 

@@ -33,7 +33,7 @@ class Exchange:
         self._status = Signal(Status, name="status")
         m.d.comb += octets.i.payload.eq(self._i.payload)
 
-    def reply(self, status: Status) -> None:
+    def reply(self, status: Status | Value) -> None:
         """Answer with a status alone."""
         self._m.d.sync += self._status.eq(status)
         self._m.next = "REPLY"

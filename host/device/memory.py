@@ -3,7 +3,7 @@
 import numpy as np
 import torch
 
-from adagrain.models.interface.protocol import GROUP
+from adagrain.models.interface.units.tensor_input import BEAT
 
 __all__ = ["check_readable", "words_of"]
 
@@ -29,7 +29,7 @@ def words_of(x: torch.Tensor) -> np.ndarray:
     if plain.stride(0) != 1:  # of an only element, it may be any
         plain = plain.clone(memory_format=torch.contiguous_format)
     octets = plain.view(torch.uint8)
-    missing = -len(octets) % GROUP
+    missing = -len(octets) % BEAT
     if missing:
         octets = torch.cat([octets, octets.new_zeros(missing)])
     return octets.numpy().view(np.uint32)

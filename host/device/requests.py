@@ -15,6 +15,7 @@ from adagrain.models.interface.units.region_manager import (
     RegionUpdate,
 )
 from adagrain.models.interface.units.statistics import BINS, HistogramBin, StatisticsOpcode
+from adagrain.models.interface.units.tensor_input import TensorOpcode
 
 __all__ = ["histogram_requests", "parts", "pass_requests", "step_payloads", "table_requests"]
 
@@ -31,7 +32,7 @@ def pass_requests(
     at = 0
     while at < len(octets):
         step = frame_size.payload
-        yield Request(StatisticsOpcode.DATA, octets[at : at + step].tobytes())
+        yield Request(TensorOpcode.DATA, octets[at : at + step].tobytes())
         at += step
     yield Request(StatisticsOpcode.END)
 

@@ -2,7 +2,7 @@
 
 import math
 
-from adagrain.models.interface.protocol import GROUP
+from adagrain.models.interface.units.tensor_input import BEAT
 from adagrain.models.link import CHECKSUM_SIZE, HEADER_SIZE
 
 __all__ = ["FrameSize"]
@@ -57,4 +57,4 @@ class FrameSize:
         if not rate:
             return self._longest
         best = math.sqrt(OVERHEAD / (_COST * rate)) - OVERHEAD
-        return max(GROUP, min(self._longest, round(best / GROUP) * GROUP))
+        return max(BEAT, min(self._longest, round(best / BEAT) * BEAT))

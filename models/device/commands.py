@@ -6,13 +6,14 @@ from typing import Any
 from adagrain.models.interface.configuration import Configuration
 from adagrain.models.interface.protocol import Status
 from adagrain.models.interface.records import unpack
-from adagrain.models.interface.units import SYSTEM, registers, unit_of
+from adagrain.models.interface.units import registers, unit_of
 from adagrain.models.interface.units.ranges import ByteRange
 from adagrain.models.interface.units.system import SystemOpcode
 from adagrain.models.interface.units.unit import GROUPS, SPAN, load
 
-from .data_port import DataPort
-from .unit_model import Refusal, UnitModel, require
+from .refusal import Refusal, require
+from .tensor_input import TensorInputModel
+from .unit_model import UnitModel
 
 __all__ = ["CommandModel"]
 
@@ -29,7 +30,7 @@ class CommandModel:
 
     Attributes
     ----------
-    port : DataPort
+    tensor_input : TensorInputModel
         Where tensors come in.
     units : dict of str to UnitModel
         Those that were built, by name.
@@ -42,9 +43,9 @@ class CommandModel:
         link_counters: Callable[[], dict[str, int]] = dict,
     ) -> None:
         self.configuration = configuration
-        self.port = DataPort()
+        self.tensor_input = TensorInputModel(configuration)
         self.units: dict[str, UnitModel] = {
-            unit.name: load(unit.twin)(configuration, self.port)
+            unit.name: load(unit.twin)(configuration, self.tensor_input)
             for unit in configuration.built()
             if unit.twin
         }
@@ -53,6 +54,7 @@ class CommandModel:
             SystemOpcode.HELLO: self._hello,
             SystemOpcode.REGISTERS: self._registers,
             SystemOpcode.ECHO: bytes,
+            **self.tensor_input.operations,
         }
         for model in self.units.values():
             self._operations.update(model.operations)
@@ -66,7 +68,7 @@ class CommandModel:
         opcode, payload = request[0], request[1:]
         try:
             unit = unit_of(opcode)
-            if unit is not None and unit is not SYSTEM and unit.operations:
+            if unit is not None and unit.gateware:
                 require(unit.name in self.units, Status.UNSUPPORTED)
             operation = unit.operation(opcode) if unit else None
             if operation is None:
@@ -85,6 +87,7 @@ class CommandModel:
         return values
 
     def _hello(self, payload: bytes) -> bytes:
+        self.tensor_input.hello()
         for model in self.units.values():
             model.hello()
         return b""

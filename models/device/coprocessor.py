@@ -37,7 +37,7 @@ class CoprocessorModel:
 
     def load(self, words: np.ndarray) -> None:
         """Offer 32-bit words, whole groups of four, to the data port."""
-        self.commands.port.offer(words)
+        self.commands.tensor_input.offer(words)
 
     def receive(self, octets: bytes) -> bytes:
         """What the device sends back for octets from the host; they may split frames anywhere."""

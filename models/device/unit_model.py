@@ -3,25 +3,10 @@
 from collections.abc import Callable, Mapping
 
 from adagrain.models.interface.configuration import Configuration
-from adagrain.models.interface.protocol import Status
 
-from .data_port import DataPort
+from .tensor_input import TensorInputModel
 
-__all__ = ["Refusal", "UnitModel", "require"]
-
-
-class Refusal(Exception):  # noqa: N818 - it is an answer, not an accident
-    """A request gets a status other than OK, and nothing else."""
-
-    def __init__(self, status: Status) -> None:
-        super().__init__(status.name)
-        self.status = status
-
-
-def require(condition: bool, status: Status) -> None:
-    """Refuse the request unless the condition holds."""
-    if not condition:
-        raise Refusal(status)
+__all__ = ["UnitModel"]
 
 
 class UnitModel:
@@ -31,7 +16,7 @@ class UnitModel:
     ----------
     configuration : Configuration
         What the device is built with.
-    port : DataPort
+    tensor_input : TensorInputModel
         Where tensors come in.
 
     Attributes
@@ -43,9 +28,9 @@ class UnitModel:
 
     operations: Mapping[int, Callable[[bytes], bytes]]
 
-    def __init__(self, configuration: Configuration, port: DataPort) -> None:
+    def __init__(self, configuration: Configuration, tensor_input: TensorInputModel) -> None:
         self.configuration = configuration
-        self.port = port
+        self.tensor_input = tensor_input
 
     def registers(self) -> dict[str, int]:
         """Its registers that are neither constant nor count clock cycles, by name."""

@@ -2,8 +2,9 @@
 
 import numpy as np
 
-from adagrain.models.device.data_port import DataPort
-from adagrain.models.device.unit_model import Refusal, UnitModel, require
+from adagrain.models.device.refusal import Refusal, require
+from adagrain.models.device.tensor_input import TensorInputModel
+from adagrain.models.device.unit_model import UnitModel
 from adagrain.models.interface.configuration import Configuration
 from adagrain.models.interface.protocol import Status
 from adagrain.models.interface.records import pack, size, unpack
@@ -20,12 +21,12 @@ class TileCommands(UnitModel):
 
     Parameters
     ----------
-    configuration, port
+    configuration, tensor_input
         As those of :class:`UnitModel`.
     """
 
-    def __init__(self, configuration: Configuration, port: DataPort) -> None:
-        super().__init__(configuration, port)
+    def __init__(self, configuration: Configuration, tensor_input: TensorInputModel) -> None:
+        super().__init__(configuration, tensor_input)
         self.tiles = TileModel(configuration.slices, configuration.operands)
         self._words = 0
         self.operations = {

@@ -10,10 +10,7 @@ import enum
 from amaranth.hdl import unsigned
 from amaranth.lib import data
 
-__all__ = ["GROUP", "MAGIC", "PROTOCOL_VERSION", "Header", "Status"]
-
-#: Bytes that enter by the data port at once; tensors are zero-padded to whole groups.
-GROUP = 16
+__all__ = ["MAGIC", "PROTOCOL_VERSION", "Header", "Status"]
 
 #: The first register of every device: ``"AGRN"``.
 MAGIC = int.from_bytes(b"AGRN", "little")

@@ -1,7 +1,8 @@
 """Requests for the precision controller: the golden model of its handler."""
 
-from adagrain.models.device.data_port import DataPort
-from adagrain.models.device.unit_model import UnitModel, require
+from adagrain.models.device.refusal import require
+from adagrain.models.device.tensor_input import TensorInputModel
+from adagrain.models.device.unit_model import UnitModel
 from adagrain.models.interface.configuration import Configuration
 from adagrain.models.interface.protocol import Status
 from adagrain.models.interface.records import pack, size, unpack, unpack_all
@@ -25,12 +26,12 @@ class PrecisionCommands(UnitModel):
 
     Parameters
     ----------
-    configuration, port
+    configuration, tensor_input
         As those of :class:`UnitModel`.
     """
 
-    def __init__(self, configuration: Configuration, port: DataPort) -> None:
-        super().__init__(configuration, port)
+    def __init__(self, configuration: Configuration, tensor_input: TensorInputModel) -> None:
+        super().__init__(configuration, tensor_input)
         self._table = PrecisionTable(configuration.regions)
         self.operations = {
             PrecisionOpcode.WRITE: self._write,

@@ -1,7 +1,8 @@
 """Requests for ``region_manager``: the golden model of ``hdl/region_manager/commands.py``."""
 
-from adagrain.models.device.data_port import DataPort
-from adagrain.models.device.unit_model import UnitModel, require
+from adagrain.models.device.refusal import require
+from adagrain.models.device.tensor_input import TensorInputModel
+from adagrain.models.device.unit_model import UnitModel
 from adagrain.models.interface.configuration import Configuration
 from adagrain.models.interface.protocol import Status
 from adagrain.models.interface.records import size, unpack
@@ -26,12 +27,12 @@ class RegionCommands(UnitModel):
 
     Parameters
     ----------
-    configuration, port
+    configuration, tensor_input
         As those of :class:`UnitModel`.
     """
 
-    def __init__(self, configuration: Configuration, port: DataPort) -> None:
-        super().__init__(configuration, port)
+    def __init__(self, configuration: Configuration, tensor_input: TensorInputModel) -> None:
+        super().__init__(configuration, tensor_input)
         self.table = RegionTable(configuration.regions)
         self._decisions = 0
         self.operations = {

@@ -4,9 +4,9 @@ from amaranth.hdl import Assert, Assume, Cover, Module, Mux, unsigned
 from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out, connect, flipped
 
-from adagrain.hdl.statistics import Widen
-from adagrain.hdl.stream.narrow import Narrow
 from adagrain.hdl.stream.records import Deserializer, Serializer
+from adagrain.hdl.tensor_input import Widen
+from adagrain.hdl.tensor_input.narrow import Narrow
 from adagrain.models.interface.formats import FormatCode
 
 from .harness import (
@@ -27,7 +27,7 @@ class NarrowProof(Proof):
     """Each word of a group leaves once, the first one first; the group is held until its end."""
 
     DEPTH = 12
-    PLANTED = ("hdl/stream/narrow.py", "self.o.ready & last", "self.o.ready & (part != 0)")
+    PLANTED = ("hdl/tensor_input/narrow.py", "self.o.ready & last", "self.o.ready & (part != 0)")
 
     def __init__(self) -> None:
         super().__init__(
@@ -85,7 +85,7 @@ class WidenProof(Proof):
     """Of a BF16 tensor each element leaves once, in order, widened; the rest of a word nowhere."""
 
     DEPTH = 12
-    PLANTED = ("hdl/statistics/widen.py", "half = Mux(second, words", "half = Mux(~second, words")
+    PLANTED = ("hdl/tensor_input/widen.py", "half = Mux(second, words", "half = Mux(~second, words")
 
     def __init__(self) -> None:
         super().__init__(

@@ -5,9 +5,9 @@ import pytest
 from amaranth.hdl import Signal
 from amaranth.sim import Simulator, SimulatorContext
 
-from adagrain.hdl.statistics import Statistics, Widen
-from adagrain.hdl.statistics.statistics_pass import StatisticsPass
-from adagrain.hdl.stream.narrow import Narrow
+from adagrain.hdl.statistics import Statistics
+from adagrain.hdl.tensor_input import TensorInput, Widen
+from adagrain.hdl.tensor_input.narrow import Narrow
 from adagrain.models.interface.configuration import configuration
 from adagrain.models.interface.formats import FormatCode
 
@@ -24,7 +24,9 @@ def test_refusals() -> None:
     with pytest.raises(ValueError, match="lanes must divide 4, not 3"):
         Narrow(4, 3)
     with pytest.raises(ValueError, match="starvation must be positive, not 0"):
-        StatisticsPass(configuration("tiny"), starvation=0)
+        TensorInput(configuration("tiny"), 1, starvation=0)
+    with pytest.raises(ValueError, match="users must be positive, not 0"):
+        TensorInput(configuration("tiny"), 0)
 
 
 @pytest.mark.parametrize("lanes", [1, 4])

@@ -28,6 +28,7 @@ from adagrain.models.interface.units.precision_controller import PrecisionOpcode
 from adagrain.models.interface.units.region_manager import RegionOpcode, RegionStep
 from adagrain.models.interface.units.statistics import StatisticsBegin, StatisticsOpcode
 from adagrain.models.interface.units.system import SystemOpcode
+from adagrain.models.interface.units.tensor_input import TensorOpcode
 from adagrain.models.link import Frame, decode_frame, encode_frame
 from adagrain.models.precision_controller import precision_record
 from adagrain.models.region_manager.table import default_parameters, region_record
@@ -168,7 +169,7 @@ def _cases(opcodes: Sequence[IntEnum], on_board: Sequence[IntEnum]) -> list[Any]
 
 
 #: With no data port, tensors come in frames.
-_FRAMES = pytest.param("virtual", StatisticsOpcode.DATA, id="virtual-statistics-data")
+_FRAMES = pytest.param("virtual", TensorOpcode.DATA, id="virtual-statistics-data")
 
 
 @pytest.mark.parametrize(
@@ -257,12 +258,12 @@ def test_what_a_unit_that_was_reset_has_forgotten(device: Coprocessor) -> None:
     device.configure_regions([region_record()], default_parameters(2))
 
     def statistics() -> list[str]:
-        requests = [(StatisticsOpcode.BEGIN, begin), (StatisticsOpcode.DATA, bytes(16))]
+        requests = [(StatisticsOpcode.BEGIN, begin), (TensorOpcode.DATA, bytes(16))]
         return [ask(*request) for request in (*requests, (StatisticsOpcode.END, b""))]
 
     assert statistics() == ["OK"] * 3
     assert ask(StatisticsOpcode.HISTOGRAM, b"\0\1") == "OK"
-    order(device, Sabotage(StatisticsOpcode.DATA, Stage.PAYLOAD, after=5))
+    order(device, Sabotage(TensorOpcode.DATA, Stage.PAYLOAD, after=5))
     assert statistics() == ["OK", "UNIT_RESET", "NOT_STARTED"]
     assert ask(StatisticsOpcode.HISTOGRAM, b"\0\1") == "NO_HISTOGRAM"
     assert device.counters()["elements"] == 0

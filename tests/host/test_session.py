@@ -9,8 +9,9 @@ import pytest
 from adagrain.host.errors import DeviceTimeoutError
 from adagrain.host.link.frame_size import OVERHEAD
 from adagrain.host.link.session import Request, Session, SessionLostError
-from adagrain.models.interface.protocol import GROUP, Status
+from adagrain.models.interface.protocol import Status
 from adagrain.models.interface.units.system import SystemOpcode
+from adagrain.models.interface.units.tensor_input import BEAT
 from adagrain.models.link import decode_frame, encode_frame
 
 
@@ -135,8 +136,8 @@ def test_a_frame_that_is_much_too_long_ends_the_session(groups: int, lost: bool)
     session._timeout = session._patience = 0.05
     for _ in range(1000):
         session.frame_size.lost()
-    longest = 2 * (GROUP + OVERHEAD)
-    payload = bytes(groups * GROUP)
+    longest = 2 * (BEAT + OVERHEAD)
+    payload = bytes(groups * BEAT)
     frame = encode_frame(1, 1, SystemOpcode.ECHO, payload)
     assert (len(frame) > longest) is lost
     if lost:

@@ -5,7 +5,7 @@ import pytest
 from adagrain.models.device.commands import CommandModel
 from adagrain.models.interface.configuration import PRESETS, configuration
 from adagrain.models.interface.protocol import Status
-from adagrain.models.interface.units import LINK, UNITS, operation_of, registers
+from adagrain.models.interface.units import ALWAYS, LINK, UNITS, operation_of, registers
 from adagrain.models.interface.units.system import SystemOpcode
 
 FULL, GRANULAR = configuration("full"), configuration("granular")
@@ -25,7 +25,7 @@ def words_of(model: CommandModel, first: int, count: int) -> list[int]:
 
 def test_units_are_the_bits_of_a_register() -> None:
     for preset in PRESETS.values():
-        groups = {UNITS[name].group for name in (*preset.units, "system", "link", "line")}
+        groups = {UNITS[name].group for name in (*preset.units, *ALWAYS)}
         assert preset.constants()["units"] == sum(1 << group for group in groups)
 
 

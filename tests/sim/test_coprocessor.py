@@ -17,6 +17,7 @@ from adagrain.models.interface.units.region_manager import (
 )
 from adagrain.models.interface.units.statistics import StatisticsBegin, StatisticsOpcode
 from adagrain.models.interface.units.system import SystemOpcode
+from adagrain.models.interface.units.tensor_input import TensorOpcode
 from adagrain.models.region_manager.settings import default_parameters
 from adagrain.sim.benches.coprocessor import VARIANTS
 from adagrain.sim.benches.coprocessor.pair import Pair
@@ -70,7 +71,7 @@ def test_the_longest_tensors(pair_of: Opened, variant: str, from_link: int, coun
     begin = pack(StatisticsBegin, count=count, exponent=127, from_link=from_link)
     assert pair.ask(Request(StatisticsOpcode.BEGIN, begin)).status == Status.OK
     wanted = Status.OK if from_link else Status.OVERFLOW
-    assert pair.ask(Request(StatisticsOpcode.DATA, bytes(32))).status == wanted
+    assert pair.ask(Request(TensorOpcode.DATA, bytes(32))).status == wanted
     assert pair.ask(Request(StatisticsOpcode.END)).status == Status.INCOMPLETE
 
 
@@ -98,7 +99,7 @@ def test_what_was_not_begun_is_told_apart(pair_of: Opened) -> None:
     run = pack(TileRun, words=1, rows=1)
     for opcode, payload, status in (
         (StatisticsOpcode.END, b"", Status.NOT_STARTED),
-        (StatisticsOpcode.DATA, bytes(16), Status.NOT_STARTED),
+        (TensorOpcode.DATA, bytes(16), Status.NOT_STARTED),
         (StatisticsOpcode.HISTOGRAM, b"\0\1", Status.NO_HISTOGRAM),
         (TileOpcode.RUN, run, Status.NO_SUM),
         (RegionOpcode.STEP, STEP, Status.NO_PARAMETERS),

@@ -10,6 +10,7 @@ from .precision_controller import PRECISION_CONTROLLER
 from .region_manager import REGION_MANAGER
 from .statistics import STATISTICS
 from .system import LINE, LINK, SYSTEM
+from .tensor_input import TENSOR_INPUT
 from .unit import Operation, Payload, Register, Unit
 
 __all__ = [
@@ -30,7 +31,7 @@ __all__ = [
 UNITS: dict[str, Unit] = {}
 
 #: Those that every device has.
-ALWAYS = ("system", "link", "line")
+ALWAYS = ("system", "tensor_input", "link", "line")
 
 #: Most tensors that the tensor input brings for one operation.
 _TENSORS = 2
@@ -104,6 +105,7 @@ for _unit in (
     REGION_MANAGER,
     GRANULARITY_UNIT,
     PRECISION_CONTROLLER,
+    TENSOR_INPUT,
     LINK,
     LINE,
 ):

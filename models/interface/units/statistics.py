@@ -6,6 +6,7 @@ from amaranth.hdl import signed, unsigned
 from amaranth.lib import data
 
 from .ranges import ByteRange
+from .tensor_input import TENSOR_FIELDS
 from .unit import Operation, Payload, Register, Unit
 
 __all__ = [
@@ -31,11 +32,10 @@ LARGEST_Q = 32767
 #: Start of a pass over a tensor. ``exponent`` is the shared exponent E, biased by 127 (1…254).
 StatisticsBegin = data.StructLayout(
     {
-        "count": unsigned(32),
-        "format": unsigned(8),
+        **TENSOR_FIELDS,
         "exponent": unsigned(8),
         "histogram": unsigned(1),
-        "from_link": unsigned(1),  # data come in STATISTICS_DATA frames, not by the data port
+        "from_link": unsigned(1),  # the tensor comes in requests, not by the data port
         "_reserved": unsigned(14),
     }
 )
@@ -71,7 +71,6 @@ class StatisticsOpcode(enum.IntEnum):
     """What ``statistics`` can be asked for."""
 
     BEGIN = 0x10
-    DATA = 0x11
     END = 0x12
     HISTOGRAM = 0x13
 
@@ -82,12 +81,6 @@ STATISTICS = Unit(
     about="counts, extremes, exact power sums and a histogram of a tensor, in one pass",
     operations=(
         Operation(StatisticsOpcode.BEGIN, Payload(StatisticsBegin), Payload(), "begins a pass"),
-        Operation(
-            StatisticsOpcode.DATA,
-            Payload(items=unsigned(128), least=1),
-            Payload(),
-            "brings the next bytes of the tensor, zero-padded to whole beats",
-        ),
         Operation(
             StatisticsOpcode.END,
             Payload(),

@@ -24,6 +24,7 @@ SYSTEM = Unit(
     name="system",
     group=0,
     about="identity, registers, echo",
+    of_device=True,
     operations=(
         Operation(
             SystemOpcode.HELLO,
@@ -78,6 +79,7 @@ LINK = Unit(
     name="link",
     group=14,
     about="frames, sessions, repeats",
+    of_device=True,
     registers=(
         Register("frames", "frames accepted, modulo 2^16, as the next six"),
         Register("bad_crc", "frames with a wrong checksum"),
@@ -94,6 +96,7 @@ LINE = Unit(
     name="line",
     group=15,
     about="the serial line, where there is one",
+    of_device=True,
     registers=(
         Register("framing_errors", "bytes without a stop bit, modulo 2^16"),
         Register("overruns", "bytes for which there was no room, modulo 2^16"),

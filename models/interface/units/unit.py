@@ -163,8 +163,9 @@ class Unit:
     needs : tuple of str
         Units without which it cannot be built.
     gateware, twin : str
-        ``module:class`` of its handler of requests and of that one's golden model; empty where
-        the device itself has that part.
+        ``module:class`` of its handler of requests and of that one's golden model.
+    of_device : bool
+        A part that every device has, which makes the handler itself.
 
     Raises
     ------
@@ -183,6 +184,7 @@ class Unit:
     needs: tuple[str, ...] = ()
     gateware: str = ""
     twin: str = ""
+    of_device: bool = False
 
     def __post_init__(self) -> None:
         if not 0 <= self.group < GROUPS:
@@ -195,7 +197,11 @@ class Unit:
                     f"opcode {operation.opcode.name} of {self.name} must be of group "
                     f"{self.group:#x}, not {operation.opcode:#04x}"
                 )
-        if self.group and not bool(self.operations) == bool(self.gateware) == bool(self.twin):
+        if (
+            not bool(self.operations and not self.of_device)
+            == bool(self.gateware)
+            == bool(self.twin)
+        ):
             raise ValueError(f"{self.name} must have a handler and a twin for its operations")
         words = sum(register.words for register in self.registers)
         if words > SPAN:
@@ -214,6 +220,10 @@ class Unit:
             found[register.name] = address
             address += register.words
         return found
+
+    def __getitem__(self, opcode: int) -> Operation:
+        """The operation of that number."""
+        return {int(own.opcode): own for own in self.operations}[opcode]
 
     def operation(self, opcode: int) -> Operation | None:
         """The operation of that number, if there is one."""

@@ -88,7 +88,7 @@ class Fuzzer:
         if port:
             self._pair.exchange(self._frames.command(), port)
             return
-        if self._pair.model.commands.port.groups:  # what follows a pass must find it over
+        if self._pair.model.commands.tensor_input.groups:  # what follows a pass must find it over
             self._pair.exchange(*self._frames.frames(1))
             return
         octets = b"".join(self._frames.frames(self._random.randrange(1, _BURST + 1)))

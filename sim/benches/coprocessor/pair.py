@@ -124,7 +124,7 @@ class Pair:
 
     def _drain_port(self) -> None:
         """Let the device take from its port what the model has taken, and no more."""
-        left = self.model.commands.port.groups
+        left = self.model.commands.tensor_input.groups
         missing = len(self._port) - left
         if missing:
             self._run({"i_data": self._port[: max(0, missing)]}, 0, None, _CYCLES)

@@ -9,7 +9,6 @@ from adagrain.models.granularity_unit import MAX_SUM, TileModel
 from adagrain.models.interface.configuration import Configuration
 from adagrain.models.interface.formats import FORMATS
 from adagrain.models.interface.precision import Precision
-from adagrain.models.interface.protocol import GROUP
 from adagrain.models.interface.records import pack, size, unpack
 from adagrain.models.interface.units import addresses, registers
 from adagrain.models.interface.units.granularity_unit import TileOpcode, TileRun
@@ -36,6 +35,7 @@ from adagrain.models.interface.units.statistics import (
     StatisticsOpcode,
 )
 from adagrain.models.interface.units.system import SystemOpcode
+from adagrain.models.interface.units.tensor_input import BEAT, TensorOpcode
 from adagrain.models.interface.units.unit import GROUPS, SPAN
 from adagrain.models.region_manager.settings import default_parameters, region_record
 from adagrain.sim.benches.granularity_unit.traffic import random_tile
@@ -145,7 +145,7 @@ class Traffic:
         begin, memory = self._tensor(from_link=0)
         if missing is None:
             missing = self._random.random() < 0.1
-        given = memory[: max(0, len(memory) - missing * GROUP)]
+        given = memory[: max(0, len(memory) - missing * BEAT)]
         return [
             Request(StatisticsOpcode.BEGIN, begin, given),
             Request(StatisticsOpcode.END),
@@ -156,11 +156,10 @@ class Traffic:
         """A pass whose data come in frames; a fifth of them have too few or too many."""
         begin, memory = self._tensor(from_link=1)
         if self._random.random() < 0.2:
-            memory = memory[GROUP:] if self._random.random() < 0.5 else memory + bytes(GROUP)
-        step = self._random.randrange(1, self._configuration.payload // GROUP + 1) * GROUP
+            memory = memory[BEAT:] if self._random.random() < 0.5 else memory + bytes(BEAT)
+        step = self._random.randrange(1, self._configuration.payload // BEAT + 1) * BEAT
         frames = [
-            Request(StatisticsOpcode.DATA, memory[at : at + step])
-            for at in range(0, len(memory), step)
+            Request(TensorOpcode.DATA, memory[at : at + step]) for at in range(0, len(memory), step)
         ]
         return [
             Request(StatisticsOpcode.BEGIN, begin),
@@ -182,7 +181,7 @@ class Traffic:
             histogram=self._random.randrange(2) if from_link or self._has_histogram else 0,
             from_link=from_link,
         )
-        return begin, octets + bytes(-len(octets) % GROUP)
+        return begin, octets + bytes(-len(octets) % BEAT)
 
     def _bins(self) -> Request:
         first = self._random.randrange(BINS)

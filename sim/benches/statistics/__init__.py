@@ -6,7 +6,8 @@ from amaranth.hdl import Module
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
-from adagrain.hdl.statistics import Statistics, TensorBegin, Widen
+from adagrain.hdl.statistics import Statistics
+from adagrain.hdl.tensor_input import Widen
 from adagrain.models.interface.configuration import configuration
 from adagrain.models.interface.formats import FormatCode
 from adagrain.models.interface.units.statistics import (
@@ -15,6 +16,7 @@ from adagrain.models.interface.units.statistics import (
     StatisticsBegin,
     StatisticsRecord,
 )
+from adagrain.models.interface.units.tensor_input import TENSOR_FIELDS
 
 __all__ = ["ICARUS_VARIANTS", "VARIANTS", "WidenedStatistics"]
 
@@ -27,7 +29,7 @@ class WidenedStatistics(wiring.Component):
         self.unit = Statistics(lanes, **options)
         super().__init__(
             {
-                "i_tensor": In(stream.Signature(TensorBegin)),
+                "i_tensor": In(stream.Signature(data.StructLayout(TENSOR_FIELDS))),
                 "i_begin": In(stream.Signature(StatisticsBegin)),
                 "i": In(stream.Signature(data.ArrayLayout(32, lanes))),
                 "o": Out(stream.Signature(StatisticsRecord)),

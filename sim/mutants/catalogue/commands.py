@@ -46,16 +46,16 @@ MUTANTS = (
     ),
     Mutant(
         "a group's words leave in the wrong order",
-        "hdl/stream/narrow.py",
+        "hdl/tensor_input/narrow.py",
         "group.word_select(part, 32 * self._lanes)",
         "group.word_select(part ^ (parts - 1), 32 * self._lanes)",
         _NARROW,
     ),
     Mutant(
         "the rest of a group stays for the next tensor",
-        "hdl/statistics/statistics_pass.py",
-        "narrow.o.ready.eq(widen.i.ready | complete)",
-        "narrow.o.ready.eq(widen.i.ready)",
+        "hdl/tensor_input/tensor_input.py",
+        "restart.eq(~active),",
+        "restart.eq(0),",
         _NARROW,
     ),
     Mutant(
@@ -67,9 +67,9 @@ MUTANTS = (
     ),
     Mutant(
         "a new session goes on with the pass of the data port",
-        "hdl/statistics/commands.py",
-        "with m.If(self.handler.hello & tensor.active):",
-        "with m.If(self.handler.hello & tensor.active & tensor.from_link):",
+        "hdl/tensor_input/tensor_input.py",
+        "with m.If(self.handler.hello):",
+        "with m.If(self.handler.hello & from_link):",
         bench("coprocessor", "tiny"),
     ),
     Mutant(

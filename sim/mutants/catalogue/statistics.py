@@ -72,14 +72,14 @@ MUTANTS = (
     ),
     Mutant(
         "halves of a word are swapped",
-        "hdl/statistics/widen.py",
+        "hdl/tensor_input/widen.py",
         "half = Mux(second, words",
         "half = Mux(~second, words",
         _STATISTICS,
     ),
     Mutant(
         "a subnormal half becomes a normal number",
-        "hdl/statistics/widen.py",
+        "hdl/tensor_input/widen.py",
         "exponent.eq(127 - bias + 1 - shift)",
         "exponent.eq(127 - bias - shift)",
         _STATISTICS,

@@ -6,11 +6,12 @@ from amaranth.lib.wiring import In, Out
 
 from adagrain.hdl.stream.packet import beat_layout
 from adagrain.models.interface.formats import FORMATS, FormatCode
+from adagrain.models.interface.units.tensor_input import TENSOR_FIELDS
 
-__all__ = ["TensorBegin", "Widen"]
+__all__ = ["Widen"]
 
 #: Start of a tensor: its elements, and how they lie in memory.
-TensorBegin = data.StructLayout({"count": unsigned(32), "format": unsigned(8)})
+_Begin = data.StructLayout(TENSOR_FIELDS)
 
 
 class Widen(wiring.Component):
@@ -31,7 +32,7 @@ class Widen(wiring.Component):
 
     Members
     -------
-    i_begin : ``In(stream.Signature(TensorBegin))``
+    i_begin : ``In(stream.Signature(data.StructLayout(TENSOR_FIELDS)))``
         Announces a tensor; accepted when the one before is through. ``count`` must not be 0.
     i : ``In(stream.Signature(data.ArrayLayout(32, lanes)))``
         Groups of words.
@@ -46,7 +47,7 @@ class Widen(wiring.Component):
         self._formats = formats
         super().__init__(
             {
-                "i_begin": In(stream.Signature(TensorBegin)),
+                "i_begin": In(stream.Signature(_Begin)),
                 "i": In(stream.Signature(data.ArrayLayout(unsigned(32), lanes))),
                 "o": Out(stream.Signature(beat_layout(lanes))),
             }

@@ -1,0 +1,7 @@
+"""How tensors enter a device: by its data port or by its link, to whichever unit takes them."""
+
+from .port import TensorPort
+from .tensor_input import Beat, TensorInput
+from .widen import Widen
+
+__all__ = ["Beat", "TensorInput", "TensorPort", "Widen"]

@@ -1,0 +1,218 @@
+"""The tensor input of a device, with its handler of requests."""
+
+from amaranth.hdl import Module, Mux, ResetInserter, Signal, Value, unsigned
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from adagrain.hdl.handler.call import HandlerSignature
+from adagrain.hdl.handler.exchange import Exchange
+from adagrain.hdl.stream.records import Deserializer
+from adagrain.models.interface.configuration import Configuration
+from adagrain.models.interface.formats import FORMATS
+from adagrain.models.interface.protocol import Status
+from adagrain.models.interface.units.tensor_input import BEAT
+
+from .narrow import Narrow
+from .port import TensorPort
+from .widen import Widen
+
+__all__ = ["Beat", "TensorInput"]
+
+#: Words that enter at once.
+Beat = data.ArrayLayout(unsigned(32), BEAT // 4)
+
+#: Beats of the longest tensor: 2**32 - 1 elements of 32 bits, the last beat a part.
+_MISSING = range((1 << 32) * 4 // BEAT + 1)
+
+
+class TensorInput(wiring.Component):
+    """Brings tensors from the data port, or from requests, to one of several units.
+
+    Takes just the beats that hold the announced elements; what the last one holds beyond them is
+    dropped. Elements are widened exactly to FP32, L words per cycle without bubbles; a unit that
+    does not take them makes the port wait. The handler takes the bytes of a request, an octet per
+    cycle, where the pass that is under way reads the link.
+
+    Parameters
+    ----------
+    configuration : Configuration
+        What the device is built with.
+    users : int
+        Units that take tensors.
+    starvation : int
+        Cycles without a beat from the data port after which a pass counts as starved.
+
+    Members
+    -------
+    handler : ``Out(HandlerSignature())``
+        Requests and replies.
+    i_data : ``In(stream.Signature(Beat))``
+        Data port: the tensor's memory in beats of 16 bytes, zero-padded.
+    user : ``Out(TensorPort(lanes)).array(users)``
+        The units.
+
+    Raises
+    ------
+    ValueError
+        If there is no unit, or ``starvation`` is not positive.
+    """
+
+    def __init__(
+        self, configuration: Configuration, users: int, *, starvation: int = 1 << 16
+    ) -> None:
+        if users < 1:
+            raise ValueError(f"users must be positive, not {users!r}")
+        if starvation < 1:
+            raise ValueError(f"starvation must be positive, not {starvation!r}")
+        self._configuration = configuration
+        self._starvation = starvation
+        ports = TensorPort(configuration.lanes).flip()
+        super().__init__(
+            {
+                "handler": Out(HandlerSignature()),
+                "i_data": In(stream.Signature(Beat)),
+                "user": Out(ports).array(users),
+            }
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        lanes = self._configuration.lanes
+        active, from_link, missing = Signal(), Signal(), Signal(_MISSING)
+        restart = Signal()
+        through = Signal()  # the last element is out; what its beat holds beyond it goes nowhere
+        m.submodules.octets = octets = Deserializer(BEAT)
+        m.submodules.narrow = narrow = ResetInserter(restart)(Narrow(BEAT // 4, lanes))
+        m.submodules.widen = widen = ResetInserter(restart)(
+            Widen(lanes, self._configuration.formats)
+        )
+        m.d.comb += [
+            restart.eq(~active),
+            widen.i.payload.eq(narrow.o.payload),
+            widen.i.valid.eq(narrow.o.valid),
+            narrow.o.ready.eq(widen.i.ready | through),
+        ]
+        with m.If(~active):
+            m.d.sync += through.eq(0)
+        with m.Elif(widen.o.valid & widen.o.ready & widen.o.payload.last):
+            m.d.sync += through.eq(1)
+        link = stream.Signature(Beat).create(path=("link",))
+        self._begin(m, widen, active, from_link, missing)
+        self._take(m, narrow, link, active, from_link, missing)
+        self._give(m, widen, active)
+        self._watch(m, active, from_link, missing)
+        self._handle(m, octets, link, active & from_link, active, missing)
+        return m
+
+    def _begin(
+        self, m: Module, widen: Widen, active: Signal, from_link: Signal, missing: Signal
+    ) -> None:
+        """Begin a pass for the unit that offers one, and end it as it says."""
+        started = Signal()  # ``widen`` knows of the tensor
+        tensor = Signal.like(widen.i_begin.payload)
+        owner = self._owner = Signal(range(len(self.user)))
+        m.d.comb += [widen.i_begin.payload.eq(tensor), widen.i_begin.valid.eq(active & ~started)]
+        m.d.sync += started.eq(active)
+        for number, user in enumerate(self.user):
+            begin = user.begin.payload
+            m.d.comb += user.begin.ready.eq(~active)
+            with m.If(user.begin.valid & user.begin.ready):
+                m.d.sync += [
+                    active.eq(1),
+                    owner.eq(number),
+                    from_link.eq(begin.from_link),
+                    missing.eq(self._beats(begin)),
+                    tensor.count.eq(begin.count),
+                    tensor.format.eq(begin.format),
+                ]
+            with m.If(user.end & (owner == number)):
+                m.d.sync += active.eq(0)
+        with m.If(self.handler.hello):
+            m.d.sync += active.eq(0)
+
+    def _beats(self, begin: data.View) -> Value:
+        """Beats that hold the announced elements."""
+        total: Value | int = 0
+        for code in self._configuration.formats:
+            per_beat = BEAT * 8 // FORMATS[code].bits
+            beats = (begin.count + (per_beat - 1)) // per_beat
+            total = Mux(begin.format == code, beats, total)
+        return Value.cast(total)
+
+    def _take(
+        self,
+        m: Module,
+        narrow: Narrow,
+        link: stream.Interface,
+        active: Signal,
+        from_link: Signal,
+        missing: Signal,
+    ) -> None:
+        """Take the beats that are missing from where they come."""
+        wanted = Signal()
+        m.d.comb += wanted.eq(active & (missing != 0))
+        for source, chosen in ((link, from_link), (self.i_data, ~from_link)):
+            with m.If(chosen):
+                m.d.comb += [
+                    narrow.i.payload.eq(source.payload),
+                    narrow.i.valid.eq(source.valid & wanted),
+                    source.ready.eq(narrow.i.ready & wanted),
+                ]
+        with m.If(narrow.i.valid & narrow.i.ready):
+            m.d.sync += missing.eq(missing - 1)
+
+    def _give(self, m: Module, widen: Widen, active: Signal) -> None:
+        """Offer the elements to the unit whose pass it is."""
+        for number, user in enumerate(self.user):
+            mine = self._owner == number
+            m.d.comb += [
+                user.x.payload.eq(widen.o.payload),
+                user.x.valid.eq(widen.o.valid & mine),
+                user.busy.eq(active),
+                user.moves.eq(self.i_data.valid & self.i_data.ready),
+            ]
+            with m.If(mine):
+                m.d.comb += widen.o.ready.eq(user.x.ready)
+
+    def _watch(self, m: Module, active: Signal, from_link: Signal, missing: Signal) -> None:
+        """Notice a port that offers nothing."""
+        idle = Signal(range(self._starvation + 1))
+        waits = active & (missing != 0)
+        over = idle == self._starvation
+        for user in self.user:
+            m.d.comb += user.starved.eq(waits & (from_link | over))
+        with m.If(~waits | from_link | self.i_data.valid):
+            m.d.sync += idle.eq(0)
+        with m.Elif(~over):
+            m.d.sync += idle.eq(idle + 1)
+
+    def _handle(
+        self,
+        m: Module,
+        octets: Deserializer,
+        link: stream.Interface,
+        reads_link: Value,
+        active: Signal,
+        missing: Signal,
+    ) -> None:
+        """Execute requests."""
+        exchange = Exchange(m, self.handler, octets)
+        call = self.handler.i_call
+        left = Signal(range(self._configuration.payload // BEAT + 1))
+        m.d.comb += link.payload.eq(octets.o.payload)
+        with m.FSM():
+            with m.State("IDLE"):
+                m.d.comb += call.ready.eq(1)
+                m.d.sync += left.eq(call.payload.length // BEAT)
+                with m.If(call.valid):
+                    m.next = "DATA"
+                    with m.If(~active):
+                        exchange.reply(Status.NOT_STARTED)
+                    with m.Elif(~reads_link | (call.payload.length // BEAT > missing)):
+                        exchange.reply(Status.OVERFLOW)
+            with m.State("DATA"):
+                with m.If(exchange.feed(BEAT, link)):
+                    m.d.sync += left.eq(left - 1)
+                    with m.If(left == 1):
+                        exchange.reply(Status.OK)
+            exchange.reply_state()

@@ -1,0 +1,174 @@
+"""The requests that take a tensor through a unit: one begins the pass, one ends it."""
+
+from amaranth.hdl import Module, Signal
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from adagrain.hdl.handler.call import HandlerSignature
+from adagrain.hdl.handler.exchange import Exchange
+from adagrain.hdl.stream.packet import beat_layout
+from adagrain.hdl.stream.records import Deserializer, Serializer
+from adagrain.models.interface.configuration import Configuration
+from adagrain.models.interface.protocol import Status
+from adagrain.models.interface.records import size
+from adagrain.models.interface.units import Operation
+
+from .port import TensorPort
+
+__all__ = ["TensorPass"]
+
+
+class TensorPass(wiring.Component):
+    """Handler of the two requests of a pass over a tensor, for any unit.
+
+    The record that begins it starts with the fields of
+    :data:`~adagrain.models.interface.units.tensor_input.TENSOR_FIELDS`, and has ``from_link``. The
+    request that ends it waits for the unit's record, and gives the pass up as ``INCOMPLETE`` where
+    elements are missing and none come. A new session gives an unfinished pass up too. The unit then
+    gets a last beat without an element, and its record is dropped.
+
+    Parameters
+    ----------
+    configuration : Configuration
+        What the device is built with.
+    begin, end : Operation
+        The two requests.
+
+    Members
+    -------
+    handler : ``Out(HandlerSignature())``
+        Requests and replies.
+    tensor : ``Out(TensorPort(lanes))``
+        The tensor input.
+    o_begin : ``Out(stream.Signature(begin.request.head))``
+        Starts the unit.
+    refusal : ``In(Status)``
+        What the unit says of the record on ``o_begin``, offered or not: ``OK`` or a refusal.
+    o : ``Out(stream.Signature(beat_layout(lanes)))``
+        The tensor, to the unit.
+    i : ``In(stream.Signature(end.reply.head))``
+        The unit's record.
+    active : ``Out(1)``
+        From the start of a pass until its record is sent, or it is given up.
+    ended : ``Out(1)``
+        The record on ``i`` is sent to its end in this cycle.
+    """
+
+    def __init__(self, configuration: Configuration, begin: Operation, end: Operation) -> None:
+        self._configuration = configuration
+        self._begin, self._end = begin, end
+        lanes = configuration.lanes
+        super().__init__(
+            {
+                "handler": Out(HandlerSignature()),
+                "tensor": Out(TensorPort(lanes)),
+                "o_begin": Out(stream.Signature(begin.request.head)),
+                "refusal": In(Status),
+                "o": Out(stream.Signature(beat_layout(lanes))),
+                "i": In(stream.Signature(end.reply.head)),
+                "active": Out(1),
+                "ended": Out(1),
+            }
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        layout, result = self._begin.request.head, self._end.reply.head
+        m.submodules.octets = octets = Deserializer(size(layout))
+        m.submodules.record = record = Serializer(size(result))
+        exchange = Exchange(m, self.handler, octets)
+        call, tensor = self.handler.i_call, self.tensor
+        begin = data.View(layout, octets.o.payload)
+        complete = Signal()  # the unit has the last beat
+        m.d.comb += [
+            self.o_begin.payload.eq(begin),
+            tensor.begin.payload.count.eq(begin.count),
+            tensor.begin.payload.format.eq(begin.format),
+            tensor.begin.payload.from_link.eq(begin.from_link),
+            record.i.payload.eq(self.i.payload),
+            self.handler.progress.eq(tensor.moves & self.active),
+        ]
+        with m.If(self.active):
+            m.d.comb += [
+                self.o.payload.eq(tensor.x.payload),
+                self.o.valid.eq(tensor.x.valid),
+                tensor.x.ready.eq(self.o.ready),
+            ]
+        with m.If(self.o.valid & self.o.ready & self.o.payload.last):
+            m.d.sync += complete.eq(1)
+
+        with m.FSM():
+            with m.State("IDLE"):
+                m.d.comb += call.ready.eq(1)
+                with m.If(self.handler.hello & self.active):
+                    m.next = "ABANDON"
+                with m.Elif(call.valid):
+                    self._accept(m, exchange)
+            with m.State("BEGIN"):
+                with m.If(exchange.take(size(layout))):
+                    self._check(m, exchange, begin)
+            with m.State("START"):  # the record stands until another octet is gathered
+                m.d.comb += self.o_begin.valid.eq(1)
+                with m.If(self.o_begin.ready):
+                    m.next = "TENSOR"
+            with m.State("TENSOR"):
+                m.d.comb += tensor.begin.valid.eq(1)
+                with m.If(tensor.begin.ready):
+                    m.d.sync += [self.active.eq(1), complete.eq(0)]
+                    exchange.reply(Status.OK)
+            with m.State("END"):
+                with m.If(self.i.valid):
+                    m.next = "RECORD_STATUS"
+                with m.Elif(tensor.starved):
+                    m.next = "GIVE_UP"
+            with m.State("GIVE_UP"):
+                with m.If(self._flush(m, complete)):
+                    exchange.reply(Status.INCOMPLETE)
+            with m.State("ABANDON"):
+                with m.If(self._flush(m, complete)):
+                    m.next = "IDLE"
+            with m.State("RECORD_STATUS"):
+                exchange.answer_then("RECORD")
+            with m.State("RECORD"):
+                m.d.comb += [self.ended.eq(exchange.send_from(self.i, record, last=1))]
+                m.d.comb += tensor.end.eq(self.ended)
+                with m.If(self.ended):
+                    m.d.sync += self.active.eq(0)
+                    m.next = "IDLE"
+            exchange.reply_state()
+        return m
+
+    def _accept(self, m: Module, exchange: Exchange) -> None:
+        """What can be told before the payload."""
+        with m.If(self.handler.i_call.payload.opcode == self._begin.opcode):
+            m.next = "BEGIN"
+            with m.If(self.tensor.busy):
+                exchange.reply(Status.BUSY)
+        with m.Else():
+            m.next = "END"
+            with m.If(~self.active):
+                exchange.reply(Status.NOT_STARTED)
+
+    def _check(self, m: Module, exchange: Exchange, begin: data.View) -> None:
+        """Whether the tensor can come in, and what the unit says."""
+        m.next = "START"
+        with m.If(~begin.format.matches(*self._configuration.formats)):
+            exchange.reply(Status.UNSUPPORTED)
+        with m.Elif(self.refusal != Status.OK):
+            exchange.reply(self.refusal)
+        with m.Elif(begin.count == 0):
+            exchange.reply(Status.BAD_VALUE)
+
+    def _flush(self, m: Module, complete: Signal) -> Signal:
+        """Give the pass up; high when the unit is through."""
+        m.d.comb += [
+            self.tensor.end.eq(1),
+            self.tensor.x.ready.eq(0),
+            self.o.payload.keep.eq(0),
+            self.o.payload.last.eq(1),
+            self.o.valid.eq(~complete),
+            self.i.ready.eq(1),
+        ]
+        with m.If(self.i.valid):
+            m.d.sync += self.active.eq(0)
+        return self.i.valid
