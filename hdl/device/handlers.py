@@ -3,6 +3,7 @@
 from amaranth.lib import wiring
 
 from adagrain.hdl.tensor_input import TensorInput
+from adagrain.hdl.tensor_input.pass_commands import PassCommands
 from adagrain.models.interface.configuration import Configuration
 from adagrain.models.interface.units import SYSTEM, TENSOR_INPUT, Unit
 from adagrain.models.interface.units.unit import load
@@ -32,6 +33,8 @@ def handlers(configuration: Configuration, *, starvation: int) -> dict[Unit, wir
         elif unit is TENSOR_INPUT:
             users = sum(bool(user.tensors) for user in configuration.built())
             found[unit] = TensorInput(configuration, users, starvation=starvation)
+        elif unit.core:
+            found[unit] = PassCommands(configuration, unit)
         elif unit.gateware:
             found[unit] = load(unit.gateware)(configuration)
             _check(unit, found[unit])

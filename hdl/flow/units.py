@@ -1,6 +1,7 @@
 """The units that can be synthesised alone, by name, each as a board has it."""
 
 from collections.abc import Callable
+from typing import cast
 
 from amaranth.lib.wiring import Component
 
@@ -20,6 +21,9 @@ from adagrain.hdl.uart import Receiver, Transmitter
 from adagrain.models.interface.configuration import Configuration, configuration
 from adagrain.models.interface.formats import FORMATS, FormatCode
 from adagrain.models.interface.precision import INTEGERS
+from adagrain.models.interface.units import UNITS as DECLARED
+from adagrain.models.interface.units import Unit
+from adagrain.models.interface.units.unit import load
 
 __all__ = ["UNITS", "check_unit"]
 
@@ -45,6 +49,11 @@ _CONFIGURED: dict[str, Callable[[Configuration], Component]] = {
 }
 
 
+def _core(unit: Unit) -> Callable[[Configuration], Component]:
+    """How the core of a unit is made that takes tensors and does nothing else."""
+    return lambda c: cast(Component, load(unit.core)(c.lanes))
+
+
 def _of_preset(build: Callable[[Configuration], Component]) -> Callable[[Board], Component]:
     return lambda board: build(configuration(board.preset))
 
@@ -52,6 +61,7 @@ def _of_preset(build: Callable[[Configuration], Component]) -> Callable[[Board],
 #: How each unit is built for a board.
 UNITS: dict[str, Callable[[Board], Component]] = {
     **{name: _of_preset(build) for name, build in _CONFIGURED.items()},
+    **{unit.name: _of_preset(_core(unit)) for unit in DECLARED.values() if unit.core},
     "multiplier": lambda _: Multiplier(FORMATS[FormatCode.FP32]),
     "slice": lambda _: Slice(),
     "granularity_unit": _granularity_unit,

@@ -68,7 +68,7 @@ class CommandModel:
         opcode, payload = request[0], request[1:]
         try:
             unit = unit_of(opcode)
-            if unit is not None and unit.gateware:
+            if unit is not None and unit.twin:
                 require(unit.name in self.units, Status.UNSUPPORTED)
             operation = unit.operation(opcode) if unit else None
             if operation is None:

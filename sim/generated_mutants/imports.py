@@ -13,7 +13,11 @@ __all__ = ["imports", "reached"]
 #: Folders whose files import each other.
 _CODE = ("hdl", "models", "host", "sim", "tests")
 #: Files that load what the descriptors of units name, and which of it.
-_LOADERS = {"models/device/commands.py": "twin", "hdl/device/handlers.py": "gateware"}
+_LOADERS = {
+    "models/device/commands.py": "twin",
+    "hdl/device/handlers.py": "gateware",
+    "hdl/tensor_input/pass_commands.py": "core",
+}
 #: Folders of tests whose other files they share.
 _SHARED = ("tests/host", "tests/models")
 #: What tests run: a module of the project, or a file beside them.

@@ -108,6 +108,7 @@ STATISTICS = Unit(
         "HistogramBin": HistogramBin,
     },
     tensors=("x",),
+    passes=(StatisticsOpcode.BEGIN, StatisticsOpcode.END),
     gateware="adagrain.hdl.statistics.commands:StatisticsCommands",
     twin="adagrain.models.statistics.commands:StatisticsCommands",
 )

@@ -162,8 +162,13 @@ class Unit:
         Names of the tensors that an operation of it takes from the device's tensor input.
     needs : tuple of str
         Units without which it cannot be built.
+    passes : (IntEnum, IntEnum) or None
+        Opcodes of the requests that begin and end a pass over its tensors.
     gateware, twin : str
         ``module:class`` of its handler of requests and of that one's golden model.
+    core : str
+        ``module:class`` of the component that takes its tensors, where it has no other requests
+        than those of ``passes``: then its handler needs no gateware of its own.
     of_device : bool
         A part that every device has, which makes the handler itself.
 
@@ -182,7 +187,9 @@ class Unit:
     enums: tuple[type[enum.IntEnum], ...] = ()
     tensors: tuple[str, ...] = ()
     needs: tuple[str, ...] = ()
+    passes: tuple[enum.IntEnum, enum.IntEnum] | None = None
     gateware: str = ""
+    core: str = ""
     twin: str = ""
     of_device: bool = False
 
@@ -197,11 +204,8 @@ class Unit:
                     f"opcode {operation.opcode.name} of {self.name} must be of group "
                     f"{self.group:#x}, not {operation.opcode:#04x}"
                 )
-        if (
-            not bool(self.operations and not self.of_device)
-            == bool(self.gateware)
-            == bool(self.twin)
-        ):
+        has_handler = bool(self.operations) and not self.of_device
+        if (bool(self.gateware or self.core), bool(self.twin)) != (has_handler, has_handler):
             raise ValueError(f"{self.name} must have a handler and a twin for its operations")
         words = sum(register.words for register in self.registers)
         if words > SPAN:

@@ -1,39 +1,18 @@
 """The bugs that are planted, a file per unit: what a tired engineer might write."""
 
-from . import (
-    commands,
-    dot_product,
-    float,
-    granularity_unit,
-    host,
-    link,
-    models,
-    precision_controller,
-    region_manager,
-    rescale,
-    slice,
-    statistics,
-    uart,
-)
+from importlib import import_module
+from pathlib import Path
+
 from .mutant import Mutant
 
 __all__ = ["MUTANTS", "Mutant"]
 
-#: In the order of the data flow.
-_UNITS = (
-    uart,
-    link,
-    commands,
-    float,
-    slice,
-    dot_product,
-    granularity_unit,
-    rescale,
-    precision_controller,
-    statistics,
-    region_manager,
-    models,
-    host,
-)
+_FILES = sorted(path.stem for path in Path(__file__).parent.glob("[a-z]*.py"))
 
-MUTANTS: tuple[Mutant, ...] = tuple(mutant for unit in _UNITS for mutant in unit.MUTANTS)
+#: Those of all files, each of which has ``MUTANTS``, in the order of their names.
+MUTANTS: tuple[Mutant, ...] = tuple(
+    mutant
+    for name in _FILES
+    if name != "mutant"
+    for mutant in import_module(f"{__name__}.{name}").MUTANTS
+)

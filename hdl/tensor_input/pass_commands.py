@@ -1,0 +1,81 @@
+"""The handler of a unit that does nothing but passes over tensors."""
+
+from amaranth.hdl import Module
+from amaranth.lib import wiring
+from amaranth.lib.wiring import Out, connect, flipped
+
+from adagrain.hdl.handler.call import HandlerSignature
+from adagrain.models.interface.configuration import Configuration
+from adagrain.models.interface.units import Unit
+from adagrain.models.interface.units.unit import load
+
+from .port import TensorPort
+from .tensor_pass import TensorPass
+
+__all__ = ["PassCommands"]
+
+
+class PassCommands(wiring.Component):
+    """Handler of any unit whose descriptor names its core and the two requests of its passes.
+
+    The core is made with the lanes of the device. It has the streams ``i_begin``, ``i`` and ``o``,
+    as :class:`TensorPass` has their other ends, may have ``refusal``, and drives the registers of
+    the unit.
+
+    Parameters
+    ----------
+    configuration : Configuration
+        What the device is built with.
+    unit : Unit
+        The unit.
+
+    Members
+    -------
+    handler : ``Out(HandlerSignature())``
+        Requests and replies.
+    tensor : ``Out(TensorPort(lanes))``
+        The tensor input.
+    ... : ``Out(bits)``
+        Registers of the unit, by name.
+
+    Raises
+    ------
+    ValueError
+        If the descriptor names no core, or the core does not drive a register.
+    """
+
+    def __init__(self, configuration: Configuration, unit: Unit) -> None:
+        if unit.passes is None or not unit.core:
+            raise ValueError(f"unit {unit.name!r} must name a core, and the requests of its passes")
+        self._configuration, self._unit = configuration, unit
+        self._core = load(unit.core)(configuration.lanes)
+        self._registers = [own for own in unit.registers if own.constant is None]
+        for register in self._registers:
+            if register.name not in self._core.signature.members:
+                raise ValueError(
+                    f"register {register.name!r} of unit {unit.name!r} must be an output of "
+                    f"{type(self._core).__name__}, which has none of that name"
+                )
+        super().__init__(
+            {
+                "handler": Out(HandlerSignature()),
+                "tensor": Out(TensorPort(configuration.lanes)),
+                **{register.name: Out(register.bits) for register in self._registers},
+            }
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        begin, end = (self._unit[opcode] for opcode in self._unit.passes or ())
+        m.submodules.tensor_pass = tensor_pass = TensorPass(self._configuration, begin, end)
+        m.submodules.core = core = self._core
+        connect(m, flipped(self.handler), tensor_pass.handler)
+        connect(m, tensor_pass.tensor, flipped(self.tensor))
+        connect(m, tensor_pass.o_begin, core.i_begin)
+        connect(m, tensor_pass.o, core.i)
+        connect(m, core.o, tensor_pass.i)
+        if "refusal" in core.signature.members:
+            m.d.comb += tensor_pass.refusal.eq(core.refusal)
+        for register in self._registers:
+            m.d.comb += getattr(self, register.name).eq(getattr(core, register.name))
+        return m
