@@ -22,7 +22,7 @@ from .accumulators import Accumulators
 from .agreement import PER_REGION, Agreed, agree
 from .cadence_plan import first_cadences, longest_cadences
 from .clock import Clock
-from .energies import Energies
+from .energies import AgreedEnergy, Energies
 from .exchange import Exchange
 from .lockstep import Lockstep
 from .reducer_options import ReducerOptions
@@ -228,8 +228,10 @@ class RegionReducer:
         entries = [dict.fromkeys(PER_REGION, 0) for _ in self.regions]
         try:
             self._check_gathered()
-            for r in self._clock.due:
-                entries[r] = self._energies.entering(r, self._accumulators.totals[r])
+            due = self._clock.due
+            means = [self._accumulators.totals[r] for r in due]
+            for r, entry in self._energies.entering(due, means).items():
+                entries[r] = entry
         except Exception as error:
             self.fail(error)
         self._stall += self._exchange.end()
@@ -258,7 +260,7 @@ class RegionReducer:
     def decide(self) -> StepLog:
         """End the step after its last backward pass, and have the device decide."""
         numbers, dropped = self._clock.due, sorted(self._dropping)
-        updates = [self._update(r) for r in numbers]
+        updates = self._updates()
         decisions = self.device.update_regions(
             updates, loss=self._agreed.loss, epoch_end=self._clock.closes_epoch
         )
@@ -377,25 +379,24 @@ class RegionReducer:
         stall_us, redo_us = self._options.timing.agreed(self.step, agreed.stall, agreed.redo)
         return replace(agreed, stall=stall_us, redo=redo_us)
 
-    def _update(self, region: int) -> dict[str, int]:
-        """Fields of ``RegionUpdate``."""
-        agreed = self._agreed
-        if region in self._dropping:
-            energies = self._energies.nothing(region)
-        else:
-            energies = self._energies.update(
-                region,
-                agreed.energy[region],
-                self._accumulators.averages[region],
-                clean=not agreed.saturated[region],
-            )
-        return {
-            "region": region,
-            "decide": self._clock.closes_epoch,
-            "stall": agreed.stall,
-            "redo": agreed.redo,
-            **energies,
-        }
+    def _updates(self) -> list[dict[str, int]]:
+        """Fields of ``RegionUpdate`` of each region that is due."""
+        due, agreed = self._clock.due, self._agreed
+        kept = [r for r in due if r not in self._dropping]
+        energies = self._energies.updates(
+            {r: AgreedEnergy(agreed.energy[r], agreed.saturated[r]) for r in kept},
+            [self._accumulators.averages[r] for r in kept],
+        )
+        return [
+            {
+                "region": r,
+                "decide": self._clock.closes_epoch,
+                "stall": agreed.stall,
+                "redo": agreed.redo,
+                **(energies[r] if r in energies else self._energies.nothing(r)),
+            }
+            for r in due
+        ]
 
     def _take(self, numbers: Sequence[int], decisions: Sequence[Mapping[str, int]]) -> None:
         """Check the decisions' statuses, and bring the checksum of all decisions up to date."""

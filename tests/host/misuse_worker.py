@@ -220,7 +220,7 @@ def statistics_fail_on_one() -> None:
         raise KeyError("no such thing")
 
     if rank() == 1:
-        setup.state.device.statistics = fail  # type: ignore[method-assign,assignment]
+        setup.state.device.statistics_of = fail  # type: ignore[method-assign,assignment]
     setup.train()
 
 
