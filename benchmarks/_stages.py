@@ -23,13 +23,15 @@ class Stages:
         reducer = state.reducer
         self._time("statistics", state.device, "statistics_of")
         self._time("decisions", state.device, "update_regions")
-        self._time("exchange", reducer._exchange, "begin", "end")
-        self._time("agreement", reducer, "_agree")
+        self._time("exchange", reducer._exchange, "begin")
+        self._time("exchange", reducer, "_wait")
+        self._time("agreement", reducer._agreement, "agree")
         self._time("lockstep", reducer, "begin_pass")
         self._time("lockstep", state, "_before_forward")
         self._time("optimizer", state._steps, "_begin", "_check_step")
         self._time("optimizer", state._steps._optimizers[0], "fill", "keep", "stand_in")
-        self._time("accumulators", reducer, "add", "write_back")
+        self._time("accumulators", reducer, "add_together", "write_back_together")
+        self._time("accumulators", reducer, "write_back")
         self._time("rest", state, "take")
         self._time("rest", reducer, "decide")
 

@@ -1,28 +1,18 @@
 """What the gradients of regions are worth, in the integers that workers sum and devices take."""
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
 
-import torch
-
-from adagrain.host.device.coprocessor import Coprocessor
-from adagrain.host.device.failover import Failover
 from adagrain.models.region_manager.table import ENERGY_BITS
 from adagrain.models.statistics import EXPONENT_BIAS, FRACTION_BITS, Statistics
 
-__all__ = ["AgreedEnergy", "Energies"]
+from .agreement import LocalEnergy
+
+__all__ = ["Energies"]
 
 #: Bits of a quantised element's square.
 _SQUARE_BITS = 30
 
 _LOWEST_EXPONENT, _HIGHEST_EXPONENT = -126, 127
-
-
-class AgreedEnergy(NamedTuple):
-    """Sums over the workers, of a region: A, and the elements that were clamped."""
-
-    energy: int
-    saturated: int
 
 
 class Energies:
@@ -35,8 +25,6 @@ class Energies:
 
     Parameters
     ----------
-    device : Coprocessor or Failover
-        What computes the statistics.
     sizes : sequence of int
         Elements of each region.
     workers : int
@@ -48,58 +36,45 @@ class Energies:
         E of each region.
     """
 
-    def __init__(self, device: Coprocessor | Failover, sizes: Sequence[int], workers: int) -> None:
-        self._device = device
+    def __init__(self, sizes: Sequence[int], workers: int) -> None:
         self._margin = (workers - 1).bit_length() + 1
         self._shifts = [_excess_bits(size * workers) for size in sizes]
         self.exponents: list[int | None] = [None] * len(sizes)
 
-    def entering(
-        self, regions: Sequence[int], means: Sequence[torch.Tensor]
-    ) -> dict[int, dict[str, int]]:
-        """What this worker contributes for regions that are due: its part of A, and counts."""
-        return {
-            region: {
-                "energy": found.s2 >> self._shifts[region],
-                "non_finite": found.count - found.finite,
-                "saturated": found.saturated,
-            }
-            for region, found in zip(regions, self._found(regions, means), strict=True)
-        }
+    def exponent(self, region: int) -> int:
+        """The exponent at which a region's tensors are looked at."""
+        return self.exponents[region] or 0
 
-    def updates(
-        self, agreed: Mapping[int, AgreedEnergy], averages: Sequence[torch.Tensor]
-    ) -> dict[int, dict[str, int]]:
-        """Energy fields of ``RegionUpdate``; exponents become those of the regions' next ones.
+    def local(self, region: int, found: Statistics) -> LocalEnergy:
+        """What this worker contributes for a region that is due, given its mean's statistics."""
+        return LocalEnergy(
+            found.s2 >> self._shifts[region], found.count - found.finite, found.saturated
+        )
+
+    def update(self, region: int, a: int, found: Statistics, *, clean: bool) -> dict[str, int]:
+        """Energy fields of ``RegionUpdate``; the region's exponent becomes that of its next one.
 
         Parameters
         ----------
-        agreed : mapping
-            What the workers found of the regions that are updated, by number.
-        averages : sequence of Tensor
-            The mean over all workers, of each of these.
+        region : int
+            Number of the region.
+        a : int
+            A, summed over all workers.
+        found : Statistics
+            Of the mean over all workers.
+        clean : bool
+            No worker's elements were clamped.
         """
-        found = self._found([*agreed], averages)
-        return {
-            region: self._update(region, energy, own)
-            for (region, energy), own in zip(agreed.items(), found, strict=True)
-        }
-
-    def _update(self, region: int, agreed: AgreedEnergy, found: Statistics) -> dict[str, int]:
         exponent = self.exponents[region]
         if found.zero < found.count:
             follows = found.largest_exponent - EXPONENT_BIAS + self._margin
             self.exponents[region] = min(max(follows, _LOWEST_EXPONENT), _HIGHEST_EXPONENT)
         return {
             "exponent": _biased(exponent),
-            "usable": not agreed.saturated and found.valid and exponent is not None,
-            "a": agreed.energy,
+            "usable": clean and found.valid and exponent is not None,
+            "a": a,
             "n": found.s2 >> self._shifts[region],
         }
-
-    def _found(self, regions: Sequence[int], tensors: Sequence[torch.Tensor]) -> list[Statistics]:
-        exponents = [self.exponents[region] or 0 for region in regions]
-        return self._device.statistics_of(tensors, exponents)
 
     def nothing(self, region: int) -> dict[str, int]:
         """The same fields for a region from which nothing is to be learnt."""
