@@ -4,7 +4,7 @@ Two workers on gloo train alike networks in turns, one thread each: plain, with 
 and with cadences that the golden device chooses up to 4. The medians of the same rounds, in seconds
 that pass and in those of the processor, and what part of a step each stage takes.
 
-Names of networks and a number of rounds may be given: ``hook_cost.py transformer_0.8M --rounds 40``.
+Names of networks and a number of rounds may be given: ``transformer_0.8M --rounds 40``.
 """
 
 import argparse
@@ -19,13 +19,13 @@ import torch
 import torch.distributed as dist
 import torch.multiprocessing as mp
 from _report import report
+from _stages import Stages
 from _text import CharTransformer, batch_of, text
 from rich.progress import track
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 
 import adagrain
-from _stages import Stages
 from adagrain.host.distributed.process_group import leave_group
 
 WORKERS, ROUNDS, WARM_UP = 2, 120, 8
@@ -130,9 +130,7 @@ def _figures(network: str, rounds: int) -> dict[str, Any]:
     return figures
 
 
-def _measured(
-    network: str, steps: dict[str, Callable[[], None]], rounds: int
-) -> dict[str, Times]:
+def _measured(network: str, steps: dict[str, Callable[[], None]], rounds: int) -> dict[str, Times]:
     """Median seconds of a step, by way."""
     times: dict[str, list[Times]] = {way: [] for way in steps}
     for _ in track(range(rounds + WARM_UP), network, disable=dist.get_rank() > 0):

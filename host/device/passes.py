@@ -1,6 +1,7 @@
 """Passes of ``statistics``: one tensor at a time, or all that are due at once."""
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -55,8 +56,9 @@ class Passes:
         self._transport = transport
         self._session = session
         self._recovery = recovery
-        is_direct = isinstance(transport, DirectTransport) and transport.direct
-        self._direct: DirectTransport | None = transport if is_direct else None
+        self._direct: DirectTransport | None = None
+        if isinstance(transport, DirectTransport) and transport.direct:
+            self._direct = transport
 
     def one(self, x: torch.Tensor, exponent: int | None, *, histogram: bool) -> Statistics:
         """As :meth:`adagrain.host.device.coprocessor.Coprocessor.statistics`."""
@@ -93,7 +95,7 @@ class Passes:
         found: list[Statistics] = []
         while rest := passes[len(found) :]:
             group = self._filling(rest)
-            found += self._recovery.run(lambda group=group: self._pipelined(group))
+            found += self._recovery.run(partial(self._pipelined, group))
         return found
 
     def _filling(self, passes: Sequence[_Pass]) -> Sequence[_Pass]:

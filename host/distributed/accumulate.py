@@ -24,10 +24,13 @@ class Bundle:
         Where their elements lie in the flat tensors, slice by slice.
     sizes : tuple of int
         Elements of each.
+    regions : frozenset of int
+        Numbers of the regions that they are of.
     """
 
     shares: tuple[Share, ...]
     sizes: tuple[int, ...]
+    regions: frozenset[int]
 
     def __len__(self) -> int:
         """Slices."""
@@ -103,7 +106,7 @@ class Accumulators:
         if key not in self._bundles:
             self._bundles[key] = self._bundled(parameters, gradients(), flat)
         found, cadences = self._bundles[key], self._clock.cadences
-        if found and all(cadences[share.region] == 1 for share in found.shares):
+        if found and all(cadences[region] == 1 for region in found.regions):
             return found
         return None
 
@@ -122,7 +125,8 @@ class Accumulators:
             at += gradient.nbytes
         pieces = [piece for parameter in parameters for piece in self.pieces(parameter)]
         shares = tuple(self.share(piece) for piece in pieces)
-        return Bundle(shares, tuple(share.mean.numel() for share in shares))
+        sizes = tuple(share.mean.numel() for share in shares)
+        return Bundle(shares, sizes, frozenset(piece.region for piece in pieces))
 
     def add(self, piece: Piece, gradient: torch.Tensor, *, first: bool) -> None:
         """Add a slice of its parameter's gradient.

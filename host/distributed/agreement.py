@@ -99,13 +99,15 @@ class Agreement:
             If another worker is not there any more.
         """
         columns = [[0] * self._regions for _ in LocalEnergy._fields]
-        for region, energy in energies.items():
-            for column, value in zip(columns, energy, strict=True):
+        for region, own in energies.items():
+            for column, value in zip(columns, own, strict=True):
                 column[region] = value
         worker = [*_told(losses), *self._timing.local(stall, redo), int(failed)]
         *sums, (loss, told, stall_us, redo_us, workers_failed) = self._summed([*columns, worker])
-        times = self._timing.agreed(step, stall_us, redo_us)
-        return Agreed(*map(tuple, sums), loss // told if told else None, *times, workers_failed)
+        energy, non_finite, saturated = map(tuple, sums)
+        stall_us, redo_us = self._timing.agreed(step, stall_us, redo_us)
+        mean = loss // told if told else None
+        return Agreed(energy, non_finite, saturated, mean, stall_us, redo_us, workers_failed)
 
     def _summed(self, columns: Sequence[list[int]]) -> list[list[int]]:
         vector = torch.tensor([v for column in columns for v in column], dtype=torch.int64)

@@ -44,7 +44,8 @@ class JsonLinesSink:
     """
 
     def __init__(self, path: Path | str) -> None:
-        self._file = Path(path).open("a")
+        self._path = Path(path)
+        self._file = self._path.open("a")
 
     def __enter__(self) -> Self:
         return self

@@ -5,8 +5,7 @@ that Python does nothing for a tensor but to write a line of a table.
 """
 
 from collections.abc import Sequence
-from itertools import groupby, pairwise
-from typing import NamedTuple
+from itertools import islice, pairwise
 
 import numpy as np
 import torch
@@ -17,12 +16,8 @@ from .reference import Sums
 __all__ = ["fused_sums_of"]
 
 
-class _Part(NamedTuple):
-    """Elements that follow each other in memory, and the number of the tensor that they are of."""
-
-    tensor: int
-    address: int
-    elements: int
+#: Octets of an element.
+_OCTETS = 4
 
 
 def fused_sums_of(
@@ -39,47 +34,52 @@ def fused_sums_of(
     powers : int
         2 or 4.
     """
-    values = [x.to(torch.float32) for x in tensors]
-    parts = _parts(values)
+    values = [x if x.dtype == torch.float32 else x.to(torch.float32) for x in tensors]
+    sizes = [x.numel() for x in values]
+    parts = _parts(values, sizes)
     found, sums = nothing_found(len(parts)), np.zeros((len(parts), 5), dtype=np.int64)
-    threads = torch.get_num_threads() if sum(map(torch.numel, values)) >= THREADED else 1
+    threads = torch.get_num_threads() if sum(sizes) >= THREADED else 1
     _run(_table(parts, exponents), powers, found, sums, threads=threads)
-    rows = zip(parts, found.tolist(), sums.tolist(), strict=True)
-    return [
-        merged(*list(zip(*own, strict=True))[1:])
-        for _, own in groupby(rows, key=lambda row: row[0].tensor)
-    ]
+    rows = zip(found.tolist(), sums.tolist(), strict=True)
+    return [merged(*zip(*islice(rows, -(-size // CHUNK)), strict=True)) for size in sizes]
 
 
-def _parts(values: Sequence[torch.Tensor]) -> list[_Part]:
-    return [
-        _Part(number, x.data_ptr() + start * x.element_size(), min(CHUNK, x.numel() - start))
-        for number, x in enumerate(values)
-        for start in range(0, x.numel(), CHUNK)
-    ]
+def _parts(values: Sequence[torch.Tensor], sizes: Sequence[int]) -> list[tuple[int, int, int]]:
+    """Number of the tensor, address, and elements of each part."""
+    parts = []
+    for number, (x, size) in enumerate(zip(values, sizes, strict=True)):
+        address = x.data_ptr()
+        for start in range(0, size, CHUNK):
+            parts.append((number, address + _OCTETS * start, min(CHUNK, size - start)))
+    return parts
 
 
-def _table(parts: Sequence[_Part], exponents: Sequence[int]) -> tuple[np.ndarray, ...]:
+def _table(
+    parts: Sequence[tuple[int, int, int]], exponents: Sequence[int]
+) -> tuple[np.ndarray, ...]:
     """Addresses, sizes, exponents and scales of all parts, as the compiled code takes them."""
-    scales = {exponent: scales_of(exponent) for exponent in exponents}
+    different = sorted(set(exponents))
+    scales = np.stack([scales_of(exponent) for exponent in different])
     numbers, addresses, sizes = np.array(parts, dtype=np.int64).T.copy()
     biased = np.array(exponents, dtype=np.int64)[numbers]
-    return addresses, sizes, biased, np.stack([scales[exponents[p.tensor]] for p in parts])
+    return addresses, sizes, biased, scales[np.searchsorted(different, biased)]
 
 
 def _run(
-    table: Sequence[np.ndarray], powers: int, found: np.ndarray, sums: np.ndarray, *, threads: int
+    table: tuple[np.ndarray, ...], powers: int, found: np.ndarray, sums: np.ndarray, *, threads: int
 ) -> None:
     """Run all parts, on threads that have about as many elements each."""
+    addresses, sizes, biased, scales = table
+
+    def run(own: slice) -> None:
+        parts = addresses[own], sizes[own], biased[own], scales[own]
+        run_parts(*parts, powers, found[own], sums[own])
+
     if threads == 1:
-        run_parts(*table, powers, found, sums)
+        run(slice(None))
         return
-    done = np.cumsum(table[1])
+    done = np.cumsum(sizes)
     edges = np.searchsorted(done, done[-1] * np.arange(1, threads) / threads).tolist()
-    jobs = []
-    for first, last in pairwise([0, *edges, len(done)]):
-        own = slice(first, last)
-        columns = (column[own] for column in table)
-        jobs.append(pool(threads).submit(run_parts, *columns, powers, found[own], sums[own]))
-    for job in jobs:
-        job.result()
+    slices = [slice(first, last) for first, last in pairwise([0, *edges, len(done)])]
+    for _ in pool(threads).map(run, slices):
+        pass

@@ -23,7 +23,9 @@ from adagrain.models.interface.formats import ElementFormat
 
 from .reference import LARGEST_Q, RAW_BINS, Sums
 
-__all__ = ["CHUNK", "THREADED", "fused_sums", "merged", "nothing_found", "pool", "run_parts", "scales_of"]
+__all__ = [
+    "CHUNK", "THREADED", "fused_sums", "merged", "nothing_found", "pool", "run_parts", "scales_of",
+]  # fmt: skip
 
 #: Elements whose quantised values are kept in the first-level cache.
 _BLOCK = 2048
@@ -174,11 +176,11 @@ def _pointer(typing_context: Any, address: Any) -> Any:  # pragma: no cover - co
 
 
 @njit(cache=True, nogil=True)
-def run_parts(addresses, sizes, exponents, scales, powers, found, sums):  # pragma: no cover - compiled
+def run_parts(addresses, sizes, exponents, scales, powers, found, sums):  # pragma: no cover
     """Parts of tensors, each at most a chunk, by their addresses."""
     no_bins = np.zeros(0, dtype=np.int64)
     for i in range(addresses.size):
-        values = carray(_pointer(addresses[i]), (sizes[i],))
+        values = carray(_pointer(addresses[i]), (sizes[i],))  # type: ignore[call-arg]
         words = values.view(np.int32)
         _run(words, values, exponents[i], scales[i], powers, found[i], sums[i], no_bins)
 
@@ -237,10 +239,14 @@ def merged(
     bins : sequence of ndarray
         Of each part, where a histogram was asked for.
     """
-    nan, positive, negative, zero, clamped, *_ = map(sum, zip(*found, strict=True))
-    low, high = min(part[_LOW] for part in found), max(part[_HIGH] for part in found)
+    if len(found) == 1:
+        nan, positive, negative, zero, clamped, low, high = found[0]
+        s1, s2, s3, s4_low, s4_high = sums[0]
+    else:
+        nan, positive, negative, zero, clamped, *_ = map(sum, zip(*found, strict=True))
+        low, high = min(part[_LOW] for part in found), max(part[_HIGH] for part in found)
+        s1, s2, s3, s4_low, s4_high = map(sum, zip(*sums, strict=True))
     none_finite = low > high
-    s1, s2, s3, s4_low, s4_high = map(sum, zip(*sums, strict=True))
     return Sums(
         nan=nan,
         positive_infinity=positive,

@@ -227,8 +227,7 @@ def statistics_of(
         rows = zip(flats, biased, strict=True)
         sums = [KERNELS[kernel](x, format_of(x.dtype), e, powers, False) for x, e in rows]
     return [
-        _of(own, x.numel(), exponent)
-        for own, x, exponent in zip(sums, flats, biased, strict=True)
+        _of(own, x.numel(), exponent) for own, x, exponent in zip(sums, flats, biased, strict=True)
     ]
 
 
@@ -245,23 +244,18 @@ def _check(x: torch.Tensor, exponent: int | None, powers: int, kernel: str) -> N
 
 
 def _flat(x: torch.Tensor) -> torch.Tensor:
+    if x.dim() == 1 and x.is_cpu and x.is_contiguous():
+        return x.detach() if x.requires_grad else x
     return x.detach().to("cpu").contiguous().view(-1)
 
 
 def _of(
     sums: Sums, count: int, exponent: int, bins: tuple[tuple[int, int], ...] | None = None
 ) -> Statistics:
-    return Statistics(
-        **{name: getattr(sums, name) for name in _SUMS},
-        count=count,
-        exponent=exponent,
-        overflow=0,
-        histogram=bins,
-    )
+    found = {**vars(sums), "count": count, "exponent": exponent, "overflow": 0, "histogram": bins}
+    del found["raw_bins"]
+    return Statistics(**found)
 
-
-#: Fields that a kernel's sums and a record have in common.
-_SUMS = tuple(field.name for field in fields(Sums) if field.name != "raw_bins")
 
 #: Implementations of the sums, by name.
 KERNELS: dict[str, Any] = {"fused": statistics_kernel.fused_sums, "reference": reference_sums}

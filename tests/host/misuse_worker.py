@@ -234,6 +234,37 @@ def log_fails_on_one() -> None:
 
 
 @case
+def sink_fails_on_one() -> None:
+    class Full:
+        def statistics(self, event: Any) -> None:
+            if (event.step, event.kind, rank()) == (2, "local", 1):
+                raise OSError(28, "No space left on device")
+
+        def step(self, log: Any) -> None:
+            pass
+
+    Setup(sinks=[Full()]).train(5)
+
+
+@case
+def average_fails_on_one() -> None:
+    setup = Setup()
+    setup.train()
+    honest = setup.state.device.statistics_of
+    calls = []
+
+    def fail(*arguments: Any) -> Any:
+        calls.append(arguments)
+        if len(calls) == 2:
+            raise KeyError("no such thing")
+        return honest(*arguments)
+
+    if rank() == 1:
+        setup.state.device.statistics_of = fail  # type: ignore[method-assign,assignment]
+    setup.train()
+
+
+@case
 def cadence_max_differs() -> None:
     Setup(cadence_max=(4, 8)[rank()])
 

@@ -82,7 +82,11 @@ def test_without_frames_none_is_sent() -> None:
         (([torch.ones(3)], [None]), TypeError, "exponent must be an integer, not None"),
         (([torch.ones(0)], [0]), ValueError, r"tensor must have 1 to 2\*\*32-1 elements, not 0"),
         (([torch.ones(3).double()], [0]), TypeError, "dtype must be one of .*, not .*float64"),
-        (([torch.ones(3).half()], [0]), TypeError, "dtype must be one of FP32, BF16 on preset 'tiny', "),
+        (
+            ([torch.ones(3).half()], [0]),
+            TypeError,
+            "one of FP32, BF16 on preset 'tiny', not FP16",
+        ),
         (([[1.0]], [0]), TypeError, "x must be a tensor, not list"),
     ],
 )

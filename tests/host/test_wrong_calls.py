@@ -102,7 +102,10 @@ CALLS: list[tuple[Callable[[Coprocessor], Any], str]] = [
     (lambda _: adagrain.open_device("gold:"), "must begin with one of 'golden:', .*, not 'gold:'"),
     (lambda _: adagrain.open_device("golden:", "huge"), "preset must be one of .*, not 'huge'"),
     (lambda _: adagrain.open_device("golden:", 7), "preset must be one of .*, not 7"),  # type: ignore
-    (lambda _: adagrain.open_device("golden:", port=7), "kernel, direct, timeout, retries, not 'port'"),
+    (
+        lambda _: adagrain.open_device("golden:", port=7),
+        "direct, timeout, retries, not 'port'",
+    ),
     (lambda _: adagrain.open_device("sim:", kernel="x"), "data_port, netlist, .*, not 'kernel'"),
     (lambda _: adagrain.open_device("golden:", kernel="x"), "kernel must be one of .*, not 'x'"),
     (lambda _: adagrain.open_device("golden:", timeout=0), "timeout must be a positive .*, not 0"),

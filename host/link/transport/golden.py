@@ -34,7 +34,9 @@ class GoldenTransport:
 
     data_port = True
 
-    def __init__(self, configuration: Configuration, *, kernel: str = "fused", direct: bool = False) -> None:
+    def __init__(
+        self, configuration: Configuration, *, kernel: str = "fused", direct: bool = False
+    ) -> None:
         if kernel not in KERNELS:
             raise ValueError(f"kernel must be one of {', '.join(KERNELS)}, not {kernel!r}")
         self.direct = direct
