@@ -30,7 +30,7 @@ class Stages:
         self._time("lockstep", state, "_before_forward")
         self._time("optimizer", state._steps, "_begin", "_check_step")
         self._time("optimizer", state._steps._optimizers[0], "fill", "keep", "stand_in")
-        self._time("accumulators", reducer, "add_together", "write_back_together")
+        self._time("accumulators", reducer, "add_together", "averages_together")
         self._time("accumulators", reducer, "write_back")
         self._time("rest", state, "take")
         self._time("rest", reducer, "decide")

@@ -1,50 +1,17 @@
 """Gradients of regions on this worker: summed over a period, averaged over the workers."""
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
 
 import torch
 
 from adagrain.host.regions.pieces import Piece, flat, pieces_of
 from adagrain.host.regions.regions import Regions
 
+from .bundle import Bundle
 from .clock import Clock
-from .exchange import Share
+from .exchange import Flat, Share
 
-__all__ = ["Accumulators", "Bundle"]
-
-
-@dataclass(frozen=True)
-class Bundle:
-    """Gradients that lie one after the other in memory, all of them in regions.
-
-    Parameters
-    ----------
-    shares : tuple of Share
-        Where their elements lie in the flat tensors, slice by slice.
-    sizes : tuple of int
-        Elements of each.
-    regions : frozenset of int
-        Numbers of the regions that they are of.
-    """
-
-    shares: tuple[Share, ...]
-    sizes: tuple[int, ...]
-    regions: frozenset[int]
-
-    def __len__(self) -> int:
-        """Slices."""
-        return len(self.sizes)
-
-    def copy(self, flat: torch.Tensor) -> None:
-        """Have the totals hold the gradients that are in a flat tensor."""
-        torch._foreach_copy_([share.mean for share in self.shares], flat.split(self.sizes))
-
-    def zero(self, flat: torch.Tensor, kept: Collection[int]) -> None:
-        """Write zeros into the parts of a flat tensor that are of other regions."""
-        for share, part in zip(self.shares, flat.split(self.sizes), strict=True):
-            if share.region not in kept:
-                part.zero_()
+__all__ = ["Accumulators"]
 
 
 class Accumulators:
@@ -53,6 +20,9 @@ class Accumulators:
     A gradient that is added is what ``.grad`` holds after a backward pass. In further backward
     passes of a step that includes what :meth:`write_back` left there, which is taken off again:
     the sum is over the passes, the mean over the steps.
+
+    Regions of cadence 1 whose gradients lie together stay where they are, as a :class:`Bundle`:
+    neither totals nor averages have them then.
 
     Parameters
     ----------
@@ -76,6 +46,7 @@ class Accumulators:
         self.averages = [flat(region) for region in regions]
         self.slices = sum(len(pieces) for pieces in self._pieces.values())
         self._bundles: dict[tuple[int, ...], Bundle | None] = {}
+        self._placed: dict[int, Flat] = {}
 
     def pieces(self, parameter: torch.Tensor) -> Sequence[Piece]:
         """Where a parameter's slices lie; none for those that are in no region."""
@@ -84,6 +55,16 @@ class Accumulators:
     def share(self, piece: Piece) -> Share:
         """What is exchanged of a slice."""
         return Share(piece.region, piece.of(self.totals), piece.of(self.averages))
+
+    def means(self, regions: Sequence[int]) -> list[torch.Tensor]:
+        """All elements of each region that is due: the mean over its period; in some order."""
+        return [self._placed[r].means if r in self._placed else self.totals[r] for r in regions]
+
+    def averages_of(self, regions: Sequence[int]) -> list[torch.Tensor]:
+        """All elements of each region: the mean over the workers too; in the same order."""
+        return [
+            self._placed[r].averages if r in self._placed else self.averages[r] for r in regions
+        ]
 
     def bundle(
         self,
@@ -104,7 +85,8 @@ class Accumulators:
         """
         key = (flat.data_ptr(), *map(id, parameters))
         if key not in self._bundles:
-            self._bundles[key] = self._bundled(parameters, gradients(), flat)
+            others = {k: b for k, b in self._bundles.items() if not {*k[1:]} & {*key[1:]}}
+            self._bundles = {**others, key: self._bundled(parameters, gradients(), flat)}
         found, cadences = self._bundles[key], self._clock.cadences
         if found and all(cadences[region] == 1 for region in found.regions):
             return found
@@ -124,9 +106,19 @@ class Accumulators:
                 return None
             at += gradient.nbytes
         pieces = [piece for parameter in parameters for piece in self.pieces(parameter)]
-        shares = tuple(self.share(piece) for piece in pieces)
-        sizes = tuple(share.mean.numel() for share in shares)
-        return Bundle(shares, sizes, frozenset(piece.region for piece in pieces))
+        return Bundle(pieces, flat, [total.numel() for total in self.totals])
+
+    def take(self, bundle: Bundle) -> None:
+        """Add the gradients of a bundle, which stay where they are."""
+        self._placed |= bundle.placed
+        for piece, share in bundle.scattered:
+            self._placed.pop(piece.region, None)
+            piece.of(self.totals).copy_(share.mean)
+
+    def settle(self, bundle: Bundle) -> None:
+        """Take over averages of a bundle that has been exchanged."""
+        for piece, share in bundle.scattered:
+            piece.of(self.averages).copy_(share.average)
 
     def add(self, piece: Piece, gradient: torch.Tensor, *, first: bool) -> None:
         """Add a slice of its parameter's gradient.
@@ -141,6 +133,7 @@ class Accumulators:
             From the first backward pass of this step.
         """
         clock, region = self._clock, piece.region
+        self._placed.pop(region, None)
         cadence = clock.cadences[region]
         total, part = piece.of(self.totals), piece.part.of(gradient).reshape(-1)
         if cadence == 1 or (first and clock.begins(region)):

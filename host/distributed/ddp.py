@@ -15,7 +15,7 @@ from adagrain.host.device.open_device import open_device
 from adagrain.host.regions.regions import By, Regions, regions
 from adagrain.models.interface.configuration import Configuration
 
-from .accumulate import Bundle
+from .bundle import Bundle
 from .exchange import DenseExchange
 from .lockstep import Lockstep
 from .reducer import RegionReducer, StepLog
@@ -135,7 +135,7 @@ class AdagrainState:
             bundle = self.reducer.add_together(parameters, bucket.gradients, flat)
         except Exception as error:
             self.reducer.fail(error)
-        self.reducer.begin_exchange(parameters, bundle, flat)
+        self.reducer.begin_exchange(parameters, bundle)
         future: torch.futures.Future[torch.Tensor] = torch.futures.Future()
         self._waiting.append(_Waiting(bucket, bundle, future))
         if bucket.is_last():
@@ -209,11 +209,10 @@ class AdagrainState:
         self.reducer.end_pass()
         for bucket, bundle, future in self._waiting:
             if bundle is not None:
-                self.reducer.write_back_together(bundle, bucket.buffer())
-            else:
-                rows = zip(bucket.parameters(), bucket.gradients(), strict=True)
-                for parameter, gradient in rows:
-                    self.reducer.write_back(parameter, gradient)
+                future.set_result(self.reducer.averages_together(bundle))
+                continue
+            for parameter, gradient in zip(bucket.parameters(), bucket.gradients(), strict=True):
+                self.reducer.write_back(parameter, gradient)
             future.set_result(bucket.buffer())
         # DDP queues a callback of its own now, which copies the results: ours comes behind it.
         engine = torch.autograd.Variable._execution_engine

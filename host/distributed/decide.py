@@ -2,9 +2,7 @@
 
 import logging
 import zlib
-from collections.abc import Mapping, Sequence
-
-import torch
+from collections.abc import Mapping
 
 from adagrain.host.device.coprocessor import Coprocessor
 from adagrain.host.device.failover import Failover
@@ -13,6 +11,7 @@ from adagrain.host.telemetry.events import TensorKind
 from adagrain.models.interface.records import Decision, DecisionStatus, pack
 from adagrain.models.statistics import Statistics
 
+from .accumulate import Accumulators
 from .agreement import Agreed
 from .clock import Clock
 from .energies import Energies
@@ -43,6 +42,8 @@ class Decide:
         What averages are worth.
     measure : Measure
         Looks at averages.
+    accumulators : Accumulators
+        Who has them.
     quiet : bool
         Say nothing of dropped updates, as another worker does.
 
@@ -59,6 +60,7 @@ class Decide:
         clock: Clock,
         energies: Energies,
         measure: Measure,
+        accumulators: Accumulators,
         *,
         quiet: bool,
     ) -> None:
@@ -68,17 +70,16 @@ class Decide:
         self._clock = clock
         self._energies = energies
         self._measure = measure
+        self._accumulators = accumulators
         self._warnings = RepeatedWarnings(_log, quiet=quiet)
 
-    def decide(self, step: Step, averages: Sequence[torch.Tensor]) -> Decided:
+    def decide(self, step: Step) -> Decided:
         """Updates and decisions of the regions that are due.
 
         Parameters
         ----------
         step : Step
             The step, after its last backward pass.
-        averages : sequence of Tensor
-            The means over the workers, of all regions.
 
         Raises
         ------
@@ -88,6 +89,7 @@ class Decide:
         due, agreed = self._clock.due, step.agreed
         assert agreed is not None
         kept = [r for r in due if r not in step.dropping]
+        averages = self._accumulators.averages_of(kept)
         found = self._measure.records(step.number, TensorKind.AVERAGE, kept, averages)
         updates = [self._update(r, agreed, found) for r in due]
         decisions = self._device.update_regions(

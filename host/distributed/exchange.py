@@ -8,7 +8,7 @@ import torch.distributed as dist
 
 from .lost import waited_for
 
-__all__ = ["DenseExchange", "Exchange", "Pending", "Share"]
+__all__ = ["DenseExchange", "Exchange", "Flat", "Pending", "Share"]
 
 
 class Share(NamedTuple):
@@ -27,6 +27,23 @@ class Share(NamedTuple):
     region: int | None
     mean: torch.Tensor
     average: torch.Tensor
+
+
+class Flat(NamedTuple):
+    """Memory of shares, one after the other.
+
+    Members
+    -------
+    means, averages : Tensor
+        Of one dimension; not the same memory.
+    """
+
+    means: torch.Tensor
+    averages: torch.Tensor
+
+    def part(self, start: int, elements: int) -> "Flat":
+        """So many elements of both, from one on."""
+        return Flat(*(own[start : start + elements] for own in self))
 
 
 class Pending(Protocol):
@@ -51,16 +68,15 @@ class Exchange(Protocol):
     rank: int
     bytes_sent: int
 
-    def begin(self, shares: Sequence[Share], flat: torch.Tensor | None = None) -> Pending:
+    def begin(self, shares: Sequence[Share], flat: Flat | None = None) -> Pending:
         """Begin to average shares, in the order in which all workers do; without waiting.
 
         Parameters
         ----------
         shares : sequence of Share
             The same on all workers, in number and size; at least one.
-        flat : Tensor or None
-            Memory that holds the means, one after the other. It may be overwritten; in the end it
-            holds the averages too.
+        flat : Flat or None
+            Memory of all these means and averages, where they lie together.
         """
 
 
@@ -81,19 +97,23 @@ class DenseExchange:
         self.bytes_sent = 0
         self._group = group
 
-    def begin(self, shares: Sequence[Share], flat: torch.Tensor | None = None) -> Pending:
+    def begin(self, shares: Sequence[Share], flat: Flat | None = None) -> Pending:
         """As :meth:`Exchange.begin`."""
         if flat is None:
-            flat = torch.cat([share.mean.reshape(-1) for share in shares])
-        flat.mul_(1.0 / self.workers)
+            means = torch.cat([share.mean.reshape(-1) for share in shares])
+            reduced = means.mul_(1.0 / self.workers)
+            averages = [share.average for share in shares]
+        else:
+            reduced = torch.mul(flat.means, 1.0 / self.workers, out=flat.averages)
+            averages = []
         with waited_for("the exchange of gradients"):
-            work = dist.all_reduce(flat, group=self._group, async_op=True)
-        self.bytes_sent += flat.nbytes
-        return _Reduction(flat, work, [share.average for share in shares])
+            work = dist.all_reduce(reduced, group=self._group, async_op=True)
+        self.bytes_sent += reduced.nbytes
+        return _Reduction(reduced, work, averages)
 
 
 class _Reduction(NamedTuple):
-    """An all-reduce under way, and where its parts belong."""
+    """An all-reduce under way, and where its parts belong, if that is elsewhere."""
 
     flat: torch.Tensor
     work: dist.Work
@@ -102,6 +122,8 @@ class _Reduction(NamedTuple):
     def wait(self) -> None:
         with waited_for("the exchange of gradients"):
             self.work.wait()
+        if not self.averages:
+            return
         parts = self.flat.split([average.numel() for average in self.averages])
         rows = zip(self.averages, parts, strict=True)
         shaped = [part if own.dim() == 1 else part.view_as(own) for own, part in rows]

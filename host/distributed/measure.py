@@ -42,7 +42,7 @@ class Measure:
         self._sinks = sinks
 
     def records(
-        self, step: int, kind: TensorKind, regions: Sequence[int], flats: Sequence[torch.Tensor]
+        self, step: int, kind: TensorKind, regions: Sequence[int], tensors: Sequence[torch.Tensor]
     ) -> dict[int, Statistics]:
         """Records by number of region.
 
@@ -54,12 +54,11 @@ class Measure:
             Which tensors these are.
         regions : sequence of int
             Numbers of the regions to look at.
-        flats : sequence of Tensor
-            The tensors of all regions.
+        tensors : sequence of Tensor
+            Their elements, in any order.
         """
         found = self._device.statistics_of(
-            [flats[region] for region in regions],
-            [self._energies.exponent(region) for region in regions],
+            tensors, [self._energies.exponent(region) for region in regions]
         )
         records = dict(zip(regions, found, strict=True))
         for sink in self._sinks:

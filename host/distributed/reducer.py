@@ -12,8 +12,9 @@ from adagrain.host.regions.regions import Regions
 from adagrain.host.telemetry.events import TensorKind
 from adagrain.models.region_manager.settings import default_parameters
 
-from .accumulate import Accumulators, Bundle
+from .accumulate import Accumulators
 from .agreement import Agreement, LocalEnergy
+from .bundle import Bundle
 from .cadence_plan import first_cadences, longest_cadences
 from .checksum import checksum_of
 from .clock import Clock
@@ -47,7 +48,7 @@ class RegionReducer:
     pass, :meth:`begin_pass`, then :meth:`add` for each gradient and :meth:`begin_exchange` as
     often as they like, :meth:`end_pass`, and :meth:`write_back` for each gradient; then
     :meth:`decide` once per step. Steps may have several passes: only their sum counts. Where
-    gradients lie together, :meth:`add_together` and :meth:`write_back_together` do the same faster.
+    gradients lie together, :meth:`add_together` and :meth:`averages_together` do the same faster.
 
     A region in which any worker's gradient is not finite is not updated in that period, on any
     worker; it is counted, logged, and its accumulators start anew.
@@ -103,7 +104,8 @@ class RegionReducer:
         self._accumulators = Accumulators(regions, clock)
         self._agreement = Agreement(len(regions), options.timing, lockstep.group)
         self._decide = Decide(
-            *(regions, device, clock, self._energies, self._measure), quiet=exchange.rank != 0
+            *(regions, device, clock, self._energies, self._measure, self._accumulators),
+            quiet=exchange.rank != 0,
         )
         self._commit = Commit(
             *(regions, clock, self._energies, sinks), decides=options.cadence is not None
@@ -188,7 +190,7 @@ class RegionReducer:
         gradients: Callable[[], Sequence[torch.Tensor]],
         flat: torch.Tensor,
     ) -> Bundle | None:
-        """As :meth:`add` for each; at once, where they may be exchanged in their place.
+        """As :meth:`add` for each; at once, where they may be exchanged as they lie.
 
         Parameters
         ----------
@@ -202,7 +204,7 @@ class RegionReducer:
         Returns
         -------
         Bundle or None
-            For :meth:`begin_exchange` and :meth:`write_back_together`; ``None`` where each has to
+            For :meth:`begin_exchange` and :meth:`averages_together`; ``None`` where each has to
             be exchanged, and written back, by itself.
         """
         bundle = self._accumulators.bundle(parameters, gradients, flat)
@@ -210,16 +212,15 @@ class RegionReducer:
             for parameter, gradient in zip(parameters, gradients(), strict=True):
                 self.add(parameter, gradient)
             return None
-        bundle.copy(flat)
+        self._accumulators.take(bundle)
         self.bytes_dense += flat.nbytes
-        self._step.current.gathered += len(bundle)
+        self._step.current.gathered += len(bundle.shares)
         return bundle
 
     def begin_exchange(
         self,
         parameters: Sequence[torch.Tensor],
         bundle: Bundle | None = None,
-        flat: torch.Tensor | None = None,
     ) -> None:
         """Start to average the due parts of parameters whose gradients were added, at once.
 
@@ -227,12 +228,13 @@ class RegionReducer:
         ----------
         parameters : sequence of Tensor
             The parameters.
-        bundle, flat : Bundle and Tensor, or None
-            What :meth:`add_together` returned, and was given: then the averages will be there too.
+        bundle : Bundle or None
+            What :meth:`add_together` returned.
         """
         current = self._step.current
         if bundle is not None:
-            current.pending.append(self._exchange.begin(bundle.shares, flat))
+            current.bundles.append(bundle)
+            current.pending.append(self._exchange.begin(bundle.shares, bundle.flat))
             return
         shares = [
             self._accumulators.share(piece)
@@ -260,8 +262,8 @@ class RegionReducer:
         energies: dict[int, LocalEnergy] = {}
         try:
             self._check_gathered(step.current)
-            totals = self._accumulators.totals
-            found = self._measure.records(step.number, TensorKind.LOCAL, due, totals)
+            means = self._accumulators.means(due)
+            found = self._measure.records(step.number, TensorKind.LOCAL, due, means)
             energies = {r: self._energies.local(r, record) for r, record in found.items()}
         except Exception as error:
             self.fail(error)
@@ -281,10 +283,9 @@ class RegionReducer:
         """Write the averages of the parameter's due parts into its gradient, zeros elsewhere."""
         self._accumulators.write_back(parameter, gradient, self.due)
 
-    def write_back_together(self, bundle: Bundle, flat: torch.Tensor) -> None:
-        """As :meth:`write_back` for each gradient of a bundle: the averages are there already."""
-        if self._step.dropping:
-            bundle.zero(flat, self.due)
+    def averages_together(self, bundle: Bundle) -> torch.Tensor:
+        """What :meth:`write_back` would write into the gradients of a bundle, as they lie."""
+        return bundle.averages(self.due.keys())
 
     def restore(self, parameter: torch.Tensor) -> None:
         """Give a parameter a gradient that has none, where earlier steps left something to apply.
@@ -300,7 +301,7 @@ class RegionReducer:
     def decide(self) -> StepLog:
         """End the step after its last backward pass, and have the device decide."""
         step = self._step
-        decided = self._decide.decide(step, self._accumulators.averages)
+        decided = self._decide.decide(step)
         self.dropped += len(step.dropping)
         log = self._commit.log(step, decided)
         self._commit.advance(decided)
@@ -366,6 +367,8 @@ class RegionReducer:
         began = time.perf_counter()
         for pending in current.pending:
             pending.wait()
+        for bundle in current.bundles:
+            self._accumulators.settle(bundle)
         current.pending = []
         return time.perf_counter() - began
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 import torch
 
 from .agreement import Agreed
+from .bundle import Bundle
 from .exchange import Pending
 
 __all__ = ["Pass", "Step"]
@@ -19,6 +20,8 @@ class Pass:
     -------
     gathered : int
         Slices whose gradients were added.
+    bundles : list of Bundle
+        Gradients that are exchanged where they lie.
     alone : list of Tensor
         Gradients of parameters in no region that wait for the next exchange to begin.
     pending : list of Pending
@@ -28,6 +31,7 @@ class Pass:
     """
 
     gathered: int = 0
+    bundles: list[Bundle] = field(default_factory=list)
     alone: list[torch.Tensor] = field(default_factory=list)
     pending: list[Pending] = field(default_factory=list)
     failure: Exception | None = None
