@@ -157,18 +157,21 @@ def _recorded(
 ) -> Recording:
     """The energies of gradients that come for each region in turn, step by step."""
     with open_device("golden:") as device:
-        energies = Energies(device, sizes, workers)
+        energies = Energies(sizes, workers)
         columns: dict[str, list[int]] = {
             key: [] for key in ("step", "region", "exponent", "a", "n")
         }
         for number, of_workers in enumerate(gradients):
             step, region = divmod(number, len(sizes))
-            found = [energies.entering(region, gradient) for gradient in of_workers]
+            tensors = [*of_workers, sum(of_workers) / workers]
+            exponents = [energies.exponent(region)] * len(tensors)
+            *records, average = device.statistics_of(tensors, exponents)
+            found = [energies.local(region, record) for record in records]
             update = energies.update(
                 region,
-                sum(own["energy"] for own in found),
-                sum(of_workers) / workers,
-                clean=not any(own["saturated"] for own in found),
+                sum(own.energy for own in found),
+                average,
+                clean=not any(own.saturated for own in found),
             )
             if update["usable"]:
                 entry = {"step": step, "region": region} | update

@@ -11,7 +11,7 @@ __all__ = ["BATCH", "CharTransformer", "batch_of", "text"]
 #: Characters that a prediction sees, windows in a batch.
 CONTEXT, BATCH = 64, 16
 
-_WIDTH, _HEADS, _BLOCKS = 64, 4, 2
+_HEADS = 4
 
 #: Part of the text that is held out.
 _HELD_OUT = 0.1
@@ -37,15 +37,25 @@ def batch_of(
 
 
 class CharTransformer(nn.Module):
-    """Two blocks of width 64, pre-normalised, causal."""
+    """Blocks of attention and perceptron, pre-normalised, causal.
 
-    def __init__(self, alphabet: int) -> None:
+    Parameters
+    ----------
+    alphabet : int
+        Characters that there are.
+    width : int
+        Numbers of each place; a multiple of 4.
+    blocks : int
+        How many follow each other.
+    """
+
+    def __init__(self, alphabet: int, width: int = 64, blocks: int = 2) -> None:
         super().__init__()
-        self.characters = nn.Embedding(alphabet, _WIDTH)
-        self.places = nn.Embedding(CONTEXT, _WIDTH)
-        self.blocks = nn.Sequential(*(_Block() for _ in range(_BLOCKS)))
-        self.norm = nn.LayerNorm(_WIDTH)
-        self.output = nn.Linear(_WIDTH, alphabet)
+        self.characters = nn.Embedding(alphabet, width)
+        self.places = nn.Embedding(CONTEXT, width)
+        self.blocks = nn.Sequential(*(_Block(width) for _ in range(blocks)))
+        self.norm = nn.LayerNorm(width)
+        self.output = nn.Linear(width, alphabet)
 
     def forward(self, numbers: torch.Tensor) -> torch.Tensor:
         """Logits of the next character at each place."""
@@ -54,14 +64,14 @@ class CharTransformer(nn.Module):
 
 
 class _Block(nn.Module):
-    def __init__(self) -> None:
+    def __init__(self, width: int) -> None:
         super().__init__()
-        self.norm1, self.norm2 = nn.LayerNorm(_WIDTH), nn.LayerNorm(_WIDTH)
-        self.attend, self.mix = nn.Linear(_WIDTH, 3 * _WIDTH), nn.Linear(_WIDTH, _WIDTH)
-        self.widen, self.narrow = nn.Linear(_WIDTH, 4 * _WIDTH), nn.Linear(4 * _WIDTH, _WIDTH)
+        self.norm1, self.norm2 = nn.LayerNorm(width), nn.LayerNorm(width)
+        self.attend, self.mix = nn.Linear(width, 3 * width), nn.Linear(width, width)
+        self.widen, self.narrow = nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        shape = (*x.shape[:2], 3, _HEADS, _WIDTH // _HEADS)
+        shape = (*x.shape[:2], 3, _HEADS, x.shape[2] // _HEADS)
         query, key, value = self.attend(self.norm1(x)).view(shape).permute(2, 0, 3, 1, 4)
         seen = functional.scaled_dot_product_attention(query, key, value, is_causal=True)
         x = x + self.mix(seen.transpose(1, 2).reshape(x.shape))

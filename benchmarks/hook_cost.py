@@ -1,20 +1,26 @@
 """What ``register`` costs a script in a step, against plain DistributedDataParallel.
 
 Two workers on gloo train alike networks in turns, one thread each: plain, with all cadences at 1,
-and with cadences that the golden device chooses up to 4. The medians of the same rounds.
+and with cadences that the golden device chooses up to 4. The medians of the same rounds, in seconds
+that pass and in those of the processor, and what part of a step each stage takes.
+
+Names of networks and a number of rounds may be given: ``transformer_0.8M --rounds 40``.
 """
 
+import argparse
 import os
 import socket
 import statistics
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 import torch.distributed as dist
 import torch.multiprocessing as mp
 from _report import report
+from _stages import Stages
+from _text import CharTransformer, batch_of, text
 from rich.progress import track
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel
@@ -31,95 +37,133 @@ WAYS: dict[str, dict[str, Any] | None] = {
     "cadence_to_4": {"cadence_max": 4},
 }
 
+Batch = tuple[torch.Tensor, torch.Tensor]
 
-def _mlp(width: int) -> nn.Module:
-    return nn.Sequential(
-        nn.Linear(64, width),
-        nn.ReLU(),
-        nn.Linear(width, width),
-        nn.ReLU(),
-        nn.Linear(width, 10),
-    )
+
+class _Transformer(nn.Module):
+    """The characters' transformer; its logits as cross entropy takes them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.network = CharTransformer(text()[2], width=128, blocks=4)
+
+    def forward(self, numbers: torch.Tensor) -> torch.Tensor:
+        return self.network(numbers).transpose(1, 2)
 
 
 def _convolutions() -> nn.Module:
-    return nn.Sequential(
-        nn.Conv2d(3, 32, 3, stride=2, padding=1),
-        nn.ReLU(),
-        nn.Conv2d(32, 64, 3, stride=2, padding=1),
-        nn.ReLU(),
-        nn.Conv2d(64, 128, 3, stride=2, padding=1),
-        nn.ReLU(),
-        nn.AdaptiveAvgPool2d(1),
-        nn.Flatten(),
-        nn.Linear(128, 10),
-    )
+    stages: list[nn.Module] = []
+    for before, after in ((3, 64), (64, 128), (128, 192)):
+        stages += [nn.Conv2d(before, after, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2)]
+    return nn.Sequential(*stages, nn.Flatten(), nn.Linear(192 * 16, 10))
 
 
-#: Networks, and the shapes of their inputs.
-NETWORKS: dict[str, tuple[Callable[[], nn.Module], tuple[int, ...]]] = {
-    "mlp_0.1M": (lambda: _mlp(256), (32, 64)),
-    "mlp_4M": (lambda: _mlp(2048), (32, 64)),
-    "convolutions_0.1M": (_convolutions, (16, 3, 32, 32)),
+def _mlp() -> nn.Module:
+    layers = (nn.Linear(64, 256), nn.ReLU(), nn.Linear(256, 256), nn.ReLU(), nn.Linear(256, 10))
+    return nn.Sequential(*layers)
+
+
+def _characters(generator: torch.Generator) -> Batch:
+    return batch_of(text()[0], 16, generator)
+
+
+def _labelled(shape: tuple[int, ...], generator: torch.Generator) -> Batch:
+    x = torch.randn(shape, generator=generator)
+    return x, torch.randint(10, shape[:1], generator=generator)
+
+
+#: Networks, and what makes a batch for them.
+NETWORKS: dict[str, tuple[Callable[[], nn.Module], Callable[[torch.Generator], Batch]]] = {
+    "transformer_0.8M": (_Transformer, _characters),
+    "convolutions_0.3M": (_convolutions, lambda g: _labelled((32, 3, 32, 32), g)),
+    "mlp_0.1M": (_mlp, lambda g: _labelled((32, 64), g)),
 }
 
 
+class Times(NamedTuple):
+    """Seconds of a step: those that pass, and those of this worker's processor."""
+
+    wall: float
+    processor: float
+
+
 def main() -> None:
-    """Measure all networks."""
+    """Measure the networks that are named, or all."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("networks", nargs="*", choices=[[], *NETWORKS], default=[])
+    parser.add_argument("--rounds", type=int, default=ROUNDS)
+    options = parser.parse_args()
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     queue = mp.get_context("spawn").SimpleQueue()
-    mp.spawn(_work, (port, queue), nprocs=WORKERS)
+    networks = options.networks or list(NETWORKS)
+    mp.spawn(_work, (port, queue, networks, options.rounds), nprocs=WORKERS)
     report("hook_cost", queue.get())
 
 
-def _work(rank: int, port: int, queue: Any) -> None:
+def _work(rank: int, port: int, queue: Any, networks: list[str], rounds: int) -> None:
     os.environ |= {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
     torch.set_num_threads(1)
     dist.init_process_group("gloo", rank=rank, world_size=WORKERS)
-    figures = {}
-    for network, (make, shape) in NETWORKS.items():
-        times = _measured(network, make, shape, silent=rank > 0)
-        plain = times.pop("plain")
-        figures[f"plain_{network}_ms"] = 1e3 * plain
-        figures |= {f"{way}_to_plain_{network}": found / plain for way, found in times.items()}
+    figures: dict[str, Any] = {}
+    for network in networks:
+        figures |= _figures(network, rounds)
     if rank == 0:
         queue.put(figures)
     leave_group()
 
 
-def _measured(
-    network: str, make: Callable[[], nn.Module], shape: tuple[int, ...], *, silent: bool
-) -> dict[str, float]:
+def _figures(network: str, rounds: int) -> dict[str, Any]:
+    """A network's medians and shares."""
+    make, batches = NETWORKS[network]
+    x, y = batches(torch.Generator().manual_seed(dist.get_rank()))
+    stages = {way: Stages() for way in WAYS}
+    steps = {way: _training(make, options, x, y, stages[way]) for way, options in WAYS.items()}
+    found = _measured(network, steps, rounds)
+    plain = found.pop("plain")
+    figures: dict[str, Any] = {f"plain_{network}_ms": 1e3 * plain.wall}
+    for way, times in found.items():
+        figures[f"{way}_to_plain_{network}"] = times.wall / plain.wall
+        figures[f"{way}_to_plain_{network}_processor"] = times.processor / plain.processor
+        figures[f"shares_{way}_{network}"] = stages[way].shares(times.wall, skip=WARM_UP)
+    return figures
+
+
+def _measured(network: str, steps: dict[str, Callable[[], None]], rounds: int) -> dict[str, Times]:
     """Median seconds of a step, by way."""
-    generator = torch.Generator().manual_seed(dist.get_rank())
-    x = torch.randn(shape, generator=generator)
-    y = torch.randint(10, shape[:1], generator=generator)
-    steps = {way: _training(make, options, x, y) for way, options in WAYS.items()}
-    times: dict[str, list[float]] = {way: [] for way in steps}
-    for _ in track(range(ROUNDS + WARM_UP), network, disable=silent):
+    times: dict[str, list[Times]] = {way: [] for way in steps}
+    for _ in track(range(rounds + WARM_UP), network, disable=dist.get_rank() > 0):
         for way, step in steps.items():
             dist.barrier()
-            began = time.perf_counter()
+            wall, processor = time.perf_counter(), time.process_time()
             step()
-            times[way].append(time.perf_counter() - began)
-    return {way: statistics.median(found[WARM_UP:]) for way, found in times.items()}
+            passed = time.perf_counter() - wall, time.process_time() - processor
+            times[way].append(Times(*passed))
+    return {
+        way: Times(*map(statistics.median, zip(*found[WARM_UP:], strict=True)))
+        for way, found in times.items()
+    }
 
 
 def _training(
-    make: Callable[[], nn.Module], options: dict[str, Any] | None, x: torch.Tensor, y: torch.Tensor
+    make: Callable[[], nn.Module],
+    options: dict[str, Any] | None,
+    x: torch.Tensor,
+    y: torch.Tensor,
+    stages: Stages,
 ) -> Callable[[], None]:
     torch.manual_seed(0)
     model = DistributedDataParallel(make())
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9)
     if options is not None:
-        adagrain.register(model, optimizer, **options)
+        stages.watch(adagrain.register(model, optimizer, **options))
 
     def step() -> None:
         optimizer.zero_grad()
         nn.functional.cross_entropy(model(x), y).backward()
         optimizer.step()
+        stages.end_step()
 
     return step
 

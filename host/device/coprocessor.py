@@ -3,14 +3,12 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
-import numpy as np
 import torch
 
 from adagrain.host.errors import DeviceError
 from adagrain.host.link.session import Request, Session
 from adagrain.host.link.transport.base import Transport
 from adagrain.models.interface.configuration import Configuration
-from adagrain.models.interface.formats import FormatCode, format_of
 from adagrain.models.interface.precision import Precision, precision_of
 from adagrain.models.interface.records import pack, unpack_all
 from adagrain.models.interface.units import SYSTEM, Unit, registers
@@ -21,20 +19,19 @@ from adagrain.models.interface.units.region_manager import (
     RegionStep,
     RegionUpdate,
 )
-from adagrain.models.interface.units.statistics import StatisticsBegin
 from adagrain.models.interface.units.system import SystemOpcode
 from adagrain.models.numerics.matrices import Matrix
-from adagrain.models.statistics import Statistics, unbiased
+from adagrain.models.statistics import Statistics
 
 from .arguments import check_span, integer
 from .identity import Info, check_identity, read_identity, read_registers
-from .memory import check_readable, words_of
+from .passes import Passes
 from .precision_copy import PrecisionCopy
 from .precisions import Precisions
 from .product import Product, Progress, multiply
 from .recovery import Recovery
 from .region_copy import RegionCopy
-from .requests import histogram_requests, pass_requests, step_payloads, table_requests
+from .requests import step_payloads, table_requests
 from .scales import Scales
 from .selftest import Report, selftest
 
@@ -85,6 +82,7 @@ class Coprocessor:
             retries=retries,
         )
         self._recovery = Recovery(transport, self._session, self._restore)
+        self._passes = Passes(wanted, transport, self._session, self._recovery)
         self.precisions = Precisions(wanted, self._session, self._recovery)
         self._manages_regions = "region_manager" in wanted.units
         self._copy = RegionCopy(wanted)
@@ -141,30 +139,32 @@ class Coprocessor:
         DeviceError
             If the device fails.
         """
-        check_readable(x)
-        row = format_of(x.dtype)
-        if row.code not in self.configuration.formats:
-            known = ", ".join(code.name for code in self.configuration.formats)
-            raise TypeError(
-                f"dtype must be one of {known} on preset {self.configuration.preset!r}, "
-                f"not {row.code.name}"
-            )
-        if x.numel() == 0 or x.numel() >= 1 << 32:
-            raise ValueError(f"tensor must have 1 to 2**32-1 elements, not {x.numel()}")
-        if histogram and not self.configuration.histogram:
-            raise ValueError(
-                f"histogram must be False on preset {self.configuration.preset!r}: "
-                "its build has no histogram"
-            )
-        if exponent is not None:
-            exponent = integer("exponent", exponent)
-            if not -126 <= exponent <= 127:
-                raise ValueError(f"exponent must be from -126 to 127, not {exponent}")
-        words = words_of(x)
-        if exponent is None:
-            found = self._pass(words, x.numel(), row.code, 0, histogram=False)
-            exponent = unbiased(found.largest_exponent)
-        return self._pass(words, x.numel(), row.code, exponent, histogram=histogram)
+        return self._passes.one(x, exponent, histogram=histogram)
+
+    def statistics_of(
+        self, tensors: Sequence[torch.Tensor], exponents: Sequence[int]
+    ) -> list[Statistics]:
+        """Statistics of several tensors, each with an exponent of its own, in one call.
+
+        The same as one call of :meth:`statistics` for each. Golden models in this process take it
+        without frames, as :attr:`backend` says; on any other device the passes follow each other
+        through the session's window.
+
+        Parameters
+        ----------
+        tensors : sequence of Tensor
+            As in :meth:`statistics`.
+        exponents : sequence of int
+            The shared exponent of each.
+
+        Raises
+        ------
+        TypeError, ValueError
+            As :meth:`statistics`; or if there are not as many exponents as tensors.
+        DeviceError
+            If the device fails.
+        """
+        return self._passes.several(tensors, exponents)
 
     def matmul(
         self,
@@ -371,28 +371,3 @@ class Coprocessor:
     def _registers(self, *units: Unit) -> dict[str, int]:
         """Registers of units, or all of them."""
         return self._recovery.run(lambda: read_registers(self._session, units))
-
-    def _pass(
-        self, words: np.ndarray, count: int, code: FormatCode, exponent: int, *, histogram: bool
-    ) -> Statistics:
-        begin = pack(
-            StatisticsBegin,
-            count=count,
-            format=code,
-            exponent=exponent + 127,
-            histogram=bool(histogram),
-            from_link=not self._transport.data_port,
-        )
-
-        frame_size = self._session.frame_size
-        in_frames = None if self._transport.data_port else words
-
-        def run() -> tuple[bytes, bytes | None]:
-            if self._transport.data_port:
-                self._transport.load(words)
-            *_, record = self._session.call(pass_requests(begin, in_frames, frame_size))
-            if not histogram:
-                return record, None
-            return record, b"".join(self._session.call(histogram_requests(frame_size)))
-
-        return Statistics.from_record(*self._recovery.run(run))

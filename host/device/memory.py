@@ -5,7 +5,7 @@ import torch
 
 from adagrain.models.interface.units.tensor_input import BEAT
 
-__all__ = ["check_readable", "words_of"]
+__all__ = ["check_readable", "elements_of", "words_of"]
 
 
 def check_readable(x: torch.Tensor) -> None:
@@ -23,12 +23,19 @@ def check_readable(x: torch.Tensor) -> None:
         raise TypeError(f"tensor must be dense and hold data, but it is {kind}")
 
 
-def words_of(x: torch.Tensor) -> np.ndarray:
-    """A tensor's elements as 32-bit words, in the order of its indices, zero-padded to groups."""
+def elements_of(x: torch.Tensor) -> torch.Tensor:
+    """A tensor's elements in the order of its indices, one after the other in the host's memory."""
+    if x.is_cpu and x.stride() == (1,) and not x.is_neg() and not x.is_conj():
+        return x.detach()
     plain = x.detach().to("cpu").resolve_conj().resolve_neg().reshape(-1)
     if plain.stride(0) != 1:  # of an only element, it may be any
         plain = plain.clone(memory_format=torch.contiguous_format)
-    octets = plain.view(torch.uint8)
+    return plain
+
+
+def words_of(x: torch.Tensor) -> np.ndarray:
+    """A tensor's elements as 32-bit words, in the order of its indices, zero-padded to groups."""
+    octets = elements_of(x).view(torch.uint8)
     missing = -len(octets) % BEAT
     if missing:
         octets = torch.cat([octets, octets.new_zeros(missing)])

@@ -1,20 +1,28 @@
-"""The one vector of integers that the workers sum in every step."""
+"""The one vector of integers that the workers sum in every backward pass."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import torch
 import torch.distributed as dist
 
-from .exchange import waited_for
+from .lost import waited_for
+from .timing import Timing
 
-__all__ = ["PER_REGION", "Agreed", "agree"]
+__all__ = ["Agreed", "Agreement", "LocalEnergy"]
 
-#: What each region contributes; 0 where it is not due.
-PER_REGION = ("energy", "non_finite", "saturated")
+_LOSS_ONE = 1 << 16
+_LOSS_LARGEST = (1 << 32) - 1
 
-#: What each worker contributes once.
-PER_WORKER = ("loss", "losses", "stall", "redo", "failed")
+
+class LocalEnergy(NamedTuple):
+    """What a worker contributes for a region that is due: its part of A, and counts of elements."""
+
+    energy: int
+    non_finite: int
+    saturated: int
 
 
 @dataclass(frozen=True)
@@ -24,7 +32,7 @@ class Agreed:
     Members
     -------
     energy, non_finite, saturated : tuple of int
-        By region: Σ S2, and counts of elements.
+        By region: Σ S2, and counts of elements; 0 where it is not due.
     loss : int or None
         Mean loss, Q16.16; ``None`` if no worker reported one.
     stall, redo : int
@@ -42,45 +50,75 @@ class Agreed:
     failed: int
 
 
-def agree(
-    regions: Sequence[Mapping[str, int]],
-    worker: Mapping[str, int],
-    group: dist.ProcessGroup | None,
-) -> Agreed:
-    """Sum everything over the workers, in one collective.
+class Agreement:
+    """Sums over the workers, in one collective for each backward pass.
 
     Parameters
     ----------
-    regions : sequence of mappings
-        The fields of :data:`PER_REGION`, for each region.
-    worker : mapping
-        The fields of :data:`PER_WORKER`: ``loss`` (Q16.16), ``losses`` (1, or 0 without one),
-        ``stall``, ``redo``, ``failed`` (1 or 0).
+    regions : int
+        How many there are.
+    timing : Timing
+        Where stall and redo times come from.
     group : ProcessGroup or None
         The workers; its collectives run on the CPU.
-
-    Raises
-    ------
-    WorkerLostError
-        If another worker is not there any more.
     """
-    values = [entry[name] for name in PER_REGION for entry in regions]
-    values += [worker[name] for name in PER_WORKER]
-    vector = torch.tensor(values, dtype=torch.int64)
-    with waited_for("the agreement on energies"):
-        dist.all_reduce(vector, group=group)
-    sums = vector.tolist()
-    count = len(regions)
-    energy, non_finite, saturated = (
-        tuple(sums[i * count : (i + 1) * count]) for i in range(len(PER_REGION))
-    )
-    total = dict(zip(PER_WORKER, sums[len(PER_REGION) * count :], strict=True))
-    return Agreed(
-        energy,
-        non_finite,
-        saturated,
-        loss=total["loss"] // total["losses"] if total["losses"] else None,
-        stall=total["stall"],
-        redo=total["redo"],
-        failed=total["failed"],
-    )
+
+    def __init__(self, regions: int, timing: Timing, group: dist.ProcessGroup | None) -> None:
+        self._regions = regions
+        self._timing = timing
+        self._group = group
+
+    def agree(
+        self,
+        step: int,
+        energies: Mapping[int, LocalEnergy],
+        losses: Sequence[float],
+        *,
+        stall: float,
+        redo: float,
+        failed: bool,
+    ) -> Agreed:
+        """Sum everything over the workers.
+
+        Parameters
+        ----------
+        step : int
+            Number of the step.
+        energies : mapping
+            By number of region, of those that are due.
+        losses : sequence of float
+            Of the step's backward passes so far.
+        stall, redo : float
+            Seconds, as they were measured.
+        failed : bool
+            This worker cannot go on.
+
+        Raises
+        ------
+        WorkerLostError
+            If another worker is not there any more.
+        """
+        columns = [[0] * self._regions for _ in LocalEnergy._fields]
+        for region, own in energies.items():
+            for column, value in zip(columns, own, strict=True):
+                column[region] = value
+        worker = [*_told(losses), *self._timing.local(stall, redo), int(failed)]
+        *sums, (loss, told, stall_us, redo_us, workers_failed) = self._summed([*columns, worker])
+        energy, non_finite, saturated = map(tuple, sums)
+        stall_us, redo_us = self._timing.agreed(step, stall_us, redo_us)
+        mean = loss // told if told else None
+        return Agreed(energy, non_finite, saturated, mean, stall_us, redo_us, workers_failed)
+
+    def _summed(self, columns: Sequence[list[int]]) -> list[list[int]]:
+        vector = torch.tensor([v for column in columns for v in column], dtype=torch.int64)
+        with waited_for("the agreement on energies"):
+            dist.all_reduce(vector, group=self._group)
+        return [part.tolist() for part in vector.split([len(column) for column in columns])]
+
+
+def _told(losses: Sequence[float]) -> tuple[int, int]:
+    """This worker's mean loss, Q16.16, and 1; twice 0 where there is none, or it is not finite."""
+    loss = sum(losses) / max(1, len(losses))
+    if not losses or not math.isfinite(loss):
+        return 0, 0
+    return min(max(round(loss * _LOSS_ONE), 0), _LOSS_LARGEST), 1

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 import torch.distributed as dist
@@ -15,7 +15,8 @@ from adagrain.host.device.open_device import open_device
 from adagrain.host.regions.regions import By, Regions, regions
 from adagrain.models.interface.configuration import Configuration
 
-from .exchange import Exchange
+from .bundle import Bundle
+from .exchange import DenseExchange
 from .lockstep import Lockstep
 from .reducer import RegionReducer, StepLog
 from .reducer_options import ReducerOptions
@@ -72,7 +73,7 @@ class AdagrainState:
         self.optimizer = optimizers[0]
         self._optimizers = optimizers
         self._model = model
-        self._waiting: list[tuple[dist.GradBucket, torch.futures.Future[torch.Tensor]]] = []
+        self._waiting: list[_Waiting] = []
         self._closes: list[Any] = []
         self._rebuilt = False
         self._lockstep = Lockstep(model.process_group)
@@ -127,17 +128,16 @@ class AdagrainState:
             )
         if bucket.index() == 0:
             self._begin_pass()
-        parameters = bucket.parameters()
+        parameters, flat, bundle = bucket.parameters(), bucket.buffer(), None
         try:
-            if bucket.buffer().is_sparse:
+            if flat.is_sparse:
                 raise TypeError("gradients must be dense, but one of an embedding is sparse")
-            for parameter, gradient in zip(parameters, bucket.gradients(), strict=True):
-                self.reducer.add(parameter, gradient)
+            bundle = self.reducer.add_together(parameters, bucket.gradients, flat)
         except Exception as error:
             self.reducer.fail(error)
-        self.reducer.begin_exchange(parameters)
+        self.reducer.begin_exchange(parameters, bundle)
         future: torch.futures.Future[torch.Tensor] = torch.futures.Future()
-        self._waiting.append((bucket, future))
+        self._waiting.append(_Waiting(bucket, bundle, future))
         if bucket.is_last():
             self._end_pass()
         return future
@@ -148,7 +148,7 @@ class AdagrainState:
         self._closes.append(self.device)
 
     def _begin(self, divided: Regions, options: ReducerOptions, cap: float) -> None:
-        exchange = Exchange(self._model.process_group)
+        exchange = DenseExchange(self._model.process_group)
         self.reducer = RegionReducer(divided, self.device, self._lockstep, exchange, options)
         watched = [region.slices[0].parameter for region in divided]
         self._watch = Watch(watched, self.reducer.exchanges_anew)
@@ -207,7 +207,10 @@ class AdagrainState:
 
     def _end_pass(self) -> None:
         self.reducer.end_pass()
-        for bucket, future in self._waiting:
+        for bucket, bundle, future in self._waiting:
+            if bundle is not None:
+                future.set_result(self.reducer.averages_together(bundle))
+                continue
             for parameter, gradient in zip(bucket.parameters(), bucket.gradients(), strict=True):
                 self.reducer.write_back(parameter, gradient)
             future.set_result(bucket.buffer())
@@ -298,6 +301,14 @@ def register(
         state.close()
         raise
     return state
+
+
+class _Waiting(NamedTuple):
+    """A bucket whose answer is awaited."""
+
+    bucket: dist.GradBucket
+    bundle: Bundle | None
+    future: torch.futures.Future[torch.Tensor]
 
 
 class _Hook:

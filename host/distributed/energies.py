@@ -2,12 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 
-import torch
-
-from adagrain.host.device.coprocessor import Coprocessor
-from adagrain.host.device.failover import Failover
 from adagrain.models.region_manager.table import ENERGY_BITS
-from adagrain.models.statistics import EXPONENT_BIAS, FRACTION_BITS
+from adagrain.models.statistics import EXPONENT_BIAS, FRACTION_BITS, Statistics
+
+from .agreement import LocalEnergy
 
 __all__ = ["Energies"]
 
@@ -27,8 +25,6 @@ class Energies:
 
     Parameters
     ----------
-    device : Coprocessor or Failover
-        What computes the statistics.
     sizes : sequence of int
         Elements of each region.
     workers : int
@@ -40,22 +36,22 @@ class Energies:
         E of each region.
     """
 
-    def __init__(self, device: Coprocessor | Failover, sizes: Sequence[int], workers: int) -> None:
-        self._device = device
+    def __init__(self, sizes: Sequence[int], workers: int) -> None:
         self._margin = (workers - 1).bit_length() + 1
         self._shifts = [_excess_bits(size * workers) for size in sizes]
         self.exponents: list[int | None] = [None] * len(sizes)
 
-    def entering(self, region: int, mean: torch.Tensor) -> dict[str, int]:
-        """What this worker contributes for a region that is due: its part of A, and counts."""
-        found = self._device.statistics(mean, self.exponents[region] or 0)
-        return {
-            "energy": found.s2 >> self._shifts[region],
-            "non_finite": found.count - found.finite,
-            "saturated": found.saturated,
-        }
+    def exponent(self, region: int) -> int:
+        """The exponent at which a region's tensors are looked at."""
+        return self.exponents[region] or 0
 
-    def update(self, region: int, a: int, average: torch.Tensor, *, clean: bool) -> dict[str, int]:
+    def local(self, region: int, found: Statistics) -> LocalEnergy:
+        """What this worker contributes for a region that is due, given its mean's statistics."""
+        return LocalEnergy(
+            found.s2 >> self._shifts[region], found.count - found.finite, found.saturated
+        )
+
+    def update(self, region: int, a: int, found: Statistics, *, clean: bool) -> dict[str, int]:
         """Energy fields of ``RegionUpdate``; the region's exponent becomes that of its next one.
 
         Parameters
@@ -64,13 +60,12 @@ class Energies:
             Number of the region.
         a : int
             A, summed over all workers.
-        average : torch.Tensor
-            The mean over all workers.
+        found : Statistics
+            Of the mean over all workers.
         clean : bool
             No worker's elements were clamped.
         """
         exponent = self.exponents[region]
-        found = self._device.statistics(average, exponent or 0)
         if found.zero < found.count:
             follows = found.largest_exponent - EXPONENT_BIAS + self._margin
             self.exponents[region] = min(max(follows, _LOWEST_EXPONENT), _HIGHEST_EXPONENT)

@@ -1,25 +1,60 @@
-"""Averages the gradients of due regions over the workers, and counts the bytes."""
+"""How gradients of due regions are averaged over the workers; begun bucket by bucket."""
 
-import time
 from collections.abc import Sequence
+from typing import NamedTuple, Protocol
 
 import torch
 import torch.distributed as dist
 
-__all__ = ["Exchange", "WorkerLostError", "waited_for"]
+from .lost import waited_for
+
+__all__ = ["DenseExchange", "Exchange", "Flat", "Pending", "Share"]
 
 
-class WorkerLostError(RuntimeError):
-    """A collective failed: another worker died, or the network did."""
+class Share(NamedTuple):
+    """Elements that are exchanged.
+
+    Members
+    -------
+    region : int or None
+        Number of the region that they are of; ``None`` for a parameter in no region.
+    mean : Tensor
+        What this worker contributes.
+    average : Tensor
+        Where the average over the workers goes; of any shape, and perhaps ``mean`` itself.
+    """
+
+    region: int | None
+    mean: torch.Tensor
+    average: torch.Tensor
 
 
-class Exchange:
-    """One step's all-reduces, begun one after the other, ended together.
+class Flat(NamedTuple):
+    """Memory of shares, one after the other.
 
-    Parameters
-    ----------
-    group : ProcessGroup or None
-        The workers.
+    Members
+    -------
+    means, averages : Tensor
+        Of one dimension; not the same memory.
+    """
+
+    means: torch.Tensor
+    averages: torch.Tensor
+
+    def part(self, start: int, elements: int) -> "Flat":
+        """So many elements of both, from one on."""
+        return Flat(*(own[start : start + elements] for own in self))
+
+
+class Pending(Protocol):
+    """An exchange under way."""
+
+    def wait(self) -> None:
+        """Wait for it: the averages are where they belong."""
+
+
+class Exchange(Protocol):
+    """Averages over the workers.
 
     Members
     -------
@@ -29,51 +64,67 @@ class Exchange:
         Bytes that this worker has put into collectives.
     """
 
+    workers: int
+    rank: int
+    bytes_sent: int
+
+    def begin(self, shares: Sequence[Share], flat: Flat | None = None) -> Pending:
+        """Begin to average shares, in the order in which all workers do; without waiting.
+
+        Parameters
+        ----------
+        shares : sequence of Share
+            The same on all workers, in number and size; at least one.
+        flat : Flat or None
+            Memory of all these means and averages, where they lie together.
+        """
+
+
+class DenseExchange:
+    """An all-reduce of all elements for each beginning.
+
+    As DDP does, each is multiplied by 1/W before the sum.
+
+    Parameters
+    ----------
+    group : ProcessGroup or None
+        The workers.
+    """
+
     def __init__(self, group: dist.ProcessGroup | None) -> None:
         self.workers = dist.get_world_size(group)
         self.rank = dist.get_rank(group)
-        self._group = group
-        self._pending: list[tuple[list[torch.Tensor], torch.Tensor, dist.Work]] = []
         self.bytes_sent = 0
+        self._group = group
 
-    def begin(self, means: Sequence[torch.Tensor], averages: list[torch.Tensor]) -> None:
-        """Start averaging tensors in one collective; :meth:`end` fills ``averages`` of any shapes.
-
-        As DDP does, each is multiplied by 1/W before the sum.
-        """
-        if not means:
-            return
-        flat = torch.cat([mean.reshape(-1) for mean in means]).mul_(1.0 / self.workers)
+    def begin(self, shares: Sequence[Share], flat: Flat | None = None) -> Pending:
+        """As :meth:`Exchange.begin`."""
+        if flat is None:
+            means = torch.cat([share.mean.reshape(-1) for share in shares])
+            reduced = means.mul_(1.0 / self.workers)
+            averages = [share.average for share in shares]
+        else:
+            reduced = torch.mul(flat.means, 1.0 / self.workers, out=flat.averages)
+            averages = []
         with waited_for("the exchange of gradients"):
-            work = dist.all_reduce(flat, group=self._group, async_op=True)
-        self.bytes_sent += flat.numel() * flat.element_size()
-        self._pending.append((averages, flat, work))
-
-    def end(self) -> float:
-        """Wait for all of them; the seconds that it took."""
-        began = time.perf_counter()
-        for averages, flat, work in self._pending:
-            with waited_for("the exchange of gradients"):
-                work.wait()
-            sizes = [average.numel() for average in averages]
-            for average, piece in zip(averages, flat.split(sizes), strict=True):
-                average.copy_(piece.view_as(average))
-        self._pending.clear()
-        return time.perf_counter() - began
+            work = dist.all_reduce(reduced, group=self._group, async_op=True)
+        self.bytes_sent += reduced.nbytes
+        return _Reduction(reduced, work, averages)
 
 
-class waited_for:  # noqa: N801 - reads as a phrase: `with waited_for("…")`
-    """Turns the failure of a collective into an error that says what was waited for."""
+class _Reduction(NamedTuple):
+    """An all-reduce under way, and where its parts belong, if that is elsewhere."""
 
-    def __init__(self, what: str) -> None:
-        self._what = what
+    flat: torch.Tensor
+    work: dist.Work
+    averages: list[torch.Tensor]
 
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if isinstance(error, RuntimeError) and not isinstance(error, WorkerLostError):
-            reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-            raise WorkerLostError(
-                f"a worker was lost in {self._what}; this one cannot go on ({reason})"
-            ) from error
+    def wait(self) -> None:
+        with waited_for("the exchange of gradients"):
+            self.work.wait()
+        if not self.averages:
+            return
+        parts = self.flat.split([average.numel() for average in self.averages])
+        rows = zip(self.averages, parts, strict=True)
+        shaped = [part if own.dim() == 1 else part.view_as(own) for own, part in rows]
+        torch._foreach_copy_(self.averages, shaped)

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 import torch.distributed as dist
 
-from .exchange import waited_for
+from .lost import waited_for
 
 __all__ = ["DisagreementError", "Lockstep", "WorkerFailedError"]
 

@@ -1,66 +1,35 @@
 """The reducer: gathers due regions' gradients, exchanges them, and lets the device decide."""
 
-import logging
-import math
 import time
-import zlib
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import torch
-from amaranth.utils import exact_log2
 
 from adagrain.host.device.coprocessor import Coprocessor
 from adagrain.host.device.failover import Failover
 from adagrain.host.regions.regions import Regions
-from adagrain.models.interface.formats import format_of
-from adagrain.models.interface.records import pack
-from adagrain.models.interface.units.region_manager import CadencePolicy, Decision, DecisionStatus
-from adagrain.models.region_manager.settings import default_parameters, region_record
+from adagrain.host.telemetry.events import TensorKind
+from adagrain.models.region_manager.settings import default_parameters
 
-from .accumulators import Accumulators
-from .agreement import PER_REGION, Agreed, agree
+from .accumulate import Accumulators
+from .agreement import Agreement, LocalEnergy
+from .bundle import Bundle
 from .cadence_plan import first_cadences, longest_cadences
+from .checksum import checksum_of
 from .clock import Clock
+from .commit import Commit
+from .decide import Decide
 from .energies import Energies
-from .exchange import Exchange
+from .exchange import Exchange, Share
 from .lockstep import Lockstep
+from .measure import Measure
 from .reducer_options import ReducerOptions
-from .repeated import RepeatedWarnings
+from .region_records import check_regions, region_records
+from .step import Pass, Step
+from .step_log import StepLog
 
 __all__ = ["RegionReducer", "StepLog"]
-
-_log = logging.getLogger("adagrain")
-
-_LOSS_ONE = 1 << 16
-_LOSS_LARGEST = (1 << 32) - 1
-
-
-@dataclass(frozen=True)
-class StepLog:
-    """What the workers agreed on in a step, and what was decided.
-
-    Parameters
-    ----------
-    step : int
-        Number of the step, from 0.
-    agreed : Agreed
-        The sums over the workers.
-    updates, decisions : dict of str to dict
-        Fields of ``RegionUpdate`` and ``Decision`` by region, for those that were due.
-    units : dict of str to float
-        Squared gradient that one unit of a region's energies stands for.
-    dropped : tuple of str
-        Regions whose update was dropped, because a gradient was not finite.
-    """
-
-    step: int
-    agreed: Agreed
-    updates: dict[str, dict[str, int]]
-    decisions: dict[str, dict[str, int]]
-    units: dict[str, float]
-    dropped: tuple[str, ...]
 
 
 class RegionReducer:
@@ -78,10 +47,14 @@ class RegionReducer:
     region are averaged in every backward pass, as DDP does. Front-ends call, for each backward
     pass, :meth:`begin_pass`, then :meth:`add` for each gradient and :meth:`begin_exchange` as
     often as they like, :meth:`end_pass`, and :meth:`write_back` for each gradient; then
-    :meth:`decide` once per step. Steps may have several passes: only their sum counts.
+    :meth:`decide` once per step. Steps may have several passes: only their sum counts. Where
+    gradients lie together, :meth:`add_together` and :meth:`averages_together` do the same faster.
 
     A region in which any worker's gradient is not finite is not updated in that period, on any
     worker; it is counted, logged, and its accumulators start anew.
+
+    Its stages, in their order, are objects of their own: accumulators, exchange, agreement,
+    decide, commit. What they have in common of a step in flight is a :class:`Step`.
 
     Parameters
     ----------
@@ -117,23 +90,30 @@ class RegionReducer:
         self.device = device
         self.bytes_dense = 0
         self.dropped = 0
-        self.due: dict[int, int] = {}
         self._lockstep = lockstep
         self._exchange = exchange
         self._options = options
-        longest = longest_cadences(regions.names, options.cadence_max)
+        names, sinks = regions.names, options.all_sinks()
+        longest = longest_cadences(names, options.cadence_max)
         first = first_cadences(
-            regions.names, options.cadences, longest=longest, epoch_steps=options.epoch_steps
+            names, options.cadences, longest=longest, epoch_steps=options.epoch_steps
         )
-        self._clock = Clock(first, options.epoch_steps)
-        self._energies = Energies(device, [region.numel for region in regions], exchange.workers)
-        self._accumulators = Accumulators(regions, self._clock)
-        self._losses: list[float] = []
-        self._decisions = 0
-        self._warnings = RepeatedWarnings(_log, quiet=exchange.rank != 0)
-        self._new_step()
-        self._check_device()
-        self._configure(longest)
+        self._clock = clock = Clock(first, options.epoch_steps)
+        self._energies = Energies([region.numel for region in regions], exchange.workers)
+        self._measure = Measure(device, names, self._energies, sinks)
+        self._accumulators = Accumulators(regions, clock)
+        self._agreement = Agreement(len(regions), options.timing, lockstep.group)
+        self._decide = Decide(
+            *(regions, device, clock, self._energies, self._measure, self._accumulators),
+            quiet=exchange.rank != 0,
+        )
+        self._commit = Commit(
+            *(regions, clock, self._energies, sinks), decides=options.cadence is not None
+        )
+        self._step = Step(0)
+        check_regions(regions, device.configuration)
+        parameters = default_parameters(exchange.workers) | dict(options.parameters)
+        device.configure_regions(region_records(first, longest, options), parameters)
 
     @property
     def step(self) -> int:
@@ -143,7 +123,12 @@ class RegionReducer:
     @property
     def passes(self) -> int:
         """Backward passes since the last step."""
-        return self._passes
+        return self._step.passes
+
+    @property
+    def due(self) -> dict[int, int]:
+        """Regions that the step will update → steps that they have accumulated."""
+        return self._step.due
 
     @property
     def cadences(self) -> dict[str, int]:
@@ -161,17 +146,17 @@ class RegionReducer:
 
     def report_loss(self, loss: torch.Tensor | float) -> None:
         """Say what a backward pass's loss is, on this worker; a step has the mean of its passes."""
-        self._losses.append(float(loss))
+        self._step.losses.append(float(loss))
 
     def standing(self) -> dict[str, int]:
         """What must be equal on all workers in front of a backward pass."""
         every = self._options.compare_weights
-        looks = every and self.step % every == 0 and not self._passes
+        looks = every and self.step % every == 0 and not self.passes
         return {
             "steps": self.step,
-            "passes": self._passes,
-            "decisions": self._decisions,
-            "weights": self._weights() if looks else 0,
+            "passes": self.passes,
+            "decisions": self._decide.checksum,
+            "weights": checksum_of(self.regions.parameters()) if looks else 0,
         }
 
     def begin_pass(self) -> None:
@@ -183,37 +168,84 @@ class RegionReducer:
             If the workers cannot go on together.
         """
         self._lockstep.check(self.standing)
-        self._gathered = 0
-        self._failure: Exception | None = None
-        self._alone: list[torch.Tensor] = []
+        self._step.current = Pass()
 
     def fail(self, error: Exception) -> None:
         """Say that this worker cannot end the pass that has begun; :meth:`end_pass` tells all."""
-        self._failure = self._failure or error
+        self._step.current.failure = self._step.current.failure or error
 
     def add(self, parameter: torch.Tensor, gradient: torch.Tensor) -> None:
         """Add a parameter's gradient of this pass to its regions' accumulators."""
-        self.bytes_dense += gradient.numel() * gradient.element_size()
+        self.bytes_dense += gradient.nbytes
         pieces = self._accumulators.pieces(parameter)
         if not pieces:
-            self._alone.append(gradient)
+            self._step.current.alone.append(gradient)
         for piece in pieces:
-            self._accumulators.add(piece, gradient, first=not self._passes)
-            self._gathered += 1
+            self._accumulators.add(piece, gradient, first=not self.passes)
+        self._step.current.gathered += len(pieces)
 
-    def begin_exchange(self, parameters: Sequence[torch.Tensor]) -> None:
-        """Start to average the due parts of parameters whose gradients were added, at once."""
-        due = [
-            piece
+    def add_together(
+        self,
+        parameters: Sequence[torch.Tensor],
+        gradients: Callable[[], Sequence[torch.Tensor]],
+        flat: torch.Tensor,
+    ) -> Bundle | None:
+        """As :meth:`add` for each; at once, where they may be exchanged as they lie.
+
+        Parameters
+        ----------
+        parameters : sequence of Tensor
+            The parameters.
+        gradients : callable
+            Gives their gradients.
+        flat : Tensor
+            Memory that these lie in, one after the other.
+
+        Returns
+        -------
+        Bundle or None
+            For :meth:`begin_exchange` and :meth:`averages_together`; ``None`` where each has to
+            be exchanged, and written back, by itself.
+        """
+        bundle = self._accumulators.bundle(parameters, gradients, flat)
+        if bundle is None:
+            for parameter, gradient in zip(parameters, gradients(), strict=True):
+                self.add(parameter, gradient)
+            return None
+        self._accumulators.take(bundle)
+        self.bytes_dense += flat.nbytes
+        self._step.current.gathered += len(bundle.shares)
+        return bundle
+
+    def begin_exchange(
+        self,
+        parameters: Sequence[torch.Tensor],
+        bundle: Bundle | None = None,
+    ) -> None:
+        """Start to average the due parts of parameters whose gradients were added, at once.
+
+        Parameters
+        ----------
+        parameters : sequence of Tensor
+            The parameters.
+        bundle : Bundle or None
+            What :meth:`add_together` returned.
+        """
+        current = self._step.current
+        if bundle is not None:
+            current.bundles.append(bundle)
+            current.pending.append(self._exchange.begin(bundle.shares, bundle.flat))
+            return
+        shares = [
+            self._accumulators.share(piece)
             for parameter in parameters
             for piece in self._accumulators.pieces(parameter)
             if self._clock.is_due(piece.region)
         ]
-        self._exchange.begin(
-            [piece.of(self._accumulators.totals) for piece in due] + self._alone,
-            [piece.of(self._accumulators.averages) for piece in due] + self._alone,
-        )
-        self._alone = []
+        shares += [Share(None, gradient, gradient) for gradient in current.alone]
+        current.alone = []
+        if shares:
+            current.pending.append(self._exchange.begin(shares))
 
     def end_pass(self) -> None:
         """End the backward pass: wait for the exchange, and agree. :attr:`due` says what is due.
@@ -225,25 +257,35 @@ class RegionReducer:
         WorkerFailedError, WorkerLostError
             If the workers cannot go on together.
         """
-        redo = time.perf_counter() - self._step_ended
-        entries = [dict.fromkeys(PER_REGION, 0) for _ in self.regions]
+        step, due = self._step, self._clock.due
+        redo = time.perf_counter() - step.began
+        energies: dict[int, LocalEnergy] = {}
         try:
-            self._check_gathered()
-            for r in self._clock.due:
-                entries[r] = self._energies.entering(r, self._accumulators.totals[r])
+            self._check_gathered(step.current)
+            means = self._accumulators.means(due)
+            found = self._measure.records(step.number, TensorKind.LOCAL, due, means)
+            energies = {r: self._energies.local(r, record) for r, record in found.items()}
         except Exception as error:
             self.fail(error)
-        self._stall += self._exchange.end()
-        self._agreed = self._agree(entries, redo)
-        if self._agreed.failed:
-            self._lockstep.tell(self._failure)
-        self._passes += 1
-        self._dropping |= {r for r in self._clock.due if self._agreed.non_finite[r]}
-        self.due = {r: self._clock.cadences[r] for r in self._clock.due if r not in self._dropping}
+        step.stall += self._wait(step.current)
+        failure = step.current.failure
+        times = {"stall": step.stall, "redo": redo}
+        step.agreed = agreed = self._agreement.agree(
+            step.number, energies, step.losses, **times, failed=failure is not None
+        )
+        if agreed.failed:
+            self._lockstep.tell(failure)
+        step.passes += 1
+        step.dropping |= {r for r in due if agreed.non_finite[r]}
+        step.due = {r: self._clock.cadences[r] for r in due if r not in step.dropping}
 
     def write_back(self, parameter: torch.Tensor, gradient: torch.Tensor) -> None:
         """Write the averages of the parameter's due parts into its gradient, zeros elsewhere."""
         self._accumulators.write_back(parameter, gradient, self.due)
+
+    def averages_together(self, bundle: Bundle) -> torch.Tensor:
+        """What :meth:`write_back` would write into the gradients of a bundle, as they lie."""
+        return bundle.averages(self.due.keys())
 
     def restore(self, parameter: torch.Tensor) -> None:
         """Give a parameter a gradient that has none, where earlier steps left something to apply.
@@ -258,33 +300,13 @@ class RegionReducer:
 
     def decide(self) -> StepLog:
         """End the step after its last backward pass, and have the device decide."""
-        numbers, dropped = self._clock.due, sorted(self._dropping)
-        updates = [self._update(r) for r in numbers]
-        decisions = self.device.update_regions(
-            updates, loss=self._agreed.loss, epoch_end=self._clock.closes_epoch
-        )
-        self._take(numbers, decisions)
-        self._report_dropped(dropped)
-        log = StepLog(
-            self.step,
-            self._agreed,
-            {self.regions[r].name: u for r, u in zip(numbers, updates, strict=True)},
-            {self.regions[r].name: d for r, d in zip(numbers, decisions, strict=True)},
-            {
-                self.regions[r].name: self._energies.unit(u)
-                for r, u in zip(numbers, updates, strict=True)
-            },
-            tuple(self.regions[r].name for r in dropped),
-        )
-        decided = self._clock.closes_epoch and self._options.cadence is not None
-        self._clock.advance(
-            {r: 1 << d["cadence"] for r, d in zip(numbers, decisions, strict=True)}
-            if decided
-            else {}
-        )
-        self._new_step()
-        if self._options.log:
-            self._options.log(log)
+        step = self._step
+        decided = self._decide.decide(step)
+        self.dropped += len(step.dropping)
+        log = self._commit.log(step, decided)
+        self._commit.advance(decided)
+        self._step = Step(self.step)
+        self._commit.tell(log)
         return log
 
     def state_dict(self) -> dict[str, Any]:
@@ -295,7 +317,7 @@ class RegionReducer:
         RuntimeError
             If there was a backward pass since the last step: its gradients are not saved.
         """
-        if self._passes:
+        if self.passes:
             raise RuntimeError(
                 "state must be taken after optimizer.step(), not between the backward pass and it"
             )
@@ -306,7 +328,7 @@ class RegionReducer:
             "cadences": list(self._clock.cadences),
             "exponents": list(self._energies.exponents),
             "accumulators": [total.clone() for total in self._accumulators.totals],
-            "check": self._decisions,
+            "check": self._decide.checksum,
             "dropped": self.dropped,
             "bytes": (self.bytes_sent, self.bytes_dense),
             "device": self.device.state_dict(),
@@ -331,118 +353,29 @@ class RegionReducer:
         self._energies.exponents = list(state["exponents"])
         for total, saved in zip(self._accumulators.totals, state["accumulators"], strict=True):
             total.copy_(saved)
-        self._decisions = state["check"]
+        self._decide.checksum = state["check"]
         self.dropped = state["dropped"]
         self._exchange.bytes_sent, self.bytes_dense = state["bytes"]
         self.device.load_state_dict(state["device"])
-        self._new_step()
+        self._step = Step(self.step)
 
     def _shape(self) -> list[tuple[str, int]]:
         return [(region.name, region.numel) for region in self.regions]
 
-    def _new_step(self) -> None:
-        self._passes = 0
-        self._stall = 0.0
-        self._dropping: set[int] = set()
-        self._losses.clear()
-        self._step_ended = time.perf_counter()
+    def _wait(self, current: Pass) -> float:
+        """Wait for all exchanges of a pass; the seconds that it took."""
+        began = time.perf_counter()
+        for pending in current.pending:
+            pending.wait()
+        for bundle in current.bundles:
+            self._accumulators.settle(bundle)
+        current.pending = []
+        return time.perf_counter() - began
 
-    def _weights(self) -> int:
-        """Checksum of all regions' parameters."""
-        found = 0
-        for parameter in self.regions.parameters():
-            octets = parameter.detach().cpu().reshape(-1).contiguous().view(torch.uint8)
-            found = zlib.crc32(octets.numpy().data, found)
-        return found
-
-    def _check_gathered(self) -> None:
+    def _check_gathered(self, current: Pass) -> None:
         wanted = self._accumulators.slices
-        if self._gathered != wanted and self._failure is None:
+        if current.gathered != wanted and current.failure is None:
             raise RuntimeError(
                 f"gradients of all {wanted} slices must be added before the pass ends, "
-                f"but {self._gathered} were"
+                f"but {current.gathered} were"
             )
-
-    def _agree(self, entries: list[dict[str, int]], redo: float) -> Agreed:
-        stall_us, redo_us = self._options.timing.local(self._stall, redo)
-        loss = sum(self._losses) / max(1, len(self._losses))
-        finite = bool(self._losses) and math.isfinite(loss)
-        worker = {
-            "loss": min(max(round(loss * _LOSS_ONE), 0), _LOSS_LARGEST) if finite else 0,
-            "losses": int(finite),
-            "stall": stall_us,
-            "redo": redo_us,
-            "failed": int(self._failure is not None),
-        }
-        agreed = agree(entries, worker, self._lockstep.group)
-        stall_us, redo_us = self._options.timing.agreed(self.step, agreed.stall, agreed.redo)
-        return replace(agreed, stall=stall_us, redo=redo_us)
-
-    def _update(self, region: int) -> dict[str, int]:
-        """Fields of ``RegionUpdate``."""
-        agreed = self._agreed
-        if region in self._dropping:
-            energies = self._energies.nothing(region)
-        else:
-            energies = self._energies.update(
-                region,
-                agreed.energy[region],
-                self._accumulators.averages[region],
-                clean=not agreed.saturated[region],
-            )
-        return {
-            "region": region,
-            "decide": self._clock.closes_epoch,
-            "stall": agreed.stall,
-            "redo": agreed.redo,
-            **energies,
-        }
-
-    def _take(self, numbers: Sequence[int], decisions: Sequence[Mapping[str, int]]) -> None:
-        """Check the decisions' statuses, and bring the checksum of all decisions up to date."""
-        for r, decision in zip(numbers, decisions, strict=True):
-            if decision["status"] != DecisionStatus.OK:
-                status = DecisionStatus(decision["status"]).name
-                raise RuntimeError(f"region {self.regions[r].name!r} was refused: {status}")
-            self._decisions = zlib.crc32(pack(Decision, **decision), self._decisions)
-
-    def _report_dropped(self, dropped: Sequence[int]) -> None:
-        self.dropped += len(dropped)
-        for r in dropped:
-            self._warnings.warn(
-                r,
-                f"step {self.step}: {self._agreed.non_finite[r]} elements of the gradient of "
-                f"region {self.regions[r].name!r} are not finite; the region is not updated on any "
-                "worker",
-            )
-
-    def _check_device(self) -> None:
-        built = self.device.configuration
-        if len(self.regions) > built.regions:
-            raise ValueError(
-                f"model must have at most {built.regions} regions on preset "
-                f"{built.preset!r}, not {len(self.regions)}"
-            )
-        for region in self.regions:
-            code = format_of(region.slices[0].parameter.dtype).code
-            if code not in built.formats:
-                known = ", ".join(known.name for known in built.formats)
-                raise TypeError(
-                    f"parameters must be of one of {known} on preset {built.preset!r}, but those "
-                    f"of region {region.name!r} are {code.name}"
-                )
-
-    def _configure(self, longest: Sequence[int]) -> None:
-        """Write the region table."""
-        cadence = self._options.cadence
-        records = [
-            region_record(
-                policy=self._options.policy,
-                cadence_policy=CadencePolicy.FIXED if cadence is None else cadence,
-                cadence=exact_log2(first),
-                cadence_max=exact_log2(max(first, most)),
-            )
-            for first, most in zip(self._clock.cadences, longest, strict=True)
-        ]
-        parameters = default_parameters(self._exchange.workers) | dict(self._options.parameters)
-        self.device.configure_regions(records, parameters)

@@ -1,18 +1,20 @@
 """What a user may say about cadences and decisions."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from difflib import get_close_matches
 from numbers import Integral
 from types import NoneType
 from typing import TYPE_CHECKING, Any, Self
 
+from adagrain.host.telemetry.events import Sink
+from adagrain.host.telemetry.sinks import LogSink
 from adagrain.models.interface.units.region_manager import CadencePolicy, Policy
 
 from .timing import Timing
 
 if TYPE_CHECKING:
-    from .reducer import StepLog
+    from .step_log import StepLog
 
 __all__ = ["ReducerOptions"]
 
@@ -28,8 +30,10 @@ _KINDS: dict[str, tuple[type, ...]] = {
     "compare_weights": (Integral,),
     "timing": (Timing,),
     "log": (Callable, NoneType),  # type: ignore[dict-item]
+    "sinks": (Sequence,),
 }
 _ARTICLES = {Integral: "an integer", NoneType: "None", Mapping: "a mapping from names to integers"}
+_ARTICLES |= {Sequence: "a sequence of sinks"}
 
 
 @dataclass(frozen=True)
@@ -56,6 +60,8 @@ class ReducerOptions:
         Where stall and redo times come from.
     log : callable or None
         Called with a :class:`StepLog` at the end of every step.
+    sinks : sequence of Sink
+        What receives every record of statistics, and every step.
 
     Raises
     ------
@@ -72,6 +78,7 @@ class ReducerOptions:
     compare_weights: int = 64
     timing: Timing = field(default_factory=Timing)
     log: "Callable[[StepLog], None] | None" = None
+    sinks: Sequence[Sink] = ()
 
     def __post_init__(self) -> None:
         for name, kinds in _KINDS.items():
@@ -101,11 +108,15 @@ class ReducerOptions:
                 raise TypeError(f"register has no option {name!r}{guess}")
         return cls(**options)
 
+    def all_sinks(self) -> list[Sink]:
+        """The sinks, and ``log`` as one of them."""
+        return [*self.sinks, *([LogSink(self.log)] if self.log else [])]
+
     def common(self) -> dict[str, Any]:
         """Those that all workers must have in common."""
         found = {f.name: getattr(self, f.name) for f in fields(self)}
         return {
             name: dict(sorted(value.items())) if isinstance(value, Mapping) else value
             for name, value in found.items()
-            if name not in ("timing", "log")
+            if name not in ("timing", "log", "sinks")
         }

@@ -28,6 +28,8 @@ class StatisticsCommands(TensorPassModel):
     ----------
     kernel : str
         Implementation of the pass: ``"fused"`` or ``"reference"``.
+    elements : int
+        Elements of all passes that have ended.
     """
 
     kernel = "fused"
@@ -35,12 +37,12 @@ class StatisticsCommands(TensorPassModel):
     def __init__(self, configuration: Configuration, tensor_input: TensorInputModel) -> None:
         begin, end = StatisticsOpcode.BEGIN, StatisticsOpcode.END
         super().__init__(configuration, tensor_input, begin, end)
-        self._elements = 0
+        self.elements = 0
         self._bins: bytes | None = None
         self.operations = {**self.operations, StatisticsOpcode.HISTOGRAM: self._histogram}
 
     def registers(self) -> dict[str, int]:
-        return {"elements": self._elements}
+        return {"elements": self.elements}
 
     def check(self, begin: dict[str, int]) -> None:
         require(1 <= begin["exponent"] <= 254, Status.BAD_VALUE)
@@ -54,7 +56,7 @@ class StatisticsCommands(TensorPassModel):
             histogram=bool(begin["histogram"]),
             kernel=self.kernel,
         )
-        self._elements += found.count
+        self.elements += found.count
         self._bins = found.histogram_octets() or self._bins
         return found.record()
 

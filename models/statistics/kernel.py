@@ -9,26 +9,31 @@ bits.
 
 import math
 import os
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache, partial
+from typing import Any
 
 import numpy as np
 import torch
-from numba import njit
+from numba import carray, njit, types
+from numba.extending import intrinsic
 
 from adagrain.models.interface.formats import ElementFormat
 from adagrain.models.interface.units.statistics import LARGEST_Q, RAW_BINS
 
 from .reference import Sums
 
-__all__ = ["fused_sums"]
+__all__ = [
+    "CHUNK", "THREADED", "fused_sums", "merged", "nothing_found", "pool", "run_parts", "scales_of",
+]  # fmt: skip
 
 #: Elements whose quantised values are kept in the first-level cache.
 _BLOCK = 2048
 #: Elements after which the sums, below 2**45 each, leave int64, and packed bins are unpacked.
-_CHUNK = 1 << 17
+CHUNK = 1 << 17
 #: Tensors of fewer elements are not worth a second thread.
-_THREADED = 1 << 16
+THREADED = 1 << 16
 
 #: What a kernel finds besides the sums, by position.
 _NAN, _POSITIVE, _NEGATIVE, _ZERO, _CLAMPED, _LOW, _HIGH = range(7)
@@ -37,6 +42,8 @@ _NAN, _POSITIVE, _NEGATIVE, _ZERO, _CLAMPED, _LOW, _HIGH = range(7)
 _CLAMPED_MANTISSA = 0x7FFF00
 #: Shared exponent, biased, from which all subnormals are below ½.
 _NO_SUBNORMALS = 16
+
+_NO_BINS = np.zeros((RAW_BINS, 2), dtype=np.int64)
 
 _FIELD = np.int32(0x7F800000)
 _SMALLEST_NORMAL = np.int32(1 << 23)
@@ -159,6 +166,26 @@ def _run(words, values, exponent, scales, powers, found, sums, bins):  # pragma:
             _add_bins(words[start:end], bins)
 
 
+@intrinsic
+def _pointer(typing_context: Any, address: Any) -> Any:  # pragma: no cover - compiled
+    """An address as a pointer to FP32 numbers."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.inttoptr(arguments[0], context.get_value_type(signature.return_type))
+
+    return types.CPointer(types.float32)(address), generate
+
+
+@njit(cache=True, nogil=True)
+def run_parts(addresses, sizes, exponents, scales, powers, found, sums):  # pragma: no cover
+    """Parts of tensors, each at most a chunk, by their addresses."""
+    no_bins = np.zeros(0, dtype=np.int64)
+    for i in range(addresses.size):
+        values = carray(_pointer(addresses[i]), (sizes[i],))  # type: ignore[call-arg]
+        words = values.view(np.int32)
+        _run(words, values, exponents[i], scales[i], powers, found[i], sums[i], no_bins)
+
+
 def fused_sums(
     x: torch.Tensor, row: ElementFormat, exponent: int, powers: int, histogram: bool
 ) -> Sums:
@@ -169,39 +196,58 @@ def fused_sums(
     values = x.to(torch.float32).numpy()
     run = partial(_partial_sums, exponent=exponent, powers=powers, histogram=histogram)
     threads = torch.get_num_threads()
-    if len(values) < _THREADED or threads == 1:
+    if len(values) < THREADED or threads == 1:
         parts = [run(values)]
     else:
-        parts = list(_pool(threads).map(run, np.array_split(values, threads)))
-    return _merged(parts)
+        parts = list(pool(threads).map(run, np.array_split(values, threads)))
+    found, sums, bins = zip(*parts, strict=True)
+    return merged(found, sums, bins if histogram else ())
 
 
 def _partial_sums(
     values: np.ndarray, *, exponent: int, powers: int, histogram: bool
-) -> tuple[np.ndarray, list[int], np.ndarray]:
+) -> tuple[list[int], list[int], np.ndarray]:
     """What one thread finds: ``found``, the sums, and counts by the upper bits."""
-    found = np.zeros(7, dtype=np.int64)
-    found[_LOW], found[_HIGH] = 0x7FFFFFFF, -0x80000000
+    found = nothing_found(1)[0]
     totals = [0] * 5
     bins = np.zeros(1 << 15 if histogram else 0, dtype=np.int64)
     words = values.view(np.int32)
-    scales = _scales(exponent)
-    for start in range(0, len(words), _CHUNK):
-        chunk = slice(start, start + _CHUNK)
+    scales = scales_of(exponent)
+    for start in range(0, len(words), CHUNK):
+        chunk = slice(start, start + CHUNK)
         sums = np.zeros(5, dtype=np.int64)
         _run(words[chunk], values[chunk], exponent, scales, powers, found, sums, bins)
         totals = [total + value for total, value in zip(totals, sums.tolist(), strict=True)]
-    return found, totals, bins
+    return found.tolist(), totals, bins
 
 
-def _merged(parts: list[tuple[np.ndarray, list[int], np.ndarray]]) -> Sums:
-    found = np.array([part[0] for part in parts])
-    nan, positive, negative, zero, clamped = found[:, :_LOW].sum(axis=0).tolist()
-    low, high = int(found[:, _LOW].min()), int(found[:, _HIGH].max())
+def nothing_found(parts: int) -> np.ndarray:
+    """``found`` of so many parts, before they are run."""
+    found = np.zeros((parts, 7), dtype=np.int64)
+    found[:, _LOW], found[:, _HIGH] = 0x7FFFFFFF, -0x80000000
+    return found
+
+
+def merged(
+    found: Sequence[Sequence[int]], sums: Sequence[Sequence[int]], bins: Sequence[np.ndarray] = ()
+) -> Sums:
+    """What the parts of a tensor have found, as one.
+
+    Parameters
+    ----------
+    found, sums : sequences
+        Of each part.
+    bins : sequence of ndarray
+        Of each part, where a histogram was asked for.
+    """
+    if len(found) == 1:
+        nan, positive, negative, zero, clamped, low, high = found[0]
+        s1, s2, s3, s4_low, s4_high = sums[0]
+    else:
+        nan, positive, negative, zero, clamped, *_ = map(sum, zip(*found, strict=True))
+        low, high = min(part[_LOW] for part in found), max(part[_HIGH] for part in found)
+        s1, s2, s3, s4_low, s4_high = map(sum, zip(*sums, strict=True))
     none_finite = low > high
-    s1, s2, s3, s4_low, s4_high = (
-        sum(column) for column in zip(*[p[1] for p in parts], strict=True)
-    )
     return Sums(
         nan=nan,
         positive_infinity=positive,
@@ -216,14 +262,12 @@ def _merged(parts: list[tuple[np.ndarray, list[int], np.ndarray]]) -> Sums:
         s2=s2,
         s3=s3,
         s4=s4_low + (s4_high << 15),
-        raw_bins=_raw_bins(np.sum([part[2] for part in parts], axis=0), zero),
+        raw_bins=_raw_bins(np.sum(bins, axis=0), zero) if len(bins) else _NO_BINS,
     )
 
 
 def _raw_bins(counts: np.ndarray, zero: int) -> np.ndarray:
     """Count and energy of each raw bin, from the counts by exponent and 7 significand bits."""
-    if not len(counts):
-        return np.zeros((RAW_BINS, 2), dtype=np.int64)
     counts[0] -= zero
     counts[_FIELD >> 16 :] = 0
     energies = counts.reshape(256, 128) * (np.arange(128) + 128) ** 2
@@ -233,15 +277,15 @@ def _raw_bins(counts: np.ndarray, zero: int) -> np.ndarray:
 
 
 @cache
-def _pool(threads: int) -> ThreadPoolExecutor:
+def pool(threads: int) -> ThreadPoolExecutor:
     return ThreadPoolExecutor(threads, thread_name_prefix="statistics")
 
 
 if hasattr(os, "register_at_fork"):  # a child has none of its parent's threads
-    os.register_at_fork(after_in_child=_pool.cache_clear)
+    os.register_at_fork(after_in_child=pool.cache_clear)
 
 
-def _scales(exponent: int) -> np.ndarray:
+def scales_of(exponent: int) -> np.ndarray:
     """Two powers of two whose product is 2^(14−E), both within FP32; that of a subnormal's unit."""
     shift = 14 - (exponent - 127)
     first = min(shift, 127)

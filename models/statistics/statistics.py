@@ -1,6 +1,7 @@
 """Golden model of ``statistics``: one pass over a tensor, in exact integers."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from fractions import Fraction
 from typing import Any, Self
@@ -13,9 +14,13 @@ from adagrain.models.interface.records import pack, size, unpack
 from adagrain.models.interface.units.statistics import BINS, HistogramBin, StatisticsRecord
 
 from . import kernel as statistics_kernel
+from .batch import fused_sums_of
 from .reference import Sums, reference_sums
 
-__all__ = ["EXPONENT_BIAS", "FRACTION_BITS", "KERNELS", "Statistics", "statistics", "unbiased"]
+__all__ = [
+    "EXPONENT_BIAS", "FRACTION_BITS", "KERNELS", "Statistics", "statistics", "statistics_of",
+    "unbiased",
+]  # fmt: skip
 
 EXPONENT_BIAS = 127
 
@@ -166,7 +171,62 @@ def statistics(
     ValueError
         If the tensor is empty, or an argument is out of its range.
     """
-    row = format_of(x.dtype)
+    _check(x, exponent, powers, kernel)
+    row, flat = format_of(x.dtype), _flat(x)
+    run = KERNELS[kernel]
+    if exponent is None:
+        exponent = unbiased(run(flat, row, 254, 2, False).largest_exponent)
+    biased = exponent + EXPONENT_BIAS
+    sums = run(flat, row, biased, powers, histogram)
+    bins = _rebased(sums.raw_bins, sums.largest_exponent) if histogram else None
+    return _of(sums, flat.numel(), biased, bins)
+
+
+def statistics_of(
+    tensors: Sequence[torch.Tensor],
+    exponents: Sequence[int],
+    *,
+    powers: int = 4,
+    kernel: str = "fused",
+) -> list[Statistics]:
+    """What :func:`statistics` finds of each tensor, without histograms; fused, it is one call.
+
+    Parameters
+    ----------
+    tensors : sequence of Tensor
+        As in :func:`statistics`.
+    exponents : sequence of int
+        The shared exponent of each.
+    powers, kernel
+        As in :func:`statistics`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As :func:`statistics`; or if there are not as many exponents as tensors.
+    """
+    if len(exponents) != len(tensors):
+        raise ValueError(
+            f"exponents must be as many as the {len(tensors)} tensors, not {len(exponents)}"
+        )
+    for x, exponent in zip(tensors, exponents, strict=True):
+        _check(x, exponent, powers, kernel)
+    if not tensors:
+        return []
+    flats = [_flat(x) for x in tensors]
+    biased = [exponent + EXPONENT_BIAS for exponent in exponents]
+    if kernel == "fused":
+        sums = fused_sums_of(flats, biased, powers)
+    else:
+        rows = zip(flats, biased, strict=True)
+        sums = [KERNELS[kernel](x, format_of(x.dtype), e, powers, False) for x, e in rows]
+    return [
+        _of(own, x.numel(), exponent) for own, x, exponent in zip(sums, flats, biased, strict=True)
+    ]
+
+
+def _check(x: torch.Tensor, exponent: int | None, powers: int, kernel: str) -> None:
+    format_of(x.dtype)
     if x.numel() == 0:
         raise ValueError("tensor must have at least one element, not 0")
     if powers not in (2, 4):
@@ -175,20 +235,20 @@ def statistics(
         raise ValueError(f"exponent must be from -126 to 127, not {exponent!r}")
     if kernel not in KERNELS:
         raise ValueError(f"kernel must be one of {', '.join(KERNELS)}, not {kernel!r}")
-    flat = x.detach().to("cpu").contiguous().view(-1)
-    run = KERNELS[kernel]
-    if exponent is None:
-        exponent = unbiased(run(flat, row, 254, 2, False).largest_exponent)
-    biased = exponent + EXPONENT_BIAS
-    sums = run(flat, row, biased, powers, histogram)
-    bins = _rebased(sums.raw_bins, sums.largest_exponent) if histogram else None
-    return Statistics(
-        **{f.name: getattr(sums, f.name) for f in fields(Sums) if f.name != "raw_bins"},
-        count=flat.numel(),
-        exponent=biased,
-        overflow=0,
-        histogram=bins,
-    )
+
+
+def _flat(x: torch.Tensor) -> torch.Tensor:
+    if x.dim() == 1 and x.is_cpu and x.is_contiguous():
+        return x.detach() if x.requires_grad else x
+    return x.detach().to("cpu").contiguous().view(-1)
+
+
+def _of(
+    sums: Sums, count: int, exponent: int, bins: tuple[tuple[int, int], ...] | None = None
+) -> Statistics:
+    found = {**vars(sums), "count": count, "exponent": exponent, "overflow": 0, "histogram": bins}
+    del found["raw_bins"]
+    return Statistics(**found)
 
 
 #: Implementations of the sums, by name.

@@ -42,7 +42,7 @@ def warm_up() -> None:
 
     torch.set_num_threads(1)
     for dtype in (torch.float32, torch.bfloat16):
-        adagrain.open_device("golden:").statistics(torch.ones(8, dtype=dtype))
+        adagrain.open_device("golden:").statistics_of([torch.ones(8, dtype=dtype)], [0])
 
 
 def run(job: dict[str, Any]) -> list[dict[str, Any]] | None:

@@ -220,7 +220,7 @@ def statistics_fail_on_one() -> None:
         raise KeyError("no such thing")
 
     if rank() == 1:
-        setup.state.device.statistics = fail  # type: ignore[method-assign,assignment]
+        setup.state.device.statistics_of = fail  # type: ignore[method-assign,assignment]
     setup.train()
 
 
@@ -231,6 +231,37 @@ def log_fails_on_one() -> None:
             raise OSError(28, "No space left on device")
 
     Setup(log=log).train(5)
+
+
+@case
+def sink_fails_on_one() -> None:
+    class Full:
+        def statistics(self, event: Any) -> None:
+            if (event.step, event.kind, rank()) == (2, "local", 1):
+                raise OSError(28, "No space left on device")
+
+        def step(self, log: Any) -> None:
+            pass
+
+    Setup(sinks=[Full()]).train(5)
+
+
+@case
+def average_fails_on_one() -> None:
+    setup = Setup()
+    setup.train()
+    honest = setup.state.device.statistics_of
+    calls = []
+
+    def fail(*arguments: Any) -> Any:
+        calls.append(arguments)
+        if len(calls) == 2:
+            raise KeyError("no such thing")
+        return honest(*arguments)
+
+    if rank() == 1:
+        setup.state.device.statistics_of = fail  # type: ignore[method-assign,assignment]
+    setup.train()
 
 
 @case

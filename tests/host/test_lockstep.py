@@ -62,6 +62,11 @@ ERRORS = {
     ),
     "decisions_differ": "DisagreementError: the workers' decisions must be equal after 3 steps, b",
     "statistics_fail_on_one": (f"{FAILED}KeyError: 'no such thing'", "KeyError: 'no such thing'"),
+    "average_fails_on_one": (f"{FAILED}KeyError: 'no such thing'", "KeyError: 'no such thing'"),
+    "sink_fails_on_one": (
+        f"{FAILED}OSError: [Errno 28] No space left on device",
+        "OSError: [Errno 28] No space left on device",
+    ),
     "log_fails_on_one": (
         f"{FAILED}OSError: [Errno 28] No space left on device",
         "OSError: [Errno 28] No space left on device",

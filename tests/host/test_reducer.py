@@ -6,7 +6,7 @@ import torch.distributed as dist
 from torch import nn
 
 import adagrain
-from adagrain.host.distributed.exchange import Exchange
+from adagrain.host.distributed.exchange import DenseExchange
 from adagrain.host.distributed.lockstep import Lockstep
 from adagrain.host.distributed.reducer import RegionReducer
 from adagrain.host.distributed.reducer_options import ReducerOptions
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.usefixtures("lone_worker")
 
 
 def reducer_of(network: nn.Module, **options: object) -> RegionReducer:
-    workers = Lockstep(dist.group.WORLD), Exchange(dist.group.WORLD)
+    workers = Lockstep(dist.group.WORLD), DenseExchange(dist.group.WORLD)
     device = adagrain.open_device("golden:", "tiny")
     chosen = ReducerOptions.of({"cadence": None} | options)
     return RegionReducer(adagrain.regions(network, "tensor"), device, *workers, chosen)

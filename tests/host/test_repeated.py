@@ -8,7 +8,7 @@ import torch.distributed as dist
 from torch import nn
 
 import adagrain
-from adagrain.host.distributed.exchange import Exchange
+from adagrain.host.distributed.exchange import DenseExchange
 from adagrain.host.distributed.lockstep import Lockstep
 from adagrain.host.distributed.reducer_options import ReducerOptions
 from adagrain.host.distributed.repeated import RepeatedWarnings
@@ -37,7 +37,7 @@ def test_quiet_ones_say_nothing(caplog: pytest.LogCaptureFixture) -> None:
 def test_updates_that_are_dropped_in_every_step(caplog: pytest.LogCaptureFixture) -> None:
     parameter = nn.Parameter(torch.zeros(4))
     divided = adagrain.regions(nn.ParameterDict({"only": parameter}), "tensor")
-    workers = Lockstep(dist.group.WORLD), Exchange(dist.group.WORLD)
+    workers = Lockstep(dist.group.WORLD), DenseExchange(dist.group.WORLD)
     with adagrain.open_device("golden:", "tiny") as device:
         reducer = adagrain.RegionReducer(divided, device, *workers, ReducerOptions(cadence=None))
         for _ in range(12):

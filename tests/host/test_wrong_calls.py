@@ -35,7 +35,7 @@ LINES = [
     ("info serial:/dev/x?baud=fast", "baud must be a positive number, not 'fast'"),
     ("info golden: --preset huge", "preset must be one of tiny, .*, granular, wide, not 'huge'"),
     ("selftest golden: --seed x", "--seed must be a valid integer, not 'x'"),
-    ("selftest golden: --netlist ecp5", "kernel, timeout, retries, not 'netlist'"),
+    ("selftest golden: --netlist ecp5", "kernel, direct, timeout, retries, not 'netlist'"),
     ("selftest sim: --netlist xilinx", "netlist must be one of ecp5, ice40, not 'xilinx'"),
     ("sim toaster", "unit must be one of .*queue.*, not 'toaster'"),
     ("sim queue --simulator vcs", "simulator must be verilator or icarus, not 'vcs'"),
@@ -102,7 +102,10 @@ CALLS: list[tuple[Callable[[Coprocessor], Any], str]] = [
     (lambda _: adagrain.open_device("gold:"), "must begin with one of 'golden:', .*, not 'gold:'"),
     (lambda _: adagrain.open_device("golden:", "huge"), "preset must be one of .*, not 'huge'"),
     (lambda _: adagrain.open_device("golden:", 7), "preset must be one of .*, not 7"),  # type: ignore
-    (lambda _: adagrain.open_device("golden:", port=7), "kernel, timeout, retries, not 'port'"),
+    (
+        lambda _: adagrain.open_device("golden:", port=7),
+        "direct, timeout, retries, not 'port'",
+    ),
     (lambda _: adagrain.open_device("sim:", kernel="x"), "data_port, netlist, .*, not 'kernel'"),
     (lambda _: adagrain.open_device("golden:", kernel="x"), "kernel must be one of .*, not 'x'"),
     (lambda _: adagrain.open_device("golden:", timeout=0), "timeout must be a positive .*, not 0"),

@@ -11,8 +11,10 @@ from .golden import GoldenTransport
 __all__ = ["SCHEMES", "Transport", "connect"]
 
 
-def _golden(address: str, wanted: Configuration, **options: Any) -> Transport:
-    return GoldenTransport(wanted, **options)
+def _golden(
+    address: str, wanted: Configuration, *, direct: bool = True, **options: Any
+) -> Transport:
+    return GoldenTransport(wanted, direct=direct, **options)
 
 
 def _simulated(address: str, wanted: Configuration, **options: Any) -> Transport:
@@ -43,7 +45,7 @@ class _Scheme(NamedTuple):
 
 #: By what stands before the colon of a url.
 SCHEMES = {
-    "golden": _Scheme(_golden, ("kernel",)),
+    "golden": _Scheme(_golden, ("kernel", "direct")),
     "sim": _Scheme(_simulated, ("data_port", "netlist")),
     "serial": _Scheme(_serial, address="PORT"),
     "virtual": _Scheme(_virtual),

@@ -1,10 +1,16 @@
 """What the driver needs of a way to a device."""
 
-from typing import Protocol
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 import numpy as np
 
-__all__ = ["Transport"]
+if TYPE_CHECKING:
+    import torch
+
+    from adagrain.models.statistics import Statistics
+
+__all__ = ["DirectTransport", "Transport"]
 
 
 class Transport(Protocol):
@@ -51,3 +57,29 @@ class Transport(Protocol):
 
     def close(self) -> None:
         """Let go of the device; may be called twice."""
+
+
+@runtime_checkable
+class DirectTransport(Protocol):
+    """A transport whose device computes in this process, and may be asked without frames.
+
+    Members
+    -------
+    direct : bool
+        It is to be asked so.
+    """
+
+    direct: bool
+
+    def statistics_of(
+        self, tensors: "Sequence[torch.Tensor]", exponents: Sequence[int]
+    ) -> "list[Statistics]":
+        """What passes over the tensors find; counted as passes through frames are.
+
+        Parameters
+        ----------
+        tensors : sequence of Tensor
+            Each of one dimension, contiguous, on the CPU, of a format that was built.
+        exponents : sequence of int
+            The shared exponent of each, -126 to 127.
+        """

@@ -1,12 +1,14 @@
 """``golden:`` - the golden models, in process."""
 
 import time
+from collections.abc import Sequence
 
 import numpy as np
+import torch
 
 from adagrain.models.device.coprocessor import CoprocessorModel
 from adagrain.models.interface.configuration import Configuration
-from adagrain.models.statistics import KERNELS
+from adagrain.models.statistics import KERNELS, Statistics, statistics_of
 
 __all__ = ["GoldenTransport"]
 
@@ -20,6 +22,9 @@ class GoldenTransport:
         What the device pretends to be built with.
     kernel : str
         ``"fused"`` for the compiled kernel, ``"reference"`` for integers on torch tensors.
+    direct : bool
+        Whether statistics of several tensors are computed in one call without frames; ``False``
+        sends all through frames, as tests of the link need it.
 
     Raises
     ------
@@ -29,10 +34,16 @@ class GoldenTransport:
 
     data_port = True
 
-    def __init__(self, configuration: Configuration, *, kernel: str = "fused") -> None:
+    def __init__(
+        self, configuration: Configuration, *, kernel: str = "fused", direct: bool = False
+    ) -> None:
         if kernel not in KERNELS:
             raise ValueError(f"kernel must be one of {', '.join(KERNELS)}, not {kernel!r}")
+        self.direct = direct
         self.backend = f"golden model, {kernel} kernels"
+        if direct:
+            self.backend += ", several statistics at once without frames"
+        self._kernel = kernel
         self._model = CoprocessorModel(configuration, kernel=kernel)
         self._replies = b""
 
@@ -55,6 +66,15 @@ class GoldenTransport:
 
     def load(self, words: np.ndarray) -> None:
         self._model.load(words)
+
+    def statistics_of(
+        self, tensors: Sequence[torch.Tensor], exponents: Sequence[int]
+    ) -> list[Statistics]:
+        commands = self._model.commands
+        powers = commands.configuration.powers
+        found = statistics_of(tensors, exponents, powers=powers, kernel=self._kernel)
+        commands["statistics"].elements += sum(one.count for one in found)
+        return found
 
     def close(self) -> None:
         pass

@@ -1,0 +1,67 @@
+"""How long a registered model's stages take: timers around the methods that they are."""
+
+import statistics
+import time
+from collections import defaultdict
+from typing import Any
+
+import adagrain
+
+__all__ = ["Stages"]
+
+
+class Stages:
+    """Seconds of each step, by stage; what one does inside another counts for the inner one."""
+
+    def __init__(self) -> None:
+        self._steps: list[dict[str, float]] = []
+        self._running: list[float] = []
+        self._seconds: defaultdict[str, float] = defaultdict(float)
+
+    def watch(self, state: adagrain.AdagrainState) -> None:
+        """Put timers around the stages of a registered model."""
+        reducer = state.reducer
+        self._time("statistics", state.device, "statistics_of")
+        self._time("decisions", state.device, "update_regions")
+        self._time("exchange", reducer._exchange, "begin")
+        self._time("exchange", reducer, "_wait")
+        self._time("agreement", reducer._agreement, "agree")
+        self._time("lockstep", reducer, "begin_pass")
+        self._time("lockstep", state, "_before_forward")
+        self._time("optimizer", state._steps, "_begin", "_check_step")
+        self._time("optimizer", state._steps._optimizers[0], "fill", "keep", "stand_in")
+        self._time("accumulators", reducer, "add_together", "averages_together")
+        self._time("accumulators", reducer, "write_back")
+        self._time("rest", state, "take")
+        self._time("rest", reducer, "decide")
+
+    def end_step(self) -> None:
+        """Begin to add up anew."""
+        self._steps.append(dict(self._seconds))
+        self._seconds.clear()
+
+    def shares(self, step: float, *, skip: int) -> dict[str, float]:
+        """Median seconds of each stage, as parts of a step's seconds."""
+        names = dict.fromkeys(name for found in self._steps for name in found)
+        return {
+            name: statistics.median(found.get(name, 0.0) for found in self._steps[skip:]) / step
+            for name in names
+        }
+
+    def _time(self, stage: str, owner: Any, *methods: str) -> None:
+        for method in methods:
+            setattr(owner, method, self._timed(stage, getattr(owner, method)))
+
+    def _timed(self, stage: str, function: Any) -> Any:
+        def run(*arguments: Any, **options: Any) -> Any:
+            began = time.perf_counter()
+            self._running.append(0.0)
+            try:
+                return function(*arguments, **options)
+            finally:
+                took = time.perf_counter() - began
+                self._seconds[stage] += took - self._running.pop()
+                if self._running:
+                    self._running[-1] += took
+
+        return run

@@ -1,0 +1,157 @@
+"""Gradients of regions on this worker: summed over a period, averaged over the workers."""
+
+from collections.abc import Callable, Collection, Sequence
+
+import torch
+
+from adagrain.host.regions.pieces import Piece, flat, pieces_of
+from adagrain.host.regions.regions import Regions
+
+from .bundle import Bundle
+from .clock import Clock
+from .exchange import Flat, Share
+
+__all__ = ["Accumulators"]
+
+
+class Accumulators:
+    """Flat tensors for each region: the sum of its period, and the average that comes back.
+
+    A gradient that is added is what ``.grad`` holds after a backward pass. In further backward
+    passes of a step that includes what :meth:`write_back` left there, which is taken off again:
+    the sum is over the passes, the mean over the steps.
+
+    Regions of cadence 1 whose gradients lie together stay where they are, as a :class:`Bundle`:
+    neither totals nor averages have them then.
+
+    Parameters
+    ----------
+    regions : Regions
+        What they are for.
+    clock : Clock
+        Who knows which regions are due.
+
+    Members
+    -------
+    totals : list of Tensor
+        Of each region: the sum over its period so far, or the mean over the period if it is due.
+    averages : list of Tensor
+        Of each region: the mean over the workers too.
+    """
+
+    def __init__(self, regions: Regions, clock: Clock) -> None:
+        self._clock = clock
+        self._pieces = pieces_of(regions)
+        self.totals = [flat(region) for region in regions]
+        self.averages = [flat(region) for region in regions]
+        self.slices = sum(len(pieces) for pieces in self._pieces.values())
+        self._bundles: dict[tuple[int, ...], Bundle | None] = {}
+        self._placed: dict[int, Flat] = {}
+
+    def pieces(self, parameter: torch.Tensor) -> Sequence[Piece]:
+        """Where a parameter's slices lie; none for those that are in no region."""
+        return self._pieces.get(id(parameter), ())
+
+    def share(self, piece: Piece) -> Share:
+        """What is exchanged of a slice."""
+        return Share(piece.region, piece.of(self.totals), piece.of(self.averages))
+
+    def means(self, regions: Sequence[int]) -> list[torch.Tensor]:
+        """All elements of each region that is due: the mean over its period; in some order."""
+        return [self._placed[r].means if r in self._placed else self.totals[r] for r in regions]
+
+    def averages_of(self, regions: Sequence[int]) -> list[torch.Tensor]:
+        """All elements of each region: the mean over the workers too; in the same order."""
+        return [
+            self._placed[r].averages if r in self._placed else self.averages[r] for r in regions
+        ]
+
+    def bundle(
+        self,
+        parameters: Sequence[torch.Tensor],
+        gradients: Callable[[], Sequence[torch.Tensor]],
+        flat: torch.Tensor,
+    ) -> Bundle | None:
+        """How gradients may be taken all at once; only where each region has cadence 1.
+
+        Parameters
+        ----------
+        parameters : sequence of Tensor
+            Whose gradients they are.
+        gradients : callable
+            Gives the gradients; called where these parameters have not come together before.
+        flat : Tensor
+            Memory that they are thought to lie in.
+        """
+        key = (flat.data_ptr(), *map(id, parameters))
+        if key not in self._bundles:
+            others = {k: b for k, b in self._bundles.items() if not {*k[1:]} & {*key[1:]}}
+            self._bundles = {**others, key: self._bundled(parameters, gradients(), flat)}
+        found, cadences = self._bundles[key], self._clock.cadences
+        if found and all(cadences[region] == 1 for region in found.regions):
+            return found
+        return None
+
+    def _bundled(
+        self,
+        parameters: Sequence[torch.Tensor],
+        gradients: Sequence[torch.Tensor],
+        flat: torch.Tensor,
+    ) -> Bundle | None:
+        at = flat.data_ptr()
+        for parameter, gradient in zip(parameters, gradients, strict=True):
+            if gradient.data_ptr() != at or not gradient.is_contiguous():
+                return None
+            if not self.pieces(parameter):
+                return None
+            at += gradient.nbytes
+        pieces = [piece for parameter in parameters for piece in self.pieces(parameter)]
+        return Bundle(pieces, flat, [total.numel() for total in self.totals])
+
+    def take(self, bundle: Bundle) -> None:
+        """Add the gradients of a bundle, which stay where they are."""
+        self._placed |= bundle.placed
+        for piece, share in bundle.scattered:
+            self._placed.pop(piece.region, None)
+            piece.of(self.totals).copy_(share.mean)
+
+    def settle(self, bundle: Bundle) -> None:
+        """Take over averages of a bundle that has been exchanged."""
+        for piece, share in bundle.scattered:
+            piece.of(self.averages).copy_(share.average)
+
+    def add(self, piece: Piece, gradient: torch.Tensor, *, first: bool) -> None:
+        """Add a slice of its parameter's gradient.
+
+        Parameters
+        ----------
+        piece : Piece
+            The slice.
+        gradient : Tensor
+            The whole parameter's.
+        first : bool
+            From the first backward pass of this step.
+        """
+        clock, region = self._clock, piece.region
+        self._placed.pop(region, None)
+        cadence = clock.cadences[region]
+        total, part = piece.of(self.totals), piece.part.of(gradient).reshape(-1)
+        if cadence == 1 or (first and clock.begins(region)):
+            total.copy_(part)  # so that −0 stays −0
+        elif first or not clock.is_due(region):
+            total.add_(part)
+        else:
+            total.add_(part - piece.of(self.averages), alpha=1.0 / cadence)
+        if first and cadence > 1 and clock.is_due(region):
+            total.mul_(1.0 / cadence)
+
+    def write_back(
+        self, parameter: torch.Tensor, gradient: torch.Tensor, due: Collection[int]
+    ) -> None:
+        """Write the averages of due regions into a gradient, and zeros elsewhere."""
+        for piece in self.pieces(parameter):
+            part = piece.part.of(gradient)
+            if piece.region in due:
+                part.copy_(piece.of(self.averages).view_as(part))
+            else:
+                part.zero_()

@@ -1,0 +1,72 @@
+"""The end of a step: new cadences take effect, and all who look on are told."""
+
+from collections.abc import Sequence
+
+from adagrain.host.regions.regions import Regions
+from adagrain.host.telemetry.events import Sink
+
+from .clock import Clock
+from .decide import Decided
+from .energies import Energies
+from .step import Step
+from .step_log import StepLog
+
+__all__ = ["Commit"]
+
+
+class Commit:
+    """Puts decisions into force.
+
+    Parameters
+    ----------
+    regions : Regions
+        The regions.
+    clock : Clock
+        Goes on to the next step.
+    energies : Energies
+        What their units are.
+    sinks : sequence of Sink
+        Who is told.
+    decides : bool
+        Cadences follow the decisions; otherwise they stay as they are.
+    """
+
+    def __init__(
+        self,
+        regions: Regions,
+        clock: Clock,
+        energies: Energies,
+        sinks: Sequence[Sink],
+        *,
+        decides: bool,
+    ) -> None:
+        self._names = regions.names
+        self._clock = clock
+        self._energies = energies
+        self._sinks = sinks
+        self._decides = decides
+
+    def log(self, step: Step, decided: Decided) -> StepLog:
+        """What is left of a step."""
+        assert step.agreed is not None
+        named = [(self._names[r], *own) for r, own in decided.items()]
+        return StepLog(
+            step.number,
+            step.agreed,
+            {name: update for name, update, _ in named},
+            {name: decision for name, _, decision in named},
+            {name: self._energies.unit(update) for name, update, _ in named},
+            tuple(self._names[r] for r in sorted(step.dropping)),
+        )
+
+    def advance(self, decided: Decided) -> None:
+        """Go on to the next step, at the end of an epoch with the cadences that were decided."""
+        changes = self._decides and self._clock.closes_epoch
+        self._clock.advance(
+            {r: 1 << decision["cadence"] for r, (_, decision) in decided.items()} if changes else {}
+        )
+
+    def tell(self, log: StepLog) -> None:
+        """Tell all who look on."""
+        for sink in self._sinks:
+            sink.step(log)

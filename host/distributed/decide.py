@@ -1,0 +1,140 @@
+"""Has the device decide, from what the workers agreed on and what their averages hold."""
+
+import logging
+import zlib
+from collections.abc import Mapping
+
+from adagrain.host.device.coprocessor import Coprocessor
+from adagrain.host.device.failover import Failover
+from adagrain.host.regions.regions import Regions
+from adagrain.host.telemetry.events import TensorKind
+from adagrain.models.interface.records import pack
+from adagrain.models.interface.units.region_manager import Decision, DecisionStatus
+from adagrain.models.statistics import Statistics
+
+from .accumulate import Accumulators
+from .agreement import Agreed
+from .clock import Clock
+from .energies import Energies
+from .measure import Measure
+from .repeated import RepeatedWarnings
+from .step import Step
+
+__all__ = ["Decide", "Decided"]
+
+_log = logging.getLogger("adagrain")
+
+#: Fields of ``RegionUpdate`` and of ``Decision``, by number of the region.
+Decided = dict[int, tuple[dict[str, int], dict[str, int]]]
+
+
+class Decide:
+    """Decisions of a step, equal on all workers, because they decide from the same integers.
+
+    Parameters
+    ----------
+    regions : Regions
+        The regions.
+    device : Coprocessor or Failover
+        What decides.
+    clock : Clock
+        Who knows which regions are due.
+    energies : Energies
+        What averages are worth.
+    measure : Measure
+        Looks at averages.
+    accumulators : Accumulators
+        Who has them.
+    quiet : bool
+        Say nothing of dropped updates, as another worker does.
+
+    Members
+    -------
+    checksum : int
+        Of all decisions so far.
+    """
+
+    def __init__(
+        self,
+        regions: Regions,
+        device: Coprocessor | Failover,
+        clock: Clock,
+        energies: Energies,
+        measure: Measure,
+        accumulators: Accumulators,
+        *,
+        quiet: bool,
+    ) -> None:
+        self.checksum = 0
+        self._regions = regions
+        self._device = device
+        self._clock = clock
+        self._energies = energies
+        self._measure = measure
+        self._accumulators = accumulators
+        self._warnings = RepeatedWarnings(_log, quiet=quiet)
+
+    def decide(self, step: Step) -> Decided:
+        """Updates and decisions of the regions that are due.
+
+        Parameters
+        ----------
+        step : Step
+            The step, after its last backward pass.
+
+        Raises
+        ------
+        RuntimeError
+            If the device refuses a region.
+        """
+        due, agreed = self._clock.due, step.agreed
+        assert agreed is not None
+        kept = [r for r in due if r not in step.dropping]
+        averages = self._accumulators.averages_of(kept)
+        found = self._measure.records(step.number, TensorKind.AVERAGE, kept, averages)
+        updates = [self._update(r, agreed, found) for r in due]
+        decisions = self._device.update_regions(
+            updates, loss=agreed.loss, epoch_end=self._clock.closes_epoch
+        )
+        for r, decision in zip(due, decisions, strict=True):
+            self._check(r, decision)
+        for r in sorted(step.dropping):
+            self._warn(step.number, r, agreed)
+        rows = zip(due, updates, decisions, strict=True)
+        return {r: (update, decision) for r, update, decision in rows}
+
+    def _update(
+        self, region: int, agreed: Agreed, found: Mapping[int, Statistics]
+    ) -> dict[str, int]:
+        """Fields of ``RegionUpdate``."""
+        if region in found:
+            energies = self._energies.update(
+                region,
+                agreed.energy[region],
+                found[region],
+                clean=not agreed.saturated[region],
+            )
+        else:
+            energies = self._energies.nothing(region)
+        return {
+            "region": region,
+            "decide": self._clock.closes_epoch,
+            "stall": agreed.stall,
+            "redo": agreed.redo,
+            **energies,
+        }
+
+    def _check(self, region: int, decision: Mapping[str, int]) -> None:
+        """Check a decision's status, and bring the checksum of all decisions up to date."""
+        if decision["status"] != DecisionStatus.OK:
+            status = DecisionStatus(decision["status"]).name
+            raise RuntimeError(f"region {self._regions[region].name!r} was refused: {status}")
+        self.checksum = zlib.crc32(pack(Decision, **decision), self.checksum)
+
+    def _warn(self, step: int, region: int, agreed: Agreed) -> None:
+        self._warnings.warn(
+            region,
+            f"step {step}: {agreed.non_finite[region]} elements of the gradient of region "
+            f"{self._regions[region].name!r} are not finite; the region is not updated on any "
+            "worker",
+        )

@@ -1,0 +1,77 @@
+"""The context of a step in flight, and of the backward pass under way in it."""
+
+import time
+from dataclasses import dataclass, field
+
+import torch
+
+from .agreement import Agreed
+from .bundle import Bundle
+from .exchange import Pending
+
+__all__ = ["Pass", "Step"]
+
+
+@dataclass
+class Pass:
+    """A backward pass.
+
+    Members
+    -------
+    gathered : int
+        Slices whose gradients were added.
+    bundles : list of Bundle
+        Gradients that are exchanged where they lie.
+    alone : list of Tensor
+        Gradients of parameters in no region that wait for the next exchange to begin.
+    pending : list of Pending
+        Exchanges that have begun.
+    failure : Exception or None
+        Why this worker cannot end the pass.
+    """
+
+    gathered: int = 0
+    bundles: list[Bundle] = field(default_factory=list)
+    alone: list[torch.Tensor] = field(default_factory=list)
+    pending: list[Pending] = field(default_factory=list)
+    failure: Exception | None = None
+
+
+@dataclass
+class Step:
+    """A step, from the end of the one before to its decisions.
+
+    Parameters
+    ----------
+    number : int
+        Steps that were taken before it.
+
+    Members
+    -------
+    began : float
+        When the step before ended, in seconds.
+    losses : list of float
+        Of the backward passes so far, as they were reported.
+    passes : int
+        Backward passes that have ended.
+    stall : float
+        Seconds that were waited for exchanges.
+    dropping : set of int
+        Regions whose update is dropped.
+    due : dict of int to int
+        Regions that will be updated → steps that they have accumulated; of the last pass.
+    agreed : Agreed or None
+        Sums over the workers, of the last pass.
+    current : Pass
+        The backward pass under way, or the last one.
+    """
+
+    number: int
+    began: float = field(default_factory=time.perf_counter)
+    losses: list[float] = field(default_factory=list)
+    passes: int = 0
+    stall: float = 0.0
+    dropping: set[int] = field(default_factory=set)
+    due: dict[int, int] = field(default_factory=dict)
+    agreed: Agreed | None = None
+    current: Pass = field(default_factory=Pass)

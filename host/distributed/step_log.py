@@ -1,0 +1,33 @@
+"""What is left of a step, for those who look at it."""
+
+from dataclasses import dataclass
+
+from .agreement import Agreed
+
+__all__ = ["StepLog"]
+
+
+@dataclass(frozen=True)
+class StepLog:
+    """What the workers agreed on in a step, and what was decided.
+
+    Parameters
+    ----------
+    step : int
+        Number of the step, from 0.
+    agreed : Agreed
+        The sums over the workers.
+    updates, decisions : dict of str to dict
+        Fields of ``RegionUpdate`` and ``Decision`` by region, for those that were due.
+    units : dict of str to float
+        Squared gradient that one unit of a region's energies stands for.
+    dropped : tuple of str
+        Regions whose update was dropped, because a gradient was not finite.
+    """
+
+    step: int
+    agreed: Agreed
+    updates: dict[str, dict[str, int]]
+    decisions: dict[str, dict[str, int]]
+    units: dict[str, float]
+    dropped: tuple[str, ...]

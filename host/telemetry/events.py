@@ -1,0 +1,53 @@
+"""Events of a training, and what receives them."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from adagrain.host.distributed.step_log import StepLog
+    from adagrain.models.statistics import Statistics
+
+__all__ = ["Sink", "StatisticsEvent", "TensorKind"]
+
+
+class TensorKind(StrEnum):
+    """Which of a region's tensors statistics are of."""
+
+    LOCAL = "local"  #: this worker's gradient, the mean over the region's steps
+    AVERAGE = "average"  #: the mean of these over the workers
+
+
+@dataclass(frozen=True, slots=True)
+class StatisticsEvent:
+    """A record of statistics that came back from the device.
+
+    Parameters
+    ----------
+    step : int
+        Number of the step, from 0.
+    region : str
+        Name of the region.
+    kind : TensorKind
+        Which of its tensors.
+    record : Statistics
+        What the pass found.
+    """
+
+    step: int
+    region: str
+    kind: TensorKind
+    record: "Statistics"
+
+
+class Sink(Protocol):
+    """Receives what happens in a training, on the worker where it happens.
+
+    An error of a sink stops the training, on all workers.
+    """
+
+    def statistics(self, event: StatisticsEvent) -> None:
+        """Take a record, while the step is under way."""
+
+    def step(self, log: "StepLog") -> None:
+        """Take what was agreed on and decided, at the end of a step."""

@@ -1,0 +1,108 @@
+"""Sinks of a training's events: a callable, a file of JSON lines, TensorBoard."""
+
+import json
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+from .events import StatisticsEvent
+
+if TYPE_CHECKING:
+    from adagrain.host.distributed.step_log import StepLog
+
+__all__ = ["JsonLinesSink", "LogSink", "TensorBoardSink"]
+
+
+class LogSink:
+    """Calls a function with the :class:`StepLog` of each step.
+
+    Parameters
+    ----------
+    log : callable
+        The function.
+    """
+
+    def __init__(self, log: "Callable[[StepLog], object]") -> None:
+        self._log = log
+
+    def statistics(self, event: StatisticsEvent) -> None:
+        """Nothing: the log of a step has what follows from it."""
+
+    def step(self, log: "StepLog") -> None:
+        """Call the function."""
+        self._log(log)
+
+
+class JsonLinesSink:
+    """Writes a line of JSON for each record, and for each step; a context manager.
+
+    Parameters
+    ----------
+    path : Path or str
+        The file; lines are appended.
+    """
+
+    def __init__(self, path: Path | str) -> None:
+        self._path = Path(path)
+        self._file = self._path.open("a")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def statistics(self, event: StatisticsEvent) -> None:
+        """Write a record's fields; histograms are left out where there are none."""
+        record = {k: v for k, v in asdict(event.record).items() if v is not None}
+        self._write(
+            event="statistics", step=event.step, region=event.region, kind=event.kind, record=record
+        )
+
+    def step(self, log: "StepLog") -> None:
+        """Write what was agreed on and decided."""
+        self._write(event="step", **asdict(log))
+
+    def close(self) -> None:
+        """End the file."""
+        self._file.close()
+
+    def _write(self, **line: Any) -> None:
+        self._file.write(json.dumps(line, default=int) + "\n")
+
+
+class TensorBoardSink:
+    """Shows norms and largest exponents of each region's tensors; a context manager.
+
+    Parameters
+    ----------
+    folder : Path or str
+        Where the events go.
+    """
+
+    def __init__(self, folder: Path | str) -> None:
+        from torch.utils.tensorboard import SummaryWriter
+
+        self._events = SummaryWriter(str(folder))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def statistics(self, event: StatisticsEvent) -> None:
+        """Show what a record says of the size of the region's elements."""
+        for name in ("l2_norm", "largest_exponent"):
+            value = float(getattr(event.record, name))
+            self._events.add_scalar(f"{event.kind}_{name}/{event.region}", value, event.step)
+
+    def step(self, log: "StepLog") -> None:
+        """Show each region's cadence."""
+        for region, decision in log.decisions.items():
+            self._events.add_scalar(f"cadence/{region}", 1 << decision["cadence"], log.step)
+
+    def close(self) -> None:
+        """Write what is left."""
+        self._events.close()

@@ -1,0 +1,101 @@
+"""Events of a training, and the sinks that they go to."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+from torch import nn
+from torch.nn.parallel import DistributedDataParallel
+
+import adagrain
+from adagrain.host.distributed.reducer_options import ReducerOptions
+from adagrain.host.telemetry.events import StatisticsEvent
+from adagrain.host.telemetry.sinks import JsonLinesSink, TensorBoardSink
+from adagrain.models.statistics import statistics
+
+pytestmark = pytest.mark.usefixtures("lone_worker")
+
+
+class Kept:
+    """A sink that keeps everything."""
+
+    def __init__(self) -> None:
+        self.events: list[StatisticsEvent] = []
+        self.steps: list[Any] = []
+
+    def statistics(self, event: StatisticsEvent) -> None:
+        self.events.append(event)
+
+    def step(self, log: Any) -> None:
+        self.steps.append(log)
+
+
+def train(*sinks: Any, steps: int = 3, **options: Any) -> list[list[float]]:
+    """The biases' gradients of each step, which are the batches' columns' sums."""
+    torch.manual_seed(0)
+    model = DistributedDataParallel(nn.Linear(4, 2))
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    options = {"cadence": None, "by": "tensor", "cadences": {"weight": 2}} | options
+    state = adagrain.register(model, optimizer, preset="tiny", sinks=sinks, **options)
+    found = []
+    for step in range(steps):
+        optimizer.zero_grad()
+        (model(torch.full((3, 4), 1.0 + step)) * torch.tensor([1.0, step])).sum().backward()
+        found.append(model.module.bias.grad.tolist())
+        optimizer.step()
+    state.close()
+    return found
+
+
+def test_every_record_is_an_event() -> None:
+    kept, logs = Kept(), []
+    biases = train(kept, log=logs.append)
+    assert [(e.step, e.region, str(e.kind)) for e in kept.events] == [
+        (0, "bias", "local"),
+        (0, "bias", "average"),
+        (1, "weight", "local"),
+        (1, "bias", "local"),
+        (1, "weight", "average"),
+        (1, "bias", "average"),
+        (2, "bias", "local"),
+        (2, "bias", "average"),
+    ]
+    for event in kept.events:
+        if event.region == "bias":  # one worker: what leaves is what enters
+            gradient = torch.tensor(biases[event.step])
+            assert event.record == statistics(gradient, event.record.exponent - 127, powers=2)
+    assert kept.steps == logs and [log.step for log in logs] == [0, 1, 2]
+
+
+def test_lines_of_json(tmp_path: Path) -> None:
+    kept, path = Kept(), tmp_path / "events.jsonl"
+    with JsonLinesSink(path) as sink:
+        train(sink, kept)
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    records = [line for line in lines if line["event"] == "statistics"]
+    assert [(line["step"], line["region"], line["kind"]) for line in records] == [
+        (event.step, event.region, event.kind) for event in kept.events
+    ]
+    assert [line["record"]["s2"] for line in records] == [e.record.s2 for e in kept.events]
+    steps = [line for line in lines if line["event"] == "step"]
+    assert [line["step"] for line in steps] == [0, 1, 2]
+    assert steps[1]["decisions"] == kept.steps[1].decisions
+
+
+def test_tensorboard(tmp_path: Path) -> None:
+    kept = Kept()
+    with TensorBoardSink(tmp_path) as sink:
+        train(sink, kept)
+    events = EventAccumulator(str(tmp_path)).Reload()
+    norms = [e.record.l2_norm for e in kept.events if (e.region, e.kind) == ("bias", "local")]
+    shown = events.Scalars("local_l2_norm/bias")
+    assert [(one.step, one.value) for one in shown] == [*enumerate(map(pytest.approx, norms))]
+    assert [one.value for one in events.Scalars("cadence/weight")] == [2.0]
+
+
+def test_sinks_are_checked() -> None:
+    with pytest.raises(TypeError, match="sinks must be a sequence of sinks, not 3"):
+        ReducerOptions.of({"sinks": 3})

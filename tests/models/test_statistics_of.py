@@ -1,0 +1,81 @@
+"""Statistics of several tensors in one call, against those of each alone."""
+
+import math
+import random
+from collections.abc import Iterator
+
+import pytest
+import torch
+
+from adagrain.models.interface.formats import FORMATS, STREAMED
+from adagrain.models.statistics import statistics, statistics_of
+from adagrain.models.statistics.kernel import CHUNK
+
+DTYPES = [FORMATS[code].dtype for code in STREAMED]
+
+
+@pytest.fixture(params=[1, 2, 3])
+def threads(request: pytest.FixtureRequest) -> Iterator[int]:
+    before = torch.get_num_threads()
+    torch.set_num_threads(request.param)
+    yield request.param
+    torch.set_num_threads(before)
+
+
+def tensor_of(generator: random.Random, elements: int) -> torch.Tensor:
+    """Any bits, or numbers of about one size; whole, or every other element of more."""
+    dtype = generator.choice(DTYPES)
+    octets = bytearray(generator.randbytes(2 * elements * dtype.itemsize))
+    anything = torch.frombuffer(octets, dtype=dtype)
+    sized = torch.tensor([generator.gauss(0, 1) for _ in range(2 * elements)]).to(dtype)
+    both = generator.choice([anything, sized])
+    return generator.choice([both[:elements], both[::2], both.view(2, -1).t()[: elements // 2]])
+
+
+@pytest.mark.parametrize("powers", [2, 4])
+@pytest.mark.parametrize("kernel", ["fused", "reference"])
+def test_they_are_those_of_each(kernel: str, powers: int, seed: int) -> None:
+    generator = random.Random(seed)
+    tensors = [tensor_of(generator, generator.randrange(2, 5000)) for _ in range(40)]
+    exponents = [generator.choice([-126, 127, generator.randrange(-20, 20)]) for _ in tensors]
+    found = statistics_of(tensors, exponents, powers=powers, kernel=kernel)
+    rows = zip(tensors, exponents, strict=True)
+    assert found == [statistics(x, e, powers=powers, kernel="reference") for x, e in rows]
+
+
+def test_they_are_those_of_each_over_threads_and_chunks(threads: int) -> None:
+    generator = torch.Generator().manual_seed(threads)
+    sizes = (1, 3 * CHUNK + 5, 7, CHUNK, CHUNK + 1, 2, 30_000)
+    tensors = [torch.randn(size, generator=generator) for size in sizes]
+    tensors[1][[0, CHUNK - 1, CHUNK, -1]] = torch.tensor([math.nan, math.inf, -math.inf, 9e9])
+    exponents = [3, 2, 1, 0, -1, 127, -9]
+    found = statistics_of(tensors, exponents)
+    rows = zip(tensors, exponents, strict=True)
+    assert found == [statistics(x, e, kernel="reference") for x, e in rows]
+
+
+def test_the_largest_sums_are_exact(threads: int) -> None:
+    """All elements clamped, as many as int64 holds the sums of, and twice."""
+    x = torch.full((2 * CHUNK,), -9.0)
+    assert statistics_of([x, x], [0, 0]) == [statistics(x, 0, kernel="reference")] * 2
+    assert statistics_of([x], [0])[0].s4 == 2 * CHUNK * 32767**4
+
+
+def test_none_at_all() -> None:
+    assert statistics_of([], []) == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        ({"tensors": [torch.ones(2)] * 2}, ValueError, "as many as the 2 tensors, not 1"),
+        ({"tensors": [torch.ones(0)]}, ValueError, "at least one element, not 0"),
+        ({"tensors": [torch.ones(1).double()]}, TypeError, "dtype must be one of .* not torch"),
+        ({"exponents": [128]}, ValueError, "exponent must be from -126 to 127, not 128"),
+        ({"powers": 3}, ValueError, "powers must be 2 or 4, not 3"),
+        ({"kernel": "fast"}, ValueError, "kernel must be one of fused, reference, not 'fast'"),
+    ],
+)
+def test_bad_arguments(arguments: dict, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        statistics_of(**{"tensors": [torch.ones(2)], "exponents": [0], **arguments})
