@@ -28,7 +28,7 @@ WAYS: dict[str, Callable[[], Coprocessor]] = {
     "golden, frames": lambda: adagrain.open_device("golden:", SMALL, direct=False),
     "sim": lambda: adagrain.open_device("sim:", TINY),
     "sim, frames": lambda: adagrain.open_device("sim:", TINY, data_port=False),
-    "reset": lambda: opened(ForgetfulTransport(SMALL, every=7), SMALL),
+    "reset": lambda: opened(ForgetfulTransport(SMALL, every=13), SMALL),
     "lossy": lambda: opened(
         LossyTransport(SMALL, chances={Fault.FLIP: 1e-4}, seed=3), SMALL, retries=50
     ),
