@@ -21,7 +21,7 @@ from adagrain.models.interface.units.statistics import LARGEST_Q, RAW_BINS
 
 from .reference import Sums
 
-__all__ = ["fused_sums"]
+__all__ = ["CLAMPED_MANTISSA", "fused_sums", "quantised"]
 
 #: Elements whose quantised values are kept in the first-level cache.
 _BLOCK = 2048
@@ -34,7 +34,7 @@ _THREADED = 1 << 16
 _NAN, _POSITIVE, _NEGATIVE, _ZERO, _CLAMPED, _LOW, _HIGH = range(7)
 
 #: Mantissa from which an element at the shared exponent is clamped: 32767.5 of 16384.
-_CLAMPED_MANTISSA = 0x7FFF00
+CLAMPED_MANTISSA = 0x7FFF00
 #: Shared exponent, biased, from which all subnormals are below ½.
 _NO_SUBNORMALS = 16
 
@@ -140,7 +140,7 @@ def _add_bins(words, bins):  # pragma: no cover - compiled
 def _run(words, values, exponent, scales, powers, found, sums, bins):  # pragma: no cover - compiled
     """All of a chunk, block by block."""
     q = np.empty(_BLOCK, dtype=np.int32)
-    limit = np.int32(exponent << 23 | _CLAMPED_MANTISSA)
+    limit = np.int32(exponent << 23 | CLAMPED_MANTISSA)
     for start in range(0, words.size, _BLOCK):
         end = min(start + _BLOCK, words.size)
         block = q[: end - start]
@@ -174,6 +174,13 @@ def fused_sums(
     else:
         parts = list(_pool(threads).map(run, np.array_split(values, threads)))
     return _merged(parts)
+
+
+def quantised(values: np.ndarray, exponent: int) -> np.ndarray:
+    """q of FP32 numbers, 0 where one is not finite."""
+    q = np.empty(len(values), dtype=np.int32)
+    _quantise_special(values.view(np.int32), values, _scales(exponent), q)
+    return q
 
 
 def _partial_sums(
