@@ -2,6 +2,7 @@
 
 from . import (
     commands,
+    difference,
     dot_product,
     float,
     granularity_unit,
@@ -31,6 +32,7 @@ _UNITS = (
     rescale,
     precision_controller,
     statistics,
+    difference,
     region_manager,
     models,
     host,
