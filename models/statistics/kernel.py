@@ -25,8 +25,17 @@ from adagrain.models.interface.units.statistics import LARGEST_Q, RAW_BINS
 from .reference import Sums
 
 __all__ = [
-    "CHUNK", "THREADED", "fused_sums", "merged", "nothing_found", "pool", "run_parts", "scales_of",
-]  # fmt: skip
+    "CHUNK",
+    "CLAMPED_MANTISSA",
+    "THREADED",
+    "fused_sums",
+    "merged",
+    "nothing_found",
+    "pool",
+    "quantised",
+    "run_parts",
+    "scales_of",
+]
 
 #: Elements whose quantised values are kept in the first-level cache.
 _BLOCK = 2048
@@ -39,7 +48,7 @@ THREADED = 1 << 16
 _NAN, _POSITIVE, _NEGATIVE, _ZERO, _CLAMPED, _LOW, _HIGH = range(7)
 
 #: Mantissa from which an element at the shared exponent is clamped: 32767.5 of 16384.
-_CLAMPED_MANTISSA = 0x7FFF00
+CLAMPED_MANTISSA = 0x7FFF00
 #: Shared exponent, biased, from which all subnormals are below ½.
 _NO_SUBNORMALS = 16
 
@@ -147,7 +156,7 @@ def _add_bins(words, bins):  # pragma: no cover - compiled
 def _run(words, values, exponent, scales, powers, found, sums, bins):  # pragma: no cover - compiled
     """All of a chunk, block by block."""
     q = np.empty(_BLOCK, dtype=np.int32)
-    limit = np.int32(exponent << 23 | _CLAMPED_MANTISSA)
+    limit = np.int32(exponent << 23 | CLAMPED_MANTISSA)
     for start in range(0, words.size, _BLOCK):
         end = min(start + _BLOCK, words.size)
         block = q[: end - start]
@@ -202,6 +211,13 @@ def fused_sums(
         parts = list(pool(threads).map(run, np.array_split(values, threads)))
     found, sums, bins = zip(*parts, strict=True)
     return merged(found, sums, bins if histogram else ())
+
+
+def quantised(values: np.ndarray, exponent: int) -> np.ndarray:
+    """q of FP32 numbers, 0 where one is not finite."""
+    q = np.empty(len(values), dtype=np.int32)
+    _quantise_special(values.view(np.int32), values, scales_of(exponent), q)
+    return q
 
 
 def _partial_sums(

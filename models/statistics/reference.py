@@ -7,7 +7,7 @@ import torch
 
 from adagrain.models.interface.formats import ElementFormat
 
-__all__ = ["LARGEST_Q", "Sums", "reference_sums"]
+__all__ = ["LARGEST_Q", "Sums", "quantised", "reference_sums", "widened"]
 
 #: Raw bins of the histogram: exponent field and top bit of the significand.
 RAW_BINS = 512
@@ -87,12 +87,9 @@ def reference_sums(
     special = field == 255
     finite = ~special
     zero = (field == 0) & (mantissa == 0)
-    significand = mantissa | (field != 0).to(torch.int64) << 23
 
-    q, saturated = _quantised(significand, field.clamp(min=1), exponent)
-    q = torch.where(special, 0, q)
-    saturated &= finite
-    signed = torch.where(negative, -q, q)
+    signed, saturated = quantised(words, exponent)
+    q = signed.abs()
     keys = torch.where(negative, ~words & 0xFFFFFFFF, words | 0x80000000)[finite]
     higher = powers == 4
     return Sums(
@@ -113,18 +110,22 @@ def reference_sums(
     )
 
 
-def _quantised(
-    significand: torch.Tensor, field: torch.Tensor, exponent: int
-) -> tuple[torch.Tensor, torch.Tensor]:
-    """|q|, and whether it was clamped: the significand shifted right, nearest even."""
-    shift = exponent - field + 9  # the significand has 23 fraction bits, q has 14
+def quantised(words: torch.Tensor, exponent: int) -> tuple[torch.Tensor, torch.Tensor]:
+    """q of FP32 words, and whether it was clamped: the significand shifted right, nearest even.
+
+    Both are 0 where an element is not finite.
+    """
+    field = words >> 23 & 0xFF
+    significand = words & 0x7FFFFF | (field != 0).to(torch.int64) << 23
+    shift = exponent - field.clamp(min=1) + 9  # the significand has 23 fraction bits, q has 14
     right = shift.clamp(1, 40)
     kept = significand >> right
     lost = significand & ((1 << right) - 1)
     half = torch.ones_like(right) << (right - 1)
     rounded = kept + ((lost > half) | ((lost == half) & (kept & 1 == 1))).to(torch.int64)
     too_large = (shift < 1) & (significand != 0) | (rounded > LARGEST_Q)
-    return torch.where(too_large, LARGEST_Q, rounded), too_large
+    q = torch.where(field == 255, 0, torch.where(too_large, LARGEST_Q, rounded))
+    return torch.where(words >> 31 == 1, -q, q), too_large & (field != 255)
 
 
 def _histogram(words: torch.Tensor) -> np.ndarray:

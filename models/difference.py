@@ -1,0 +1,241 @@
+"""Golden model of ``difference``: one pass over two tensors, in exact integers."""
+
+import math
+from dataclasses import asdict, dataclass
+from fractions import Fraction
+from typing import Any, Self
+
+import numpy as np
+import torch
+from numba import njit
+
+from .interface.formats import ElementFormat, format_of
+from .interface.records import pack, unpack
+from .interface.units.difference import DifferenceRecord
+from .statistics import EXPONENT_BIAS, FRACTION_BITS, unbiased
+from .statistics import KERNELS as STATISTICS_KERNELS
+from .statistics import kernel as compiled
+from .statistics.reference import quantised, widened
+
+__all__ = ["KERNELS", "Difference", "difference"]
+
+#: Pairs that a pass may have: it counts elements of both tensors in 32 bits.
+_MOST = (1 << 31) - 1
+
+#: Pairs whose quantised elements are kept in the second-level cache.
+_CHUNK = 1 << 14
+
+#: What the compiled kernel finds, by position.
+_FOUND = (
+    "non_finite",
+    "saturated",
+    "sum_squared",
+    "sum_absolute",
+    "energy",
+    "sum_magnitude",
+    "largest",
+    "largest_magnitude",
+)
+
+_FIELD = np.int32(0x7F800000)
+_WORD = np.int32(0x7FFFFFFF)
+
+
+@dataclass(frozen=True)
+class Difference:
+    """What a pass found: the fields of ``DifferenceRecord``, and what follows from them.
+
+    Errors are of the quantised finite pairs, in units of the tensors; relative ones have the
+    same measure of the truth as their divisor: they are infinite where that one alone is 0, NaN
+    where both are.
+    """
+
+    count: int
+    non_finite: int
+    saturated: int
+    sum_squared: int
+    sum_absolute: int
+    energy: int
+    sum_magnitude: int
+    largest: int
+    largest_magnitude: int
+    exponent: int
+    bitwise_equal: int
+
+    @classmethod
+    def from_record(cls, record: bytes) -> Self:
+        """Unpack a ``DifferenceRecord``."""
+        return cls(**unpack(DifferenceRecord, record))
+
+    def record(self) -> bytes:
+        """The ``DifferenceRecord``."""
+        return pack(DifferenceRecord, **asdict(self))
+
+    @property
+    def finite(self) -> int:
+        """Pairs of which both elements are finite; the divisor of every mean."""
+        return self.count - self.non_finite
+
+    @property
+    def valid(self) -> bool:
+        """Whether the sums are those of the tensors: nothing clamped, nothing non-finite."""
+        return not self.saturated and not self.non_finite
+
+    @property
+    def unit(self) -> Fraction:
+        """Value of the quantised 1."""
+        return Fraction(2) ** (self.exponent - EXPONENT_BIAS - FRACTION_BITS)
+
+    @property
+    def rmse(self) -> float:
+        """Root of the mean squared difference; NaN where no pair is finite."""
+        if not self.finite:
+            return math.nan
+        return math.sqrt(self.unit**2 * Fraction(self.sum_squared, self.finite))
+
+    @property
+    def mean_absolute(self) -> float:
+        """Mean of the absolute difference; NaN where no pair is finite."""
+        if not self.finite:
+            return math.nan
+        return float(self.unit * Fraction(self.sum_absolute, self.finite))
+
+    @property
+    def largest_difference(self) -> float:
+        """Largest absolute difference; NaN where no pair is finite."""
+        return float(self.unit * self.largest) if self.finite else math.nan
+
+    @property
+    def relative_rmse(self) -> float:
+        """Root of the mean squared difference, in units of the truth's root mean square."""
+        return math.sqrt(_ratio(self.sum_squared, self.energy))
+
+    @property
+    def relative_mean_absolute(self) -> float:
+        """Mean of the absolute difference, in units of the truth's mean magnitude."""
+        return float(_ratio(self.sum_absolute, self.sum_magnitude))
+
+    @property
+    def relative_largest_difference(self) -> float:
+        """Largest absolute difference, in units of the truth's largest magnitude."""
+        return float(_ratio(self.largest, self.largest_magnitude))
+
+
+def difference(
+    a: torch.Tensor, b: torch.Tensor, exponent: int | None = None, *, kernel: str = "fused"
+) -> Difference:
+    """One pass over a guess and the truth.
+
+    Parameters
+    ----------
+    a, b : Tensor
+        Guess and truth: any shape, but the same; FP32, FP16 or BF16, both the same; at least one
+        element, fewer than 2^31.
+    exponent : int or None
+        Shared exponent E, -126 to 127. Elements become q = RNE(x·2^(14−E)), clamped to ±32767;
+        those that are clamped are counted. ``None``: the largest exponent of ``b``.
+    kernel : str
+        ``"fused"`` (compiled) or ``"reference"`` (integers on torch tensors); bit-identical.
+
+    Raises
+    ------
+    TypeError
+        If the tensors' types differ, or theirs is not in the table of formats.
+    ValueError
+        If the tensors' shapes differ, they are empty or too long, or an argument is out of its
+        range.
+    """
+    row = format_of(a.dtype)
+    if b.dtype != a.dtype:
+        raise TypeError(f"dtype of b must be that of a, {a.dtype}, not {b.dtype}")
+    if b.shape != a.shape:
+        raise ValueError(f"shape of b must be that of a, {tuple(a.shape)}, not {tuple(b.shape)}")
+    if not 1 <= a.numel() <= _MOST:
+        raise ValueError(f"tensors must have from 1 to {_MOST} elements, not {a.numel()}")
+    if exponent is not None and not -126 <= exponent <= 127:
+        raise ValueError(f"exponent must be from -126 to 127, not {exponent!r}")
+    if kernel not in KERNELS:
+        raise ValueError(f"kernel must be one of {', '.join(KERNELS)}, not {kernel!r}")
+    flat_a, flat_b = (x.detach().to("cpu").contiguous().view(-1) for x in (a, b))
+    if exponent is None:
+        sums = STATISTICS_KERNELS[kernel](flat_b, row, 254, 2, False)
+        exponent = unbiased(sums.largest_exponent)
+    biased = exponent + EXPONENT_BIAS
+    words = torch.int32 if row.bits == 32 else torch.int16
+    return Difference(
+        **KERNELS[kernel](flat_a, flat_b, row, biased),
+        count=a.numel(),
+        exponent=biased,
+        bitwise_equal=int(torch.equal(flat_a.view(words), flat_b.view(words))),
+    )
+
+
+def _reference(
+    a: torch.Tensor, b: torch.Tensor, row: ElementFormat, exponent: int
+) -> dict[str, int]:
+    """The fields that depend on E, pair by pair in int64, which holds the sums of any pass."""
+    words_a, words_b = widened(a, row), widened(b, row)
+    finite = (words_a >> 23 & 0xFF != 255) & (words_b >> 23 & 0xFF != 255)
+    qa, clamped_a = quantised(words_a[finite], exponent)
+    qb, clamped_b = quantised(words_b[finite], exponent)
+    error, truth = (qa - qb).abs(), qb.abs()
+    return {
+        "non_finite": int((~finite).sum()),
+        "saturated": int(clamped_a.sum() + clamped_b.sum()),
+        "sum_squared": int((error * error).sum()),
+        "sum_absolute": int(error.sum()),
+        "energy": int((truth * truth).sum()),
+        "sum_magnitude": int(truth.sum()),
+        "largest": int(error.max()) if len(error) else 0,
+        "largest_magnitude": int(truth.max()) if len(truth) else 0,
+    }
+
+
+def _fused(a: torch.Tensor, b: torch.Tensor, row: ElementFormat, exponent: int) -> dict[str, int]:
+    """As :func:`_reference`, fast."""
+    of_a, of_b = (x.to(torch.float32).numpy() for x in (a, b))
+    limit = np.int32(exponent << 23 | compiled.CLAMPED_MANTISSA)
+    found = np.zeros(len(_FOUND), dtype=np.int64)
+    for start in range(0, len(of_a), _CHUNK):
+        a_part, b_part = (x[start : start + _CHUNK] for x in (of_a, of_b))
+        qa, qb = (compiled.quantised(part, exponent) for part in (a_part, b_part))
+        _compare(a_part.view(np.int32), b_part.view(np.int32), qa, qb, limit, found)
+    return dict(zip(_FOUND, found.tolist(), strict=True))
+
+
+#: Implementations of the sums, by name.
+KERNELS: dict[str, Any] = {"fused": _fused, "reference": _reference}
+
+
+@njit(cache=True, nogil=True)
+def _compare(a, b, qa, qb, limit, found):  # pragma: no cover - compiled
+    """Add the pairs of a chunk, given as FP32 words and quantised, to what was found."""
+    non_finite, saturated = np.int32(0), np.int32(0)
+    squared, absolute, energy, magnitude = np.int64(0), np.int64(0), np.int64(0), np.int64(0)
+    largest, largest_magnitude = np.int32(0), np.int32(0)
+    for i in range(a.size):
+        of_a, of_b = a[i] & _WORD, b[i] & _WORD
+        finite = np.int32((of_a < _FIELD) & (of_b < _FIELD))
+        error, truth = abs(qa[i] - qb[i]) * finite, abs(qb[i]) * finite
+        non_finite += np.int32(1) - finite
+        saturated += finite * (np.int32(of_a >= limit) + np.int32(of_b >= limit))
+        squared += np.int64(error) * np.int64(error)
+        absolute += error
+        energy += np.int64(truth) * np.int64(truth)
+        magnitude += truth
+        largest = max(largest, error)
+        largest_magnitude = max(largest_magnitude, truth)
+    found[0] += non_finite
+    found[1] += saturated
+    found[2] += squared
+    found[3] += absolute
+    found[4] += energy
+    found[5] += magnitude
+    found[6] = max(found[6], largest)
+    found[7] = max(found[7], largest_magnitude)
+
+
+def _ratio(part: int, whole: int) -> Fraction | float:
+    if whole:
+        return Fraction(part, whole)
+    return math.inf if part else math.nan

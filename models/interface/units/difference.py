@@ -1,0 +1,69 @@
+"""``difference``: one pass over two tensors."""
+
+import enum
+
+from amaranth.hdl import unsigned
+from amaranth.lib import data
+
+from .unit import Operation, Payload, Register, Unit
+
+__all__ = ["DIFFERENCE", "DifferenceBegin", "DifferenceOpcode", "DifferenceRecord"]
+
+#: Start of a pass over two tensors, whose elements come in turn. ``exponent`` is the shared
+#: exponent E, biased by 127 (1…254).
+DifferenceBegin = data.StructLayout(
+    {
+        "count": unsigned(32),  # elements of both tensors: twice the pairs
+        "format": unsigned(8),
+        "exponent": unsigned(8),
+        "from_link": unsigned(1),  # data come in frames, not by the data port
+        "_reserved": unsigned(15),
+    }
+)
+
+#: Result of a pass over a guess a and the truth b. Pairs with an element that is not finite are
+#: in ``count``, ``non_finite`` and ``bitwise_equal`` alone.
+DifferenceRecord = data.StructLayout(
+    {
+        "count": unsigned(32),  # pairs
+        "non_finite": unsigned(32),  # pairs
+        "saturated": unsigned(32),  # elements
+        "sum_squared": unsigned(64),  # Σ(qa−qb)²
+        "sum_absolute": unsigned(64),  # Σ|qa−qb|
+        "energy": unsigned(64),  # Σqb²
+        "sum_magnitude": unsigned(64),  # Σ|qb|
+        "largest": unsigned(32),  # max|qa−qb|
+        "largest_magnitude": unsigned(32),  # max|qb|
+        "exponent": unsigned(8),  # the E of the pass
+        "bitwise_equal": unsigned(1),  # no word of a differs from that of b
+        "_reserved": unsigned(7),
+    }
+)
+
+
+class DifferenceOpcode(enum.IntEnum):
+    """What ``difference`` can be asked for."""
+
+    BEGIN = 0x50
+    END = 0x52
+
+
+DIFFERENCE = Unit(
+    name="difference",
+    group=5,
+    about="how far a guessed tensor is from the true one, in exact sums, in one pass",
+    operations=(
+        Operation(DifferenceOpcode.BEGIN, Payload(DifferenceBegin), Payload(), "begins a pass"),
+        Operation(
+            DifferenceOpcode.END,
+            Payload(),
+            Payload(DifferenceRecord),
+            "ends the pass, when all elements are in",
+        ),
+    ),
+    registers=(Register("pairs", "pairs of all passes that have ended", bits=64),),
+    records={"DifferenceBegin": DifferenceBegin, "DifferenceRecord": DifferenceRecord},
+    tensors=("a", "b"),
+    gateware="adagrain.hdl.difference.commands:DifferenceCommands",
+    twin="adagrain.models.difference:DifferenceCommands",
+)
