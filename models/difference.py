@@ -9,15 +9,20 @@ import numpy as np
 import torch
 from numba import njit
 
+from .device.refusal import require
+from .device.tensor_input import TensorInputModel
+from .device.tensor_pass import TensorPassModel
+from .interface.configuration import Configuration
 from .interface.formats import ElementFormat, format_of
+from .interface.protocol import Status
 from .interface.records import pack, unpack
-from .interface.units.difference import DifferenceRecord
+from .interface.units.difference import DIFFERENCE, DifferenceRecord
 from .statistics import EXPONENT_BIAS, FRACTION_BITS, unbiased
 from .statistics import KERNELS as STATISTICS_KERNELS
 from .statistics import kernel as compiled
 from .statistics.reference import quantised, widened
 
-__all__ = ["KERNELS", "Difference", "difference"]
+__all__ = ["KERNELS", "Difference", "DifferenceCommands", "check_pair", "difference"]
 
 #: Pairs that a pass may have: it counts elements of both tensors in 32 bits.
 _MOST = (1 << 31) - 1
@@ -146,12 +151,7 @@ def difference(
         range.
     """
     row = format_of(a.dtype)
-    if b.dtype != a.dtype:
-        raise TypeError(f"dtype of b must be that of a, {a.dtype}, not {b.dtype}")
-    if b.shape != a.shape:
-        raise ValueError(f"shape of b must be that of a, {tuple(a.shape)}, not {tuple(b.shape)}")
-    if not 1 <= a.numel() <= _MOST:
-        raise ValueError(f"tensors must have from 1 to {_MOST} elements, not {a.numel()}")
+    check_pair(a, b)
     if exponent is not None and not -126 <= exponent <= 127:
         raise ValueError(f"exponent must be from -126 to 127, not {exponent!r}")
     if kernel not in KERNELS:
@@ -168,6 +168,22 @@ def difference(
         exponent=biased,
         bitwise_equal=int(torch.equal(flat_a.view(words), flat_b.view(words))),
     )
+
+
+def check_pair(a: torch.Tensor, b: torch.Tensor) -> None:
+    """Make sure that two tensors can be compared.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If their types or shapes differ, or they are empty or too long.
+    """
+    if b.dtype != a.dtype:
+        raise TypeError(f"dtype of b must be that of a, {a.dtype}, not {b.dtype}")
+    if b.shape != a.shape:
+        raise ValueError(f"shape of b must be that of a, {tuple(a.shape)}, not {tuple(b.shape)}")
+    if not 1 <= a.numel() <= _MOST:
+        raise ValueError(f"tensors must have from 1 to {_MOST} elements, not {a.numel()}")
 
 
 def _reference(
@@ -233,6 +249,26 @@ def _compare(a, b, qa, qb, limit, found):  # pragma: no cover - compiled
     found[5] += magnitude
     found[6] = max(found[6], largest)
     found[7] = max(found[7], largest_magnitude)
+
+
+class DifferenceCommands(TensorPassModel):
+    """Golden model of the unit's passes, behind a device's requests.
+
+    Parameters
+    ----------
+    configuration, tensor_input
+        As those of :class:`adagrain.models.device.unit_model.UnitModel`.
+    """
+
+    def __init__(self, configuration: Configuration, tensor_input: TensorInputModel) -> None:
+        super().__init__(configuration, tensor_input, DIFFERENCE)
+
+    def check(self, begin: dict[str, int]) -> None:
+        require(1 <= begin["exponent"] <= 254 and begin["count"] % 2 == 0, Status.BAD_VALUE)
+
+    def result(self, begin: dict[str, int], tensor: torch.Tensor) -> bytes:
+        guess, truth = tensor.view(-1, 2).unbind(1)
+        return difference(guess, truth, begin["exponent"] - EXPONENT_BIAS).record()
 
 
 def _ratio(part: int, whole: int) -> Fraction | float:

@@ -8,6 +8,7 @@ from adagrain.hdl.arithmetic.dsp import Products
 from adagrain.hdl.statistics.quantise import Quantise, Quantised
 from adagrain.hdl.stream.delay import delayed
 from adagrain.hdl.stream.packet import beat_layout
+from adagrain.models.interface.protocol import Status
 from adagrain.models.interface.units.difference import DifferenceBegin, DifferenceRecord
 
 __all__ = ["Difference"]
@@ -112,7 +113,7 @@ class Difference(wiring.Component):
     the next pass begins.
 
     Roots and quotients are the host's; formats narrower than FP32 are widened by
-    :class:`~adagrain.hdl.statistics.Widen`. It does not count what comes: the number of elements
+    :class:`~adagrain.hdl.tensor_input.Widen`. It does not count what comes: the number of elements
     must be even (an element of a without one of b is left out) and less than 2^32.
 
     Source: our own; as ``docs/difference.md`` says.
@@ -130,6 +131,9 @@ class Difference(wiring.Component):
         FP32 elements. A last beat may keep no lane at all.
     o : ``Out(stream.Signature(DifferenceRecord))``
         One record per pass.
+    refusal : ``Out(Status)``
+        Of what is on ``i_begin``, offered or not: ``BAD_VALUE`` for an exponent out of its range,
+        or an odd number of elements.
     """
 
     LATENCY = Quantise.LATENCY + _Compare.LATENCY + 2  # sums of a beat, sums of the pass
@@ -143,11 +147,15 @@ class Difference(wiring.Component):
                 "i_begin": In(stream.Signature(DifferenceBegin)),
                 "i": In(stream.Signature(beat_layout(lanes))),
                 "o": Out(stream.Signature(DifferenceRecord)),
+                "refusal": Out(Status),
             }
         )
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
+        begin = self.i_begin.payload
+        with m.If((begin.exponent == 0) | (begin.exponent == 255) | begin.count[0]):
+            m.d.comb += self.refusal.eq(Status.BAD_VALUE)
         exponent = Signal(8)
         present = Signal(self.lanes)
         waited = Signal(range(self.LATENCY))

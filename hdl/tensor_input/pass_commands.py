@@ -19,8 +19,8 @@ class PassCommands(wiring.Component):
     """Handler of any unit whose descriptor names its core and the two requests of its passes.
 
     The core is made with the lanes of the device. It has the streams ``i_begin``, ``i`` and ``o``,
-    as :class:`TensorPass` has their other ends, may have ``refusal``, and drives the registers of
-    the unit.
+    as :class:`TensorPass` has their other ends, and may have ``refusal``. Registers that sum a
+    field of its records are kept here; it drives the others.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ class PassCommands(wiring.Component):
         self._core = load(unit.core)(configuration.lanes)
         self._registers = [own for own in unit.registers if own.constant is None]
         for register in self._registers:
-            if register.name not in self._core.signature.members:
+            if not register.sums and register.name not in self._core.signature.members:
                 raise ValueError(
                     f"register {register.name!r} of unit {unit.name!r} must be an output of "
                     f"{type(self._core).__name__}, which has none of that name"
@@ -77,5 +77,10 @@ class PassCommands(wiring.Component):
         if "refusal" in core.signature.members:
             m.d.comb += tensor_pass.refusal.eq(core.refusal)
         for register in self._registers:
-            m.d.comb += getattr(self, register.name).eq(getattr(core, register.name))
+            value = getattr(self, register.name)
+            if not register.sums:
+                m.d.comb += value.eq(getattr(core, register.name))
+                continue
+            with m.If(tensor_pass.ended):
+                m.d.sync += value.eq(value + core.o.payload[register.sums])
         return m

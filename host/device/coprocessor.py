@@ -8,6 +8,7 @@ import torch
 from adagrain.host.errors import DeviceError
 from adagrain.host.link.session import Request, Session
 from adagrain.host.link.transport.base import Transport
+from adagrain.models.difference import Difference
 from adagrain.models.interface.configuration import Configuration
 from adagrain.models.interface.precision import Precision, precision_of
 from adagrain.models.interface.records import pack, unpack_all
@@ -165,6 +166,30 @@ class Coprocessor:
             If the device fails.
         """
         return self._passes.several(tensors, exponents)
+
+    def difference(
+        self, a: torch.Tensor, b: torch.Tensor, exponent: int | None = None
+    ) -> Difference:
+        """How far a guess is from the truth: exact sums, largest ones, bitwise equality.
+
+        Parameters
+        ----------
+        a, b : Tensor
+            Guess and truth: of one shape and type, of a format that the device was built with, at
+            least one element and fewer than 2^31.
+        exponent : int or None
+            Shared exponent E, -126 to 127: elements are rounded to multiples of 2^(E-14).
+            ``None``: the largest exponent of ``b``, found by a pass of its own.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If the tensors' types, shapes or sizes do not fit, the exponent is out of range, or the
+            build has no such unit.
+        DeviceError
+            If the device fails.
+        """
+        return self._passes.difference(a, b, exponent)
 
     def matmul(
         self,

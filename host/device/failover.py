@@ -110,6 +110,7 @@ class Failover:
     info = _guarded(Coprocessor.info)
     statistics = _guarded(Coprocessor.statistics)
     statistics_of = _guarded(Coprocessor.statistics_of)
+    difference = _guarded(Coprocessor.difference)
     matmul = _guarded(Coprocessor.matmul)
     configure_regions = _guarded(Coprocessor.configure_regions)
     update_regions = _guarded(Coprocessor.update_regions)

@@ -1,4 +1,4 @@
-"""Passes of ``statistics``: one tensor at a time, or all that are due at once."""
+"""Passes over tensors: one at a time, or all that are due at once."""
 
 from collections.abc import Iterator, Sequence
 from functools import partial
@@ -9,10 +9,11 @@ import torch
 
 from adagrain.host.link.session import Request, Session
 from adagrain.host.link.transport.base import DirectTransport, Transport
+from adagrain.models.difference import Difference, check_pair
 from adagrain.models.interface.configuration import Configuration
 from adagrain.models.interface.formats import format_of
 from adagrain.models.interface.records import pack
-from adagrain.models.interface.units.statistics import StatisticsBegin
+from adagrain.models.interface.units import DIFFERENCE, STATISTICS, Unit
 from adagrain.models.statistics import EXPONENT_BIAS, Statistics, unbiased
 
 from .arguments import integer
@@ -72,9 +73,27 @@ class Passes:
             exponent = _checked(exponent)
         words = words_of(x)
         if exponent is None:
-            begin = self._begin(x, 0)
-            exponent = unbiased(self._run(begin, words).largest_exponent)
-        return self._run(self._begin(x, exponent, histogram=histogram), words, histogram=histogram)
+            begin = self._begin(STATISTICS, x, 0)
+            exponent = unbiased(self._statistics(begin, words).largest_exponent)
+        begin = self._begin(STATISTICS, x, exponent, histogram=bool(histogram))
+        return self._statistics(begin, words, histogram=histogram)
+
+    def difference(self, a: torch.Tensor, b: torch.Tensor, exponent: int | None) -> Difference:
+        """As :meth:`adagrain.host.device.coprocessor.Coprocessor.difference`."""
+        built = self._configuration
+        if DIFFERENCE.name not in built.units:
+            raise ValueError(
+                f"difference needs a build that has it, which preset {built.preset!r} has not"
+            )
+        self._check_tensor(a)
+        self._check_tensor(b)
+        check_pair(a, b)
+        if exponent is None:
+            exponent = unbiased(self.one(b, 0, histogram=False).largest_exponent)
+        pairs = torch.stack([elements_of(a), elements_of(b)], dim=1)
+        begin = self._begin(DIFFERENCE, pairs, _checked(exponent))
+        (record,) = self._recovery.run(lambda: self._ask(DIFFERENCE, begin, words_of(pairs)))
+        return Difference.from_record(record)
 
     def several(
         self, tensors: Sequence[torch.Tensor], exponents: Sequence[int]
@@ -91,7 +110,7 @@ class Passes:
             with self._recovery:
                 return self._direct.statistics_of([elements_of(x) for x in tensors], exponents)
         rows = zip(tensors, exponents, strict=True)
-        passes = [_Pass(self._begin(x, exponent), words_of(x)) for x, exponent in rows]
+        passes = [_Pass(self._begin(STATISTICS, x, exponent), words_of(x)) for x, exponent in rows]
         found: list[Statistics] = []
         while rest := passes[len(found) :]:
             group = self._filling(rest)
@@ -116,34 +135,44 @@ class Passes:
 
         def requests() -> Iterator[Request]:
             for one in passes:
-                yield from pass_requests(one.begin, None if data_port else one.words, frame_size)
+                words = None if data_port else one.words
+                yield from pass_requests(STATISTICS, one.begin, words, frame_size)
 
         records = filter(None, self._session.call(requests()))  # a pass answers at its end only
         return [Statistics.from_record(record) for record in records]
 
-    def _run(self, begin: bytes, words: np.ndarray, *, histogram: bool = False) -> Statistics:
-        frame_size, data_port = self._session.frame_size, self._transport.data_port
-
+    def _statistics(
+        self, begin: bytes, words: np.ndarray, *, histogram: bool = False
+    ) -> Statistics:
         def run() -> tuple[bytes, bytes | None]:
-            if data_port:
-                self._transport.load(words)
-            *_, record = self._session.call(
-                pass_requests(begin, None if data_port else words, frame_size)
-            )
+            (record,) = self._ask(STATISTICS, begin, words)
             if not histogram:
                 return record, None
-            return record, b"".join(self._session.call(histogram_requests(frame_size)))
+            bins = self._session.call(histogram_requests(self._session.frame_size))
+            return record, b"".join(bins)
 
         return Statistics.from_record(*self._recovery.run(run))
 
-    def _begin(self, x: torch.Tensor, exponent: int, *, histogram: bool = False) -> bytes:
+    def _ask(self, unit: Unit, begin: bytes, words: np.ndarray) -> list[bytes]:
+        """Within an operation: one pass of a unit; its record alone."""
+        data_port = self._transport.data_port
+        if data_port:
+            self._transport.load(words)
+        in_frames = None if data_port else words
+        requests = pass_requests(unit, begin, in_frames, self._session.frame_size)
+        return self._session.call(requests)[-1:]
+
+    def _begin(self, unit: Unit, x: torch.Tensor, exponent: int, **fields: int) -> bytes:
+        """The record that begins a pass of a unit over a tensor."""
+        begins = unit[unit.passes[0]].request.head if unit.passes else None
+        assert begins is not None
         return pack(
-            StatisticsBegin,
+            begins,
             count=x.numel(),
             format=format_of(x.dtype).code,
             exponent=exponent + EXPONENT_BIAS,
-            histogram=bool(histogram),
             from_link=not self._transport.data_port,
+            **fields,
         )
 
     def _check_tensor(self, x: torch.Tensor) -> None:

@@ -7,6 +7,7 @@ import numpy as np
 from adagrain.host.link.frame_size import FrameSize
 from adagrain.host.link.session import Request
 from adagrain.models.interface.records import size
+from adagrain.models.interface.units import Unit
 from adagrain.models.interface.units.region_manager import (
     WORDS_PER_REGION,
     RegionOpcode,
@@ -24,17 +25,26 @@ _MOST = 0xFF
 
 
 def pass_requests(
-    begin: bytes, words: np.ndarray | None, frame_size: FrameSize
+    unit: Unit, begin: bytes, words: np.ndarray | None, frame_size: FrameSize
 ) -> Iterator[Request]:
-    """A pass of ``statistics``; its words too, where they do not go through the data port."""
-    yield Request(StatisticsOpcode.BEGIN, begin)
+    """A pass of a unit; its words too, where they do not go through the data port.
+
+    Raises
+    ------
+    ValueError
+        If the unit has no passes.
+    """
+    if unit.passes is None:
+        raise ValueError(f"unit must be one that takes tensors, not {unit.name!r}")
+    begins, ends = unit.passes
+    yield Request(begins, begin)
     octets = np.empty(0, np.uint8) if words is None else words.view(np.uint8)
     at = 0
     while at < len(octets):
         step = frame_size.payload
         yield Request(TensorOpcode.DATA, octets[at : at + step].tobytes())
         at += step
-    yield Request(StatisticsOpcode.END)
+    yield Request(ends)
 
 
 def table_requests(first: int, count: int, frame_size: FrameSize) -> Iterator[Request]:

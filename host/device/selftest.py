@@ -12,6 +12,7 @@ import numpy as np
 import torch
 
 from adagrain.host.errors import DeviceError
+from adagrain.models.difference import difference
 from adagrain.models.interface.formats import FORMATS, FormatCode
 from adagrain.models.interface.precision import Precision
 from adagrain.models.interface.records import size
@@ -91,6 +92,12 @@ def _checks(
             f"statistics of {code.name}",
             partial(_statistics, device, _tensor(code, generator)),
         )
+    if "difference" in device.configuration.units:
+        for code in device.configuration.formats:
+            yield (
+                f"difference of {code.name}",
+                partial(_difference, device, _tensor(code, generator), _tensor(code, generator)),
+            )
     if "region_manager" in device.configuration.units:
         yield "decisions", lambda: _decisions(device, generator)
     if device.configuration.slices:
@@ -125,6 +132,15 @@ def _statistics(device: Coprocessor, tensor: torch.Tensor) -> str:
         wanted = statistics(part, exponent, powers=powers, histogram=histogram, kernel="reference")
         if found != wanted:
             return f"{len(part)} elements gave {found}, not {wanted}"
+    return ""
+
+
+def _difference(device: Coprocessor, a: torch.Tensor, b: torch.Tensor) -> str:
+    for guess, truth, exponent in ((a, b, 0), (a[:4096], b[:4096], None), (b[:7], b[:7], None)):
+        found = device.difference(guess, truth, exponent)
+        wanted = difference(guess, truth, exponent, kernel="reference")
+        if found != wanted:
+            return f"{len(truth)} pairs gave {found}, not {wanted}"
     return ""
 
 

@@ -1,13 +1,11 @@
 """Passes over tensors, for any unit: the twin of ``hdl/tensor_input/tensor_pass.py``."""
 
-import enum
-
 import torch
 
 from adagrain.models.interface.configuration import Configuration
 from adagrain.models.interface.protocol import Status
 from adagrain.models.interface.records import unpack
-from adagrain.models.interface.units import operation_of
+from adagrain.models.interface.units import Unit
 
 from .refusal import Refusal
 from .tensor_input import TensorInputModel
@@ -17,29 +15,38 @@ __all__ = ["TensorPassModel"]
 
 
 class TensorPassModel(UnitModel):
-    """A unit that takes a tensor between a request that begins a pass, and one that ends it.
+    """A unit that takes a tensor between the two requests of its passes.
 
     Parameters
     ----------
     configuration, tensor_input
         As those of :class:`UnitModel`.
-    begin, end : IntEnum
-        Opcodes of the two requests.
+    unit : Unit
+        Its descriptor.
+
+    Attributes
+    ----------
+    begun : dict of str to int or None
+        Fields of the record that has begun the pass which is under way.
+    totals : dict of str to int
+        Registers that sum a field of its records, by name.
     """
 
     def __init__(
-        self,
-        configuration: Configuration,
-        tensor_input: TensorInputModel,
-        begin: enum.IntEnum,
-        end: enum.IntEnum,
+        self, configuration: Configuration, tensor_input: TensorInputModel, unit: Unit
     ) -> None:
         super().__init__(configuration, tensor_input)
-        operation = operation_of(begin)
-        assert operation is not None and operation.request.head is not None
-        self._layout = operation.request.head
+        if unit.passes is None:
+            raise ValueError(f"unit {unit.name!r} must name the requests of its passes")
+        begin, end = unit.passes
+        self._begins, self._ends = unit[begin].request.head, unit[end].reply.head
+        self._summed = {own.name: own.sums for own in unit.registers if own.sums}
+        self.totals = dict.fromkeys(self._summed, 0)
         self.begun: dict[str, int] | None = None
         self.operations = {begin: self._begin, end: self._end}
+
+    def registers(self) -> dict[str, int]:
+        return dict(self.totals)
 
     def check(self, begin: dict[str, int]) -> None:
         """Refuse a record that begins a pass which this unit cannot do."""
@@ -52,7 +59,7 @@ class TensorPassModel(UnitModel):
         self.begun = None
 
     def _begin(self, payload: bytes) -> bytes:
-        begin = unpack(self._layout, payload)
+        begin = unpack(self._begins, payload)
         self.tensor_input.check_free()
         self.tensor_input.check(begin)
         self.check(begin)
@@ -64,4 +71,8 @@ class TensorPassModel(UnitModel):
         begin, self.begun = self.begun, None
         if begin is None:
             raise Refusal(Status.NOT_STARTED)
-        return self.result(begin, self.tensor_input.end())
+        record = self.result(begin, self.tensor_input.end())
+        fields = unpack(self._ends, record)
+        for name, field in self._summed.items():
+            self.totals[name] += fields[field]
+        return record

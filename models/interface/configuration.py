@@ -176,11 +176,12 @@ _SMALL = Configuration(
     regions=256,
     payload=1024,
     window=4,
+    units=("statistics", "region_manager", "difference"),
 )
 _GRANULAR = replace(
     _SMALL,
     preset="granular",
-    units=(*_SMALL.units, "granularity_unit", "precision_controller"),
+    units=("statistics", "region_manager", "granularity_unit", "precision_controller"),
     slices=4,
     operands=4096,
 )
@@ -204,6 +205,7 @@ PRESETS: dict[str, Configuration] = {
         _SMALL,
         Configuration(
             preset="full",
+            units=_SMALL.units,
             lanes=4,
             formats=(FormatCode.FP32, FormatCode.FP16, FormatCode.BF16),
             powers=4,

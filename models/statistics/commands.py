@@ -9,7 +9,12 @@ from adagrain.models.interface.configuration import Configuration
 from adagrain.models.interface.protocol import Status
 from adagrain.models.interface.records import size, unpack
 from adagrain.models.interface.units.ranges import ByteRange
-from adagrain.models.interface.units.statistics import BINS, HistogramBin, StatisticsOpcode
+from adagrain.models.interface.units.statistics import (
+    BINS,
+    STATISTICS,
+    HistogramBin,
+    StatisticsOpcode,
+)
 
 from .statistics import statistics
 
@@ -28,21 +33,14 @@ class StatisticsCommands(TensorPassModel):
     ----------
     kernel : str
         Implementation of the pass: ``"fused"`` or ``"reference"``.
-    elements : int
-        Elements of all passes that have ended.
     """
 
     kernel = "fused"
 
     def __init__(self, configuration: Configuration, tensor_input: TensorInputModel) -> None:
-        begin, end = StatisticsOpcode.BEGIN, StatisticsOpcode.END
-        super().__init__(configuration, tensor_input, begin, end)
-        self.elements = 0
+        super().__init__(configuration, tensor_input, STATISTICS)
         self._bins: bytes | None = None
         self.operations = {**self.operations, StatisticsOpcode.HISTOGRAM: self._histogram}
-
-    def registers(self) -> dict[str, int]:
-        return {"elements": self.elements}
 
     def check(self, begin: dict[str, int]) -> None:
         require(1 <= begin["exponent"] <= 254, Status.BAD_VALUE)
@@ -56,7 +54,6 @@ class StatisticsCommands(TensorPassModel):
             histogram=bool(begin["histogram"]),
             kernel=self.kernel,
         )
-        self.elements += found.count
         self._bins = found.histogram_octets() or self._bins
         return found.record()
 

@@ -73,7 +73,7 @@ class GoldenTransport:
         commands = self._model.commands
         powers = commands.configuration.powers
         found = statistics_of(tensors, exponents, powers=powers, kernel=self._kernel)
-        commands["statistics"].elements += sum(one.count for one in found)
+        commands["statistics"].totals["elements"] += sum(one.count for one in found)
         return found
 
     def close(self) -> None:

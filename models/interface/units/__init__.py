@@ -5,6 +5,7 @@
 
 from collections.abc import Iterator
 
+from .difference import DIFFERENCE
 from .granularity_unit import GRANULARITY_UNIT
 from .precision_controller import PRECISION_CONTROLLER
 from .region_manager import REGION_MANAGER
@@ -15,6 +16,12 @@ from .unit import Operation, Payload, Register, Unit
 
 __all__ = [
     "ALWAYS",
+    "DIFFERENCE",
+    "LINE",
+    "LINK",
+    "STATISTICS",
+    "SYSTEM",
+    "TENSOR_INPUT",
     "UNITS",
     "Operation",
     "Payload",
@@ -105,6 +112,7 @@ for _unit in (
     REGION_MANAGER,
     GRANULARITY_UNIT,
     PRECISION_CONTROLLER,
+    DIFFERENCE,
     TENSOR_INPUT,
     LINK,
     LINE,

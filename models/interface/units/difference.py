@@ -5,6 +5,7 @@ import enum
 from amaranth.hdl import unsigned
 from amaranth.lib import data
 
+from .tensor_input import TENSOR_FIELDS
 from .unit import Operation, Payload, Register, Unit
 
 __all__ = ["DIFFERENCE", "DifferenceBegin", "DifferenceOpcode", "DifferenceRecord"]
@@ -13,10 +14,9 @@ __all__ = ["DIFFERENCE", "DifferenceBegin", "DifferenceOpcode", "DifferenceRecor
 #: exponent E, biased by 127 (1…254).
 DifferenceBegin = data.StructLayout(
     {
-        "count": unsigned(32),  # elements of both tensors: twice the pairs
-        "format": unsigned(8),
+        **TENSOR_FIELDS,  # of both tensors: the count is twice that of the pairs
         "exponent": unsigned(8),
-        "from_link": unsigned(1),  # data come in frames, not by the data port
+        "from_link": unsigned(1),  # they come in requests, not by the data port
         "_reserved": unsigned(15),
     }
 )
@@ -61,9 +61,10 @@ DIFFERENCE = Unit(
             "ends the pass, when all elements are in",
         ),
     ),
-    registers=(Register("pairs", "pairs of all passes that have ended", bits=64),),
+    registers=(Register("pairs", "pairs of all passes that have ended", bits=64, sums="count"),),
     records={"DifferenceBegin": DifferenceBegin, "DifferenceRecord": DifferenceRecord},
     tensors=("a", "b"),
-    gateware="adagrain.hdl.difference.commands:DifferenceCommands",
+    passes=(DifferenceOpcode.BEGIN, DifferenceOpcode.END),
+    core="adagrain.hdl.difference:Difference",
     twin="adagrain.models.difference:DifferenceCommands",
 )

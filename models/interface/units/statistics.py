@@ -100,7 +100,7 @@ STATISTICS = Unit(
         Register(
             "histogram", "1 where the histogram was built", constant=lambda c: int(c.histogram)
         ),
-        Register("elements", "elements of all passes that have ended", bits=64),
+        Register("elements", "elements of all passes that have ended", bits=64, sums="count"),
     ),
     records={
         "StatisticsBegin": StatisticsBegin,

@@ -114,6 +114,8 @@ class Register:
         Its value in a build of a configuration, where that is all it depends on.
     clocked : bool
         Counts clock cycles, which a golden model does not have: there it reads 0.
+    sums : str
+        Field of the unit's record which it adds up over all passes that have ended, if it does.
 
     Raises
     ------
@@ -126,6 +128,7 @@ class Register:
     bits: int = 32
     constant: Callable[[Configuration], int] | None = None
     clocked: bool = False
+    sums: str = ""
 
     def __post_init__(self) -> None:
         if self.bits not in (32, 64):

@@ -26,7 +26,7 @@ def draw(generator: random.Random) -> Coprocessor:
     """A device of a random configuration, small enough to be compiled in a minute."""
     pick = generator.choice
     more = ("region_manager", "granularity_unit", "precision_controller")
-    units = ("statistics", *more[: pick((0, 1, 1, 2, 3, 3))])
+    units = ("statistics", *more[: pick((0, 1, 1, 2, 3, 3))], *pick(((), ("difference",))))
     built = configuration(
         "tiny",
         lanes=pick((1, 2, 4)),

@@ -10,7 +10,13 @@ from adagrain.models.interface.configuration import Configuration
 from adagrain.models.interface.formats import FORMATS
 from adagrain.models.interface.precision import Precision
 from adagrain.models.interface.records import pack, size, unpack
-from adagrain.models.interface.units import addresses, registers
+from adagrain.models.interface.units import (
+    DIFFERENCE,
+    STATISTICS,
+    Unit,
+    addresses,
+    registers,
+)
 from adagrain.models.interface.units.granularity_unit import TileOpcode, TileRun
 from adagrain.models.interface.units.precision_controller import (
     PrecisionOpcode,
@@ -85,6 +91,7 @@ class Traffic:
         self._random = generator
         self._longest = longest
         self._has_histogram = configuration.histogram
+        self._takers = [unit for unit in configuration.built() if unit.passes]
 
     def prologue(self) -> list[Request]:
         """Configure every region."""
@@ -142,19 +149,20 @@ class Traffic:
 
     def port_pass(self, missing: int | None = None) -> list[Request]:
         """A pass whose data come by the port; it lacks so many groups, or now and then one."""
-        begin, memory = self._tensor(from_link=0)
+        unit, begin, memory = self._tensor(from_link=0)
         if missing is None:
             missing = self._random.random() < 0.1
         given = memory[: max(0, len(memory) - missing * BEAT)]
         return [
-            Request(StatisticsOpcode.BEGIN, begin, given),
-            Request(StatisticsOpcode.END),
+            Request(unit.passes[0], begin, given),
+            *self._other(unit),
+            Request(unit.passes[1]),
             self._bins(),
         ]
 
     def link_pass(self) -> list[Request]:
         """A pass whose data come in frames; a fifth of them have too few or too many."""
-        begin, memory = self._tensor(from_link=1)
+        unit, begin, memory = self._tensor(from_link=1)
         if self._random.random() < 0.2:
             memory = memory[BEAT:] if self._random.random() < 0.5 else memory + bytes(BEAT)
         step = self._random.randrange(1, self._configuration.payload // BEAT + 1) * BEAT
@@ -162,26 +170,39 @@ class Traffic:
             Request(TensorOpcode.DATA, memory[at : at + step]) for at in range(0, len(memory), step)
         ]
         return [
-            Request(StatisticsOpcode.BEGIN, begin),
+            Request(unit.passes[0], begin),
             *frames,
-            Request(StatisticsOpcode.END),
+            *self._other(unit),
+            Request(unit.passes[1]),
             self._bins(),
         ]
 
-    def _tensor(self, from_link: int) -> tuple[bytes, bytes]:
-        """A pass and its data; one that is refused must not leave data at the port."""
+    def _tensor(self, from_link: int) -> tuple[Unit, bytes, bytes]:
+        """A pass of some unit and its data; one that is refused must not leave data at the port."""
+        unit = self._random.choice(self._takers)
         code = self._random.choice(self._configuration.formats)
         count = self._random.randrange(1, self._longest)
+        if unit is DIFFERENCE and (not from_link or self._random.random() < 0.9):
+            count += count % 2
         octets = self._random.randbytes(-(-count * FORMATS[code].bits // 8))
-        begin = pack(
-            StatisticsBegin,
-            count=count,
-            format=code,
-            exponent=self._random.randrange(1, 255),
-            histogram=self._random.randrange(2) if from_link or self._has_histogram else 0,
-            from_link=from_link,
-        )
-        return begin, octets + bytes(-len(octets) % BEAT)
+        begin = {
+            "count": count,
+            "format": code,
+            "exponent": self._random.randrange(1, 255),
+            "from_link": from_link,
+        }
+        if unit is STATISTICS and (from_link or self._has_histogram):
+            begin["histogram"] = self._random.randrange(2)
+        record = pack(unit[unit.passes[0]].request.head, **begin)
+        return unit, record, octets + bytes(-len(octets) % BEAT)
+
+    def _other(self, unit: Unit) -> list[Request]:
+        """Now and then, what another unit refuses while a pass is under way."""
+        other = self._random.choice(self._takers)
+        if self._random.random() < 0.8:
+            return []
+        begin = bytes(other[other.passes[0]].request.head_size)
+        return [Request(other.passes[0], begin), *([Request(other.passes[1])] * (other != unit))]
 
     def _bins(self) -> Request:
         first = self._random.randrange(BINS)
@@ -288,11 +309,11 @@ class Traffic:
 
     def _unsound(self) -> list[Request]:
         """Any opcode with any payload, but for those that would run for longer than a test."""
-        opcode = self._random.choice([*range(0x01, 0x50), 0xFF])
+        opcode = self._random.choice([*range(0x01, 0x60), 0xD0, 0xD1, 0xFF])
         lengths = [0, 1, 2, 3, 7, 8, 9, 16, 40, size(RegionParameters), self._configuration.payload]
         payload = self._random.randbytes(self._random.choice(lengths))
-        if opcode == StatisticsOpcode.BEGIN and len(payload) == size(StatisticsBegin):
-            payload = bytes(size(StatisticsBegin))
+        if any(opcode == unit.passes[0] for unit in self._takers):
+            payload = bytes(len(payload))
         if opcode == SystemOpcode.REGISTERS and len(payload) == 2:
             payload = b"\xff\2"
         if opcode == RegionOpcode.PARAMETERS and len(payload) == size(RegionParameters):
