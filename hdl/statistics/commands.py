@@ -48,11 +48,11 @@ class StatisticsCommands(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        built, begin, end = self._configuration, StatisticsOpcode.BEGIN, StatisticsOpcode.END
-        m.submodules.choice = choice = Choice([(begin, end), (StatisticsOpcode.HISTOGRAM,)])
-        m.submodules.tensor_pass = tensor_pass = TensorPass(
-            built, STATISTICS[begin], STATISTICS[end]
+        built = self._configuration
+        m.submodules.choice = choice = Choice(
+            [STATISTICS.passes or (), (StatisticsOpcode.HISTOGRAM,)]
         )
+        m.submodules.tensor_pass = tensor_pass = TensorPass(built, STATISTICS)
         m.submodules.bins = bins = HistogramCommands(built)
         m.submodules.unit = unit = Statistics(
             built.lanes, powers=built.powers, histogram=built.histogram

@@ -41,12 +41,12 @@ class PassCommands(wiring.Component):
     Raises
     ------
     ValueError
-        If the descriptor names no core, or the core does not drive a register.
+        If the descriptor names no core or no passes, or the core does not drive a register.
     """
 
     def __init__(self, configuration: Configuration, unit: Unit) -> None:
-        if unit.passes is None or not unit.core:
-            raise ValueError(f"unit {unit.name!r} must name a core, and the requests of its passes")
+        if not unit.core:
+            raise ValueError(f"unit {unit.name!r} must name the core that takes its tensors")
         self._configuration, self._unit = configuration, unit
         self._core = load(unit.core)(configuration.lanes)
         self._registers = [own for own in unit.registers if own.constant is None]
@@ -66,8 +66,7 @@ class PassCommands(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        begin, end = (self._unit[opcode] for opcode in self._unit.passes or ())
-        m.submodules.tensor_pass = tensor_pass = TensorPass(self._configuration, begin, end)
+        m.submodules.tensor_pass = tensor_pass = TensorPass(self._configuration, self._unit)
         m.submodules.core = core = self._core
         connect(m, flipped(self.handler), tensor_pass.handler)
         connect(m, tensor_pass.tensor, flipped(self.tensor))

@@ -11,7 +11,7 @@ from adagrain.hdl.stream.records import Deserializer, Serializer
 from adagrain.models.interface.configuration import Configuration
 from adagrain.models.interface.protocol import Status
 from adagrain.models.interface.records import size
-from adagrain.models.interface.units import Operation
+from adagrain.models.interface.units import Unit
 
 from .port import TensorPort
 
@@ -31,8 +31,8 @@ class TensorPass(wiring.Component):
     ----------
     configuration : Configuration
         What the device is built with.
-    begin, end : Operation
-        The two requests.
+    unit : Unit
+        Its descriptor.
 
     Members
     -------
@@ -40,13 +40,13 @@ class TensorPass(wiring.Component):
         Requests and replies.
     tensor : ``Out(TensorPort(lanes))``
         The tensor input.
-    o_begin : ``Out(stream.Signature(begin.request.head))``
+    o_begin : ``Out(stream.Signature(unit.begin.request.record))``
         Starts the unit.
     refusal : ``In(Status)``
         What the unit says of the record on ``o_begin``, offered or not: ``OK`` or a refusal.
     o : ``Out(stream.Signature(beat_layout(lanes)))``
         The tensor, to the unit.
-    i : ``In(stream.Signature(end.reply.head))``
+    i : ``In(stream.Signature(unit.end.reply.record))``
         The unit's record.
     active : ``Out(1)``
         From the start of a pass until its record is sent, or it is given up.
@@ -54,18 +54,18 @@ class TensorPass(wiring.Component):
         The record on ``i`` is sent to its end in this cycle.
     """
 
-    def __init__(self, configuration: Configuration, begin: Operation, end: Operation) -> None:
+    def __init__(self, configuration: Configuration, unit: Unit) -> None:
         self._configuration = configuration
-        self._begin, self._end = begin, end
+        self._begin, self._end = begin, end = unit.begin, unit.end
         lanes = configuration.lanes
         super().__init__(
             {
                 "handler": Out(HandlerSignature()),
                 "tensor": Out(TensorPort(lanes)),
-                "o_begin": Out(stream.Signature(begin.request.head)),
+                "o_begin": Out(stream.Signature(begin.request.record)),
                 "refusal": In(Status),
                 "o": Out(stream.Signature(beat_layout(lanes))),
-                "i": In(stream.Signature(end.reply.head)),
+                "i": In(stream.Signature(end.reply.record)),
                 "active": Out(1),
                 "ended": Out(1),
             }
@@ -73,7 +73,7 @@ class TensorPass(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        layout, result = self._begin.request.head, self._end.reply.head
+        layout, result = self._begin.request.record, self._end.reply.record
         m.submodules.octets = octets = Deserializer(size(layout))
         m.submodules.record = record = Serializer(size(result))
         exchange = Exchange(m, self.handler, octets)

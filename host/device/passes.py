@@ -164,10 +164,8 @@ class Passes:
 
     def _begin(self, unit: Unit, x: torch.Tensor, exponent: int, **fields: int) -> bytes:
         """The record that begins a pass of a unit over a tensor."""
-        begins = unit[unit.passes[0]].request.head if unit.passes else None
-        assert begins is not None
         return pack(
-            begins,
+            unit.begin.request.record,
             count=x.numel(),
             format=format_of(x.dtype).code,
             exponent=exponent + EXPONENT_BIAS,

@@ -34,17 +34,14 @@ def pass_requests(
     ValueError
         If the unit has no passes.
     """
-    if unit.passes is None:
-        raise ValueError(f"unit must be one that takes tensors, not {unit.name!r}")
-    begins, ends = unit.passes
-    yield Request(begins, begin)
+    yield Request(unit.begin.opcode, begin)
     octets = np.empty(0, np.uint8) if words is None else words.view(np.uint8)
     at = 0
     while at < len(octets):
         step = frame_size.payload
         yield Request(TensorOpcode.DATA, octets[at : at + step].tobytes())
         at += step
-    yield Request(ends)
+    yield Request(unit.end.opcode)
 
 
 def table_requests(first: int, count: int, frame_size: FrameSize) -> Iterator[Request]:

@@ -36,14 +36,11 @@ class TensorPassModel(UnitModel):
         self, configuration: Configuration, tensor_input: TensorInputModel, unit: Unit
     ) -> None:
         super().__init__(configuration, tensor_input)
-        if unit.passes is None:
-            raise ValueError(f"unit {unit.name!r} must name the requests of its passes")
-        begin, end = unit.passes
-        self._begins, self._ends = unit[begin].request.head, unit[end].reply.head
+        self._begins, self._ends = unit.begin.request.record, unit.end.reply.record
         self._summed = {own.name: own.sums for own in unit.registers if own.sums}
         self.totals = dict.fromkeys(self._summed, 0)
         self.begun: dict[str, int] | None = None
-        self.operations = {begin: self._begin, end: self._end}
+        self.operations = {unit.begin.opcode: self._begin, unit.end.opcode: self._end}
 
     def registers(self) -> dict[str, int]:
         return dict(self.totals)

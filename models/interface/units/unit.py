@@ -49,6 +49,19 @@ class Payload:
                 raise ValueError(f"{name} must be whole bytes long, not {_bits(shape)} bits")
 
     @property
+    def record(self) -> data.StructLayout:
+        """The record at its beginning.
+
+        Raises
+        ------
+        ValueError
+            If there is none.
+        """
+        if self.head is None:
+            raise ValueError("payload must begin with a record, but it has none")
+        return self.head
+
+    @property
     def head_size(self) -> int:
         """Bytes of the record."""
         return 0 if self.head is None else _bits(self.head) // 8
@@ -231,6 +244,27 @@ class Unit:
     def __getitem__(self, opcode: int) -> Operation:
         """The operation of that number."""
         return {int(own.opcode): own for own in self.operations}[opcode]
+
+    @property
+    def begin(self) -> Operation:
+        """The request that begins a pass over its tensors.
+
+        Raises
+        ------
+        ValueError
+            If it takes none.
+        """
+        return self[self._passes()[0]]
+
+    @property
+    def end(self) -> Operation:
+        """The request that ends a pass; errors as those of :attr:`begin`."""
+        return self[self._passes()[1]]
+
+    def _passes(self) -> tuple[enum.IntEnum, enum.IntEnum]:
+        if self.passes is None:
+            raise ValueError(f"unit {self.name!r} must name the requests of its passes")
+        return self.passes
 
     def operation(self, opcode: int) -> Operation | None:
         """The operation of that number, if there is one."""

@@ -154,9 +154,9 @@ class Traffic:
             missing = self._random.random() < 0.1
         given = memory[: max(0, len(memory) - missing * BEAT)]
         return [
-            Request(unit.passes[0], begin, given),
+            Request(unit.begin.opcode, begin, given),
             *self._other(unit),
-            Request(unit.passes[1]),
+            Request(unit.end.opcode),
             self._bins(),
         ]
 
@@ -170,10 +170,10 @@ class Traffic:
             Request(TensorOpcode.DATA, memory[at : at + step]) for at in range(0, len(memory), step)
         ]
         return [
-            Request(unit.passes[0], begin),
+            Request(unit.begin.opcode, begin),
             *frames,
             *self._other(unit),
-            Request(unit.passes[1]),
+            Request(unit.end.opcode),
             self._bins(),
         ]
 
@@ -193,7 +193,7 @@ class Traffic:
         }
         if unit is STATISTICS and (from_link or self._has_histogram):
             begin["histogram"] = self._random.randrange(2)
-        record = pack(unit[unit.passes[0]].request.head, **begin)
+        record = pack(unit.begin.request.record, **begin)
         return unit, record, octets + bytes(-len(octets) % BEAT)
 
     def _other(self, unit: Unit) -> list[Request]:
@@ -201,8 +201,11 @@ class Traffic:
         other = self._random.choice(self._takers)
         if self._random.random() < 0.8:
             return []
-        begin = bytes(other[other.passes[0]].request.head_size)
-        return [Request(other.passes[0], begin), *([Request(other.passes[1])] * (other != unit))]
+        begin = bytes(other.begin.request.head_size)
+        return [
+            Request(other.begin.opcode, begin),
+            *([Request(other.end.opcode)] * (other != unit)),
+        ]
 
     def _bins(self) -> Request:
         first = self._random.randrange(BINS)
@@ -312,7 +315,7 @@ class Traffic:
         opcode = self._random.choice([*range(0x01, 0x60), 0xD0, 0xD1, 0xFF])
         lengths = [0, 1, 2, 3, 7, 8, 9, 16, 40, size(RegionParameters), self._configuration.payload]
         payload = self._random.randbytes(self._random.choice(lengths))
-        if any(opcode == unit.passes[0] for unit in self._takers):
+        if any(opcode == unit.begin.opcode for unit in self._takers):
             payload = bytes(len(payload))
         if opcode == SystemOpcode.REGISTERS and len(payload) == 2:
             payload = b"\xff\2"
