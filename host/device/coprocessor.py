@@ -191,6 +191,27 @@ class Coprocessor:
         """
         return self._passes.difference(a, b, exponent)
 
+    def run_pass(self, unit: str, tensors: Sequence[torch.Tensor], **fields: int) -> dict[str, int]:
+        """One pass of any unit that takes tensors, as its descriptor has it; its record.
+
+        Parameters
+        ----------
+        unit : str
+            Its name.
+        tensors : sequence of Tensor
+            As many as the unit takes, of one shape and type, as in :meth:`statistics`.
+        fields
+            What the unit's record of the beginning has beside the tensor.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If the build has no such unit, or tensors or fields do not fit.
+        DeviceError
+            If the device fails, or the unit refuses the fields.
+        """
+        return self._passes.run(unit, tensors, fields)
+
     def matmul(
         self,
         a: Matrix,

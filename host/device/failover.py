@@ -111,6 +111,7 @@ class Failover:
     statistics = _guarded(Coprocessor.statistics)
     statistics_of = _guarded(Coprocessor.statistics_of)
     difference = _guarded(Coprocessor.difference)
+    run_pass = _guarded(Coprocessor.run_pass)
     matmul = _guarded(Coprocessor.matmul)
     configure_regions = _guarded(Coprocessor.configure_regions)
     update_regions = _guarded(Coprocessor.update_regions)

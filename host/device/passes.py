@@ -1,6 +1,6 @@
 """Passes over tensors: one at a time, or all that are due at once."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -12,8 +12,8 @@ from adagrain.host.link.transport.base import DirectTransport, Transport
 from adagrain.models.difference import Difference, check_pair
 from adagrain.models.interface.configuration import Configuration
 from adagrain.models.interface.formats import format_of
-from adagrain.models.interface.records import pack
-from adagrain.models.interface.units import DIFFERENCE, STATISTICS, Unit
+from adagrain.models.interface.records import pack, unpack
+from adagrain.models.interface.units import DIFFERENCE, STATISTICS, UNITS, Unit
 from adagrain.models.statistics import EXPONENT_BIAS, Statistics, unbiased
 
 from .arguments import integer
@@ -95,6 +95,27 @@ class Passes:
         (record,) = self._recovery.run(lambda: self._ask(DIFFERENCE, begin, words_of(pairs)))
         return Difference.from_record(record)
 
+    def run(
+        self, name: str, tensors: Sequence[torch.Tensor], fields: Mapping[str, int]
+    ) -> dict[str, int]:
+        """As :meth:`adagrain.host.device.coprocessor.Coprocessor.run_pass`."""
+        built = self._configuration
+        known = [unit.name for unit in built.built() if unit.passes]
+        if name not in known:
+            raise ValueError(f"unit must be one of {', '.join(known)}, not {name!r}")
+        unit = UNITS[name]
+        if len(tensors) != len(unit.tensors):
+            raise ValueError(
+                f"tensors of {name} must be {' and '.join(unit.tensors)}, not {len(tensors)}"
+            )
+        for x in tensors:
+            self._check_tensor(x)
+            check_pair(tensors[0], x)
+        x = tensors[0] if len(tensors) == 1 else torch.stack([*map(elements_of, tensors)], dim=1)
+        begin = pack(unit.begin.request.record, **self._announced(x), **fields)
+        (record,) = self._recovery.run(lambda: self._ask(unit, begin, words_of(x)))
+        return unpack(unit.end.reply.record, record)
+
     def several(
         self, tensors: Sequence[torch.Tensor], exponents: Sequence[int]
     ) -> list[Statistics]:
@@ -164,14 +185,16 @@ class Passes:
 
     def _begin(self, unit: Unit, x: torch.Tensor, exponent: int, **fields: int) -> bytes:
         """The record that begins a pass of a unit over a tensor."""
-        return pack(
-            unit.begin.request.record,
-            count=x.numel(),
-            format=format_of(x.dtype).code,
-            exponent=exponent + EXPONENT_BIAS,
-            from_link=not self._transport.data_port,
-            **fields,
-        )
+        fields |= {"exponent": exponent + EXPONENT_BIAS}
+        return pack(unit.begin.request.record, **self._announced(x), **fields)
+
+    def _announced(self, x: torch.Tensor) -> dict[str, int]:
+        """The fields of any record that begins a pass over a tensor."""
+        return {
+            "count": x.numel(),
+            "format": format_of(x.dtype).code,
+            "from_link": not self._transport.data_port,
+        }
 
     def _check_tensor(self, x: torch.Tensor) -> None:
         check_readable(x)

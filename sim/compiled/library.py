@@ -6,6 +6,7 @@ import subprocess
 import sys
 import tempfile
 from contextlib import suppress
+from importlib.util import find_spec
 from pathlib import Path
 
 import amaranth
@@ -14,6 +15,7 @@ from filelock import FileLock
 
 import adagrain.hdl
 import adagrain.models
+from adagrain.models.interface.units import UNITS, Unit
 from adagrain.sim.simulators import verilator
 from adagrain.sim.simulators.cache import cache_directory, writable_cache
 from adagrain.sim.simulators.netlist import check_family, convert, gate_level, models_of
@@ -107,10 +109,18 @@ def _cached(name: str, *contents: str) -> Path:
 
 
 def _source_code() -> str:
-    """All that a component of the project is made by."""
-    folders = (Path(package.__path__[0]) for package in (adagrain.models, adagrain.hdl))
+    """All that a component is made by: the project's sources, and those of foreign units."""
+    folders = [Path(package.__path__[0]) for package in (adagrain.models, adagrain.hdl)]
+    folders += {folder for unit in UNITS.values() if (folder := _foreign(unit))}
     files = sorted(file for folder in folders for file in folder.rglob("*.py"))
     return "".join([amaranth.__version__, *(file.read_text() for file in files)])
+
+
+def _foreign(unit: Unit) -> Path | None:
+    """The folder of a unit's gateware, where it is not of the project."""
+    module = (unit.gateware or unit.core).partition(":")[0]
+    found = find_spec(module) if module and not module.startswith("adagrain.") else None
+    return Path(found.origin).parent if found and found.origin else None
 
 
 def _build(verilog: str, header: str, flags: list[str], name: str, path: Path) -> None:

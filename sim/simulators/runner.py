@@ -21,6 +21,8 @@ from cocotb_tools.check_results import get_results
 from cocotb_tools.runner import get_runner
 from filelock import FileLock
 
+from adagrain.models.interface.units import UNITS
+
 from . import verilator
 from .runtime import Runtime
 from .verilog import digest, emit
@@ -63,7 +65,7 @@ class Outcome:
 
 def units() -> list[str]:
     """Names of all units that have a bench."""
-    return sorted(bench.parent.name for bench in BENCHES.glob("*/bench.py"))
+    return sorted(_packages())
 
 
 def variants(unit: str, simulator: Simulator = "verilator") -> list[str]:
@@ -128,7 +130,7 @@ def run(
     build.directory.mkdir(parents=True, exist_ok=True)
     with FileLock(build.directory / "lock"), surroundings:
         build.make()
-        return build.test(seed, bench or _bench_module(unit))
+        return build.test(seed, bench or f"{_packages()[unit]}.bench")
 
 
 class _Build:
@@ -246,14 +248,17 @@ def _waves_name(simulator: Simulator) -> str:
     return f"{TOP}.fst" if simulator == "icarus" else f"dump.{verilator.waves_format()}"
 
 
-def _bench_module(unit: str) -> str:
-    return f"adagrain.sim.benches.{unit}.bench"
+def _packages() -> dict[str, str]:
+    """Names of the packages of benches, by unit."""
+    own = (bench.parent.name for bench in BENCHES.glob("*/bench.py"))
+    foreign = {unit.name: unit.bench for unit in UNITS.values() if unit.bench}
+    return {name: f"adagrain.sim.benches.{name}" for name in own} | foreign
 
 
 def _package(unit: str) -> ModuleType:
     if unit not in units():
         raise ValueError(f"unit must be one of {', '.join(units())}, not {unit!r}")
-    return importlib.import_module(f"adagrain.sim.benches.{unit}")
+    return importlib.import_module(_packages()[unit])
 
 
 def _icarus_variants(package: ModuleType) -> tuple[str, ...]:

@@ -21,7 +21,7 @@ RUNS = [
         ("queue", "packet"), ("uart", "odd"), ("link", "small"), ("statistics", "small"),
         ("region_manager", "small"), ("coprocessor", "small"), ("float", "multiply_fp32"),
         ("slice", "all_modes"), ("dot_product", "two_sums"), ("rescale", "numbers"),
-        ("rescale", "rows"),
+        ("rescale", "rows"), ("difference", "two_lanes"),
         ("granularity_unit", "one_slice"), ("precision_controller", "two_units"),
     )),
     *((unit, variant, "ice40") for unit, variant in (

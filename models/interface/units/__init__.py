@@ -1,9 +1,13 @@
 """The units that there are, each declared once.
 
-:data:`UNITS` has those of the project; :func:`declare` adds one from outside.
+:data:`UNITS` has those of the project; :func:`declare` adds one from outside. The modules that
+the environment variable ``ADAGRAIN_UNITS`` names, separated by commas, are imported behind them, to
+declare theirs.
 """
 
+import os
 from collections.abc import Iterator
+from importlib import import_module
 
 from .difference import DIFFERENCE
 from .granularity_unit import GRANULARITY_UNIT
@@ -118,3 +122,6 @@ for _unit in (
     LINE,
 ):
     declare(_unit)
+
+for _module in filter(None, os.environ.get("ADAGRAIN_UNITS", "").split(",")):
+    import_module(_module.strip())

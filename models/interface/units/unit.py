@@ -185,6 +185,9 @@ class Unit:
     core : str
         ``module:class`` of the component that takes its tensors, where it has no other requests
         than those of ``passes``: then its handler needs no gateware of its own.
+    bench : str
+        Package of its bench, with ``VARIANTS`` and a module ``bench``, where it is not of the
+        project.
     of_device : bool
         A part that every device has, which makes the handler itself.
 
@@ -207,6 +210,7 @@ class Unit:
     gateware: str = ""
     core: str = ""
     twin: str = ""
+    bench: str = ""
     of_device: bool = False
 
     def __post_init__(self) -> None:

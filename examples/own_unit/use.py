@@ -1,0 +1,14 @@
+"""Counts large elements on a device; run it with: ADAGRAIN_UNITS=own_unit python use.py URL."""
+
+import sys
+
+import torch
+
+import adagrain
+from adagrain.models.interface.configuration import configuration
+
+with adagrain.open_device(
+    sys.argv[1], configuration("tiny", units=("statistics", "large"))
+) as device:
+    found = device.run_pass("large", [torch.randn(1000)], threshold=0x3F80_0000)
+    print(f"{device.backend}: {found['large']} of {found['count']} elements are 1 or more")
