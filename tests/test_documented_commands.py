@@ -40,6 +40,7 @@ PARTS = "stands for many; others of its kind are run"
 WRITES = "would write into the project; tests/models/test_tables.py compares what it writes"
 EXAMPLE = "tests/host/test_foreign_scripts.py runs it"
 RECORDS = "would replace recorded figures"
+OWN = "needs a unit from outside; tests/sim/test_own_unit.py runs it"
 
 
 @dataclass(frozen=True)
@@ -143,6 +144,11 @@ COMMANDS: dict[str, Run | str] = {
     "adagrain train --name mnist --resume": "is run after the one above",
     "adagrain train --name mnist --resume --steps 9000": "is run after the one above",
     "python -m adagrain.sim --help": QUICK,
+    "adagrain synth large --board ulx3s": OWN,
+    "python -m adagrain.sim large": OWN,
+    "python -m adagrain.sim large --netlist ecp5": OWN,
+    "python examples/own_unit/use.py golden:": OWN,
+    "python examples/own_unit/use.py sim:": OWN,
     "python -m adagrain.sim.formal cobs": FULL,
     "python -m adagrain.sim.generated_mutants --sample 10 --folder models --only statistics": PARTS,
     "python -m pytest tests/models/test_float.py tests/sim/test_float.py": SUITE,

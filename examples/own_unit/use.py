@@ -7,6 +7,7 @@ import torch
 import adagrain
 from adagrain.models.interface.configuration import configuration
 
+torch.manual_seed(0)
 with adagrain.open_device(
     sys.argv[1], configuration("tiny", units=("statistics", "large"))
 ) as device:
