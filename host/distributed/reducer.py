@@ -248,7 +248,10 @@ class RegionReducer:
             current.pending.append(self._exchange.begin(shares))
 
     def end_pass(self) -> None:
-        """End the backward pass: wait for the exchange, and agree. :attr:`due` says what is due.
+        """End the backward pass: agree, and wait for the exchange. :attr:`due` says what is due.
+
+        The agreement is under way while the exchange is waited for; so it tells how long earlier
+        passes have waited, those of the step before if there were none.
 
         Raises
         ------
@@ -267,12 +270,15 @@ class RegionReducer:
             energies = {r: self._energies.local(r, record) for r, record in found.items()}
         except Exception as error:
             self.fail(error)
-        step.stall += self._wait(step.current)
-        failure = step.current.failure
-        times = {"stall": step.stall, "redo": redo}
-        step.agreed = agreed = self._agreement.agree(
-            step.number, energies, step.losses, **times, failed=failure is not None
+        failure, step.told = step.current.failure, step.stall
+        agreeing = self._agreement.begin(
+            *(step.number, energies, step.losses),
+            stall=step.told,
+            redo=redo,
+            failed=failure is not None,
         )
+        step.stall += self._wait(step.current)
+        step.agreed = agreed = self._agreement.end(agreeing)
         if agreed.failed:
             self._lockstep.tell(failure)
         step.passes += 1
@@ -305,7 +311,7 @@ class RegionReducer:
         self.dropped += len(step.dropping)
         log = self._commit.log(step, decided)
         self._commit.advance(decided)
-        self._step = Step(self.step)
+        self._step = Step(self.step, stall=step.stall - step.told)
         self._commit.tell(log)
         return log
 
