@@ -11,7 +11,7 @@ import torch.distributed as dist
 from .lost import waited_for
 from .timing import Timing
 
-__all__ = ["Agreed", "Agreement", "LocalEnergy"]
+__all__ = ["Agreed", "Agreeing", "Agreement", "LocalEnergy"]
 
 _LOSS_ONE = 1 << 16
 _LOSS_LARGEST = (1 << 32) - 1
@@ -68,7 +68,7 @@ class Agreement:
         self._timing = timing
         self._group = group
 
-    def agree(
+    def begin(
         self,
         step: int,
         energies: Mapping[int, LocalEnergy],
@@ -77,8 +77,8 @@ class Agreement:
         stall: float,
         redo: float,
         failed: bool,
-    ) -> Agreed:
-        """Sum everything over the workers.
+    ) -> "Agreeing":
+        """Begin to sum everything over the workers, without waiting.
 
         Parameters
         ----------
@@ -102,18 +102,38 @@ class Agreement:
         for region, own in energies.items():
             for column, value in zip(columns, own, strict=True):
                 column[region] = value
-        worker = [*_told(losses), *self._timing.local(stall, redo), int(failed)]
-        *sums, (loss, told, stall_us, redo_us, workers_failed) = self._summed([*columns, worker])
-        energy, non_finite, saturated = map(tuple, sums)
-        stall_us, redo_us = self._timing.agreed(step, stall_us, redo_us)
-        mean = loss // told if told else None
-        return Agreed(energy, non_finite, saturated, mean, stall_us, redo_us, workers_failed)
-
-    def _summed(self, columns: Sequence[list[int]]) -> list[list[int]]:
+        columns.append([*_told(losses), *self._timing.local(stall, redo), int(failed)])
         vector = torch.tensor([v for column in columns for v in column], dtype=torch.int64)
         with waited_for("the agreement on energies"):
-            dist.all_reduce(vector, group=self._group)
-        return [part.tolist() for part in vector.split([len(column) for column in columns])]
+            work = dist.all_reduce(vector, group=self._group, async_op=True)
+        return Agreeing(step, vector, [len(column) for column in columns], work)
+
+    def end(self, agreeing: "Agreeing") -> Agreed:
+        """Wait for the sums.
+
+        Raises
+        ------
+        WorkerLostError
+            If another worker is not there any more.
+        """
+        with waited_for("the agreement on energies"):
+            agreeing.work.wait()
+        *sums, (loss, told, stall, redo, failed) = (
+            part.tolist() for part in agreeing.vector.split(agreeing.sizes)
+        )
+        energy, non_finite, saturated = map(tuple, sums)
+        stall, redo = self._timing.agreed(agreeing.step, stall, redo)
+        mean = loss // told if told else None
+        return Agreed(energy, non_finite, saturated, mean, stall, redo, failed)
+
+
+class Agreeing(NamedTuple):
+    """An agreement under way."""
+
+    step: int
+    vector: torch.Tensor
+    sizes: list[int]
+    work: dist.Work
 
 
 def _told(losses: Sequence[float]) -> tuple[int, int]:

@@ -26,6 +26,7 @@ from .lockstep import Lockstep
 from .measure import Measure
 from .reducer_options import ReducerOptions
 from .region_records import check_regions, region_records
+from .state import State
 from .step import Pass, Step
 from .step_log import StepLog
 
@@ -109,6 +110,10 @@ class RegionReducer:
         )
         self._commit = Commit(
             *(regions, clock, self._energies, sinks), decides=options.cadence is not None
+        )
+        self._state = State(
+            *(regions, exchange.workers, device, clock, self._energies, self._accumulators),
+            decide=self._decide,
         )
         self._step = Step(0)
         check_regions(regions, device.configuration)
@@ -248,7 +253,10 @@ class RegionReducer:
             current.pending.append(self._exchange.begin(shares))
 
     def end_pass(self) -> None:
-        """End the backward pass: wait for the exchange, and agree. :attr:`due` says what is due.
+        """End the backward pass: agree, and wait for the exchange. :attr:`due` says what is due.
+
+        The agreement is under way while the exchange is waited for; so it tells how long earlier
+        passes have waited, those of the step before if there were none.
 
         Raises
         ------
@@ -267,12 +275,15 @@ class RegionReducer:
             energies = {r: self._energies.local(r, record) for r, record in found.items()}
         except Exception as error:
             self.fail(error)
-        step.stall += self._wait(step.current)
-        failure = step.current.failure
-        times = {"stall": step.stall, "redo": redo}
-        step.agreed = agreed = self._agreement.agree(
-            step.number, energies, step.losses, **times, failed=failure is not None
+        failure, step.told = step.current.failure, step.stall
+        agreeing = self._agreement.begin(
+            *(step.number, energies, step.losses),
+            stall=step.told,
+            redo=redo,
+            failed=failure is not None,
         )
+        step.stall += self._wait(step.current)
+        step.agreed = agreed = self._agreement.end(agreeing)
         if agreed.failed:
             self._lockstep.tell(failure)
         step.passes += 1
@@ -305,7 +316,7 @@ class RegionReducer:
         self.dropped += len(step.dropping)
         log = self._commit.log(step, decided)
         self._commit.advance(decided)
-        self._step = Step(self.step)
+        self._step = Step(self.step, stall=step.stall - step.told)
         self._commit.tell(log)
         return log
 
@@ -321,18 +332,8 @@ class RegionReducer:
             raise RuntimeError(
                 "state must be taken after optimizer.step(), not between the backward pass and it"
             )
-        return {
-            "regions": self._shape(),
-            "workers": self._exchange.workers,
-            "step": self.step,
-            "cadences": list(self._clock.cadences),
-            "exponents": list(self._energies.exponents),
-            "accumulators": [total.clone() for total in self._accumulators.totals],
-            "check": self._decide.checksum,
-            "dropped": self.dropped,
-            "bytes": (self.bytes_sent, self.bytes_dense),
-            "device": self.device.state_dict(),
-        }
+        counts = {"dropped": self.dropped, "bytes": (self.bytes_sent, self.bytes_dense)}
+        return self._state.save() | counts
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Restore what :meth:`state_dict` gave; a step in mid-period goes on bit for bit.
@@ -342,25 +343,10 @@ class RegionReducer:
         ValueError
             If it is of other regions or of another number of workers.
         """
-        if [tuple(entry) for entry in state["regions"]] != self._shape():
-            raise ValueError(f"state must be of regions {self._shape()}, not {state['regions']}")
-        if state["workers"] != self._exchange.workers:
-            raise ValueError(
-                f"state must be of {self._exchange.workers} workers, not {state['workers']}"
-            )
-        self._clock.step = state["step"]
-        self._clock.cadences = list(state["cadences"])
-        self._energies.exponents = list(state["exponents"])
-        for total, saved in zip(self._accumulators.totals, state["accumulators"], strict=True):
-            total.copy_(saved)
-        self._decide.checksum = state["check"]
+        self._state.load(state)
         self.dropped = state["dropped"]
         self._exchange.bytes_sent, self.bytes_dense = state["bytes"]
-        self.device.load_state_dict(state["device"])
         self._step = Step(self.step)
-
-    def _shape(self) -> list[tuple[str, int]]:
-        return [(region.name, region.numel) for region in self.regions]
 
     def _wait(self, current: Pass) -> float:
         """Wait for all exchanges of a pass; the seconds that it took."""

@@ -55,7 +55,9 @@ class Step:
     passes : int
         Backward passes that have ended.
     stall : float
-        Seconds that were waited for exchanges.
+        Seconds that were waited for exchanges, and have not been told of in an earlier step.
+    told : float
+        Those of them that the last agreement has told of: it begins before the wait.
     dropping : set of int
         Regions whose update is dropped.
     due : dict of int to int
@@ -71,6 +73,7 @@ class Step:
     losses: list[float] = field(default_factory=list)
     passes: int = 0
     stall: float = 0.0
+    told: float = 0.0
     dropping: set[int] = field(default_factory=set)
     due: dict[int, int] = field(default_factory=dict)
     agreed: Agreed | None = None

@@ -4,13 +4,13 @@ Tensors are cut into parts whose sums fit int64. Compiled code finds each part b
 that Python does nothing for a tensor but to write a line of a table.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import islice, pairwise
 
 import numpy as np
 import torch
 
-from .kernel import CHUNK, THREADED, merged, nothing_found, pool, run_parts, scales_of
+from .kernel import CHUNK, FOUND, SUMS, THREADED, all_scales, merged, pool, run_parts
 from .reference import Sums
 
 __all__ = ["fused_sums_of"]
@@ -36,12 +36,20 @@ def fused_sums_of(
     """
     values = [x if x.dtype == torch.float32 else x.to(torch.float32) for x in tensors]
     sizes = [x.numel() for x in values]
-    parts = _parts(values, sizes)
-    found, sums = nothing_found(len(parts)), np.zeros((len(parts), 5), dtype=np.int64)
+    parts = np.array(_parts(values, sizes), dtype=np.int64)
+    results = np.zeros((len(parts), FOUND + SUMS), dtype=np.int64)
+    biased = np.array(exponents, dtype=np.int64)
     threads = torch.get_num_threads() if sum(sizes) >= THREADED else 1
-    _run(_table(parts, exponents), powers, found, sums, threads=threads)
-    rows = zip(found.tolist(), sums.tolist(), strict=True)
-    return [merged(*zip(*islice(rows, -(-size // CHUNK)), strict=True)) for size in sizes]
+
+    def run(own: slice) -> None:
+        run_parts(parts[own], biased, all_scales(), powers, results[own])
+
+    if threads == 1:
+        run(slice(None))
+    else:
+        _share(run, parts[:, 2], threads)
+    rows = iter(results.tolist())
+    return [_merged([*islice(rows, -(-size // CHUNK))]) for size in sizes]
 
 
 def _parts(values: Sequence[torch.Tensor], sizes: Sequence[int]) -> list[tuple[int, int, int]]:
@@ -54,32 +62,14 @@ def _parts(values: Sequence[torch.Tensor], sizes: Sequence[int]) -> list[tuple[i
     return parts
 
 
-def _table(
-    parts: Sequence[tuple[int, int, int]], exponents: Sequence[int]
-) -> tuple[np.ndarray, ...]:
-    """Addresses, sizes, exponents and scales of all parts, as the compiled code takes them."""
-    different = sorted(set(exponents))
-    scales = np.stack([scales_of(exponent) for exponent in different])
-    numbers, addresses, sizes = np.array(parts, dtype=np.int64).T.copy()
-    biased = np.array(exponents, dtype=np.int64)[numbers]
-    return addresses, sizes, biased, scales[np.searchsorted(different, biased)]
-
-
-def _run(
-    table: tuple[np.ndarray, ...], powers: int, found: np.ndarray, sums: np.ndarray, *, threads: int
-) -> None:
-    """Run all parts, on threads that have about as many elements each."""
-    addresses, sizes, biased, scales = table
-
-    def run(own: slice) -> None:
-        parts = addresses[own], sizes[own], biased[own], scales[own]
-        run_parts(*parts, powers, found[own], sums[own])
-
-    if threads == 1:
-        run(slice(None))
-        return
+def _share(run: Callable[[slice], None], sizes: np.ndarray, threads: int) -> None:
+    """Run all parts on threads that have about as many elements each."""
     done = np.cumsum(sizes)
     edges = np.searchsorted(done, done[-1] * np.arange(1, threads) / threads).tolist()
     slices = [slice(first, last) for first, last in pairwise([0, *edges, len(done)])]
     for _ in pool(threads).map(run, slices):
         pass
+
+
+def _merged(rows: Sequence[list[int]]) -> Sums:
+    return merged([row[:FOUND] for row in rows], [row[FOUND:] for row in rows])

@@ -27,14 +27,15 @@ from .reference import Sums
 __all__ = [
     "CHUNK",
     "CLAMPED_MANTISSA",
+    "FOUND",
+    "SUMS",
     "THREADED",
+    "all_scales",
     "fused_sums",
     "merged",
-    "nothing_found",
     "pool",
     "quantised",
     "run_parts",
-    "scales_of",
 ]
 
 #: Elements whose quantised values are kept in the first-level cache.
@@ -46,6 +47,8 @@ THREADED = 1 << 16
 
 #: What a kernel finds besides the sums, by position.
 _NAN, _POSITIVE, _NEGATIVE, _ZERO, _CLAMPED, _LOW, _HIGH = range(7)
+#: How many these are, and how many sums.
+FOUND, SUMS = 7, 5
 
 #: Mantissa from which an element at the shared exponent is clamped: 32767.5 of 16384.
 CLAMPED_MANTISSA = 0x7FFF00
@@ -186,13 +189,16 @@ def _pointer(typing_context: Any, address: Any) -> Any:  # pragma: no cover - co
 
 
 @njit(cache=True, nogil=True)
-def run_parts(addresses, sizes, exponents, scales, powers, found, sums):  # pragma: no cover
-    """Parts of tensors, each at most a chunk, by their addresses."""
+def run_parts(parts, exponents, scales, powers, results):  # pragma: no cover - compiled
+    """Parts of tensors, each at most a chunk: number of the tensor, address, elements."""
     no_bins = np.zeros(0, dtype=np.int64)
-    for i in range(addresses.size):
-        values = carray(_pointer(addresses[i]), (sizes[i],))  # type: ignore[call-arg]
+    for i in range(parts.shape[0]):
+        exponent = exponents[parts[i, 0]]
+        values = carray(_pointer(parts[i, 1]), (parts[i, 2],))  # type: ignore[call-arg]
         words = values.view(np.int32)
-        _run(words, values, exponents[i], scales[i], powers, found[i], sums[i], no_bins)
+        found, sums = results[i, :FOUND], results[i, FOUND:]
+        found[_LOW], found[_HIGH] = 0x7FFFFFFF, -0x80000000
+        _run(words, values, exponent, scales[exponent], powers, found, sums, no_bins)
 
 
 def fused_sums(
@@ -216,7 +222,7 @@ def fused_sums(
 def quantised(values: np.ndarray, exponent: int) -> np.ndarray:
     """q of FP32 numbers, 0 where one is not finite."""
     q = np.empty(len(values), dtype=np.int32)
-    _quantise_special(values.view(np.int32), values, scales_of(exponent), q)
+    _quantise_special(values.view(np.int32), values, _scales(exponent), q)
     return q
 
 
@@ -224,24 +230,18 @@ def _partial_sums(
     values: np.ndarray, *, exponent: int, powers: int, histogram: bool
 ) -> tuple[list[int], list[int], np.ndarray]:
     """What one thread finds: ``found``, the sums, and counts by the upper bits."""
-    found = nothing_found(1)[0]
-    totals = [0] * 5
+    found = np.zeros(FOUND, dtype=np.int64)
+    found[_LOW], found[_HIGH] = 0x7FFFFFFF, -0x80000000
+    totals = [0] * SUMS
     bins = np.zeros(1 << 15 if histogram else 0, dtype=np.int64)
     words = values.view(np.int32)
-    scales = scales_of(exponent)
+    scales = _scales(exponent)
     for start in range(0, len(words), CHUNK):
         chunk = slice(start, start + CHUNK)
-        sums = np.zeros(5, dtype=np.int64)
+        sums = np.zeros(SUMS, dtype=np.int64)
         _run(words[chunk], values[chunk], exponent, scales, powers, found, sums, bins)
         totals = [total + value for total, value in zip(totals, sums.tolist(), strict=True)]
     return found.tolist(), totals, bins
-
-
-def nothing_found(parts: int) -> np.ndarray:
-    """``found`` of so many parts, before they are run."""
-    found = np.zeros((parts, 7), dtype=np.int64)
-    found[:, _LOW], found[:, _HIGH] = 0x7FFFFFFF, -0x80000000
-    return found
 
 
 def merged(
@@ -301,12 +301,18 @@ if hasattr(os, "register_at_fork"):  # a child has none of its parent's threads
     os.register_at_fork(after_in_child=pool.cache_clear)
 
 
-def scales_of(exponent: int) -> np.ndarray:
+def _scales(exponent: int) -> np.ndarray:
     """Two powers of two whose product is 2^(14−E), both within FP32; that of a subnormal's unit."""
     shift = 14 - (exponent - 127)
     first = min(shift, 127)
     powers = (math.ldexp(1, n) for n in (first, shift - first, shift - 149))
     return np.fromiter(powers, dtype=np.float32)
+
+
+@cache
+def all_scales() -> np.ndarray:
+    """Those of each biased exponent."""
+    return np.stack([_scales(exponent) for exponent in range(255)])
 
 
 def _word(key: int) -> int:

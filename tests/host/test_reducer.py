@@ -1,12 +1,15 @@
 """The reducer alone, in a process group of one."""
 
+import time
+from typing import Any
+
 import pytest
 import torch
 import torch.distributed as dist
 from torch import nn
 
 import adagrain
-from adagrain.host.distributed.exchange import DenseExchange
+from adagrain.host.distributed.exchange import DenseExchange, Exchange, Pending
 from adagrain.host.distributed.lockstep import Lockstep
 from adagrain.host.distributed.reducer import RegionReducer
 from adagrain.host.distributed.reducer_options import ReducerOptions
@@ -15,8 +18,10 @@ from adagrain.host.distributed.timing import Timing
 pytestmark = pytest.mark.usefixtures("lone_worker")
 
 
-def reducer_of(network: nn.Module, **options: object) -> RegionReducer:
-    workers = Lockstep(dist.group.WORLD), DenseExchange(dist.group.WORLD)
+def reducer_of(
+    network: nn.Module, exchange: Exchange | None = None, **options: object
+) -> RegionReducer:
+    workers = Lockstep(dist.group.WORLD), exchange or DenseExchange(dist.group.WORLD)
     device = adagrain.open_device("golden:", "tiny")
     chosen = ReducerOptions.of({"cadence": None} | options)
     return RegionReducer(adagrain.regions(network, "tensor"), device, *workers, chosen)
@@ -127,3 +132,33 @@ def test_a_state_is_restored_whole() -> None:
         backward(one, *network.parameters(), value=-2.0)
     assert again.decide() == reducer.decide()
     assert str(again.state_dict()) == str(reducer.state_dict())
+
+
+class Slow(DenseExchange):
+    """An exchange that is waited for as long as it is told."""
+
+    def __init__(self, seconds: list[float]) -> None:
+        super().__init__(dist.group.WORLD)
+        self._seconds = seconds
+
+    def begin(self, *arguments: Any, **options: Any) -> Pending:
+        pending, seconds = super().begin(*arguments, **options), self._seconds.pop(0)
+
+        class Waiting:
+            def wait(self) -> None:
+                time.sleep(seconds)
+                pending.wait()
+
+        return Waiting()
+
+
+def test_stalls_are_told_of_in_the_pass_behind_them() -> None:
+    """Each of them once, and in the sum of the step that they are told in."""
+    network = nn.Linear(3, 5)
+    reducer = reducer_of(network, exchange=Slow([0.1, 0.2, 0.4, 0.0]))
+    stalls = []
+    for passes in (1, 2, 1):
+        for _ in range(passes):
+            backward(reducer, *network.parameters())
+        stalls.append(reducer.decide().agreed.stall / 1e6)
+    assert stalls == pytest.approx([0, 0.3, 0.4], abs=0.08)

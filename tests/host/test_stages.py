@@ -24,6 +24,7 @@ STAGES = [
     "lockstep",
     *("accumulate", "begin exchange") * 2,
     "statistics of local",
+    "begin to agree",
     "wait",
     "agree",
     "statistics of average",
@@ -65,7 +66,8 @@ def test_stages_follow_each_other_and_exchanges_begin_bucket_by_bucket() -> None
     told(reducer._exchange, "begin", lambda *_: happened.append("begin exchange"))
     told(reducer._measure, "records", lambda _, kind, *__: happened.append(f"statistics of {kind}"))
     told(reducer, "_wait", lambda _: happened.append("wait"))
-    told(reducer._agreement, "agree", lambda *_: happened.append("agree"))
+    told(reducer._agreement, "begin", lambda *_: happened.append("begin to agree"))
+    told(reducer._agreement, "end", lambda _: happened.append("agree"))
     told(reducer.device, "update_regions", lambda _: happened.append("decide"))
     told(reducer._commit, "advance", lambda _: happened.append("commit"))
     train()
