@@ -10,7 +10,7 @@ import pytest
 from adagrain.hdl.boards import BOARDS
 from adagrain.hdl.flow import Report, ToolError, build, place_alone, synthesise
 from adagrain.hdl.flow.families import FAMILIES
-from adagrain.hdl.flow.report import read_report
+from adagrain.hdl.flow.report import Clock, read_report
 
 #: Stands for nextpnr: reaches a clock that depends on the seed.
 _PLACER = """#!{python}
@@ -137,3 +137,11 @@ def test_units_are_synthesised(board: str) -> None:
     usage = synthesise("link", board)
     assert 500 < usage["LUT"] < 3000
     assert usage["block RAM"] > 0
+
+
+def test_slack_is_that_of_the_worst_clock() -> None:
+    clocks = {"fast": Clock(60.0, 50.0), "slow": Clock(12.0, 12.5), "other": Clock(9.0, 1.0)}
+    report = Report({}, clocks, seed=1)
+    assert report.slack == 12.0 / 12.5
+    assert report.megahertz == 9.0
+    assert not report.meets_timing
