@@ -27,10 +27,20 @@ class Choice(wiring.Component):
         Requests and replies.
     inner : ``Out(HandlerSignature().flip()).array(len(opcodes))``
         The handlers.
+
+    Raises
+    ------
+    ValueError
+        If there is no handler, or two have one opcode.
     """
 
     def __init__(self, opcodes: Sequence[Iterable[int]]) -> None:
         self._opcodes = [tuple(own) for own in opcodes]
+        every = [int(opcode) for own in self._opcodes for opcode in own]
+        if not every:
+            raise ValueError("opcodes must be those of at least one handler, not none")
+        if twice := [opcode for opcode in every if every.count(opcode) > 1]:
+            raise ValueError(f"opcodes must be of one handler each, not {twice[0]}")
         inner = HandlerSignature().flip()
         super().__init__(
             {"handler": Out(HandlerSignature()), "inner": Out(inner).array(len(self._opcodes))}

@@ -15,10 +15,12 @@ from adagrain.host.errors import DeviceError
 from adagrain.models.difference import difference
 from adagrain.models.interface.formats import FORMATS, FormatCode
 from adagrain.models.interface.precision import Precision
-from adagrain.models.interface.records import size
+from adagrain.models.interface.records import size, unpack
+from adagrain.models.interface.units.precision_controller import PrecisionRecord
 from adagrain.models.interface.units.region_manager import CadencePolicy, Policy, RegionRecord
 from adagrain.models.numerics.matmul import reference
 from adagrain.models.numerics.matrices import DTYPES
+from adagrain.models.precision_controller import precision_record
 from adagrain.models.region_manager.table import default_parameters, region_record
 from adagrain.models.rescale import rescale
 from adagrain.models.statistics import statistics
@@ -105,6 +107,8 @@ def _checks(
             yield f"products of {precision.name}", partial(_products, device, precision, generator)
         for to in device.configuration.precisions:
             yield f"results in {to.name}", partial(_results, device, to, generator)
+    if "precision_controller" in device.configuration.units:
+        yield "precisions", lambda: _precisions(device, generator)
 
 
 def _echo(device: Coprocessor, generator: torch.Generator) -> str:
@@ -232,3 +236,24 @@ def _decisions(device: Coprocessor, generator: torch.Generator) -> str:
     else:
         device.configure_regions([bytes(size(RegionRecord))] * regions, default_parameters(1))
     return "" if found == wanted else "the region table differs from the golden model's"
+
+
+def _precisions(device: Coprocessor, generator: torch.Generator) -> str:
+    """Records whose thresholds updates cross; the driver itself compares each decision."""
+    state = device.state_dict()
+    units = min(8, device.configuration.regions)
+    device.precisions.configure(
+        [
+            precision_record((0.05, 0.1, 0.2), hysteresis=0.01, dwell=unit % 3, floor=floor)
+            for unit, floor in zip(range(units), 2 * [*Precision], strict=False)
+        ]
+    )
+    for _ in range(_STEPS):
+        variances = torch.randint(1 << 14, (units,), generator=generator).tolist()
+        device.precisions.decide(
+            [{"unit": unit, "variance": v, "square": 1 << 16} for unit, v in enumerate(variances)]
+        )
+    found = device.precisions.read(0, units)
+    wanted = [unpack(PrecisionRecord, record) for record in device.precisions.state()]
+    device.load_state_dict(state)
+    return "" if found == wanted[:units] else "the records differ from the golden model's"

@@ -6,7 +6,7 @@ from typing import Any
 from adagrain.models.interface.configuration import Configuration
 from adagrain.models.interface.protocol import Status
 from adagrain.models.interface.records import unpack
-from adagrain.models.interface.units import registers, unit_of
+from adagrain.models.interface.units import UNITS, Unit, registers, unit_of
 from adagrain.models.interface.units.ranges import ByteRange
 from adagrain.models.interface.units.system import SystemOpcode
 from adagrain.models.interface.units.unit import GROUPS, SPAN, load
@@ -56,7 +56,8 @@ class CommandModel:
             SystemOpcode.ECHO: bytes,
             **self.tensor_input.operations,
         }
-        for model in self.units.values():
+        for name, model in self.units.items():
+            _check(UNITS[name], model)
             self._operations.update(model.operations)
 
     def __getitem__(self, unit: str) -> Any:
@@ -102,3 +103,19 @@ class CommandModel:
                 words[address + half] = values[register.name] >> 32 * half & 0xFFFF_FFFF
         found = (words.get(address, 0) for address in range(first, first + count))
         return b"".join(word.to_bytes(4, "little") for word in found)
+
+
+def _check(unit: Unit, model: UnitModel) -> None:
+    """Make sure that a golden model has the operations of its unit.
+
+    Raises
+    ------
+    ValueError
+        If it lacks one.
+    """
+    for operation in unit.operations:
+        if operation.opcode not in model.operations:
+            raise ValueError(
+                f"operation {operation.opcode.name} of unit {unit.name!r} must have a golden "
+                f"model, but {type(model).__name__} has none"
+            )

@@ -12,6 +12,7 @@ from adagrain.host.device.selftest import selftest
 from adagrain.host.link.transport.golden import GoldenTransport
 from adagrain.models.interface.configuration import configuration
 from adagrain.models.interface.units.granularity_unit import TileOpcode
+from adagrain.models.interface.units.precision_controller import PrecisionOpcode
 from adagrain.models.interface.units.region_manager import RegionOpcode
 from adagrain.models.interface.units.statistics import StatisticsOpcode
 from adagrain.models.interface.units.system import SystemOpcode
@@ -23,6 +24,7 @@ NAMES = [
     "echo",
     *(f"statistics of {name}" for name in ("FP32", "FP16", "BF16")),
     "decisions",
+    "precisions",
     *(f"products of {name}" for name in ("FP32", "FP16", "INT8", "INT4")),
     *(f"results in {name}" for name in ("FP32", "FP16", "INT8", "INT4")),
 ]
@@ -61,6 +63,8 @@ def test_tables_of_any_length(regions: int) -> None:
         (StatisticsOpcode.HISTOGRAM, 0, [name for name in NAMES if "statistics" in name]),
         (RegionOpcode.STEP, 0, ["decisions"]),
         (RegionOpcode.READ, 7, ["decisions"]),
+        (PrecisionOpcode.STEP, 3, ["precisions"]),
+        (PrecisionOpcode.READ, 0, ["precisions"]),
         (TileOpcode.RUN, 0, [n for n in NAMES if "products" in n or "results" in n]),
         (TileOpcode.RUN, 4, [name for name in NAMES if "products" in name]),
     ],

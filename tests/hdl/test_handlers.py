@@ -1,0 +1,77 @@
+# amaranth: UnusedElaboratable=no
+"""What joins units to a device: what it refuses where a descriptor does not fit its gateware."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+
+from adagrain.hdl.device import Coprocessor
+from adagrain.hdl.device.handlers import handlers
+from adagrain.hdl.handler.choice import Choice
+from adagrain.hdl.tensor_input.pass_commands import PassCommands
+from adagrain.models.device.commands import CommandModel
+from adagrain.models.interface.configuration import configuration
+from adagrain.models.interface.units import DIFFERENCE, STATISTICS, UNITS, Register, Unit
+
+TINY = configuration("tiny")
+SMALL = configuration("small", regions=16)
+
+
+@pytest.fixture
+def changed(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """``statistics`` has a register that no gateware drives."""
+    more = Register("nobody", "what nobody drives")
+    other = replace(STATISTICS, registers=(*STATISTICS.registers, more))
+    monkeypatch.setitem(UNITS, "statistics", other)
+    yield
+
+
+def test_a_register_that_nobody_drives(changed: None) -> None:
+    message = "register 'nobody' of unit 'statistics' must be an output of StatisticsCommands"
+    with pytest.raises(ValueError, match=message):
+        handlers(TINY, starvation=9)
+    with pytest.raises(ValueError, match=message):
+        Coprocessor(TINY).elaborate(None)
+
+
+@pytest.mark.parametrize(
+    ("unit", "message"),
+    [
+        (STATISTICS, "unit 'statistics' must name the core that takes its tensors"),
+        (
+            replace(DIFFERENCE, registers=(Register("nobody", "what nobody drives"),)),
+            "register 'nobody' of unit 'difference' must be an output of Difference",
+        ),
+        (replace(DIFFERENCE, passes=None), "unit 'difference' must name the requests"),
+    ],
+)
+def test_cores_that_do_not_fit(unit: Unit, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        PassCommands(SMALL, unit).elaborate(None)
+
+
+def test_an_operation_without_a_golden_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(UNITS, "difference", replace(DIFFERENCE, twin=STATISTICS.twin))
+    message = "operation BEGIN of unit 'difference' must have a golden model"
+    with pytest.raises(ValueError, match=message):
+        CommandModel(SMALL)
+
+
+def test_each_unit_that_is_built_has_a_handler() -> None:
+    built = handlers(SMALL, starvation=9)
+    assert [unit.name for unit in built] == [
+        "system",
+        "statistics",
+        "region_manager",
+        "difference",
+        "tensor_input",
+    ]
+    assert len(built[UNITS["tensor_input"]].user) == 2
+
+
+def test_a_choice_needs_handlers() -> None:
+    with pytest.raises(ValueError, match="opcodes must be those of at least one handler, not none"):
+        Choice([])
+    with pytest.raises(ValueError, match="opcodes must be of one handler each, not 1"):
+        Choice([(1, 2), (1,)])
