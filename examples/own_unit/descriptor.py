@@ -45,6 +45,7 @@ LARGE = Unit(
     tensors=("x",),
     passes=(LargeOpcode.BEGIN, LargeOpcode.END),
     core="own_unit.gateware:Large",
+    trial={"threshold": 0x3F80_0000},
     twin="own_unit.twin:LargeModel",
     bench="own_unit",
 )

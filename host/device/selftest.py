@@ -12,12 +12,14 @@ import numpy as np
 import torch
 
 from adagrain.host.errors import DeviceError
-from adagrain.models.difference import difference
+from adagrain.models.device.tensor_input import TensorInputModel
 from adagrain.models.interface.formats import FORMATS, FormatCode
 from adagrain.models.interface.precision import Precision
 from adagrain.models.interface.records import size, unpack
+from adagrain.models.interface.units import Unit
 from adagrain.models.interface.units.precision_controller import PrecisionRecord
 from adagrain.models.interface.units.region_manager import CadencePolicy, Policy, RegionRecord
+from adagrain.models.interface.units.unit import load
 from adagrain.models.numerics.matmul import reference
 from adagrain.models.numerics.matrices import DTYPES
 from adagrain.models.precision_controller import precision_record
@@ -94,12 +96,10 @@ def _checks(
             f"statistics of {code.name}",
             partial(_statistics, device, _tensor(code, generator)),
         )
-    if "difference" in device.configuration.units:
-        for code in device.configuration.formats:
-            yield (
-                f"difference of {code.name}",
-                partial(_difference, device, _tensor(code, generator), _tensor(code, generator)),
-            )
+    for unit in device.configuration.built():
+        for code in device.configuration.formats if unit.core else ():
+            tensors = [_tensor(code, generator) for _ in unit.tensors]
+            yield f"{unit.name} of {code.name}", partial(_passes, device, unit, tensors)
     if "region_manager" in device.configuration.units:
         yield "decisions", lambda: _decisions(device, generator)
     if device.configuration.slices:
@@ -139,12 +139,16 @@ def _statistics(device: Coprocessor, tensor: torch.Tensor) -> str:
     return ""
 
 
-def _difference(device: Coprocessor, a: torch.Tensor, b: torch.Tensor) -> str:
-    for guess, truth, exponent in ((a, b, 0), (a[:4096], b[:4096], None), (b[:7], b[:7], None)):
-        found = device.difference(guess, truth, exponent)
-        wanted = difference(guess, truth, exponent, kernel="reference")
+def _passes(device: Coprocessor, unit: Unit, tensors: list[torch.Tensor]) -> str:
+    """Passes of a unit that does nothing else: over all of its tensors, a part, the same twice."""
+    model = load(unit.twin)(device.configuration, TensorInputModel(device.configuration))
+    parts = [[x[:end] for x in tensors] for end in (None, 4096, 1)] + [tensors[:1] * len(tensors)]
+    for part in parts:
+        found = device.run_pass(unit.name, part, **unit.trial)
+        record = model.result(unit.trial, torch.stack(part, dim=1).reshape(-1))
+        wanted = unpack(unit.end.reply.record, record)
         if found != wanted:
-            return f"{len(truth)} pairs gave {found}, not {wanted}"
+            return f"{len(part[0])} elements gave {found}, not {wanted}"
     return ""
 
 

@@ -7,6 +7,7 @@ import pytest
 import adagrain
 from adagrain.hdl.arithmetic.dsp import Products
 from adagrain.hdl.stream.queue import Queue
+from adagrain.models.interface.units import UNITS
 from adagrain.sim.simulators import runner
 from adagrain.sim.simulators.netlist import gate_level
 from adagrain.sim.simulators.verilog import emit
@@ -21,7 +22,7 @@ RUNS = [
         ("queue", "packet"), ("uart", "odd"), ("link", "small"), ("statistics", "small"),
         ("region_manager", "small"), ("coprocessor", "small"), ("float", "multiply_fp32"),
         ("slice", "all_modes"), ("dot_product", "two_sums"), ("rescale", "numbers"),
-        ("rescale", "rows"), ("difference", "two_lanes"),
+        ("rescale", "rows"),
         ("granularity_unit", "one_slice"), ("precision_controller", "two_units"),
     )),
     *((unit, variant, "ice40") for unit, variant in (
@@ -29,6 +30,7 @@ RUNS = [
         ("coprocessor", "tiny"), ("dot_product", "eight_of_integers"),
         ("granularity_unit", "integers"),
     )),
+    *((unit.name, runner.variants(unit.name)[0], "ecp5") for unit in UNITS.values() if unit.core),
 ]  # fmt: skip
 
 #: Those that CI runs.

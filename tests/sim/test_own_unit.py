@@ -55,6 +55,17 @@ def test_on_the_netlist() -> None:
     assert "1 tests passed" in said
 
 
+def test_its_self_test() -> None:
+    script = (
+        "import adagrain\n"
+        "from adagrain.models.interface.configuration import configuration\n"
+        "built = configuration('tiny', units=('statistics', 'large'))\n"
+        "with adagrain.open_device('golden:', built) as device:\n"
+        "    print(*(check.name for check in device.selftest().checks if check.passed))"
+    )
+    assert "large of FP32 large of BF16" in run("-c", script)
+
+
 def test_it_is_synthesised() -> None:
     assert "large on ulx3s" in run("-m", "adagrain.host.cli.app", "synth", "large")
 

@@ -66,5 +66,6 @@ DIFFERENCE = Unit(
     tensors=("a", "b"),
     passes=(DifferenceOpcode.BEGIN, DifferenceOpcode.END),
     core="adagrain.hdl.difference:Difference",
+    trial={"exponent": 127},
     twin="adagrain.models.difference:DifferenceCommands",
 )

@@ -185,6 +185,8 @@ class Unit:
     core : str
         ``module:class`` of the component that takes its tensors, where it has no other requests
         than those of ``passes``: then its handler needs no gateware of its own.
+    trial : dict of str to int
+        Fields, beside those of the tensor, with which the self-test begins passes of a core.
     bench : str
         Package of its bench, with ``VARIANTS`` and a module ``bench``, where it is not of the
         project.
@@ -210,6 +212,7 @@ class Unit:
     gateware: str = ""
     core: str = ""
     twin: str = ""
+    trial: dict[str, int] = field(default_factory=dict)
     bench: str = ""
     of_device: bool = False
 

@@ -1,0 +1,73 @@
+"""Passes over tensors through the driver: differences, and any unit by its descriptor."""
+
+from collections.abc import Iterator
+
+import pytest
+import torch
+
+import adagrain
+from adagrain.host.device.coprocessor import Coprocessor
+from adagrain.host.errors import DeviceError
+from adagrain.models.difference import difference
+from adagrain.models.interface.configuration import configuration
+from adagrain.sim.simulators import runner
+
+BUILT = configuration("tiny", units=("statistics", "difference"))
+GUESS, TRUTH = torch.randn(2, 3, 37, generator=torch.Generator().manual_seed(3))
+
+
+@pytest.fixture(scope="module", params=["golden:", "sim:", "frames"])
+def device(request: pytest.FixtureRequest) -> Iterator[Coprocessor]:
+    """A device with a data port, golden or RTL, and one whose tensors come in requests."""
+    if request.param != "golden:" and (reason := runner.missing("verilator")):
+        pytest.skip(reason)
+    options = {"data_port": False} if request.param == "frames" else {}
+    url = "sim:" if options else request.param
+    with adagrain.open_device(url, BUILT, **options) as opened:
+        yield opened
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_differences_are_the_golden_models(device: Coprocessor, dtype: torch.dtype) -> None:
+    a, b = GUESS.to(dtype), TRUTH.to(dtype)
+    before = device.counters()["pairs"]
+    for exponent in (None, 0, -126):
+        assert device.difference(a, b, exponent) == difference(a, b, exponent, kernel="reference")
+    assert device.difference(b, b).bitwise_equal
+    assert device.difference(a.t()[:5], b.t()[:5]) == difference(a.t()[:5], b.t()[:5])
+    assert device.difference(a[0, :1], b[0, :1]).count == 1
+    if device.backend.startswith("RTL"):
+        assert device.counters()["pairs"] - before == 4 * 111 + 15 + 1
+
+
+def test_passes_of_any_unit(device: Coprocessor) -> None:
+    found = device.run_pass("difference", [GUESS, TRUTH], exponent=127)
+    assert found == vars(difference(GUESS, TRUTH, 0))
+    record = device.run_pass("statistics", [TRUTH], exponent=127)
+    assert record["s2"] == device.statistics(TRUTH, 0).s2
+
+
+def test_wrong_arguments(device: Coprocessor) -> None:
+    with pytest.raises(ValueError, match=r"shape of b must be that of a, \(3, 37\), not \(37, 3\)"):
+        device.difference(GUESS, TRUTH.t())
+    with pytest.raises(TypeError, match=r"dtype of b must be .*, torch\.float32, not"):
+        device.difference(GUESS, TRUTH.bfloat16())
+    with pytest.raises(ValueError, match="exponent must be from -126 to 127, not 128"):
+        device.difference(GUESS, TRUTH, 128)
+    with pytest.raises(TypeError, match="x must be a tensor, not list"):
+        device.difference([1.0], TRUTH)
+    with pytest.raises(ValueError, match="unit must be one of statistics, difference, not 'codec'"):
+        device.run_pass("codec", [TRUTH])
+    with pytest.raises(ValueError, match="tensors of difference must be a and b, not 1"):
+        device.run_pass("difference", [TRUTH])
+    with pytest.raises(ValueError, match=r"field must be one of .*, not 'threshold'"):
+        device.run_pass("statistics", [TRUTH], threshold=1)
+    with pytest.raises(DeviceError, match=r"BEGIN of difference was refused by .*: BAD_VALUE"):
+        device.run_pass("difference", [GUESS, TRUTH], exponent=0)
+    assert device.difference(TRUTH, TRUTH).bitwise_equal
+
+
+def test_a_build_without_the_unit() -> None:
+    with adagrain.open_device("golden:", "tiny") as tiny:
+        with pytest.raises(ValueError, match="needs a build that has it, which preset 'tiny' has"):
+            tiny.difference(GUESS, TRUTH)
