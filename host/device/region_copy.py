@@ -98,7 +98,7 @@ class RegionCopy:
         Parameters
         ----------
         batches : sequence of bytes
-            Payloads of REGIONS_STEP commands.
+            Payloads of STEP commands.
         """
         after, split = self._duplicate(), size(RegionStep)
         decided = b"".join(after._table.step(batch[:split], batch[split:]) for batch in batches)

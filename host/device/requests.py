@@ -59,7 +59,7 @@ def histogram_requests(frame_size: FrameSize) -> Iterator[Request]:
 
 
 def step_payloads(updates: Sequence[bytes], head: bytes, frame_size: FrameSize) -> list[bytes]:
-    """Payloads of REGIONS_STEP: as few as the line suits; the loss is counted once."""
+    """Payloads of STEP: as few as the line suits; the loss is counted once."""
     room = max(1, (frame_size.payload - size(RegionStep)) // size(RegionUpdate))
     heads = [head, bytes(len(head))]
     return [

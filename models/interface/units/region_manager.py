@@ -120,7 +120,7 @@ RegionParameters = data.StructLayout(
     }
 )
 
-#: Head of a REGIONS_STEP command; ``RegionUpdate`` records follow.
+#: Head of a STEP request; ``RegionUpdate`` records follow.
 RegionStep = data.StructLayout(
     {
         "loss": unsigned(32),  # mean over the workers, Q16.16
