@@ -6,14 +6,14 @@ import pytest
 from amaranth.hdl import signed, unsigned
 from amaranth.lib import data
 
-from adagrain.models.interface import records
 from adagrain.models.interface.records import pack, size, unpack, unpack_all
+from adagrain.models.interface.units import UNITS
 from adagrain.models.interface.units.granularity_unit import TileRun
 from adagrain.models.interface.units.precision_controller import PrecisionUpdate
 from adagrain.models.interface.units.region_manager import RegionStep
 from adagrain.models.interface.units.statistics import BINS
 
-LAYOUTS = {n: v for n, v in vars(records).items() if isinstance(v, data.Layout)}
+LAYOUTS = {name: own for unit in UNITS.values() for name, own in unit.records.items()}
 MIXED = data.StructLayout({"low": signed(3), "some": unsigned(9), "_": unsigned(1), "b": signed(3)})
 
 

@@ -42,12 +42,12 @@ async def a_new_session_gives_up_the_pass_of_the_port(b: Bench, missing: int) ->
     """Whatever was taken from the data port till then."""
     model = CoprocessorModel(b.component.configuration, kernel="reference")
     traffic = Traffic(b.component.configuration, b.random)
-    begin, end, bins = traffic.port_pass(missing)
+    begin, *others, end, bins = traffic.port_pass(missing)
     await _exchange(b, model, 1, 0, Request(SystemOpcode.HELLO))
     await _exchange(b, model, 1, 1, begin)
     await b.source("i_data").drain()
     await _exchange(b, model, 2, 0, Request(SystemOpcode.HELLO))
-    for sequence, request in enumerate([end, *traffic.port_pass(0), bins], start=1):
+    for sequence, request in enumerate([*others, end, *traffic.port_pass(0), bins], start=1):
         await _exchange(b, model, 2, sequence, request)
 
 

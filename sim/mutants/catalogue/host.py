@@ -23,8 +23,8 @@ MUTANTS = (
     ),
     Mutant(
         "only the last of a step's decisions is compared",
-        "host/distributed/reducer.py",
-        "zlib.crc32(pack(Decision, **decision), self._decisions)",
+        "host/distributed/decide.py",
+        "zlib.crc32(pack(Decision, **decision), self.checksum)",
         "zlib.crc32(pack(Decision, **decision))",
         tested("host/test_lockstep.py", "decisions_differ"),
     ),
