@@ -12,7 +12,8 @@ __all__ = ["TensorPort"]
 class TensorPort(wiring.Signature):
     """Ports of a unit that takes tensors, as the unit sees them.
 
-    A pass lasts from the transfer on ``begin`` until ``end``, or until a session is opened.
+    A pass lasts from the transfer on ``begin`` until ``end``; the unit ends it where a session is
+    opened.
 
     Parameters
     ----------

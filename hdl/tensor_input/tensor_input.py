@@ -127,8 +127,6 @@ class TensorInput(wiring.Component):
                 ]
             with m.If(user.end & (owner == number)):
                 m.d.sync += active.eq(0)
-        with m.If(self.handler.hello):
-            m.d.sync += active.eq(0)
 
     def _beats(self, begin: data.View) -> Value:
         """Beats that hold the announced elements."""

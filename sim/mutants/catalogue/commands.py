@@ -67,9 +67,9 @@ MUTANTS = (
     ),
     Mutant(
         "a new session goes on with the pass of the data port",
-        "hdl/tensor_input/tensor_input.py",
-        "with m.If(self.handler.hello):",
-        "with m.If(self.handler.hello & from_link):",
+        "hdl/tensor_input/tensor_pass.py",
+        "with m.If(self.handler.hello & self.active):",
+        "with m.If(self.handler.hello & self.active & complete):",
         bench("coprocessor", "tiny"),
     ),
     Mutant(
