@@ -62,7 +62,7 @@ def replay(recording: Recording) -> list[list[dict[str, Any]]]:
     """The golden model's decisions, by region; speculation pays, epochs have 16 steps."""
     table = RegionTable(len(recording.regions))
     table.parameters = default_parameters(recording.workers)
-    table.write_words(0, region_record() * len(recording.regions))
+    table.write(0, region_record() * len(recording.regions))
     decisions: list[list[dict[str, Any]]] = [[] for _ in recording.regions]
     for step, region, exponent, a, n in zip(
         recording.step,

@@ -1,7 +1,7 @@
 """``adagrain devices``, ``info`` and ``selftest``: what can be opened, what it is, does it work."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
@@ -82,7 +82,7 @@ def selftest(
     from adagrain.host.device.selftest import selftest as examine
 
     console = Console()
-    options = {"netlist": netlist} if netlist else {}
+    options: dict[str, Any] = {"netlist": netlist} if netlist else {}
     with told(), open_device(url, preset, **options) as device:
         with console.status("") as status:
             report = examine(device, seed=seed, progress=status.update)

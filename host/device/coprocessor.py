@@ -5,34 +5,30 @@ from typing import Any, Self
 
 import torch
 
-from adagrain.host.errors import DeviceError
 from adagrain.host.link.session import Request, Session
+from adagrain.host.link.transport import connect
 from adagrain.host.link.transport.base import Transport
 from adagrain.models.difference import Difference
 from adagrain.models.interface.configuration import Configuration
 from adagrain.models.interface.precision import Precision, precision_of
-from adagrain.models.interface.records import pack, unpack_all
-from adagrain.models.interface.units import SYSTEM, Unit, registers
+from adagrain.models.interface.protocol import PROTOCOL_VERSION
+from adagrain.models.interface.records import size, unpack
+from adagrain.models.interface.units import SYSTEM, UNITS, Unit, registers
 from adagrain.models.interface.units.region_manager import (
-    Decision,
-    RegionOpcode,
+    MAX_WORKERS,
+    RegionParameters,
     RegionRecord,
-    RegionStep,
-    RegionUpdate,
 )
 from adagrain.models.interface.units.system import SystemOpcode
 from adagrain.models.numerics.matrices import Matrix
 from adagrain.models.statistics import Statistics
 
-from .arguments import check_span, integer
 from .identity import Info, check_identity, read_identity, read_registers
+from .mirror import Mirror
+from .mirrored_table import MirroredTable
 from .passes import Passes
-from .precision_copy import PrecisionCopy
-from .precisions import Precisions
 from .product import Product, Progress, multiply
 from .recovery import Recovery
-from .region_copy import RegionCopy
-from .requests import step_payloads, table_requests
 from .scales import Scales
 from .selftest import Report, selftest
 
@@ -42,12 +38,18 @@ __all__ = ["Coprocessor", "Info"]
 class Coprocessor:
     """A coprocessor, opened; a context manager that closes it.
 
-    Results are bit-identical whatever the transport. Copies of the region table and of the
-    precision records are kept: when the device has lost them (it or a unit of it was reset), a
-    session is opened, they are restored, and the call is repeated, so that they end as if nothing
-    had happened; ``counters()`` has how often. They change when the device has accepted a call, so
-    that after one that failed, or was interrupted, both are as they were before, and the next call
-    works. Threads may share a device: their calls wait for each other.
+    Results are bit-identical whatever the transport. Copies of the units' tables are kept: when the
+    device has lost them (it or a unit of it was reset), a session is opened, they are restored, and
+    the call is repeated, so that they end as if nothing had happened; ``counters()`` has how often.
+    They change when the device has accepted a call, so that after one that failed, or was
+    interrupted, all are as they were before, and the next call works. Threads may share a device:
+    their calls wait for each other.
+
+    A device that fails in spite of repeats raises :class:`DeviceError`; where :attr:`replaceable`
+    is set, the golden model takes its place instead, whatever the call: the tables are restored
+    into it, the operation is made again, and the change is logged as an error and counted in
+    ``counters()["fallbacks"]``. So it is where a transport raises anything else, unless the golden
+    model refuses the same operation. :attr:`backend` and :attr:`url` are then its.
 
     After :meth:`close` all that needs the device raises :class:`ClosedError`.
 
@@ -73,8 +75,7 @@ class Coprocessor:
         self, transport: Transport, wanted: Configuration, *, url: str, timeout: float, retries: int
     ) -> None:
         self.configuration = wanted
-        self.url = url
-        self._transport = transport
+        self._url = url
         self._session = Session(
             transport,
             window=wanted.window,
@@ -82,12 +83,15 @@ class Coprocessor:
             timeout=timeout,
             retries=retries,
         )
-        self._recovery = Recovery(transport, self._session, self._restore)
-        self._passes = Passes(wanted, transport, self._session, self._recovery)
-        self.precisions = Precisions(wanted, self._session, self._recovery)
-        self._manages_regions = "region_manager" in wanted.units
-        self._copy = RegionCopy(wanted)
-        self._written = 0  # how many records of the device may be others than at power-on
+        self._recovery = Recovery(
+            self._session, self._restore, lambda: connect("golden:", self.configuration)
+        )
+        self._passes = Passes(wanted, self._session, self._recovery)
+        self.tables = {
+            unit.name: MirroredTable(unit, wanted, self._session, self._recovery)
+            for unit in UNITS.values()
+            if unit.table is not None
+        }
         check_identity(self._registers(SYSTEM), wanted, url)
 
     def __enter__(self) -> Self:
@@ -103,9 +107,31 @@ class Coprocessor:
     @property
     def backend(self) -> str:
         """What really computes, for people."""
-        if self._manages_regions:
-            return self._transport.backend
-        return f"{self._transport.backend}; region_manager is not built: golden model decides"
+        missing = [
+            f"; {name} is not built: golden model decides"
+            for name, table in self.tables.items()
+            if table.decides_alone
+        ]
+        return self._session.transport.backend + "".join(missing)
+
+    @property
+    def url(self) -> str:
+        """That of the device which computes now."""
+        return "golden:" if self._recovery.counters["fallbacks"] else self._url
+
+    @property
+    def replaceable(self) -> bool:
+        """Whether the golden model takes the device's place when it fails; settable."""
+        return self._recovery.replaces
+
+    @replaceable.setter
+    def replaceable(self, is_so: bool) -> None:
+        self._recovery.replaces = is_so
+
+    @property
+    def precisions(self) -> MirroredTable:
+        """Records of the precision controller, and its decisions."""
+        return self.tables["precision_controller"]
 
     def info(self) -> Info:
         """What answered, read from the device."""
@@ -290,9 +316,10 @@ class Coprocessor:
         DeviceError
             If the device fails.
         """
-        with self._recovery:
-            after = self._copy.written(records, parameters, integer("first", first))
-            self._recovery.run(lambda: self._replace(after))
+        workers = parameters.get("workers", 0)
+        if not 1 <= workers <= MAX_WORKERS:
+            raise ValueError(f"workers must be from 1 to {MAX_WORKERS}, not {workers!r}")
+        self._regions.configure(records, first, parameters)
 
     def update_regions(
         self,
@@ -319,14 +346,9 @@ class Coprocessor:
         DeviceError
             If the device fails, or decides differently from the golden model.
         """
-        head = pack(
-            RegionStep, loss=loss or 0, loss_valid=loss is not None, epoch_end=bool(epoch_end)
+        return self._regions.decide(
+            updates, loss=loss or 0, loss_valid=loss is not None, epoch_end=bool(epoch_end)
         )
-        records = [pack(RegionUpdate, **update) for update in updates]
-        with self._recovery:
-            self._copy.check_updates([update.get("region", 0) for update in updates])
-            decided = self._recovery.run(lambda: self._decide(records, head))
-        return unpack_all(Decision, decided)
 
     def echo(self, payload: bytes) -> bytes:
         """Octets that went to the device and back.
@@ -345,8 +367,12 @@ class Coprocessor:
         )[0]
 
     def selftest(self, seed: int = 0) -> Report:
-        """Compare the device with the golden models; see :mod:`adagrain.host.device.selftest`."""
-        return selftest(self, seed=seed)
+        """Compare the device with the golden models; see :mod:`adagrain.host.device.selftest`.
+
+        A device that fails is not replaced meanwhile.
+        """
+        with self._recovery.as_it_is():
+            return selftest(self, seed=seed)
 
     def read_regions(self, first: int, count: int) -> list[dict[str, int]]:
         """Records as they stand in the device's table: fields of :data:`RegionRecord`.
@@ -356,21 +382,20 @@ class Coprocessor:
         TypeError, ValueError
             If they leave the table.
         """
-        return unpack_all(RegionRecord, self.read_table(first, count))
+        return self._regions.read(first, count)
 
     def read_table(self, first: int, count: int) -> bytes:
-        """The same records as octets."""
-        first, count = check_span("regions", first, count, self.configuration.regions)
-        if not self._manages_regions:
-            return self._copy.read(first, count)
-        frame_size = self._session.frame_size
-        return b"".join(
-            self._recovery.run(lambda: self._session.call(table_requests(first, count, frame_size)))
-        )
+        """The same records as bytes."""
+        return self._regions.read_bytes(first, count)
 
     def state_dict(self) -> dict[str, Any]:
         """All tables and parameters, for checkpoints; read from the driver's copies."""
-        return self._copy.state() | {"precisions": self.precisions.state()}
+        return {
+            "protocol": PROTOCOL_VERSION,
+            "table": b"".join(self._regions.state()),
+            "parameters": unpack(RegionParameters, self._regions.mirror.golden.settings),
+            "precisions": self.precisions.state(),
+        }
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Restore what :meth:`state_dict` gave, and nothing else: other records become invalid.
@@ -383,36 +408,32 @@ class Coprocessor:
         DeviceError
             If the device fails.
         """
-        regions = RegionCopy.of(self.configuration, state)
-        precisions = PrecisionCopy(self.configuration, state.get("precisions", ()))
-        self._recovery.run(lambda: self._replace(regions, precisions))
+        version = state.get("protocol", "3 or older")
+        if version != PROTOCOL_VERSION:
+            raise ValueError(f"state must be of protocol {PROTOCOL_VERSION}, not {version}")
+        octets, width = state["table"], size(RegionRecord)
+        regions = [octets[at : at + width] for at in range(0, len(octets), width)]
+        mirrors = {
+            "region_manager": self._regions.restored(regions, state["parameters"]),
+            "precision_controller": self.precisions.restored(state.get("precisions", ())),
+        }
+        self._recovery.run(lambda: self._replace(mirrors))
 
-    def _replace(self, regions: RegionCopy, precisions: PrecisionCopy | None = None) -> None:
-        """Within an operation: make the device's tables equal to copies, which become ours."""
-        self._written = max(self._written, regions.configured)
-        if self._manages_regions:
-            self._session.call(regions.requests(self._session.frame_size, self._written))
-        precisions = precisions or self.precisions.copy
-        self.precisions.send(precisions)
-        self._copy, self.precisions.copy = regions, precisions
+    @property
+    def _regions(self) -> MirroredTable:
+        return self.tables["region_manager"]
+
+    def _replace(self, mirrors: Mapping[str, Mirror]) -> None:
+        """Within an operation: make tables of the device equal to mirrors, which become ours."""
+        for name, mirror in mirrors.items():
+            self.tables[name].send(mirror)
+        for name, mirror in mirrors.items():
+            self.tables[name].mirror = mirror
 
     def _restore(self) -> None:
         """Give a device that may have forgotten everything the tables that it had."""
-        self._replace(self._copy)
-
-    def _decide(self, updates: Sequence[bytes], head: bytes) -> bytes:
-        """Within an operation: decisions of the device, which must be the copy's.
-
-        Of the copy alone, where the device has no region manager.
-        """
-        batches = step_payloads(updates, head, self._session.frame_size)
-        after, decided = self._copy.stepped(batches)
-        if self._manages_regions:
-            requests = (Request(RegionOpcode.STEP, batch) for batch in batches)
-            if b"".join(self._session.call(requests)) != decided:
-                raise DeviceError(f"{self.backend} decided differently from the golden model")
-        self._copy = after
-        return decided
+        for table in self.tables.values():
+            table.send(table.mirror)
 
     def _registers(self, *units: Unit) -> dict[str, int]:
         """Registers of units, or all of them."""

@@ -19,7 +19,11 @@ _LEAST_WINDOW, _LEAST_PAYLOAD = 1, 256
 
 
 def open_device(
-    url: str, preset: str | Configuration | None = "full", **options: Any
+    url: str,
+    preset: str | Configuration | None = "full",
+    *,
+    replaceable: bool = False,
+    **options: Any,
 ) -> Coprocessor:
     """Open a device.
 
@@ -31,6 +35,8 @@ def open_device(
     preset : str, Configuration or None
         What the device must have been built with; simulated devices are built so. ``None``: what
         the device says; simulated ones are built as ``full``.
+    replaceable : bool
+        Whether the golden model takes over, loudly, when the device fails.
     options
         ``timeout`` (seconds to wait for an answer, 10), ``retries`` (how many such
         waits more without progress before giving up, 3), and those of the url's transport.
@@ -52,13 +58,15 @@ def open_device(
         if preset is None:
             least = {"window": _LEAST_WINDOW, "payload": _LEAST_PAYLOAD}
             session = Session(transport, **least, **waits)
-            recovery = Recovery(transport, session, restore=lambda: None)
+            recovery = Recovery(session, restore=lambda: None)
             registers = recovery.run(lambda: read_registers(session, [SYSTEM]))
             wanted = find_configuration(registers, url)
-        return Coprocessor(transport, wanted, url=url, **waits)
+        device = Coprocessor(transport, wanted, url=url, **waits)
     except BaseException:
         transport.close()
         raise
+    device.replaceable = replaceable
+    return device
 
 
 def _check_waits(timeout: float, retries: int) -> None:

@@ -7,8 +7,9 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
+from adagrain.host.link.frame_size import FrameSize
 from adagrain.host.link.session import Request, Session
-from adagrain.host.link.transport.base import DirectTransport, Transport
+from adagrain.host.link.transport.base import DirectTransport
 from adagrain.models.difference import Difference, check_pair
 from adagrain.models.interface.configuration import Configuration
 from adagrain.models.interface.formats import format_of
@@ -25,10 +26,16 @@ __all__ = ["Passes"]
 
 
 class _Pass(NamedTuple):
-    """What a pass is announced with, and the tensor's words."""
+    """A pass of a unit: the fields that it is announced with, and the tensor's words."""
 
-    begin: bytes
+    unit: Unit
+    fields: dict[str, int]
     words: np.ndarray
+
+    def requests(self, frame_size: FrameSize, *, data_port: bool) -> Iterator[Request]:
+        """Its requests; the words too, where they do not go through the data port."""
+        begin = pack(self.unit.begin.request.record, **self.fields, from_link=not data_port)
+        return pass_requests(self.unit, begin, None if data_port else self.words, frame_size)
 
 
 class Passes:
@@ -38,8 +45,6 @@ class Passes:
     ----------
     configuration : Configuration
         What the device is built with.
-    transport : Transport
-        Way to the device.
     session : Session
         The session on it.
     recovery : Recovery
@@ -49,17 +54,12 @@ class Passes:
     def __init__(
         self,
         configuration: Configuration,
-        transport: Transport,
         session: Session,
         recovery: Recovery,
     ) -> None:
         self._configuration = configuration
-        self._transport = transport
         self._session = session
         self._recovery = recovery
-        self._direct: DirectTransport | None = None
-        if isinstance(transport, DirectTransport) and transport.direct:
-            self._direct = transport
 
     def one(self, x: torch.Tensor, exponent: int | None, *, histogram: bool) -> Statistics:
         """As :meth:`adagrain.host.device.coprocessor.Coprocessor.statistics`."""
@@ -71,12 +71,11 @@ class Passes:
             )
         if exponent is not None:
             exponent = _checked(exponent)
-        words = words_of(x)
+        one = _pass(STATISTICS, x, exponent or 0)
         if exponent is None:
-            begin = self._begin(STATISTICS, x, 0)
-            exponent = unbiased(self._statistics(begin, words).largest_exponent)
-        begin = self._begin(STATISTICS, x, exponent, histogram=bool(histogram))
-        return self._statistics(begin, words, histogram=histogram)
+            one.fields["exponent"] = self._statistics(one).largest_exponent
+        one.fields["histogram"] = bool(histogram)
+        return self._statistics(one)
 
     def difference(self, a: torch.Tensor, b: torch.Tensor, exponent: int | None) -> Difference:
         """As :meth:`adagrain.host.device.coprocessor.Coprocessor.difference`."""
@@ -91,9 +90,8 @@ class Passes:
         if exponent is None:
             exponent = unbiased(self.one(b, 0, histogram=False).largest_exponent)
         pairs = torch.stack([elements_of(a), elements_of(b)], dim=1)
-        begin = self._begin(DIFFERENCE, pairs, _checked(exponent))
-        (record,) = self._recovery.run(lambda: self._ask(DIFFERENCE, begin, words_of(pairs)))
-        return Difference.from_record(record)
+        one = _pass(DIFFERENCE, pairs, _checked(exponent))
+        return Difference.from_record(self._recovery.run(lambda: self._ask(one)))
 
     def run(
         self, name: str, tensors: Sequence[torch.Tensor], fields: Mapping[str, int]
@@ -112,9 +110,9 @@ class Passes:
             self._check_tensor(x)
             check_pair(tensors[0], x)
         x = tensors[0] if len(tensors) == 1 else torch.stack([*map(elements_of, tensors)], dim=1)
-        begin = pack(unit.begin.request.record, **self._announced(x), **fields)
-        (record,) = self._recovery.run(lambda: self._ask(unit, begin, words_of(x)))
-        return unpack(unit.end.reply.record, record)
+        one = _Pass(unit, _announced(x) | dict(fields), words_of(x))
+        pack(unit.begin.request.record, **one.fields)  # if they do not fit, no device is asked
+        return unpack(unit.end.reply.record, self._recovery.run(lambda: self._ask(one)))
 
     def several(
         self, tensors: Sequence[torch.Tensor], exponents: Sequence[int]
@@ -127,22 +125,37 @@ class Passes:
         for x in tensors:
             self._check_tensor(x)
         exponents = [_checked(exponent) for exponent in exponents]
-        if self._direct:
-            with self._recovery:
-                return self._direct.statistics_of([elements_of(x) for x in tensors], exponents)
+        if self._direct() is not None:
+            elements = [elements_of(x) for x in tensors]
+            return self._recovery.run(lambda: self._directly(elements, exponents))
         rows = zip(tensors, exponents, strict=True)
-        passes = [_Pass(self._begin(STATISTICS, x, exponent), words_of(x)) for x, exponent in rows]
+        passes = [_pass(STATISTICS, x, exponent) for x, exponent in rows]
         found: list[Statistics] = []
         while rest := passes[len(found) :]:
             group = self._filling(rest)
             found += self._recovery.run(partial(self._pipelined, group))
         return found
 
+    def _direct(self) -> DirectTransport | None:
+        """The transport, where it may be asked without frames."""
+        transport = self._session.transport
+        if isinstance(transport, DirectTransport) and transport.direct:
+            return transport
+        return None
+
+    def _directly(
+        self, elements: Sequence[torch.Tensor], exponents: Sequence[int]
+    ) -> list[Statistics]:
+        """Within an operation on a device in this process: without frames."""
+        direct = self._direct()
+        assert direct is not None  # so is what takes its place
+        return direct.statistics_of(elements, exponents)
+
     def _filling(self, passes: Sequence[_Pass]) -> Sequence[_Pass]:
         """The first passes, as many as fill the window: what is repeated after a reset is short."""
-        commands = 0
+        commands, data_port = 0, self._session.transport.data_port
         for number, one in enumerate(passes, 1):
-            in_frames = 0 if self._transport.data_port else one.words.nbytes
+            in_frames = 0 if data_port else one.words.nbytes
             commands += 2 + in_frames // self._session.frame_size.payload
             if commands >= self._configuration.window:
                 return passes[:number]
@@ -150,51 +163,34 @@ class Passes:
 
     def _pipelined(self, passes: Sequence[_Pass]) -> list[Statistics]:
         """Within an operation: one pass behind the other, without waiting in between."""
-        frame_size, data_port = self._session.frame_size, self._transport.data_port
-        if data_port:
-            self._transport.load(np.concatenate([one.words for one in passes]))
-
-        def requests() -> Iterator[Request]:
-            for one in passes:
-                words = None if data_port else one.words
-                yield from pass_requests(STATISTICS, one.begin, words, frame_size)
-
-        records = filter(None, self._session.call(requests()))  # a pass answers at its end only
+        records = filter(None, self._call(passes))  # a pass answers at its end only
         return [Statistics.from_record(record) for record in records]
 
-    def _statistics(
-        self, begin: bytes, words: np.ndarray, *, histogram: bool = False
-    ) -> Statistics:
+    def _statistics(self, one: _Pass) -> Statistics:
         def run() -> tuple[bytes, bytes | None]:
-            (record,) = self._ask(STATISTICS, begin, words)
-            if not histogram:
+            record = self._ask(one)
+            if not one.fields.get("histogram"):
                 return record, None
             bins = self._session.call(histogram_requests(self._session.frame_size))
             return record, b"".join(bins)
 
         return Statistics.from_record(*self._recovery.run(run))
 
-    def _ask(self, unit: Unit, begin: bytes, words: np.ndarray) -> list[bytes]:
-        """Within an operation: one pass of a unit; its record alone."""
-        data_port = self._transport.data_port
-        if data_port:
-            self._transport.load(words)
-        in_frames = None if data_port else words
-        requests = pass_requests(unit, begin, in_frames, self._session.frame_size)
-        return self._session.call(requests)[-1:]
+    def _ask(self, one: _Pass) -> bytes:
+        """Within an operation: the record of one pass."""
+        return self._call([one])[-1]
 
-    def _begin(self, unit: Unit, x: torch.Tensor, exponent: int, **fields: int) -> bytes:
-        """The record that begins a pass of a unit over a tensor."""
-        fields |= {"exponent": exponent + EXPONENT_BIAS}
-        return pack(unit.begin.request.record, **self._announced(x), **fields)
-
-    def _announced(self, x: torch.Tensor) -> dict[str, int]:
-        """The fields of any record that begins a pass over a tensor."""
-        return {
-            "count": x.numel(),
-            "format": format_of(x.dtype).code,
-            "from_link": not self._transport.data_port,
-        }
+    def _call(self, passes: Sequence[_Pass]) -> list[bytes]:
+        """Within an operation: replies to all requests of passes that follow each other."""
+        transport, frame_size = self._session.transport, self._session.frame_size
+        if transport.data_port:
+            words = [one.words for one in passes]
+            transport.load(words[0] if len(words) == 1 else np.concatenate(words))
+        return self._session.call(
+            request
+            for one in passes
+            for request in one.requests(frame_size, data_port=transport.data_port)
+        )
 
     def _check_tensor(self, x: torch.Tensor) -> None:
         check_readable(x)
@@ -206,6 +202,17 @@ class Passes:
             )
         if x.numel() == 0 or x.numel() >= 1 << 32:
             raise ValueError(f"tensor must have 1 to 2**32-1 elements, not {x.numel()}")
+
+
+def _pass(unit: Unit, x: torch.Tensor, exponent: int, **fields: int) -> _Pass:
+    """A pass of a unit over a tensor."""
+    fields |= {"exponent": exponent + EXPONENT_BIAS}
+    return _Pass(unit, _announced(x) | fields, words_of(x))
+
+
+def _announced(x: torch.Tensor) -> dict[str, int]:
+    """What any pass over a tensor is announced with."""
+    return {"count": x.numel(), "format": format_of(x.dtype).code}
 
 
 def _checked(exponent: int) -> int:

@@ -36,9 +36,10 @@ class Product:
         word in which the device sent it. Scales raise what rounding to single precision raises, as
         well.
     cycles : int
-        Clock cycles of the device from the first command to the last; 0 where it has no clock.
+        Clock cycles of the device from the first command to the last; 0 where it has no clock, or
+        was replaced on the way.
     busy : int
-        Of these, the ones in which the slices multiplied, as the device counts them.
+        Of these, the ones in which the slices multiplied, as the device counts them; 0 likewise.
     octets : int
         Commands with their operands, and replies, without frames and repeats.
     scale : float
@@ -101,6 +102,8 @@ def multiply(
         octets += job.octets() + sum(map(len, replies))
         progress(done, len(parts))
     after = counters()
+    if after["fallbacks"] != before["fallbacks"]:
+        before = after
     if rescaling is not None:
         values = rescaling.tensor(words)
     elif scales is None:

@@ -1,8 +1,10 @@
-"""Operations on a device that may be reset, hang, fall silent, or be left in the middle of one."""
+"""Operations on a device that may be reset, hang, fall silent, be left in the middle, or fail."""
 
+import logging
 import threading
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from typing import NamedTuple, TypeVar
 
 from adagrain.host.errors import ClosedError, DeviceError, DeviceTimeoutError, UnitResetError
@@ -10,6 +12,8 @@ from adagrain.host.link.session import Session, SessionLostError
 from adagrain.host.link.transport.base import Transport
 
 __all__ = ["Recovery"]
+
+_log = logging.getLogger("adagrain")
 
 _T = TypeVar("_T")
 
@@ -41,38 +45,52 @@ class Recovery:
     did not answer; a limited number of times each. Any other error, and Ctrl-C, leave the next
     operation to set things right.
 
+    A device that fails in spite of that may be replaced, for good: by what ``substitute`` connects,
+    which is given what the device had to know, and the operation. So may one whose transport raises
+    anything else, unless the substitute refuses the same operation: then its arguments were at
+    fault. A replacement is logged as an error, and counted.
+
     Threads wait for each other: ``with recovery:`` keeps the others out for longer than an
     operation, and finds out whether the device is still open. It does not know what operations are.
 
     Parameters
     ----------
-    transport : Transport
-        Way to the device.
     session : Session
-        The session on it; opened by the first operation.
+        The session on the device; opened by the first operation.
     restore : callable
         Gives the device what it must know, in a new session.
+    substitute : callable or None
+        Connects another device of the same configuration; ``None``: there is none.
 
     Members
     -------
+    replaces : bool
+        Whether a device that fails is replaced; not until this is set.
     counters : Counter
         ``restored``: sessions that the device lost. ``hangs``: units that hung. ``breaks_sent``.
+        ``fallbacks``: devices that were replaced.
     """
 
     def __init__(
-        self, transport: Transport, session: Session, restore: Callable[[], object]
+        self,
+        session: Session,
+        restore: Callable[[], object],
+        substitute: Callable[[], Transport] | None = None,
     ) -> None:
-        self._transport, self._session, self._restore = transport, session, restore
+        self._session, self._restore, self._substitute = session, restore, substitute
+        self.replaces = False
         self._lock = threading.RLock()
         self._is_settled = False  # nothing of an operation that did not end is left behind
         self._is_open = True
-        self.counters: Counter[str] = Counter(restored=0, hangs=0, breaks_sent=0)
+        names = ("restored", "hangs", "breaks_sent", "fallbacks")
+        self.counters: Counter[str] = Counter(dict.fromkeys(names, 0))
 
     def __enter__(self) -> None:
         self._lock.acquire()
         if not self._is_open:
             self._lock.release()
-            raise ClosedError(f"device must be open, but {self._transport.backend} was closed")
+            backend = self._session.transport.backend
+            raise ClosedError(f"device must be open, but {backend} was closed")
 
     def __exit__(self, *_: object) -> None:
         self._lock.release()
@@ -85,29 +103,79 @@ class Recovery:
         ClosedError
             After :meth:`close`.
         DeviceError
-            If the device fails in spite of repeats.
+            If the device fails in spite of repeats, and is not replaced.
         """
         with self:
-            troubles: Counter[type[Exception]] = Counter()
-            silence: DeviceTimeoutError | None = None
-            while True:
-                try:
-                    return self._attempt(operation, after_break=silence is not None)
-                except DeviceTimeoutError as error:
-                    if silence is not None:
-                        raise DeviceTimeoutError(f"{silence}, nor after a break") from None
-                    silence = error
-                    self._transport.send_break()
-                    self.counters["breaks_sent"] += 1
-                except tuple(trouble.error for trouble in _TROUBLES) as error:
-                    troubles[type(error)] += 1
-                    self._count(error, troubles[type(error)])
+            try:
+                return self._persist(operation)
+            except Exception as error:
+                if not self.replaces or self._substitute is None:
+                    raise
+                return self._replaced(operation, error, self._substitute())
+
+    @contextmanager
+    def as_it_is(self) -> Iterator[None]:
+        """Within, a device that fails is not replaced."""
+        with self:
+            replaces, self.replaces = self.replaces, False
+            try:
+                yield
+            finally:
+                self.replaces = replaces
 
     def close(self) -> None:
         """Let go of the device; may be called twice."""
         with self._lock:
             self._is_open = False
-            self._transport.close()
+            self._session.transport.close()
+
+    def _persist(self, operation: Callable[[], _T]) -> _T:
+        """What an operation returns, on this device."""
+        troubles: Counter[type[Exception]] = Counter()
+        silence: DeviceTimeoutError | None = None
+        while True:
+            try:
+                return self._attempt(operation, after_break=silence is not None)
+            except DeviceTimeoutError as error:
+                if silence is not None:
+                    raise DeviceTimeoutError(f"{silence}, nor after a break") from None
+                silence = error
+                self._session.transport.send_break()
+                self.counters["breaks_sent"] += 1
+            except tuple(trouble.error for trouble in _TROUBLES) as error:
+                troubles[type(error)] += 1
+                self._count(error, troubles[type(error)])
+
+    def _replaced(self, operation: Callable[[], _T], error: Exception, substitute: Transport) -> _T:
+        """What an operation returns on a substitute, which stays if the device was at fault."""
+        failed = self._session.transport
+        self._move(substitute)
+        if isinstance(error, DeviceError):
+            self._let_go(failed, str(error))
+            return self._persist(operation)
+        try:
+            result = self._persist(operation)
+        except Exception:
+            self._move(failed)
+            substitute.close()
+            raise error from None
+        self._let_go(failed, f"{type(error).__name__}: {error}")
+        return result
+
+    def _move(self, transport: Transport) -> None:
+        self._session.move(transport)
+        self._is_settled = False
+
+    def _let_go(self, failed: Transport, reason: str) -> None:
+        self.counters["fallbacks"] += 1
+        _log.error(
+            "DEVICE FAILED: %s. Going on with %s in its place (fallback %d).",
+            reason,
+            self._session.transport.backend,
+            self.counters["fallbacks"],
+        )
+        with suppress(Exception):  # it may be beyond letting go of
+            failed.close()
 
     def _attempt(self, operation: Callable[[], _T], *, after_break: bool) -> _T:
         if not self._is_settled:
@@ -122,7 +190,7 @@ class Recovery:
         trouble = next(trouble for trouble in _TROUBLES if trouble.error is type(error))
         self.counters[trouble.counter] += 1
         if times == trouble.times:
-            backend = self._transport.backend
+            backend = self._session.transport.backend
             raise DeviceError(
                 f"{backend} {trouble.name} {times} times in one call: {error}"
             ) from None

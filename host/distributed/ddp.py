@@ -10,7 +10,6 @@ from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 
 from adagrain.host.device.coprocessor import Coprocessor
-from adagrain.host.device.failover import Failover
 from adagrain.host.device.open_device import open_device
 from adagrain.host.regions.regions import By, Regions, regions
 from adagrain.models.interface.configuration import Configuration
@@ -49,7 +48,7 @@ class AdagrainState:
         The one that was given, or the first of them.
     reducer : RegionReducer
         Cadences, counters, state.
-    device : Failover
+    device : Coprocessor
         This worker's device.
     last_step : StepLog
         What was agreed on and decided in the last step.
@@ -143,8 +142,8 @@ class AdagrainState:
         return future
 
     def _open(self, device: str | Coprocessor, preset: str | Configuration) -> None:
-        opened = open_device(device, preset) if isinstance(device, str) else device
-        self.device = Failover(opened)
+        self.device = open_device(device, preset) if isinstance(device, str) else device
+        self.device.replaceable = True
         self._closes.append(self.device)
 
     def _begin(self, divided: Regions, options: ReducerOptions, cap: float) -> None:

@@ -5,7 +5,6 @@ import zlib
 from collections.abc import Mapping
 
 from adagrain.host.device.coprocessor import Coprocessor
-from adagrain.host.device.failover import Failover
 from adagrain.host.regions.regions import Regions
 from adagrain.host.telemetry.events import TensorKind
 from adagrain.models.interface.records import pack
@@ -35,7 +34,7 @@ class Decide:
     ----------
     regions : Regions
         The regions.
-    device : Coprocessor or Failover
+    device : Coprocessor
         What decides.
     clock : Clock
         Who knows which regions are due.
@@ -57,7 +56,7 @@ class Decide:
     def __init__(
         self,
         regions: Regions,
-        device: Coprocessor | Failover,
+        device: Coprocessor,
         clock: Clock,
         energies: Energies,
         measure: Measure,

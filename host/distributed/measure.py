@@ -5,7 +5,6 @@ from collections.abc import Sequence
 import torch
 
 from adagrain.host.device.coprocessor import Coprocessor
-from adagrain.host.device.failover import Failover
 from adagrain.host.telemetry.events import Sink, StatisticsEvent, TensorKind
 from adagrain.models.statistics import Statistics
 
@@ -19,7 +18,7 @@ class Measure:
 
     Parameters
     ----------
-    device : Coprocessor or Failover
+    device : Coprocessor
         What computes them.
     names : sequence of str
         Names of the regions.
@@ -31,7 +30,7 @@ class Measure:
 
     def __init__(
         self,
-        device: Coprocessor | Failover,
+        device: Coprocessor,
         names: Sequence[str],
         energies: Energies,
         sinks: Sequence[Sink],

@@ -7,7 +7,6 @@ from typing import Any
 import torch
 
 from adagrain.host.device.coprocessor import Coprocessor
-from adagrain.host.device.failover import Failover
 from adagrain.host.regions.regions import Regions
 from adagrain.host.telemetry.events import TensorKind
 from adagrain.models.region_manager.settings import default_parameters
@@ -61,7 +60,7 @@ class RegionReducer:
     ----------
     regions : Regions
         At most as many as the device's table holds.
-    device : Coprocessor or Failover
+    device : Coprocessor
         This worker's device.
     lockstep : Lockstep
         Compares the workers.
@@ -82,7 +81,7 @@ class RegionReducer:
     def __init__(
         self,
         regions: Regions,
-        device: Coprocessor | Failover,
+        device: Coprocessor,
         lockstep: Lockstep,
         exchange: Exchange,
         options: ReducerOptions,

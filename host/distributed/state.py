@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from adagrain.host.device.coprocessor import Coprocessor
-from adagrain.host.device.failover import Failover
 from adagrain.host.regions.regions import Regions
 
 from .accumulate import Accumulators
@@ -24,7 +23,7 @@ class State:
         The regions.
     workers : int
         W.
-    device : Coprocessor or Failover
+    device : Coprocessor
         This worker's device.
     clock, energies, accumulators, decide
         The stages.
@@ -34,7 +33,7 @@ class State:
         self,
         regions: Regions,
         workers: int,
-        device: Coprocessor | Failover,
+        device: Coprocessor,
         clock: Clock,
         energies: Energies,
         accumulators: Accumulators,

@@ -8,7 +8,6 @@ import torch
 from torch import nn
 
 from adagrain.host.device.coprocessor import Coprocessor
-from adagrain.host.device.failover import Failover
 from adagrain.host.device.open_device import open_device
 from adagrain.host.device.product import check_built
 from adagrain.models.interface.precision import Precision
@@ -44,7 +43,7 @@ class Granularity:
     ----------
     model : nn.Module
         What :func:`convert` returned, or what wraps it.
-    device : str, Coprocessor or Failover
+    device : str or Coprocessor
         What measures and decides; when it fails the golden model takes over. Its build must have
         a granularity unit.
     preset : str
@@ -57,7 +56,7 @@ class Granularity:
 
     Members
     -------
-    device : Failover
+    device : Coprocessor
         The device.
     work : dict of Precision to int
         Multiplications of all steps, forward and backward.
@@ -74,15 +73,15 @@ class Granularity:
     def __init__(
         self,
         model: nn.Module,
-        device: str | Coprocessor | Failover = "golden:",
+        device: str | Coprocessor = "golden:",
         *,
         preset: str = "granular",
         offload: int = 0,
         resources: ResourceManager | None = None,
     ) -> None:
         self._layers = _named_layers(model)
-        opened = open_device(device, preset) if isinstance(device, str) else device
-        self.device = opened if isinstance(opened, Failover) else Failover(opened)
+        self.device = open_device(device, preset) if isinstance(device, str) else device
+        self.device.replaceable = True
         self._check_build()
         if offload:
             self._check_precisions()

@@ -6,7 +6,6 @@ import numpy as np
 import torch
 
 from adagrain.host.device.coprocessor import Coprocessor
-from adagrain.host.device.failover import Failover
 from adagrain.models.numerics.quantisation import Operand, multiplied
 
 from .resources import slice_cycles
@@ -23,7 +22,7 @@ class Offload:
 
     Parameters
     ----------
-    device : Coprocessor or Failover
+    device : Coprocessor
         Built with a granularity unit.
     every : int
         Steps from one whose products the device computes to the next.
@@ -48,7 +47,7 @@ class Offload:
         If ``every`` is below 1.
     """
 
-    def __init__(self, device: Coprocessor | Failover, every: int = 1) -> None:
+    def __init__(self, device: Coprocessor, every: int = 1) -> None:
         if every < 1:
             raise ValueError(f"every must be at least 1, not {every}")
         self._device = device

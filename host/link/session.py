@@ -62,6 +62,8 @@ class Session:
 
     Members
     -------
+    transport : Transport
+        Way to the device; :meth:`move` puts another in its place.
     frame_size : FrameSize
         Which payloads suit the line.
     """
@@ -69,18 +71,23 @@ class Session:
     def __init__(
         self, transport: Transport, *, window: int, payload: int, timeout: float, retries: int
     ) -> None:
-        self._transport = transport
         self._window = window
+        self._payload_limit = payload
         self._timeout = timeout
         self._retries = retries
-        self._patience = timeout
         self._id = 0
         self._next = 0
-        self._partial = b""
-        self.frame_size = FrameSize(payload)
+        self.move(transport)
         self.counters: Counter[str] = Counter(
             commands=0, resent=0, deadline_misses=0, damaged_replies=0
         )
+
+    def move(self, transport: Transport) -> None:
+        """Go on with another device, of the same configuration; a session is to be opened on it."""
+        self.transport = transport
+        self._patience = self._timeout
+        self._partial = b""
+        self.frame_size = FrameSize(self._payload_limit)
 
     def open(self, retries: int | None = None) -> None:
         """Open a new session; what the old one had in flight is forgotten.
@@ -123,14 +130,14 @@ class Session:
         sent: list[Request] = []
         replies: list[Frame] = []
         flight = Flight()
-        clock = _Patience(self._transport.now(), self._patience)
+        clock = _Patience(self.transport.now(), self._patience)
         while self._fill(waiting, sent, flight) or flight:
-            octets = self._transport.receive(1, clock.left(self._transport.now()))
+            octets = self.transport.receive(1, clock.left(self.transport.now()))
             due = self._take(octets, flight)
             replies += due
             if any(reply.status != Status.OK for reply in due):
                 waiting = iter(())
-            now = self._transport.now()
+            now = self.transport.now()
             if due:
                 self._patience = self._learned(clock.progress(now, self._patience))
             elif now - clock.last_progress > self._timeout * (retries + 1):
@@ -154,7 +161,7 @@ class Session:
         return len(sent) > before
 
     def _send(self, frame: bytes) -> None:
-        self._transport.send(frame)
+        self.transport.send(frame)
         self.frame_size.sent(len(frame))
 
     def _send_again(self, frames: Sequence[bytes], flight: Flight) -> None:
@@ -194,7 +201,7 @@ class Session:
         if not flight.refused(refusal.sequence):
             return
         self.frame_size.lost()
-        if self._transport.abandon():
+        if self.transport.abandon():
             flight.cut()
         self._send_again(flight.back_to(refusal.sequence), flight)
 
@@ -206,7 +213,7 @@ class Session:
     def _gave_up(self, flight: Flight, retries: int) -> DeviceTimeoutError:
         self.counters["deadline_misses"] += 1
         return DeviceTimeoutError(
-            f"no answer from {self._transport.backend} to command {flight.oldest} "
+            f"no answer from {self.transport.backend} to command {flight.oldest} "
             f"after {retries} repeats of {self._timeout:g} s"
         )
 
@@ -217,7 +224,7 @@ class Session:
             )
         if reply.status != Status.OK:
             raise CommandError(
-                f"{_command(request.opcode)} was refused by {self._transport.backend}: "
+                f"{_command(request.opcode)} was refused by {self.transport.backend}: "
                 f"{_name(reply.status)}"
             )
         return reply.payload

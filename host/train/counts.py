@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from adagrain.host.device.coprocessor import Coprocessor
-from adagrain.host.device.failover import Failover
 
 __all__ = ["Counts"]
 
@@ -20,18 +19,18 @@ class Counts:
 
     Parameters
     ----------
-    device : Coprocessor or Failover
+    device : Coprocessor
         The worker's.
     """
 
-    def __init__(self, device: Coprocessor | Failover) -> None:
+    def __init__(self, device: Coprocessor) -> None:
         self._device = device
         self._seen = dict.fromkeys((*_SUMS, *_PEAKS), 0)
         self._total = dict(self._seen)
 
     def read(self) -> dict[str, int]:
         """All that was counted so far, by the counter's name."""
-        now = self._now()
+        now = self._device.counters()
         for name in _SUMS:
             before = self._seen[name] if now[name] >= self._seen[name] else 0
             self._total[name] += now[name] - before
@@ -45,8 +44,5 @@ class Counts:
 
         What the device has counted by now was for restoring it, and does not count.
         """
-        self._seen = self._now()
+        self._seen = self._device.counters()
         self._total = {name: total[name] for name in self._total}
-
-    def _now(self) -> dict[str, int]:
-        return {"fallbacks": 0} | self._device.counters()

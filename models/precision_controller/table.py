@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from types import SimpleNamespace
 
 from adagrain.models.interface.precision import Precision
-from adagrain.models.interface.records import pack, size, unpack
+from adagrain.models.interface.records import pack, size, unpack, unpack_all
 from adagrain.models.interface.units.precision_controller import (
     PrecisionDecision,
     PrecisionRecord,
@@ -25,6 +25,7 @@ THRESHOLDS = ("above_int4", "above_int8", "above_fp16")
 
 _TOP = len(THRESHOLDS)
 _ONE = 65535
+_WIDTH = size(PrecisionRecord)
 
 
 def rank_of(precision: Precision) -> int:
@@ -94,16 +95,46 @@ class PrecisionTable:
         How many there are.
     """
 
+    settings = b""  # nothing holds for all units
+
     def __init__(self, units: int) -> None:
-        self._records = [bytes(size(PrecisionRecord))] * units
+        self._records = [bytes(_WIDTH)] * units
 
-    def write(self, unit: int, record: bytes) -> None:
-        """Replace a record."""
-        self._records[unit] = record
+    def copy(self) -> "PrecisionTable":
+        """Another table, with the same records."""
+        other = PrecisionTable(0)
+        other._records = list(self._records)
+        return other
 
-    def read(self, unit: int) -> bytes:
-        """A record as it stands."""
-        return self._records[unit]
+    def write(self, first: int, octets: bytes) -> None:
+        """Replace records from one on.
+
+        Raises
+        ------
+        ValueError
+            If they are not whole records, or reach outside the table.
+        """
+        if len(octets) % _WIDTH:
+            raise ValueError(f"octets must be whole records of {_WIDTH}, not {len(octets)}")
+        records = [octets[at : at + _WIDTH] for at in range(0, len(octets), _WIDTH)]
+        self._check(first, len(records))
+        self._records[first : first + len(records)] = records
+
+    def read(self, first: int, count: int = 1) -> bytes:
+        """Records as they stand.
+
+        Raises
+        ------
+        ValueError
+            If they reach outside the table.
+        """
+        self._check(first, count)
+        return b"".join(self._records[first : first + count])
+
+    def step(self, head: bytes, updates: bytes) -> bytes:
+        """Take updates that follow each other into account; their decisions, likewise."""
+        told = unpack_all(PrecisionUpdate, updates)
+        return b"".join(pack(PrecisionDecision, **self.update(update)) for update in told)
 
     def update(self, update: Mapping[str, int]) -> dict[str, int]:
         """Take one update into account.
@@ -138,6 +169,13 @@ class PrecisionTable:
         decision |= {"switched": int(switched), "overridden": int(overridden)}
         decision["precision"] = precision_of_rank(chosen)
         return unpack(PrecisionDecision, pack(PrecisionDecision, **decision))
+
+    def _check(self, first: int, count: int) -> None:
+        if first < 0 or count < 0 or first + count > len(self._records):
+            raise ValueError(
+                f"units must be from 0 to {len(self._records) - 1}, not {first} to "
+                f"{first + count - 1}"
+            )
 
 
 def _ratio(x: int, y: int) -> int:

@@ -77,11 +77,6 @@ class RegionTable:
             **unpack(RegionParameters, pack(RegionParameters, **fields))
         )
 
-    @property
-    def configured(self) -> bool:
-        """Parameters have been written: steps can be taken."""
-        return self._parameters.workers != 0
-
     def copy(self) -> "RegionTable":
         """Another table, with the same records and parameters."""
         other = RegionTable(self.regions)
@@ -92,11 +87,16 @@ class RegionTable:
         other._parameters = SimpleNamespace(**vars(self._parameters))
         return other
 
-    def parameter_octets(self) -> bytes:
+    @property
+    def settings(self) -> bytes:
         """The parameters as a ``RegionParameters`` record."""
         return pack(RegionParameters, **vars(self._parameters))
 
-    def write_words(self, first: int, octets: bytes) -> None:
+    @settings.setter
+    def settings(self, octets: bytes) -> None:
+        self._parameters = SimpleNamespace(**unpack(RegionParameters, octets))
+
+    def write(self, first: int, octets: bytes) -> None:
         """Overwrite 64-bit words of the table; a record is eight of them.
 
         Raises
@@ -110,7 +110,7 @@ class RegionTable:
         self._settle()
         self._words[first * WORD : first * WORD + len(octets)] = octets
 
-    def read_words(self, first: int, count: int) -> bytes:
+    def read(self, first: int, count: int) -> bytes:
         """64-bit words of the table.
 
         Raises

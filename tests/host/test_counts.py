@@ -5,7 +5,6 @@ from transports import DyingTransport
 
 import adagrain
 from adagrain.host.device.coprocessor import Coprocessor
-from adagrain.host.device.failover import Failover
 from adagrain.host.train.counts import Counts
 from adagrain.models.interface.configuration import configuration
 
@@ -13,10 +12,12 @@ TINY = configuration("tiny")
 X = torch.ones(10)
 
 
-def device(answers: int) -> Failover:
+def device(answers: int) -> Coprocessor:
     """A device that answers so often."""
     transport = DyingTransport(TINY, answers=answers)
-    return Failover(Coprocessor(transport, TINY, url="dying:", timeout=0.01, retries=0))
+    made = Coprocessor(transport, TINY, url="dying:", timeout=0.01, retries=0)
+    made.replaceable = True
+    return made
 
 
 def test_parts_of_a_run_add_up() -> None:

@@ -11,7 +11,6 @@ from matrices import GRANULAR
 
 import adagrain
 from adagrain.host.device.coprocessor import Coprocessor
-from adagrain.host.device.failover import Failover
 from adagrain.host.errors import ClosedError
 from adagrain.host.link.transport.golden import GoldenTransport
 from adagrain.models.interface.configuration import configuration
@@ -95,11 +94,9 @@ def test_the_state_of_a_device_that_was_never_configured(device: Coprocessor) ->
         lambda d: d.load_state_dict(d.state_dict()),
     ],
 )
-@pytest.mark.parametrize("guard", [lambda device: device, Failover])
-def test_a_device_that_was_closed(
-    call: Callable[[Any], Any], guard: Callable[[Coprocessor], Any]
-) -> None:
-    device = guard(adagrain.open_device("golden:", GRANULAR))
+@pytest.mark.parametrize("replaceable", [False, True])
+def test_a_device_that_was_closed(call: Callable[[Any], Any], replaceable: bool) -> None:
+    device = adagrain.open_device("golden:", GRANULAR, replaceable=replaceable)
     device.close()
     device.close()
     with pytest.raises(ClosedError, match=r"device must be open, but golden model.* was closed"):

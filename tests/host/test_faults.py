@@ -1,6 +1,5 @@
 """The driver on devices and links that fail: nothing is lost, and nothing hangs."""
 
-import inspect
 import logging
 import sys
 import time
@@ -11,8 +10,6 @@ from transports import BreakingTransport, DyingTransport, ForgetfulTransport, Lo
 
 import adagrain
 from adagrain.host.device.coprocessor import Coprocessor
-from adagrain.host.device.failover import Failover, GuardedPrecisions
-from adagrain.host.device.precisions import Precisions
 from adagrain.host.errors import DeviceError, DeviceTimeoutError, ProtocolMismatchError
 from adagrain.host.link.transport.golden import GoldenTransport
 from adagrain.models.interface.configuration import Configuration, configuration
@@ -26,12 +23,16 @@ from adagrain.sim.virtual_board.faulty_line import Fault
 TINY = configuration("tiny", units=("statistics", "region_manager"), histogram=True)
 
 
-def opened(transport: GoldenTransport, **options: float) -> Coprocessor:
+def opened(
+    transport: GoldenTransport, *, replaceable: bool = False, **options: float
+) -> Coprocessor:
     limits = {"timeout": 0.05, "retries": 40} | options
-    return Coprocessor(transport, TINY, url="test:", **limits)
+    device = Coprocessor(transport, TINY, url="test:", **limits)
+    device.replaceable = replaceable
+    return device
 
 
-def work(device: Coprocessor | Failover, steps: int = 12) -> list[object]:
+def work(device: Coprocessor, steps: int = 12) -> list[object]:
     """Statistics, decisions and the table that they end with."""
     record = region_record(cadence_policy=CadencePolicy.NOISE, cadence_max=3)
     device.configure_regions([record] * 9, default_parameters(2))
@@ -154,7 +155,8 @@ def test_a_device_that_stops_answering() -> None:
 def test_the_golden_model_takes_over(
     answers: int, expected: list[object], caplog: pytest.LogCaptureFixture
 ) -> None:
-    with Failover(opened(DyingTransport(TINY, answers=answers), timeout=0.01, retries=2)) as device:
+    transport = DyingTransport(TINY, answers=answers)
+    with opened(transport, replaceable=True, timeout=0.01, retries=2) as device:
         with caplog.at_level(logging.ERROR):
             assert work(device) == expected
         assert device.counters()["fallbacks"] == 1
@@ -168,14 +170,15 @@ def test_the_golden_model_takes_over(
 def test_the_golden_model_takes_over_from_a_transport_that_raises_what_it_likes(
     answers: int, error: Exception, expected: list[object], caplog: pytest.LogCaptureFixture
 ) -> None:
-    with Failover(opened(BreakingTransport(TINY, answers=answers, error=error))) as device:
+    transport = BreakingTransport(TINY, answers=answers, error=error)
+    with opened(transport, replaceable=True) as device:
         assert work(device) == expected
         assert device.counters()["fallbacks"] == 1
     assert f"DEVICE FAILED: {type(error).__name__}: {error}. Going on" in caplog.text
 
 
 def test_wrong_arguments_are_not_the_devices_fault() -> None:
-    with Failover(opened(GoldenTransport(TINY))) as device:
+    with opened(GoldenTransport(TINY), replaceable=True) as device:
         for _ in range(2):
             with pytest.raises(ValueError, match="region must be from 0 to 63, not 64"):
                 device.update_regions([{"region": 64}])
@@ -184,18 +187,33 @@ def test_wrong_arguments_are_not_the_devices_fault() -> None:
         assert device.counters()["fallbacks"] == 0
 
 
-def test_failover_has_every_method_of_the_device() -> None:
-    for own, others in ((Failover, Coprocessor), (GuardedPrecisions, Precisions)):
-        wanted = {name for name in vars(others) if not name.startswith("_")} - {"copy", "send"}
-        assert wanted <= set(dir(own))
-        for name in wanted & vars(own).keys():
-            if callable(vars(others)[name]):
-                found = inspect.signature(getattr(own, name))
-                assert found == inspect.signature(getattr(others, name)), name
+def test_a_fault_of_a_transport_that_the_golden_model_shares() -> None:
+    """What refuses the operation on both is the operation: the device stays."""
+    transport = BreakingTransport(TINY, answers=20, error=ArithmeticError("of both"))
+    with opened(transport, replaceable=True) as device:
+
+        def broken() -> None:
+            raise ArithmeticError("of both")
+
+        with pytest.raises(ArithmeticError, match="of both"):
+            device._recovery.run(broken)
+        assert device.url == "test:"
+        assert device.echo(b"abc") == b"abc"
+        assert device.counters()["fallbacks"] == 0
 
 
-def test_failover_reads_and_tests_the_device() -> None:
-    with Failover(opened(DyingTransport(TINY, answers=9), timeout=0.01, retries=0)) as device:
+def test_a_device_without_a_data_port_is_replaced_by_one_that_has_it() -> None:
+    transport = DyingTransport(TINY, answers=9)
+    transport.data_port = False
+    x = torch.arange(1000.0)
+    with opened(transport, replaceable=True, timeout=0.01, retries=0) as device:
+        assert device.statistics(x, 3) == statistics(x, 3, powers=TINY.powers)
+        assert (device.counters()["fallbacks"], device.url) == (1, "golden:")
+
+
+def test_the_selftest_is_of_the_device() -> None:
+    transport = DyingTransport(TINY, answers=9)
+    with opened(transport, replaceable=True, timeout=0.01, retries=0) as device:
         device.configure_regions([region_record()] * 2, default_parameters(1))
         (first, second) = device.read_regions(0, 2)
         assert first == second
@@ -203,9 +221,9 @@ def test_failover_reads_and_tests_the_device() -> None:
         assert device.echo(b"abc") == b"abc"
         assert device.url == "test:"
         assert not device.selftest().passed  # of the device, which is dead by now
-        assert device.fallbacks == 0
+        assert device.url == "test:"
         assert len(device.read_table(0, 2)) == 2 * size(RegionRecord)
-        assert (device.fallbacks, device.url) == (1, "golden:")
+        assert (device.counters()["fallbacks"], device.url) == (1, "golden:")
         assert device.selftest().passed
 
 
@@ -234,7 +252,7 @@ def test_something_else_answers(
 def test_the_selftest_finds_a_fault(monkeypatch: pytest.MonkeyPatch) -> None:
     with opened(GoldenTransport(TINY)) as device:
         assert device.selftest().passed
-        operations = device._transport._model.commands._operations
+        operations = device._session.transport._model.commands._operations
         honest = operations[StatisticsOpcode.END]
 
         def faulty(payload: bytes) -> bytes:

@@ -71,7 +71,7 @@ def test_a_device_that_decides_differently(monkeypatch: pytest.MonkeyPatch) -> N
         before = device.precisions.state()
         other = {"unit": 0, "spread": 1, "precision": 0, "wanted": 0, "switched": 0}
         other |= {"overridden": 0, "unknown": 0}
-        table = device._transport._model.commands["precision_controller"]._table
+        table = device._session.transport._model.commands["precision_controller"].table
         monkeypatch.setattr(table, "update", lambda _: other)
         with pytest.raises(DeviceError, match="decided differently from the golden model"):
             device.precisions.decide(updates(1, 1))
@@ -80,7 +80,9 @@ def test_a_device_that_decides_differently(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_wrong_arguments() -> None:
     with adagrain.open_device("golden:", GRANULAR) as device:
-        with pytest.raises(ValueError, match="units must be from 0 to 255, not 250 to 259"):
+        with pytest.raises(
+            ValueError, match="units must be from 0 to 255 on preset 'granular', not 250 to 259"
+        ):
             device.precisions.configure([RECORD] * 10, first=250)
         with pytest.raises(ValueError, match="record must be 16 bytes, not 3"):
             device.precisions.configure([b"abc"])
@@ -88,6 +90,6 @@ def test_wrong_arguments() -> None:
         with pytest.raises(ValueError, match="unit must be one that was configured, 0 to 2, not 3"):
             device.precisions.decide([{"unit": 3, "variance": 0, "square": 1}])
     with adagrain.open_device("golden:", "small") as device:
-        missing = "build with a precision controller, which preset 'small' does not have"
+        missing = "precision_controller must be built, but preset 'small' has none"
         with pytest.raises(ValueError, match=missing):
             device.precisions.configure([RECORD])

@@ -11,7 +11,6 @@ from transports import ForgetfulTransport
 
 import adagrain
 from adagrain.host.device.coprocessor import Coprocessor
-from adagrain.host.device.failover import Failover
 from adagrain.host.device.scales import Scales
 from adagrain.models.arithmetic.float import Rounded
 from adagrain.models.dot_product import dot
@@ -122,18 +121,6 @@ def test_exponents_are_written_where_they_change() -> None:
     row_tiles, column_tiles = 2, 3
     assert once == alike
     assert each == once + (row_tiles * column_tiles - 1) * SLICES
-
-
-def test_failover_passes_it_on() -> None:
-    a, b = special_operands(3, 9, 4, Precision.INT8)
-    with (
-        adagrain.open_device("golden:", GRANULAR) as device,
-        Failover(adagrain.open_device("golden:", GRANULAR)) as guarded,
-    ):
-        right = device.matmul(a, b, "INT8", to="FP16", to_scale=4.0)
-        found = guarded.matmul(a, b, "INT8", to="FP16", to_scale=4.0)
-        assert torch.equal(found.values, right.values)
-        assert found.values.dtype == torch.float16
 
 
 @pytest.mark.parametrize(

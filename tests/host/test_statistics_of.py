@@ -11,7 +11,6 @@ from transports import BreakingTransport, DyingTransport, ForgetfulTransport, Lo
 
 import adagrain
 from adagrain.host.device.coprocessor import Coprocessor
-from adagrain.host.device.failover import Failover
 from adagrain.host.errors import ClosedError
 from adagrain.host.link.transport.golden import GoldenTransport
 from adagrain.models.interface.configuration import configuration
@@ -128,8 +127,9 @@ def test_a_fault_is_seen_and_the_golden_model_takes_over(
     transport: GoldenTransport, reason: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     given, exponents = tensors()
-    with Failover(opened(transport, SMALL)) as device, caplog.at_level(logging.ERROR):
+    with opened(transport, SMALL) as device, caplog.at_level(logging.ERROR):
+        device.replaceable = True
         wanted = statistics_of(given, exponents, powers=SMALL.powers)
         assert device.statistics_of(given, exponents) == wanted
-        assert device.fallbacks == 1
+        assert device.counters()["fallbacks"] == 1
         assert f"DEVICE FAILED: {reason}" in caplog.text

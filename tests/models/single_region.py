@@ -17,7 +17,7 @@ class Region:
 
     def __init__(self, record: dict[str, int], workers: int = 2, **parameters: int) -> None:
         self.table = RegionTable(1)
-        self.table.write_words(0, region_record(**record))
+        self.table.write(0, region_record(**record))
         self.table.parameters = default_parameters(workers) | parameters
 
     def update(self, **fields: int) -> dict[str, int]:
@@ -30,4 +30,4 @@ class Region:
 
     @property
     def record(self) -> dict[str, int]:
-        return unpack(RegionRecord, self.table.read_words(0, 8))
+        return unpack(RegionRecord, self.table.read(0, 8))

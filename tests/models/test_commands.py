@@ -34,7 +34,7 @@ def test_registers_are_read_one_by_one_and_many_at_once(built) -> None:
     numbers = {register.name: 1000 + place for place, register in enumerate(LINK.registers)}
     model = CommandModel(built, link_counters=lambda: numbers)
     model["statistics"].totals["elements"] = (5 << 32) + 7
-    model["region_manager"]._decisions = (1 << 32) + 3
+    model["region_manager"].decisions = (1 << 32) + 3
     if "granularity_unit" in built.units:
         model["granularity_unit"]._words = (1 << 32) + 4
     wanted = dict.fromkeys(range(WORDS), 0)

@@ -72,7 +72,7 @@ class Region:
 
     def __init__(self, workers: int, record: dict[str, int] | None = None, **parameters: int):
         self._table = RegionTable(1)
-        self._table.write_words(0, region_record(**record or {}))
+        self._table.write(0, region_record(**record or {}))
         self._table.parameters = default_parameters(workers) | parameters
 
     def update(self, loss: int | None = None, **fields: int) -> dict[str, int]:
@@ -211,7 +211,7 @@ def replayed(name: str) -> Iterator[tuple[int, int, int, int, int, dict[str, int
     columns = recorded(name)
     table = RegionTable(len(columns["regions"]))
     table.parameters = default_parameters(columns["workers"])
-    table.write_words(0, region_record() * len(columns["regions"]))
+    table.write(0, region_record() * len(columns["regions"]))
     for region, step, exponent, a, n in zip(
         *(columns[column] for column in ("region", "step", "exponent", "a", "n")), strict=True
     ):

@@ -138,7 +138,7 @@ def test_random_runs_stay_in_range() -> None:
     for run in runs(7, 20, 16, 30):
         table = RegionTable(16)
         table.parameters = unpack(RegionParameters, run.parameters)
-        table.write_words(0, run.table)
+        table.write(0, run.table)
         records = unpack_all(RegionRecord, run.table)
         if any(record["gain"] > 16 for record in records):
             continue  # rubbish on purpose
@@ -156,15 +156,15 @@ def test_random_runs_stay_in_range() -> None:
 def test_words_keep_what_is_written() -> None:
     table = RegionTable(4)
     octets = bytes(range(64)) * 2
-    table.write_words(8, octets)
-    assert table.read_words(0, 32) == bytes(64) + octets + bytes(64)
+    table.write(8, octets)
+    assert table.read(0, 32) == bytes(64) + octets + bytes(64)
     table.parameters = default_parameters(2)
     table.step(bytes(size(RegionStep)), pack(RegionUpdate, region=1, a=2**60))
-    assert table.read_words(8, 16) == octets
+    assert table.read(8, 16) == octets
     with pytest.raises(ValueError, match="words must be from 0 to 31, not 31 to 32"):
-        table.read_words(31, 2)
+        table.read(31, 2)
     with pytest.raises(ValueError, match="whole words of 8, not 9"):
-        table.write_words(0, bytes(9))
+        table.write(0, bytes(9))
 
 
 @pytest.mark.parametrize(

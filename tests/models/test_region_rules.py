@@ -226,7 +226,7 @@ def compare(seed: int) -> set[tuple[SpeculationState, SpeculationState]]:
         confidence=rng.randrange(8),
         dwell_length=rng.choice((0, 0, 100)),
     )
-    table.write_words(0, octets)
+    table.write(0, octets)
     record = unpack(RegionRecord, octets)
     loss, cadence = Loss(), Cadence(record, parameters)
     speculation = Speculation(record, parameters)
@@ -254,7 +254,7 @@ def compare(seed: int) -> set[tuple[SpeculationState, SpeculationState]]:
         }
         assert {name: found[name] for name in wanted} == wanted, f"{update}: seed {seed}"
         seen.add((before, speculation.state))
-        kept = unpack(RegionRecord, table.read_words(0, len(octets) // 8))
+        kept = unpack(RegionRecord, table.read(0, len(octets) // 8))
         assert kept["samples"] == len(cadence.sums)
         assert kept["dwell_length"] == speculation.length
     return seen
@@ -264,11 +264,11 @@ def test_samples_stay_at_their_largest_number() -> None:
     table = RegionTable(1)
     table.parameters = default_parameters(2)
     octets = region_record(exponent=120, samples=65534, a_sum=5, n_sum=2)
-    table.write_words(0, octets)
+    table.write(0, octets)
     for number in (1, 2, 3):
         table.step(
             pack(RegionStep), pack(RegionUpdate, usable=1, exponent=120, a=10, n=4, decide=0)
         )
-        record = unpack(RegionRecord, table.read_words(0, len(octets) // 8))
+        record = unpack(RegionRecord, table.read(0, len(octets) // 8))
         assert record["samples"] == 65535
         assert (record["a_sum"], record["n_sum"]) == (5 + 10 * number, 2 + 4 * number)

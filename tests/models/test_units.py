@@ -11,7 +11,15 @@ from amaranth.hdl import unsigned
 from amaranth.lib import data
 
 from adagrain.models.interface import units
-from adagrain.models.interface.units import STATISTICS, UNITS, Operation, Payload, Register, Unit
+from adagrain.models.interface.units import (
+    STATISTICS,
+    UNITS,
+    Operation,
+    Payload,
+    Register,
+    Table,
+    Unit,
+)
 
 _WORD = data.StructLayout({"word": unsigned(32)})
 _NOTHING = Payload()
@@ -19,6 +27,9 @@ _NOTHING = Payload()
 
 class _Own(enum.IntEnum):
     BEGIN = 0xA0
+    WRITE = 0xA1
+    READ = 0xA2
+    STEP = 0xA3
 
 
 def own(**changes: object) -> Unit:
@@ -28,9 +39,35 @@ def own(**changes: object) -> Unit:
     return replace(unit, **changes)
 
 
+def keeping(item: int = 32, number: str = "word", **changes: object) -> Unit:
+    """A unit with a table whose requests write items of so many bits."""
+    operations = (
+        Operation(_Own.WRITE, Payload(_WORD, unsigned(item)), _NOTHING, "writes"),
+        Operation(_Own.READ, Payload(_WORD), Payload(items=unsigned(32)), "reads"),
+        Operation(_Own.STEP, Payload(items=_WORD), Payload(items=_WORD), "decides"),
+    )
+    opcodes = {"write": _Own.WRITE, "read": _Own.READ, "step": _Own.STEP} | changes
+    table = Table(_WORD, number, lambda _: 8, model="c:C", **opcodes)
+    return own(operations=operations, table=table)
+
+
 @pytest.mark.parametrize(
     ("make", "message"),
     [
+        (
+            lambda: keeping(read=_Own.BEGIN),
+            "read of the table of own must be an operation of it, not <_Own.BEGIN: 160>",
+        ),
+        (
+            lambda: keeping(item=16),
+            "record of the table of own, 4 bytes, must be written and read in whole items of one "
+            "size, not of 2 and of 4 bytes",
+        ),
+        (
+            lambda: keeping(number="entry"),
+            "updates of the table of own must have a field 'entry'",
+        ),
+        (lambda: own().item_size, "unit 'own' must keep a table, but it has none"),
         (lambda: own(group=16), "group of own must be from 0 to 15, not 16"),
         (lambda: own(group=9), "opcode BEGIN of own must be of group 0x9, not 0xa0"),
         (lambda: own(gateware=""), "own must have a handler and a twin for its operations"),
@@ -58,6 +95,12 @@ def own(**changes: object) -> Unit:
 def test_descriptors_that_cannot_be(make: Callable[[], object], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         make()
+
+
+def test_items_of_a_table() -> None:
+    unit = keeping()
+    assert (unit.item_size, unit.items_per_entry) == (4, 1)
+    assert units.UNITS["region_manager"].items_per_entry == 8
 
 
 @pytest.mark.parametrize(

@@ -38,21 +38,23 @@ class CompiledTable:
         self._access = component.i_access.payload.shape()
         self.promise = component.configuration.decision_cycles
 
-    def write_words(self, first: int, octets: bytes) -> None:
+    def write(self, first: int, octets: bytes) -> None:
         starts = range(0, len(octets), WORD)
         words = [int.from_bytes(octets[start : start + WORD], "little") for start in starts]
         self._run("i_access", self._accesses(first, words, write=1))
 
-    def read_words(self, first: int, count: int) -> bytes:
+    def read(self, first: int, count: int) -> bytes:
         accesses = self._accesses(first, [0] * count, write=0)
         return self._run("i_access", accesses, o_access=count).tobytes()
 
-    def set_parameters(self, octets: bytes) -> None:
-        self._run("i_parameters", octets)
-
-    def parameter_octets(self) -> bytes:
+    @property
+    def settings(self) -> bytes:
         value = encode(RegionParameters, self.unit.get("parameters"))
         return value.to_bytes(size(RegionParameters), "little")
+
+    @settings.setter
+    def settings(self, octets: bytes) -> None:
+        self._run("i_parameters", octets)
 
     def step(self, head: bytes, updates: bytes) -> bytes:
         self._run("i_step", head)
@@ -89,18 +91,18 @@ def compare(table: CompiledTable, run: Run) -> int:
     """Run both; the number of updates."""
     golden = RegionTable(REGIONS)
     golden.parameters = unpack(RegionParameters, run.parameters)
-    golden.write_words(0, run.table)
-    table.set_parameters(run.parameters)
-    table.write_words(0, run.table)
+    golden.write(0, run.table)
+    table.settings = run.parameters
+    table.write(0, run.table)
     words = len(run.table) // WORD
-    assert table.read_words(0, words) == run.table
+    assert table.read(0, words) == run.table
     updates = 0
     for head, body in run.steps:
         expected, got = golden.step(head, body), table.step(head, body)
         _compare_decisions(body, expected, got)
-        assert unpack(RegionParameters, table.parameter_octets()) == golden.parameters
+        assert unpack(RegionParameters, table.settings) == golden.parameters
         updates += len(body) // size(RegionUpdate)
-    assert table.read_words(0, words) == golden.read_words(0, words)
+    assert table.read(0, words) == golden.read(0, words)
     return updates
 
 
@@ -169,7 +171,7 @@ def test_edges_of_the_seed_s_rules(
     steps = [*((head, b"") for head in heads), (pack(RegionStep), update)]
     usual = RegionTable(REGIONS)
     usual.parameters = default_parameters(2)
-    usual.write_words(0, record)
+    usual.write(0, record)
     (*_, octets) = [usual.step(*step) for step in steps]
     decision = unpack(Decision, octets)
     assert decision["alpha"] == 32768 and decision["loss_rate"] > 0
@@ -189,7 +191,7 @@ def test_the_seed_s_rules_at_loss_rates_of_many_octaves(
     run = Run(pack(RegionParameters, **fields), record, [(head, update) for head in heads])
     compare(table, run)
     golden = RegionTable(REGIONS)
-    golden.write_words(0, record)
+    golden.write(0, record)
     golden.parameters = fields
     rates = [unpack(Decision, golden.step(head, update))["loss_rate"] for head in heads]
     assert max(map(abs, rates)) > 16 << 10

@@ -15,8 +15,9 @@ from .precision_controller import PRECISION_CONTROLLER
 from .region_manager import REGION_MANAGER
 from .statistics import STATISTICS
 from .system import LINE, LINK, SYSTEM
+from .table import Table
 from .tensor_input import TENSOR_INPUT
-from .unit import Operation, Payload, Register, Unit
+from .unit import Operation, Payload, Register, Unit, load
 
 __all__ = [
     "ALWAYS",
@@ -30,9 +31,11 @@ __all__ = [
     "Operation",
     "Payload",
     "Register",
+    "Table",
     "Unit",
     "addresses",
     "declare",
+    "load",
     "operation_of",
     "registers",
     "unit_of",

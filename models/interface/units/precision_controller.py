@@ -6,6 +6,7 @@ from amaranth.hdl import unsigned
 from amaranth.lib import data
 
 from .ranges import First, Range
+from .table import Table
 from .unit import Operation, Payload, Unit
 
 __all__ = [
@@ -97,6 +98,15 @@ PRECISION_CONTROLLER = Unit(
         "PrecisionUpdate": PrecisionUpdate,
         "PrecisionDecision": PrecisionDecision,
     },
+    table=Table(
+        record=PrecisionRecord,
+        number="unit",
+        entries=lambda c: c.regions,
+        write=PrecisionOpcode.WRITE,
+        read=PrecisionOpcode.READ,
+        step=PrecisionOpcode.STEP,
+        model="adagrain.models.precision_controller.table:PrecisionTable",
+    ),
     needs=("granularity_unit",),
     gateware="adagrain.hdl.precision_controller.commands:PrecisionCommands",
     twin="adagrain.models.precision_controller.commands:PrecisionCommands",

@@ -6,6 +6,7 @@ from amaranth.hdl import signed, unsigned
 from amaranth.lib import data
 
 from .ranges import First, Range
+from .table import Table
 from .unit import Operation, Payload, Register, Unit
 
 __all__ = [
@@ -229,6 +230,17 @@ REGION_MANAGER = Unit(
         "Decision": Decision,
     },
     enums=(Policy, CadencePolicy, SpeculationState, DecisionStatus),
+    table=Table(
+        record=RegionRecord,
+        number="region",
+        entries=lambda c: c.regions,
+        write=RegionOpcode.WRITE,
+        read=RegionOpcode.READ,
+        step=RegionOpcode.STEP,
+        settings=RegionOpcode.PARAMETERS,
+        optional=True,
+        model="adagrain.models.region_manager.table:RegionTable",
+    ),
     gateware="adagrain.hdl.region_manager.commands:RegionCommands",
     twin="adagrain.models.region_manager.commands:RegionCommands",
 )

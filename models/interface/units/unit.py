@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 from amaranth.hdl import Shape
 from amaranth.lib import data
 
+from .table import Table
+
 if TYPE_CHECKING:
     from adagrain.models.interface.configuration import Configuration
 
@@ -174,6 +176,8 @@ class Unit:
         Its records by name.
     enums : tuple of IntEnum classes
         What numbers in its records mean.
+    table : Table or None
+        The table that it keeps, if it does.
     tensors : tuple of str
         Names of the tensors that an operation of it takes from the device's tensor input.
     needs : tuple of str
@@ -196,7 +200,8 @@ class Unit:
     Raises
     ------
     ValueError
-        If the group is out of range, an opcode is of another one, or registers are too many.
+        If the group is out of range, an opcode is of another one, registers are too many, or the
+        table does not fit the operations.
     """
 
     name: str
@@ -206,6 +211,7 @@ class Unit:
     registers: tuple[Register, ...] = ()
     records: dict[str, data.StructLayout] = field(default_factory=dict)
     enums: tuple[type[enum.IntEnum], ...] = ()
+    table: Table | None = None
     tensors: tuple[str, ...] = ()
     needs: tuple[str, ...] = ()
     passes: tuple[enum.IntEnum, enum.IntEnum] | None = None
@@ -230,6 +236,8 @@ class Unit:
         has_handler = bool(self.operations) and not self.of_device
         if (bool(self.gateware or self.core), bool(self.twin)) != (has_handler, has_handler):
             raise ValueError(f"{self.name} must have a handler and a twin for its operations")
+        if self.table is not None:
+            self._check_table(self.table)
         words = sum(register.words for register in self.registers)
         if words > SPAN:
             raise ValueError(f"registers of {self.name} must be at most {SPAN} words, not {words}")
@@ -251,6 +259,41 @@ class Unit:
     def __getitem__(self, opcode: int) -> Operation:
         """The operation of that number."""
         return {int(own.opcode): own for own in self.operations}[opcode]
+
+    @property
+    def item_size(self) -> int:
+        """Bytes of what its table is written and read in."""
+        return self[self._table().write].request.item_size
+
+    @property
+    def items_per_entry(self) -> int:
+        """Items that make up an entry of its table."""
+        return _bits(self._table().record) // 8 // self.item_size
+
+    def _table(self) -> Table:
+        if self.table is None:
+            raise ValueError(f"unit {self.name!r} must keep a table, but it has none")
+        return self.table
+
+    def _check_table(self, table: Table) -> None:
+        """Make sure that its operations can write and read it, and decide on it."""
+        for name in ("write", "read", "step"):
+            if self.operation(getattr(table, name)) is None:
+                raise ValueError(
+                    f"{name} of the table of {self.name} must be an operation of it, "
+                    f"not {getattr(table, name)!r}"
+                )
+        written, read = self[table.write].request.item_size, self[table.read].reply.item_size
+        entry, updates = _bits(table.record) // 8, self[table.step].request.items
+        if not written or written != read or entry % written:
+            raise ValueError(
+                f"record of the table of {self.name}, {entry} bytes, must be written and read in "
+                f"whole items of one size, not of {written} and of {read} bytes"
+            )
+        if updates is None or table.number not in dict(updates):
+            raise ValueError(
+                f"updates of the table of {self.name} must have a field {table.number!r}"
+            )
 
     @property
     def begin(self) -> Operation:

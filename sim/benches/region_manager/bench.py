@@ -63,7 +63,7 @@ async def counts_decisions(b: Bench) -> None:
 async def _configure(b: Bench, run: Run) -> RegionTable:
     golden = RegionTable(b.component.configuration.regions)
     golden.parameters = unpack(RegionParameters, run.parameters)
-    golden.write_words(0, run.table)
+    golden.write(0, run.table)
     await _put(b, "i_parameters", RegionParameters, run.parameters)
     await _write(b, 0, run.table)
     return golden
@@ -82,7 +82,7 @@ async def _step(b: Bench, golden: RegionTable, head: bytes, updates: bytes) -> N
 async def _compare_table(b: Bench, golden: RegionTable) -> None:
     for region in range(b.component.configuration.regions):
         first = region * size(RegionRecord) // WORD
-        words = golden.read_words(first, size(RegionRecord) // WORD)
+        words = golden.read(first, size(RegionRecord) // WORD)
         if any(words):
             await _read(b, first, words)
 

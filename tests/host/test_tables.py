@@ -1,0 +1,85 @@
+"""Tables of any unit: what the driver's mirror keeps, sends again, and refuses."""
+
+import random
+import sys
+
+import pytest
+from matrices import GRANULAR
+from transports import ForgetfulTransport
+
+import adagrain
+from adagrain.host.device.coprocessor import Coprocessor
+from adagrain.host.device.mirror import Mirror
+from adagrain.host.link.frame_size import FrameSize
+from adagrain.models.device.commands import CommandModel
+from adagrain.models.interface.configuration import configuration
+from adagrain.models.interface.records import size
+from adagrain.models.interface.units import UNITS
+from adagrain.models.region_manager.table import default_parameters
+
+TABLES = [name for name, unit in UNITS.items() if unit.table is not None]
+SETTINGS = {"region_manager": default_parameters(2)}
+
+
+def records(name: str, count: int, seed: int) -> list[bytes]:
+    width, rng = size(UNITS[name].table.record), random.Random(seed)
+    return [rng.randbytes(width) for _ in range(count)]
+
+
+def test_there_are_several() -> None:
+    assert {"region_manager", "precision_controller"} <= set(TABLES)
+
+
+@pytest.mark.parametrize("payload", [64, 256, 1024])
+@pytest.mark.parametrize("name", TABLES)
+def test_requests_make_a_device_equal_to_the_mirror(name: str, payload: int) -> None:
+    """Also where frames are short, and where the device has more entries than the mirror."""
+    mirror = Mirror.empty(UNITS[name], GRANULAR)
+    mirror = mirror.written(records(name, 20, seed=payload), 3)
+    model = CommandModel(GRANULAR)
+    old = Mirror.empty(UNITS[name], GRANULAR).written(records(name, 30, seed=1), 0)
+    for request in old.requests(FrameSize(1024), 0):
+        assert model.execute(bytes([request.opcode]) + request.payload)[0] == 0
+    size_of_frames = FrameSize(payload)
+    for request in mirror.requests(size_of_frames, 30):
+        assert len(request.payload) <= size_of_frames.payload
+        assert model.execute(bytes([request.opcode]) + request.payload)[0] == 0
+    items = 40 * UNITS[name].items_per_entry
+    assert model[name].table.read(0, items) == mirror.read(0, 40)
+    assert mirror.read(23, 17) == bytes(17 * size(UNITS[name].table.record))
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_a_device_that_forgets_gets_its_records_back(name: str) -> None:
+    transport = ForgetfulTransport(GRANULAR, every=9)
+    with Coprocessor(transport, GRANULAR, url="test:", timeout=0.05, retries=40) as device:
+        wanted = records(name, 40, seed=2)
+        device.tables[name].configure(wanted, settings=SETTINGS.get(name))
+        for _ in range(12):
+            assert device.tables[name].read_bytes(0, 40) == b"".join(wanted)
+        transport.every = sys.maxsize
+        assert device.counters()["restored"] > 0
+        assert device.tables[name].state() == wanted
+
+
+def test_what_a_table_refuses() -> None:
+    with adagrain.open_device("golden:", GRANULAR) as device:
+        with pytest.raises(ValueError, match="settings of precision_controller must be None: it"):
+            device.precisions.configure([], settings={"workers": 1})
+        with pytest.raises(ValueError, match="payload must begin with a record, but it has none"):
+            device.precisions.decide([], loss=3)
+        assert device.precisions.decide([]) == []
+    with adagrain.open_device("golden:", configuration("small")) as device:
+        with pytest.raises(ValueError, match="precision_controller must be built, but preset 'sm"):
+            device.precisions.read(0, 1)
+        assert not device.precisions.decides_alone
+
+
+def test_the_golden_model_decides_where_no_region_manager_is_built() -> None:
+    small = configuration("tiny", units=("statistics",))
+    with adagrain.open_device("golden:", small) as device:
+        table = device.tables["region_manager"]
+        assert table.decides_alone and not table.is_built
+        assert device.backend.endswith("; region_manager is not built: golden model decides")
+        table.configure(records("region_manager", 2, seed=3), settings=default_parameters(1))
+        assert len(table.decide([{"region": 1}], loss_valid=0)) == 1
