@@ -1,15 +1,19 @@
 """Everything that a training run is asked to do, checked before anything starts."""
 
-import math
+import json
+import tomllib
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import MISSING, asdict, dataclass, fields, replace
+from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
+
+from .option import check, described, option
 
 if TYPE_CHECKING:
     from adagrain.host.granular.policy import Policy
 
-__all__ = ["LATER_PRESETS", "TRAINING_PRESETS", "TrainingOptions"]
+__all__ = ["LATER_PRESETS", "TRAINING_PRESETS", "TrainingOptions", "read_config"]
 
 #: What this version trains with.
 TRAINING_PRESETS = ("sync", "cadence", "granular", "all")
@@ -26,130 +30,111 @@ _OFFLOADS = ("none", "forward")
 #: Presets whose granularities are still to come.
 LATER_PRESETS = ("compress", "speculate")
 
-#: What the values of options must be, by the type of the option.
-_KINDS: dict[Any, tuple[Any, str]] = {
-    int: (int, "a whole number"),
-    float: (int | float, "a number"),
-    str: (str, "a text"),
-    Path: (Path, "a path"),
-}
-
-#: Options that may differ when a run is resumed; of its steps there may be more.
-_FREE = {"name", "runs", "device", "timing", "checkpoint_every", "steps", "command"}
-
 #: The most that a seed may be: what PyTorch takes, by what the epochs of samples multiply it.
 _LARGEST_SEED = (1 << 63) // 1_000_003 - 1
 
 
 @dataclass(frozen=True, kw_only=True)
 class TrainingOptions:
-    """What one training run does.
-
-    Parameters
-    ----------
-    name : str
-        Name of the run; its files go to ``runs/<name>/``.
-    runs : Path
-        Folder of all runs.
-    preset : str
-        ``sync``: every region is updated in every step, decisions are recorded.
-        ``cadence``: the coprocessors decide how many steps each region accumulates.
-        ``granular``: they decide in which precision each layer computes. ``all``: both.
-    data : str
-        ``digits``, or the path of local MNIST or CIFAR-10 files.
-    workers : int
-        Processes that train together.
-    device : str
-        Url of each worker's coprocessor; ``{rank}`` stands for the worker's number.
-    device_preset : str
-        What the device was built with; by default ``granular`` where layers choose their
-        precision, else ``full``.
-    by : str
-        How parameters are grouped into regions, as :func:`adagrain.regions` takes it.
-    steps : int
-        Steps of the run; each takes ``workers × batch`` samples.
-    batch : int
-        Samples per worker and step.
-    learning_rate : float
-        Peak of the schedule: linear warm-up, then a half cosine to zero.
-    warmup : int
-        Steps of the warm-up.
-    momentum, weight_decay : float
-        Of stochastic gradient descent.
-    cap : float
-        Highest effective learning rate of a region that accumulates over several steps.
-    cadence_max : int
-        Most steps that a region may accumulate; a power of two.
-    epoch_steps : int
-        Steps between decisions; a multiple of ``cadence_max``.
-    noise : float
-        Noise-to-signal ratio of a worker's accumulated gradient above which a region's cadence
-        grows; it shrinks below a quarter of that. At most 255.
-    precision : str
-        ``dynamic``, or the name of the one that all layers compute in, in a granular run.
-    units : int
-        Granularity units of a layer.
-    gradients : str
-        Lowest precision of the backward pass in a granular run.
-    penalty : float
-        λ of the granularity penalty at first; it falls to zero with the run.
-    threshold_rate : float
-        Learning rate of the thresholds between precisions, in octaves.
-    bits : float
-        Mean bits of a number that the forward passes may have; 0: as many as are wanted.
-    offload : str
-        ``forward``: the devices compute forward passes, the golden model those in between, with
-        the same bits. ``none``: the golden model computes all of them.
-    offload_every : int
-        Steps from one that is offloaded to the next.
-    seed : int
-        Of the weights' initial values and the order of the samples.
-    timing : str
-        ``measured``, ``fixed`` or ``replay:FILE``: where stall and redo times come from.
-    checkpoint_every : int
-        Steps between checkpoints; 0 for none.
-    command : tuple of str
-        Command line, recorded in the summary.
+    """What one training run does; the fields say of themselves what they are.
 
     Raises
     ------
-    ValueError
-        If a value is out of its range; the message names the value and the range.
+    TypeError, ValueError
+        If a value is of another kind or out of its range; the message names value and range.
     """
 
-    name: str
-    runs: Path = Path("runs")
-    preset: str = "cadence"
-    data: str = "digits"
-    workers: int = 2
-    device: str = "sim:"
-    device_preset: str = ""
-    by: str = "module"
-    steps: int = 1050
-    batch: int = 32
-    learning_rate: float = 0.1
-    warmup: int = 32
-    momentum: float = 0.9
-    weight_decay: float = 0.0
-    cap: float = 0.2
-    cadence_max: int = 4
-    epoch_steps: int = 16
-    noise: float = 0.25
-    precision: str = "dynamic"
-    units: int = 1
-    gradients: str = "INT8"
-    penalty: float = 0.5
-    threshold_rate: float = 1.0
-    bits: float = 0.0
-    offload: str = "none"
-    offload_every: int = 16
-    seed: int = 0
-    timing: str = "measured"
-    checkpoint_every: int = 0
-    command: tuple[str, ...] = ()
+    preset: str = option(
+        "cadence",
+        "sync: update all in every step; cadence: regions as the coprocessors decide; "
+        "granular: layers in the precision that they decide; all: both.",
+    )
+    device: str = option(
+        "sim:",
+        "Url of each worker's coprocessor: sim:, golden: ({rank} for its number).",
+        may_change=True,
+    )
+    device_preset: str = option(
+        "",
+        "What the device was built with: tiny, small, full, granular or wide.",
+        usual="granular if needed, else full",
+    )
+    workers: int = option(2, "Processes that train together.", least=1)
+    data: str = option("digits", "digits, or a folder with MNIST or CIFAR-10 files.")
+    by: str = option("module", "How parameters become regions: module, tensor or rows:N.")
+    steps: int = option(
+        1050, "Steps of the run, each of workers x batch samples.", least=1, may_change=True
+    )
+    batch: int = option(32, "Samples per worker and step.", least=1)
+    learning_rate: float = option(
+        0.1, "Peak learning rate: linear warm-up, then half a cosine to zero.", flag="lr"
+    )
+    warmup: int = option(32, "Steps of warm-up.", least=0)
+    momentum: float = option(0.9, "Momentum of stochastic gradient descent.", least=0, most=1)
+    weight_decay: float = option(0.0, "Weight decay of stochastic gradient descent.", least=0)
+    cap: float = option(
+        0.2, "Highest effective rate of a region that accumulates over several steps."
+    )
+    cadence_max: int = option(
+        4, "Most steps that a region may accumulate, a power of two.", least=1
+    )
+    epoch_steps: int = option(
+        16, "Steps between decisions, a multiple of the longest cadence.", least=1
+    )
+    noise: float = option(
+        0.25,
+        "Noise-to-signal ratio above which cadences grow; below a quarter of it they shrink.",
+        least=0,
+        most=255,
+    )
+    precision: str = option(
+        "dynamic",
+        "dynamic, or FP32, FP16, INT8, INT4 for all layers.",
+        among=("dynamic", "FP32", "FP16", "INT8", "INT4"),
+    )
+    units: int = option(1, "Granularity units of a layer.")
+    gradients: str = option(
+        "INT8", "Lowest precision of the backward pass: INT4, INT8, FP16 or FP32."
+    )
+    penalty: float = option(
+        0.5, "Weight of the granularity penalty at first; it falls to zero with the run."
+    )
+    threshold_rate: float = option(
+        1.0,
+        "Peak learning rate of precision thresholds, in octaves.",
+        flag="threshold-lr",
+        least=0,
+    )
+    bits: float = option(0.0, "Mean bits of a number that forward passes may have; 0: any.")
+    offload: str = option(
+        "none",
+        "forward: devices compute forward passes, the golden model those in between, with the "
+        "same bits; none: the golden model computes all.",
+        among=("none", "forward"),
+    )
+    offload_every: int = option(16, "Steps from one that is offloaded to the next.", least=1)
+    seed: int = option(0, "Of initial weights and sample order.", least=0, most=_LARGEST_SEED)
+    timing: str = option(
+        "measured",
+        "measured, fixed or replay:FILE: where stall and redo times come from.",
+        may_change=True,
+    )
+    checkpoint_every: int = option(
+        0, "Steps between checkpoints; 0: none.", least=0, may_change=True
+    )
+    name: str = option(
+        MISSING,
+        "Name of the run: its folder.",
+        usual="from preset and time",
+        may_change=True,
+    )
+    runs: Path = option(  # noqa: RUF009 - a field
+        Path("runs"), "Folder of all runs.", may_change=True
+    )
+    command: tuple[str, ...] = ()  # the command line, for the summary
 
     def __post_init__(self) -> None:
-        self._check_kinds()
+        check(self)
         self._check_preset()
         self._check_precision()
         if not self.device_preset:
@@ -157,16 +142,6 @@ class TrainingOptions:
             object.__setattr__(self, "device_preset", preset)
         if not self.name or "/" in self.name or self.name.startswith("."):
             raise ValueError(f"name must be a plain folder name, not {self.name!r}")
-        for field in ("workers", "steps", "batch", "cadence_max", "epoch_steps", "offload_every"):
-            if getattr(self, field) < 1:
-                raise ValueError(f"{field} must be at least 1, not {getattr(self, field)}")
-        for field in ("warmup", "checkpoint_every", "seed"):
-            if getattr(self, field) < 0:
-                raise ValueError(f"{field} must not be negative, not {getattr(self, field)}")
-        if self.seed > _LARGEST_SEED:
-            raise ValueError(f"seed must be at most {_LARGEST_SEED}, not {self.seed}")
-        if not 0 <= self.noise <= 255:
-            raise ValueError(f"noise must be from 0 to 255, not {self.noise}")
         if self.cadence_max & (self.cadence_max - 1):
             raise ValueError(f"cadence_max must be a power of two, not {self.cadence_max}")
         if self.epoch_steps % self.cadence_max:
@@ -220,7 +195,11 @@ class TrainingOptions:
 
     def binding(self) -> dict[str, Any]:
         """The options that a resumed run must share with the run that it goes on with."""
-        return {f.name: getattr(self, f.name) for f in fields(self) if f.name not in _FREE}
+        return {
+            name: getattr(self, name)
+            for name, (_, known) in described(self).items()
+            if not known.may_change
+        }
 
     def recorded(self) -> dict[str, Any]:
         """All options in types that JSON knows."""
@@ -249,9 +228,9 @@ class TrainingOptions:
         ValueError
             If one is given that must be the same, with another value, or fewer steps.
         """
-        for name, value in given.items():
-            begun = getattr(self, name)
-            if name not in _FREE and value != begun:
+        for name, begun in self.binding().items():
+            value = given.get(name, begun)
+            if value != begun:
                 raise ValueError(
                     f"{name} must be {begun!r}, as run {self.name!r} was begun with, not {value!r}"
                 )
@@ -262,31 +241,13 @@ class TrainingOptions:
             )
         return replace(self, **given)
 
-    def _check_kinds(self) -> None:
-        for field in fields(self):
-            value = getattr(self, field.name)
-            if field.type in _KINDS:
-                kind, words = _KINDS[field.type]
-                if isinstance(value, bool) or not isinstance(value, kind):
-                    raise TypeError(f"{field.name} must be {words}, not {value!r}")
-            if isinstance(value, float) and not math.isfinite(value):
-                raise ValueError(f"{field.name} must be a finite number, not {value}")
-
     def _check_precision(self) -> None:
-        if self.precision not in _PRECISIONS:
-            raise ValueError(
-                f"precision must be one of {', '.join(_PRECISIONS)}, not {self.precision!r}"
-            )
-        if self.offload not in _OFFLOADS:
-            raise ValueError(f"offload must be one of {', '.join(_OFFLOADS)}, not {self.offload!r}")
         if not self.granular and (self.precision != "dynamic" or self.offload != "none"):
             name = "precision" if self.precision != "dynamic" else "offload"
             raise ValueError(
                 f"{name} must be left out with preset {self.preset!r}, not "
                 f"{getattr(self, name)!r}: it belongs to {' and '.join(_GRANULAR)}"
             )
-        if self.threshold_rate < 0:
-            raise ValueError(f"threshold_rate must not be negative, not {self.threshold_rate:g}")
         if self.bits and not 4 <= self.bits <= 32:
             raise ValueError(f"bits must be from 4 to 32, or 0, not {self.bits:g}")
         if self.granular:
@@ -302,3 +263,33 @@ class TrainingOptions:
             raise ValueError(
                 f"preset must be one of {', '.join(TRAINING_PRESETS)}, not {self.preset!r}"
             )
+
+
+def read_config(path: Path) -> dict[str, Any]:
+    """The options that a file gives: TOML, or the ``options.json`` of a run.
+
+    Raises
+    ------
+    OSError
+        If it cannot be read.
+    ValueError
+        If it is neither, or has something that is no option; file and name are said.
+    """
+    known = described(TrainingOptions)
+    read = json.loads if path.suffix == ".json" else tomllib.loads
+    try:
+        given: Any = read(path.read_text())
+    except ValueError as error:
+        wanted = "JSON" if path.suffix == ".json" else "TOML"
+        raise ValueError(f"{path} must be {wanted}: {error}") from None
+    if not isinstance(given, dict):
+        raise ValueError(f"{path} must hold options by name, not {given!r:.60}")
+    given.pop("command", None)  # of the run whose options they are
+    for name in given:
+        if name not in known:
+            close = get_close_matches(name, known, 1)
+            guess = f"; did you mean {close[0]!r}?" if close else f"; there is {', '.join(known)}"
+            raise ValueError(f"{path} must hold options of a run, not {name!r}{guess}")
+    if isinstance(given.get("runs"), str):
+        given["runs"] = Path(given["runs"])
+    return given

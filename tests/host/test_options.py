@@ -2,11 +2,13 @@
 
 import json
 import math
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
 
-from adagrain.host.train.options import TrainingOptions
+from adagrain.host.train.option import described
+from adagrain.host.train.options import TrainingOptions, read_config
 from adagrain.models.interface.precision import Precision
 
 
@@ -37,7 +39,10 @@ from adagrain.models.interface.precision import Precision
         ({"learning_rate": 0.0}, "learning_rate must be above 0"),
         ({"learning_rate": 0.5}, r"at most cap \(0.2\), not 0.5"),
         ({"noise": 256.0}, "noise must be from 0 to 255, not 256"),
-        ({"seed": 1 << 60}, "seed must be at most 9223344366820, not 1152921504606846976"),
+        ({"seed": -1}, "seed must be from 0 to 92"),
+        ({"momentum": 1.5}, "momentum must be from 0 to 1, not 1.5"),
+        ({"weight_decay": -0.1}, "weight_decay must not be negative, not -0.1"),
+        ({"seed": 1 << 60}, "seed must be from 0 to 9223344366820, not 1152921504606846976"),
         ({"learning_rate": math.inf}, "learning_rate must be a finite number, not inf"),
         ({"cap": math.inf}, "cap must be a finite number, not inf"),
         ({"preset": "granular", "penalty": math.nan}, "penalty must be a finite number, not nan"),
@@ -78,6 +83,42 @@ def test_what_was_recorded_is_restored() -> None:
 def test_what_must_stay(given: dict[str, object], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         TrainingOptions(name="run").resumed(given)
+
+
+def test_every_option_says_what_it_is() -> None:
+    options = described(TrainingOptions)
+    assert {field.name for field in fields(TrainingOptions)} - set(options) == {"command"}
+    for name, (_, known) in options.items():
+        assert known.about.endswith("."), name
+
+
+def test_options_from_a_file(tmp_path: Path) -> None:
+    """In TOML, and as a run records its own: the same options again."""
+    file = tmp_path / "own.toml"
+    file.write_text('preset = "all"\nlearning_rate = 0.05\nsteps = 9\nruns = "elsewhere"\n')
+    given = read_config(file)
+    wanted = {"preset": "all", "learning_rate": 0.05, "steps": 9, "runs": Path("elsewhere")}
+    assert given == wanted
+    options = TrainingOptions(name="run", command=("a", "b"), **given)
+    recorded = tmp_path / "options.json"
+    recorded.write_text(json.dumps(options.recorded()))
+    assert TrainingOptions(command=("a", "b"), **read_config(recorded)) == options
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("a.toml", "steps =", r"a\.toml must be TOML: Invalid value"),
+        ("a.json", "{", r"a\.json must be JSON: Expecting property name"),
+        ("a.json", "[3]", r"a\.json must hold options by name, not \[3\]"),
+        ("a.toml", "stepz = 3", r"a\.toml must hold .*, not 'stepz'; did you mean 'steps'\?"),
+        ("a.toml", "zzz = 3", r"must hold options of a run, not 'zzz'; there is preset, device, "),
+    ],
+)
+def test_files_that_hold_no_options(tmp_path: Path, name: str, text: str, message: str) -> None:
+    (tmp_path / name).write_text(text)
+    with pytest.raises(ValueError, match=message):
+        read_config(tmp_path / name)
 
 
 def test_what_may_change() -> None:

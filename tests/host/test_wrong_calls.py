@@ -70,11 +70,13 @@ LINES = [
         "train --cadence-max 1048576 --epoch-steps 1048576",
         "cadence_max must be a power of two from 1 to 32768, not 1048576",
     ),
-    ("train --seed 9999999999999999999", "seed must be at most .*, not 9999999999999999999"),
+    ("train --seed 9999999999999999999", "seed must be from 0 to .*, not 9999999999999999999"),
     ("train --name a/b", "name must be a plain folder name, not 'a/b'"),
     ("train --name none --resume", "there must be a run at .*none to resume, but there is none"),
     ("train --resume", "--resume must be given with the run's --name"),
     ("train --name x --resume --overwrite", "--resume must be given without --overwrite"),
+    ("train --config /no/where.toml", "No such file or directory: '/no/where.toml'"),
+    ("train --momentum 2", "momentum must be from 0 to 1, not 2"),
     ("train --from-step 5", "--from-step must be given with --resume"),
 ]
 
