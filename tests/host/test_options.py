@@ -6,6 +6,7 @@ from dataclasses import fields
 from pathlib import Path
 
 import pytest
+from command_line import call
 
 from adagrain.host.train.option import described
 from adagrain.host.train.options import TrainingOptions, read_config
@@ -186,3 +187,12 @@ def test_noise_as_the_device_takes_it(noise: float, threshold: int) -> None:
 def test_the_ends_of_what_is_allowed(changes: dict[str, object]) -> None:
     options = TrainingOptions(**{"name": "run", **changes})
     assert {name: getattr(options, name) for name in changes} == changes
+
+
+def test_the_command_line_prevails_over_a_file(tmp_path: Path) -> None:
+    file = tmp_path / "own.toml"
+    file.write_text(f'steps = 0\nbatch = 0\nruns = "{tmp_path}"\n')
+    status, said = call("train", "--config", str(file))
+    assert (status, said) == (2, "error: steps must be at least 1, not 0")
+    status, said = call("train", "--config", str(file), "--steps", "5")
+    assert (status, said) == (2, "error: batch must be at least 1, not 0")
