@@ -10,12 +10,14 @@ from adagrain.hdl.link import Link
 from adagrain.hdl.tensor_input import Beat
 from adagrain.hdl.uart import LineCounters
 from adagrain.models.interface.configuration import LONGEST_SILENCE, Configuration
-from adagrain.models.interface.units import SYSTEM, TENSOR_INPUT, Unit
+from adagrain.models.interface.units import GRANULARITY_UNIT, SYSTEM, TENSOR_INPUT, Unit
 
 from .dispatcher import Dispatcher
 from .handlers import handlers
 
 __all__ = ["Coprocessor"]
+
+_RESULTS = {"o_data": Out(stream.Signature(Beat))}
 
 
 class Coprocessor(wiring.Component):
@@ -38,6 +40,8 @@ class Coprocessor(wiring.Component):
         The link.
     i_data : ``In(stream.Signature(Beat))``
         Data port, 128 bits per cycle at most.
+    o_data : ``Out(stream.Signature(Beat))``
+        What a unit sends out of the data port, where one that does is built.
     line : ``In(LineCounters)``
         What went wrong on the serial line, where there is one.
 
@@ -61,6 +65,7 @@ class Coprocessor(wiring.Component):
                 "o": Out(stream.Signature(8)),
                 "i_data": In(stream.Signature(Beat)),
                 "line": In(LineCounters),
+                **(_RESULTS if GRANULARITY_UNIT in configuration.built() else {}),
             }
         )
 
@@ -86,6 +91,9 @@ class Coprocessor(wiring.Component):
         connect(m, link.o_request, dispatcher.i)
         connect(m, dispatcher.o, link.i_reply)
         connect(m, flipped(self.i_data), built[TENSOR_INPUT].i_data)
+        for handler in built.values():
+            if "o_data" in handler.signature.members:
+                connect(m, handler.o_data, flipped(self.o_data))
         users = (handler for unit, handler in built.items() if unit.tensors)
         for port, handler in zip(built[TENSOR_INPUT].user, users, strict=True):
             connect(m, port, handler.tensor)

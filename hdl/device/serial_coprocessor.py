@@ -30,7 +30,8 @@ class SerialCoprocessor(wiring.Component):
 
     A break resets everything but the receiver that notices it, and this holds as long as the
     break lasts; that is how a host gets out of whatever state it finds. The data port
-    is left idle: tensors come in frames, and a pass that asks for the port is ``INCOMPLETE``.
+    is left idle: tensors come in frames, and a pass that asks for the port is ``INCOMPLETE``; what
+    a unit sends out of it is lost.
 
     Parameters
     ----------
@@ -76,6 +77,8 @@ class SerialCoprocessor(wiring.Component):
 
         connect(m, receiver.o, coprocessor.i)
         connect(m, coprocessor.o, transmitter.i)
+        if "o_data" in coprocessor.signature.members:
+            m.d.comb += coprocessor.o_data.ready.eq(1)
         m.d.comb += [coprocessor.line.eq(receiver.counters), self.tx.eq(transmitter.tx)]
         self._light(m, moves=~receiver.rx | ~self.tx, errs=receiver.fails)
         return m

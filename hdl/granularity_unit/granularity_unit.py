@@ -1,6 +1,6 @@
 """Tiles of matrix products."""
 
-from amaranth.hdl import Module, Signal, signed
+from amaranth.hdl import Module, Mux, Signal, signed
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
@@ -8,11 +8,13 @@ from adagrain.hdl.dot_product import DotProduct, IntegerDotProduct
 from adagrain.hdl.dot_product.dot_product import terms_layout
 from adagrain.hdl.stream.pipeline import stallable
 from adagrain.hdl.stream.skid import Skid
+from adagrain.hdl.tensor_input import Beat
 from adagrain.models.interface.precision import INTEGERS, WORD, Precision, check_precisions
 from adagrain.models.interface.units.granularity_unit import ROWS, TileResult, TileRun
 
+from .delivery import Delivery
 from .operands import Operands, write_layout
-from .results import Results
+from .results import Results, row_results
 from .sequencer import Sequencer
 
 __all__ = ["GranularityUnit"]
@@ -40,15 +42,19 @@ class GranularityUnit(wiring.Component):
     Members
     -------
     i_words : ``In(stream.Signature(write_layout(slices, words)))``
-        Operands; they wait until a run has read its own.
+        Operands; they wait until a run has read its own, and results are kept that shall be.
     i : ``In(stream.Signature(TileRun))``
-        Runs; they must be sound: the unit does not check them.
+        Runs; they must be sound: the unit does not check them. They wait for results that are kept.
     exponents : ``In(signed(8)).array(slices)``
         Of the power of two with which each slice's sums are multiplied in runs that are
         ``scaled``; stable from such a run to its last result.
     o : ``Out(stream.Signature(TileResult))``
         Elements of tiles whose sums have ended, row by row; of runs that are ``scaled``, words of
-        them.
+        them: those for the link.
+    o_data : ``Out(stream.Signature(Beat))``
+        Those for the data port, as :class:`Delivery` has them; others become operands.
+    settled, kept, forget
+        As those of :class:`Delivery`.
     busy : ``Out(1)``
         Words are still read, or wait for the slices.
     multiplies : ``Out(1)``
@@ -75,6 +81,10 @@ class GranularityUnit(wiring.Component):
                 "i_words": In(stream.Signature(write_layout(slices, words))),
                 "i": In(stream.Signature(TileRun)),
                 "exponents": In(signed(8)).array(slices),
+                "o_data": Out(stream.Signature(Beat)),
+                "settled": Out(1, init=1),
+                "kept": Out(8),
+                "forget": In(1),
                 "o": Out(stream.Signature(TileResult)),
                 "busy": Out(1),
                 "multiplies": Out(1),
@@ -102,14 +112,18 @@ class GranularityUnit(wiring.Component):
         integers = self._precisions == INTEGERS
         m.submodules.sequencer = sequencer = Sequencer(self._words, by_rows=integers)
         m.submodules.results = results = Results(self._slices, self._precisions)
-        self._take(m, sequencer, results)
+        m.submodules.delivery = delivery = Delivery(self._slices, self._words)
+        self._take(m, sequencer, results, delivery)
         m.d.comb += [
             operands.en.eq(sequencer.en),
             operands.a_address.eq(sequencer.a_address),
             operands.b_address.eq(sequencer.b_address),
-            self.i_words.ready.eq(~self.busy),
-            operands.en_write.eq(self.i_words.valid & self.i_words.ready),
-            operands.write.eq(self.i_words.payload),
+            self.i_words.ready.eq(~self.busy & ~delivery.keeps),
+            operands.en_write.eq(self.i_words.valid & self.i_words.ready | delivery.o_words.valid),
+            operands.write.eq(
+                Mux(delivery.o_words.valid, delivery.o_words.payload, self.i_words.payload)
+            ),
+            delivery.o_words.ready.eq(1),
         ]
 
         # All slices get the same terms in the same cycle, so that they are ready together.
@@ -128,17 +142,26 @@ class GranularityUnit(wiring.Component):
             self.multiplies.eq(terms.valid & terms.ready),
         ]
         self._collect(m, results, [unit.o for unit in row])
+        self._deliver(m, results, delivery)
         return m
 
-    def _take(self, m: Module, sequencer: Sequencer, results: Results) -> None:
-        """A run; those that end sums are kept until their results leave."""
-        ends = self.i.p.last
+    def _take(self, m: Module, sequencer: Sequencer, results: Results, delivery: Delivery) -> None:
+        """A run; those that end sums are known until their results have left."""
+        room = results.i_run.ready & delivery.i_run.ready | ~self.i.p.last
+        begins = Signal()
         m.d.comb += [
             sequencer.i.payload.eq(self.i.payload),
             results.i_run.payload.eq(self.i.payload),
-            sequencer.i.valid.eq(self.i.valid & (results.i_run.ready | ~ends)),
-            results.i_run.valid.eq(self.i.valid & sequencer.i.ready & ends),
-            self.i.ready.eq(sequencer.i.ready & (results.i_run.ready | ~ends)),
+            *[
+                delivery.i_run.p[name].eq(self.i.p[name])
+                for name in ("rows", "destination", "to_first")
+            ],
+            delivery.i_run.p.row_results.eq(row_results(self.i.p, self._slices)),
+            self.i.ready.eq(sequencer.i.ready & room & ~delivery.keeps),
+            begins.eq(self.i.valid & room & ~delivery.keeps),
+            sequencer.i.valid.eq(begins),
+            results.i_run.valid.eq(begins & sequencer.i.ready & self.i.p.last),
+            delivery.i_run.valid.eq(begins & sequencer.i.ready & self.i.p.last),
         ]
 
     def _words_to_slices(
@@ -175,4 +198,14 @@ class GranularityUnit(wiring.Component):
                 port.ready.eq(results.i.ready),
             ]
         m.d.comb += [results.i.valid.eq(sums[0].valid), results.i.p.index.eq(sums[0].p.index)]
-        connect(m, results.o, flipped(self.o))
+
+    def _deliver(self, m: Module, results: Results, delivery: Delivery) -> None:
+        """Where results go."""
+        connect(m, results.o, delivery.i)
+        connect(m, delivery.o, flipped(self.o))
+        connect(m, delivery.o_data, flipped(self.o_data))
+        m.d.comb += [
+            self.settled.eq(delivery.settled),
+            self.kept.eq(delivery.kept),
+            delivery.forget.eq(self.forget),
+        ]

@@ -7,13 +7,14 @@ from amaranth.lib.wiring import In, Out, connect
 from adagrain.hdl.arithmetic.float.parts import RESULT_FLAGS
 from adagrain.hdl.rescale import IntegerRescale, Packer, Rescale
 from adagrain.hdl.stream.queue import Queue
+from adagrain.models.granularity_unit import row_words
 from adagrain.models.interface.precision import INTEGERS, WORD, Precision
 from adagrain.models.interface.units.granularity_unit import ROWS, TileResult, TileRun
 
-__all__ = ["Results", "row_layout"]
+__all__ = ["RUNS", "Results", "row_layout", "row_results"]
 
 #: Runs that may end before the results of the first of them have left.
-_RUNS = 4
+RUNS = 4
 
 #: What is kept of a run until its results have left.
 _Ending = data.StructLayout(
@@ -40,6 +41,12 @@ def row_layout(slices: int) -> data.StructLayout:
         ``word`` and ``flags`` of each.
     """
     return data.StructLayout({"index": range(ROWS), "sums": data.ArrayLayout(_Sum, slices)})
+
+
+def row_results(run: data.View, slices: int) -> Value:
+    """Results of each row of a run on so many slices."""
+    packed = Array(row_words(slices, precision) for precision in Precision)[run.to]
+    return Mux(run.scaled, packed, slices)
 
 
 def _sent_layout(slices: int) -> data.StructLayout:
@@ -123,7 +130,7 @@ class Results(wiring.Component):
 
     def _row(self, m: Module, ends: Value) -> tuple[data.View, Signal]:
         """The row that is being sent, with what becomes of it, and whether there is one."""
-        m.submodules.endings = endings = Queue(_Ending, _RUNS)
+        m.submodules.endings = endings = Queue(_Ending, RUNS)
         run, is_last = endings.o.p, self.i.p.index == endings.o.p.rows - 1
         row, waits = Signal(_sent_layout(self._slices), reset_less=True), Signal()
         comes = self.i.valid & self.i.ready

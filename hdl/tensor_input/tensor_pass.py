@@ -48,6 +48,8 @@ class TensorPass(wiring.Component):
         The tensor, to the unit.
     i : ``In(stream.Signature(unit.end.reply.record))``
         The unit's record.
+    moves : ``In(1)``
+        The unit gets on, though its streams do not move.
     active : ``Out(1)``
         From the start of a pass until its record is sent, or it is given up.
     ended : ``Out(1)``
@@ -66,6 +68,7 @@ class TensorPass(wiring.Component):
                 "refusal": In(Status),
                 "o": Out(stream.Signature(beat_layout(lanes))),
                 "i": In(stream.Signature(end.reply.record)),
+                "moves": In(1),
                 "active": Out(1),
                 "ended": Out(1),
             }
@@ -86,7 +89,7 @@ class TensorPass(wiring.Component):
             tensor.begin.payload.format.eq(begin.format),
             tensor.begin.payload.from_link.eq(begin.from_link),
             record.i.payload.eq(self.i.payload),
-            self.handler.progress.eq(tensor.moves & self.active),
+            self.handler.progress.eq(tensor.moves & self.active | self.moves),
         ]
         with m.If(self.active):
             m.d.comb += [

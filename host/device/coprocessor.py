@@ -23,14 +23,16 @@ from adagrain.models.interface.units.system import SystemOpcode
 from adagrain.models.numerics.matrices import Matrix
 from adagrain.models.statistics import Statistics
 
+from .chain import Chain, Layer
 from .identity import Info, check_identity, read_identity, read_registers
 from .mirror import Mirror
 from .mirrored_table import MirroredTable
 from .passes import Passes
-from .product import Product, Progress, multiply
+from .product import Product, Progress, multiply, spent
 from .recovery import Recovery
 from .scales import Scales
 from .selftest import Report, selftest
+from .tile_unit import TileUnit
 
 __all__ = ["Coprocessor", "Info"]
 
@@ -87,6 +89,7 @@ class Coprocessor:
             self._session, self._restore, lambda: connect("golden:", self.configuration)
         )
         self._passes = Passes(wanted, self._session, self._recovery)
+        self._tiles = TileUnit(wanted, self._session, self._recovery)
         self.tables = {
             unit.name: MirroredTable(unit, wanted, self._session, self._recovery)
             for unit in UNITS.values()
@@ -286,12 +289,49 @@ class Coprocessor:
             to=None if to is None else precision_of(to, "to"),
             to_scale=to_scale,
             configuration=self.configuration,
-            execute=lambda job: self._recovery.run(
-                lambda: self._session.call(job.requests(self._session.frame_size))
-            ),
+            execute=self._tiles.execute,
             counters=self.counters,
             progress=progress,
         )
+
+    def chain(
+        self,
+        a: Matrix,
+        layers: Sequence[Layer],
+        precision: Precision | str,
+        scale: float = 1.0,
+    ) -> Product:
+        """Products that follow each other, whose numbers in between stay on the device.
+
+        The same numbers as :meth:`matmul` gives with ``to`` and ``to_scale`` of each layer, one
+        after the other; the flags are those of the last one.
+
+        Parameters
+        ----------
+        a : Tensor, array or nested lists, shape (m, k)
+            What goes in, as for :meth:`matmul`.
+        layers : sequence of Layer
+            What it is multiplied with, layer by layer. All matrices must fit into the operand
+            memories at once.
+        precision : Precision or str
+            Of ``a``; that of the other layers is what the one before leaves.
+        scale : float
+            What integers of ``a`` are multiples of: a power of two.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If operands or scales do not fit each other or the memories, or the build has no
+            granularity unit, or none of a precision.
+        DeviceError
+            If the device fails.
+        """
+        chain = Chain(a, layers, precision_of(precision), scale, self.configuration)
+        before = self.counters()
+        answer = self._tiles.execute(chain)
+        values, flags = chain.place(answer.records)
+        cycles, busy = spent(before, self.counters())
+        return Product(values, flags, cycles, busy, answer.moved, chain.scale, answer.kept)
 
     def configure_regions(
         self, records: Sequence[bytes], parameters: Mapping[str, int], first: int = 0
@@ -434,6 +474,7 @@ class Coprocessor:
         """Give a device that may have forgotten everything the tables that it had."""
         for table in self.tables.values():
             table.send(table.mirror)
+        self._tiles.settle()
 
     def _registers(self, *units: Unit) -> dict[str, int]:
         """Registers of units, or all of them."""

@@ -15,9 +15,10 @@ from adagrain.models.rescale import rescale
 
 from .rescaling import Rescaling
 from .scales import Scales, exponents_of
+from .tile_unit import Answer
 from .tiles import Job, jobs
 
-__all__ = ["Product", "Progress", "check_built", "multiply"]
+__all__ = ["Product", "Progress", "check_built", "multiply", "spent"]
 
 Progress = Callable[[int, int], None]
 
@@ -41,9 +42,11 @@ class Product:
     busy : int
         Of these, the ones in which the slices multiplied, as the device counts them; 0 likewise.
     octets : int
-        Commands with their operands, and replies, without frames and repeats.
+        Bytes of commands with their operands, of replies and results, without frames and repeats.
     scale : float
         What the values are multiples of: 1, unless another one was asked for.
+    kept : int
+        Flags that numbers in between have raised, in a chain of products.
     """
 
     values: torch.Tensor
@@ -52,6 +55,7 @@ class Product:
     busy: int
     octets: int
     scale: float
+    kept: int = 0
 
 
 @exactly()
@@ -64,7 +68,7 @@ def multiply(
     to: Precision | None,
     to_scale: float,
     configuration: Configuration,
-    execute: Callable[[Job], list[bytes]],
+    execute: Callable[[Job], Answer],
     counters: Callable[[], Mapping[str, int]],
     progress: Progress,
 ) -> Product:
@@ -73,7 +77,7 @@ def multiply(
     Parameters
     ----------
     execute : callable
-        The device's replies to a job.
+        The results of a job.
     counters : callable
         The device's counters.
     """
@@ -97,13 +101,11 @@ def multiply(
     flags = np.zeros(words.shape, dtype=np.uint8)
     octets, before = 0, counters()
     for done, job in enumerate(parts, start=1):
-        replies = execute(job)
-        job.place(replies, words, flags)
-        octets += job.octets() + sum(map(len, replies))
+        answer = execute(job)
+        job.place(answer.records, words, flags)
+        octets += answer.moved
         progress(done, len(parts))
-    after = counters()
-    if after["fallbacks"] != before["fallbacks"]:
-        before = after
+    cycles, busy = spent(before, counters())
     if rescaling is not None:
         values = rescaling.tensor(words)
     elif scales is None:
@@ -114,11 +116,22 @@ def multiply(
     return Product(
         values,
         torch.from_numpy(flags),
-        cycles=after["cycles"] - before["cycles"],
-        busy=(after["tile_words"] - before["tile_words"]) % (1 << 32),
+        cycles=cycles,
+        busy=busy,
         octets=octets,
         scale=1.0 if rescaling is None else rescaling.scale,
     )
+
+
+def spent(before: Mapping[str, int], after: Mapping[str, int]) -> tuple[int, int]:
+    """Clock cycles between two looks at a device's counters, and those that it multiplied in.
+
+    0 where it was replaced meanwhile.
+    """
+    if after["fallbacks"] != before["fallbacks"]:
+        return 0, 0
+    busy = (after["tile_words"] - before["tile_words"]) % (1 << 32)
+    return after["cycles"] - before["cycles"], busy
 
 
 def check_built(

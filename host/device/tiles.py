@@ -5,21 +5,43 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from adagrain.host.link.frame_size import FrameSize
 from adagrain.host.link.session import Request
 from adagrain.models.granularity_unit import row_words
 from adagrain.models.interface.precision import Precision
 from adagrain.models.interface.records import pack, size
-from adagrain.models.interface.units.granularity_unit import ROWS, TileOpcode, TileResult, TileRun
+from adagrain.models.interface.units.granularity_unit import (
+    ROWS,
+    Destination,
+    TileOpcode,
+    TileResult,
+    TileRun,
+)
 
 from .rescaling import Rescaling
 
-__all__ = ["Job", "jobs"]
+__all__ = ["RECORD", "Job", "Load", "jobs"]
 
 #: Rows of a job: so many that writing its columns anew costs little.
 _JOB_ROWS = 128 * ROWS
 
-_RECORD = np.dtype([("word", "<u4"), ("flags", "u1")])
+#: A result.
+RECORD = np.dtype([("word", "<u4"), ("flags", "u1")])
+
+
+@dataclass(frozen=True)
+class Load:
+    """Words of the operand memories, from an address on.
+
+    Parameters
+    ----------
+    address : int
+        Of the first, over all memories: that of ``a`` comes first.
+    words : array of uint32
+        They may not leave a memory.
+    """
+
+    address: int
+    words: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -53,41 +75,58 @@ class Job:
     slices: int
     operands: int
 
-    def requests(self, frame_size: FrameSize) -> Iterator[Request]:
-        """What the device is asked for, in order."""
+    def steps(self, destination: Destination) -> Iterator[Load | Request]:
+        """What the device is given and asked for, in order.
+
+        Parameters
+        ----------
+        destination : Destination
+            Where results go.
+        """
         words = self.a.shape[1]
-        piece = min(words, self.operands // ROWS)
-        resident = piece == words
-        if resident:
-            yield from self._columns(slice(None), frame_size)
-        for rows in self._row_tiles():
-            if resident:
-                yield from self._rows(rows, slice(None), frame_size)
+        if words <= self.operands // ROWS:
+            yield from self._resident(words, destination)
+        else:
+            yield from self._in_pieces(words, destination)
+
+    def _resident(self, words: int, destination: Destination) -> Iterator[Load | Request]:
+        """All columns are loaded once, and as many tiles of rows at a time as there is room for."""
+        yield from self._columns(slice(None))
+        tiles, held = self._row_tiles(), self.operands // (ROWS * words)
+        for at in range(0, len(tiles), held):
+            group = tiles[at : at + held]
+            yield _load(0, np.concatenate([self.a[rows].T.ravel() for rows in group]))
+            for number, rows in enumerate(group):
                 for tile in range(self._column_tiles):
                     yield from self._scales(tile, anew=tile == rows.start == 0)
-                    yield self._run(rows, words, b_first=tile * words, first=1, last=1)
-                continue
+                    first = {"a_first": number * ROWS * words, "b_first": tile * words}
+                    yield self._run(rows, words, destination, **first, first=1, last=1)
+
+    def _in_pieces(self, words: int, destination: Destination) -> Iterator[Load | Request]:
+        """Rows and columns that are too long are loaded piece by piece; sums go on."""
+        piece = self.operands // ROWS
+        for rows in self._row_tiles():
             yield from self._scales(0, anew=rows.start == 0)
             for at in range(0, words, piece):
                 part = slice(at, at + piece)
-                yield from self._rows(rows, part, frame_size)
-                yield from self._columns(part, frame_size)
+                yield _load(0, self.a[rows, part].T)
+                yield from self._columns(part)
                 length, last = min(piece, words - at), at + piece >= words
-                yield self._run(rows, length, b_first=0, first=at == 0, last=last)
+                run = {"a_first": 0, "b_first": 0, "first": at == 0, "last": last}
+                yield self._run(rows, length, destination, **run)
 
-    def place(self, replies: list[bytes], values: np.ndarray, flags: np.ndarray) -> None:
+    def place(self, records: np.ndarray, values: np.ndarray, flags: np.ndarray) -> None:
         """Put the results where they belong.
 
         Parameters
         ----------
-        replies : list of bytes
-            To all of :meth:`requests`.
+        records : array of RECORD
+            The results of all runs, as they came.
         values : array of int64, shape (m, all columns)
             Words of the product, or what the device has made of them.
         flags : array of uint8, of the same shape
             What they have raised.
         """
-        records = np.frombuffer(b"".join(replies), dtype=_RECORD)
         at = 0
         for rows in self._row_tiles():
             height = len(self.a[rows])
@@ -102,9 +141,10 @@ class Job:
                 values[placed, columns] = numbers[:, :width]
                 flags[placed, columns] = raised[:, :width]
 
-    def octets(self) -> int:
-        """Octets that the device is given, in frames of any size."""
-        return sum(len(request.payload) for request in self.requests(FrameSize(4096)))
+    def counts(self) -> list[int]:
+        """Results of each run that has any, in order."""
+        heights = [len(self.a[rows]) for rows in self._row_tiles()]
+        return [rows * self._row_results for rows in heights for _ in range(self._column_tiles)]
 
     @property
     def _row_results(self) -> int:
@@ -128,13 +168,9 @@ class Job:
         starts = range(0, len(self.a), ROWS)
         return [slice(at, min(at + ROWS, len(self.a))) for at in starts]
 
-    def _rows(self, rows: slice, part: slice, frame_size: FrameSize) -> Iterator[Request]:
-        yield from _writes(0, self.a[rows, part].T, frame_size)
-
-    def _columns(self, part: slice, frame_size: FrameSize) -> Iterator[Request]:
-        for number in range(self.slices):
-            words = self.b[number :: self.slices, part]
-            yield from _writes((number + 1) * self.operands, words, frame_size)
+    def _columns(self, part: slice) -> Iterator[Load]:
+        for number in range(min(self.slices, len(self.b))):
+            yield _load((number + 1) * self.operands, self.b[number :: self.slices, part])
 
     def _scales(self, tile: int, *, anew: bool) -> Iterator[Request]:
         """Exponents of a tile's columns, where they are not those of the one before."""
@@ -150,12 +186,12 @@ class Job:
         exponents = self.rescaling.exponents[self.start + tile * self.slices :][: self.slices]
         return exponents.astype(np.int8).tobytes()
 
-    def _run(self, rows: slice, words: int, *, b_first: int, first: int, last: int) -> Request:
-        run = {"a_first": 0, "b_first": b_first, "words": words, "rows": rows.stop - rows.start}
-        more = {"mode": int(self.precision), "first": int(first), "last": int(last)}
+    def _run(self, rows: slice, words: int, destination: Destination, **places: int) -> Request:
+        run = {"words": words, "rows": rows.stop - rows.start, "mode": int(self.precision)}
+        run |= {"destination": destination} | places
         if self.rescaling is not None:
-            more |= {"scaled": 1, "to": int(self.rescaling.to)}
-        return Request(TileOpcode.RUN, pack(TileRun, **run, **more))
+            run |= {"scaled": 1, "to": int(self.rescaling.to)}
+        return Request(TileOpcode.RUN, pack(TileRun, **run))
 
 
 def jobs(
@@ -187,7 +223,7 @@ def jobs(
     list of Job
         None where the product has no elements, or its sums have no terms.
     """
-    assert size(TileResult) == _RECORD.itemsize
+    assert size(TileResult) == RECORD.itemsize
     if not a.size or not b.size:
         return []  # all sums are those of nothing
     words = a.shape[1]
@@ -209,12 +245,5 @@ def jobs(
     ]
 
 
-def _writes(first: int, words: np.ndarray, frame_size: FrameSize) -> Iterator[Request]:
-    """Write words from an address on, in as few commands as the line suits."""
-    octets = np.ascontiguousarray(words).astype("<u4").tobytes()
-    at = 0
-    while at < len(octets):
-        step = max(4, (frame_size.payload - 2) // 4 * 4)
-        address = (first + at // 4).to_bytes(2, "little")
-        yield Request(TileOpcode.WRITE, address + octets[at : at + step])
-        at += step
+def _load(address: int, words: np.ndarray) -> Load:
+    return Load(address, np.ascontiguousarray(words).ravel().astype("<u4"))

@@ -39,6 +39,11 @@ class CoprocessorModel:
         """Offer 32-bit words, whole groups of four, to the data port."""
         self.commands.tensor_input.offer(words)
 
+    def results(self) -> np.ndarray:
+        """32-bit words that have come out of the data port since this was last asked."""
+        words = [word for unit in self.commands.units.values() for word in unit.take_results()]
+        return np.array(words, dtype=np.uint32)
+
     def receive(self, octets: bytes) -> bytes:
         """What the device sends back for octets from the host; they may split frames anywhere."""
         return self.link.receive(octets)

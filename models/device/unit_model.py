@@ -36,5 +36,9 @@ class UnitModel:
         """Its registers that are neither constant nor count clock cycles, by name."""
         return {}
 
+    def take_results(self) -> list[int]:
+        """32-bit words that it has sent out of the data port since this was last asked."""
+        return []
+
     def hello(self) -> None:
         """A session was opened."""

@@ -26,6 +26,7 @@ __all__ = [
     "RunError",
     "TileModel",
     "TileResult",
+    "row_results",
     "row_words",
 ]
 
@@ -39,6 +40,11 @@ MAX_SUM = EXACT_PRODUCTS // Precision.FP16.lanes
 def row_words(slices: int, to: Precision) -> int:
     """Words that a row of so many numbers takes."""
     return -(-slices // to.lanes)
+
+
+def row_results(run: Mapping[str, int], slices: int) -> int:
+    """Results of each row of a run on so many slices."""
+    return row_words(slices, Precision(run["to"])) if run["scaled"] else slices
 
 
 class RunError(ValueError):
@@ -157,6 +163,22 @@ class TileModel:
         if run["scaled"]:
             sums = self._scaled(sums, precision, Precision(run["to"]))
         return [TileResult(*map(int, row)) for row in zip(*map(np.ravel, sums), strict=True)]
+
+    def keep(self, run: Mapping[str, int], results: list[TileResult]) -> None:
+        """Write the results of a run into the memory of ``a``, as operands lie there.
+
+        Raises
+        ------
+        ValueError
+            If they do not fit.
+        """
+        words = np.array([result.word for result in results]).reshape(run["rows"], -1)
+        if run["to_first"] + words.size > self.memory.words:
+            raise ValueError(
+                f"results must fit into {self.memory.words} words, not {words.size} from "
+                f"{run['to_first']} on"
+            )
+        self.memory.write(run["to_first"], words.T.ravel())
 
     def _sums(self, precision: Precision) -> Rounded:
         """Of shape (rows, slices)."""

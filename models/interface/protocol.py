@@ -16,7 +16,7 @@ __all__ = ["MAGIC", "PROTOCOL_VERSION", "Header", "Status"]
 MAGIC = int.from_bytes(b"AGRN", "little")
 
 #: Changes whenever a driver of the old protocol would be misunderstood.
-PROTOCOL_VERSION = 5
+PROTOCOL_VERSION = 6
 
 #: Head of every frame. ``length`` counts the payload's bytes.
 Header = data.StructLayout(

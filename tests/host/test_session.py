@@ -60,6 +60,9 @@ class Line:
     def load(self, words: np.ndarray) -> None:
         raise NotImplementedError
 
+    def results(self) -> np.ndarray:
+        raise NotImplementedError
+
     def close(self) -> None:
         pass
 

@@ -6,12 +6,17 @@ import numpy as np
 import pytest
 
 from adagrain.host.device.rescaling import Rescaling
-from adagrain.host.device.tiles import Job, jobs
-from adagrain.host.link.frame_size import FrameSize
+from adagrain.host.device.tiles import RECORD, Job, Load, jobs
 from adagrain.host.link.session import Request
 from adagrain.models.interface.precision import Precision
 from adagrain.models.interface.records import pack, unpack
-from adagrain.models.interface.units.granularity_unit import ROWS, TileOpcode, TileResult, TileRun
+from adagrain.models.interface.units.granularity_unit import (
+    ROWS,
+    Destination,
+    TileOpcode,
+    TileResult,
+    TileRun,
+)
 
 
 class Slices:
@@ -20,29 +25,30 @@ class Slices:
     Rescaling to FP32 adds a column's exponent; to anything narrower it keeps the low bits too.
     """
 
-    def __init__(self, slices: int, operands: int, payload: int) -> None:
-        self.slices, self.operands, self.payload = slices, operands, payload
+    def __init__(self, slices: int, operands: int) -> None:
+        self.slices, self.operands = slices, operands
         self.memory = np.full((slices + 1, operands), -1)
         self.exponents = np.zeros(slices, dtype=np.int8)
         self.sums = np.zeros((ROWS, slices), dtype=np.int64)
-        self.opcodes: list[int] = []
+        self.loads = 0
 
-    def answer(self, request: Request) -> bytes:
-        self.opcodes.append(request.opcode)
-        assert len(request.payload) <= self.payload
-        if request.opcode == TileOpcode.WRITE:
-            return self._write(int.from_bytes(request.payload[:2], "little"), request.payload[2:])
+    def answer(self, step: Load | Request) -> bytes:
+        if isinstance(step, Load):
+            self._load(step.address, step.words)
+            return b""
+        return self._execute(step)
+
+    def _execute(self, request: Request) -> bytes:
         if request.opcode == TileOpcode.SCALES:
             self.exponents = np.frombuffer(request.payload, dtype=np.int8)
             assert len(self.exponents) == self.slices
             return b""
         return self._run(**unpack(TileRun, request.payload))
 
-    def _write(self, address: int, octets: bytes) -> bytes:
-        words = np.frombuffer(octets, dtype="<u4")
+    def _load(self, address: int, words: np.ndarray) -> None:
+        self.loads += 1
         assert words.size > 0 and address % self.operands + words.size <= self.operands
         self.memory.reshape(-1)[address : address + words.size] = words
-        return b""
 
     def _run(self, *, words: int, rows: int, first: int, last: int, **run: int) -> bytes:
         assert words * ROWS <= self.operands
@@ -82,7 +88,7 @@ SHAPES = [
 
 
 def product_of(
-    shape: tuple[int, int, int], to: Precision | None, payload: int = 66
+    shape: tuple[int, int, int], to: Precision | None
 ) -> tuple[Slices, list[Job], np.ndarray, np.ndarray]:
     """Compute one on 4 slices of 64 words; all sums as they should be."""
     m, words, n = shape
@@ -91,10 +97,13 @@ def product_of(
     exponents = draw.integers(-100, 100, n)
     rescaling = None if to is None else Rescaling(to, 1.0, exponents)
     found = jobs(a, b, Precision.INT8, rescaling, slices=4, operands=64)
-    device = Slices(4, 64, payload)
+    device = Slices(4, 64)
     values, flags = np.full((m, n), -1), np.full((m, n), 0xFF, dtype=np.uint8)
     for job in random.Random(m).sample(found, len(found)):  # none needs what another has written
-        job.place([device.answer(r) for r in job.requests(FrameSize(payload))], values, flags)
+        answers = [device.answer(step) for step in job.steps(Destination.LINK)]
+        lengths = [len(answer) // RECORD.itemsize for answer in answers if answer]
+        assert lengths == job.counts()
+        job.place(np.frombuffer(b"".join(answers), dtype=RECORD), values, flags)
     expected = a @ b.T + (0 if rescaling is None else exponents)
     bits = 32 if to is None else 32 // to.lanes
     assert np.array_equal(values % (1 << bits), expected % (1 << bits))
@@ -117,15 +126,12 @@ def test_rescaled_numbers_come_to_their_places(shape: tuple[int, int, int], to: 
         assert (flags[:, at : at + width] == flags[:, at : at + 1]).all()
 
 
-@pytest.mark.parametrize("payload", [8, 9, 10, 66, 4096])
-def test_writes_fit_any_payload(payload: int) -> None:
-    product_of((9, 3, 5), None, payload)
-
-
-def test_columns_that_fit_are_written_once() -> None:
-    device, found, _, _ = product_of((64, 8, 8), None, 4096)
+@pytest.mark.parametrize(("words", "loads"), [(8, 8), (4, 4), (3, 4), (1, 1)])
+def test_operands_that_fit_are_loaded_once(words: int, loads: int) -> None:
+    """Columns, a load for each slice; and of rows as many tiles at a time as there is room for."""
+    device, found, _, _ = product_of((64, words, 8), None)
     assert len(found) == 1
-    assert device.opcodes.count(TileOpcode.WRITE) == 4 + 64 // ROWS
+    assert device.loads == 4 + loads
 
 
 def test_a_job_has_as_many_columns_as_the_memories_hold() -> None:
@@ -144,7 +150,8 @@ def test_scales_are_sent_where_they_change() -> None:
     exponents = np.array([1, 2, 3, 4, 1, 2, 3, 4, 5, 5, 5, 5])
     rescaling = Rescaling(Precision.FP32, 1.0, exponents)
     (job,) = jobs(words, words[:12], Precision.INT8, rescaling, slices=4, operands=64)
-    sent = [r.payload for r in job.requests(FrameSize(256)) if r.opcode == TileOpcode.SCALES]
+    steps = [step for step in job.steps(Destination.LINK) if isinstance(step, Request)]
+    sent = [step.payload for step in steps if step.opcode == TileOpcode.SCALES]
     same, other = bytes([1, 2, 3, 4]), bytes([5] * 4)
     assert sent == [same, other, same, other, same, other]
 
@@ -163,10 +170,3 @@ def test_nothing_is_asked_where_there_is_nothing_to_multiply() -> None:
     for a, b in [((0, 3), (2, 3)), ((2, 0), (2, 0)), ((2, 3), (0, 3))]:
         none = np.zeros(a, dtype=np.int64), np.zeros(b, dtype=np.int64)
         assert jobs(*none, Precision.INT8, None, slices=4, operands=64) == []
-
-
-def test_octets_of_a_job_are_those_of_its_commands() -> None:
-    _, (job,), _, _ = product_of((9, 3, 5), None)
-    run = len(pack(TileRun))
-    rows, columns = (8 + 1) * 3 * 4 + 2 * 2, 4 * 2 + 5 * 3 * 4
-    assert job.octets() == rows + columns + 4 * run

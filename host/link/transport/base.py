@@ -21,7 +21,8 @@ class Transport(Protocol):
     backend : str
         What really computes, for people: it is printed wherever results are.
     data_port : bool
-        Tensors may be given to :meth:`load`; otherwise they travel in frames.
+        Tensors may be given to :meth:`load`, and :meth:`results` brings some; otherwise they travel
+        in frames.
     """
 
     backend: str
@@ -54,6 +55,9 @@ class Transport(Protocol):
 
     def load(self, words: np.ndarray) -> None:
         """Offer 32-bit words to the data port, whole groups of four; replaces what was left."""
+
+    def results(self) -> np.ndarray:
+        """32-bit words that the data port has brought since this was last asked, in whole beats."""
 
     def close(self) -> None:
         """Let go of the device; may be called twice."""

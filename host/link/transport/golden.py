@@ -67,6 +67,9 @@ class GoldenTransport:
     def load(self, words: np.ndarray) -> None:
         self._model.load(words)
 
+    def results(self) -> np.ndarray:
+        return self._model.results()
+
     def statistics_of(
         self, tensors: Sequence[torch.Tensor], exponents: Sequence[int]
     ) -> list[Statistics]:

@@ -126,6 +126,9 @@ class SerialTransport:
     def load(self, words: np.ndarray) -> None:
         raise NotImplementedError("a board has no data port")
 
+    def results(self) -> np.ndarray:
+        raise NotImplementedError("a board has no data port")
+
     def close(self) -> None:
         self._port.close()
 

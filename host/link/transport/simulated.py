@@ -14,6 +14,9 @@ __all__ = ["SimulatedTransport"]
 #: Clock cycles between two looks at the clock on the wall.
 _SLICE = 1 << 20
 
+#: Beats of results that a run may bring.
+_BEATS = 1 << 14
+
 
 class SimulatedTransport:
     """The top level's register-transfer description, clocked while an answer is awaited.
@@ -34,15 +37,19 @@ class SimulatedTransport:
         self.data_port = data_port
         what = f"netlist for {netlist}" if netlist else "RTL"
         self.backend = f"{what}, compiled by Verilator {version()}"
+        component = Coprocessor(configuration)
         self._unit = CompiledUnit(
-            Coprocessor(configuration),
+            component,
             "coprocessor",
             made_from=repr(configuration),
             family=netlist,
         )
         self._to_device = b""
         self._words = np.zeros(0, dtype=np.uint32)
-        self._room = 2 * configuration.window * (configuration.payload + 64)
+        self._results: list[np.ndarray] = []
+        self._rooms = {"o": 2 * configuration.window * (configuration.payload + 64)}
+        if "o_data" in component.signature.members:
+            self._rooms["o_data"] = _BEATS
 
     def send(self, octets: bytes) -> None:
         self._to_device += octets
@@ -57,11 +64,13 @@ class SimulatedTransport:
     def _run(self, stop: Stop) -> bytes:
         inputs: dict[str, bytes | np.ndarray] = {"i": self._to_device, "i_data": self._words}
         try:
-            run = self._unit.run(inputs, {"o": self._room}, stop=stop, max_cycles=_SLICE)
+            run = self._unit.run(inputs, self._rooms, stop=stop, max_cycles=_SLICE)
         except DeadlockError as unfinished:
             run = unfinished.run
         self._to_device = self._to_device[run.consumed["i"] :]
         self._words = self._words[run.consumed["i_data"] * 4 :]
+        if "o_data" in run.outputs:
+            self._results.append(run.outputs["o_data"].ravel())
         return run.outputs["o"].tobytes()
 
     def abandon(self) -> bool:
@@ -70,12 +79,18 @@ class SimulatedTransport:
     def send_break(self) -> None:
         self._unit.reset()
         self._to_device = b""
+        self._results.clear()
 
     def now(self) -> float:
         return time.monotonic()
 
     def load(self, words: np.ndarray) -> None:
         self._words = words
+
+    def results(self) -> np.ndarray:
+        words = [np.zeros(0, dtype=np.uint32), *self._results]
+        self._results.clear()
+        return np.concatenate(words)
 
     def close(self) -> None:
         self._to_device = b""

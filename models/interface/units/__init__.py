@@ -22,6 +22,7 @@ from .unit import Operation, Payload, Register, Unit, load
 __all__ = [
     "ALWAYS",
     "DIFFERENCE",
+    "GRANULARITY_UNIT",
     "LINE",
     "LINK",
     "STATISTICS",

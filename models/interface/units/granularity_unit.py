@@ -5,15 +5,45 @@ import enum
 from amaranth.hdl import signed, unsigned
 from amaranth.lib import data
 
-from adagrain.models.interface.precision import WORD
-
-from .ranges import First
+from .tensor_input import TENSOR_FIELDS
 from .unit import Operation, Payload, Register, Unit
 
-__all__ = ["GRANULARITY_UNIT", "ROWS", "TileOpcode", "TileResult", "TileRun"]
+__all__ = [
+    "GRANULARITY_UNIT",
+    "ROWS",
+    "Destination",
+    "TileLoad",
+    "TileLoaded",
+    "TileOpcode",
+    "TileResult",
+    "TileRun",
+    "TileSettled",
+]
 
 #: Rows of a tile: as many sums as hide the latency of an adder.
 ROWS = 8
+
+
+class Destination(enum.IntEnum):
+    """Where the results of a run go."""
+
+    LINK = 0  #: into its reply
+    PORT = 1  #: out of the data port: each in eight bytes, `TileResult` and three zeros
+    MEMORY = 2  #: into the memory of ``a``, as operands of runs to come
+
+
+#: Begins a pass that brings operands.
+TileLoad = data.StructLayout(
+    {
+        **TENSOR_FIELDS,  # as many elements of FP32 as words, whatever these hold
+        "from_link": unsigned(1),
+        "_reserved": unsigned(7),
+        "address": unsigned(16),  # of the first word, over all memories: that of ``a`` comes first
+    }
+)
+
+#: Ends it.
+TileLoaded = data.StructLayout({"words": unsigned(32)})
 
 #: A run of the granularity unit over words of its operand memories.
 TileRun = data.StructLayout(
@@ -27,8 +57,17 @@ TileRun = data.StructLayout(
         "last": unsigned(1),  # sums end, and are sent
         "scaled": unsigned(1),  # they are rescaled, and sent in packed words
         "to": unsigned(2),  # `Precision` of these
-        "_reserved": unsigned(5),
+        "destination": unsigned(2),  # `Destination` of its results
+        "_reserved": unsigned(3),
+        # word of the first result in the memory of ``a``, where they go there: word by word of the
+        # rows, as operands lie, and none of this run's
+        "to_first": unsigned(16),
     }
+)
+
+#: What has become of results that did not go into replies.
+TileSettled = data.StructLayout(
+    {"flags": unsigned(8)}  # raised by any that went into the memory since this was last asked
 )
 
 #: An element of a tile, or a word of a run that is ``scaled``.
@@ -44,9 +83,11 @@ TileResult = data.StructLayout(
 class TileOpcode(enum.IntEnum):
     """What ``granularity_unit`` can be asked for."""
 
-    WRITE = 0x30
-    RUN = 0x31
-    SCALES = 0x32
+    LOAD = 0x30
+    LOADED = 0x31
+    RUN = 0x32
+    SCALES = 0x33
+    SETTLE = 0x34
 
 
 GRANULARITY_UNIT = Unit(
@@ -55,16 +96,22 @@ GRANULARITY_UNIT = Unit(
     about="tiles of matrix products in FP32, FP16, INT8 or INT4",
     operations=(
         Operation(
-            TileOpcode.WRITE,
-            Payload(First, unsigned(WORD), least=1),
+            TileOpcode.LOAD,
+            Payload(TileLoad),
             Payload(),
-            "writes words of the operand memories",
+            "begins a pass that brings words of the operand memories",
+        ),
+        Operation(
+            TileOpcode.LOADED,
+            Payload(),
+            Payload(TileLoaded),
+            "ends it; words of a pass that is given up become 0",
         ),
         Operation(
             TileOpcode.RUN,
             Payload(TileRun),
             Payload(items=TileResult),
-            "multiplies; where the sums end, they are sent",
+            "multiplies; where the sums end, they go to the run's destination",
         ),
         Operation(
             TileOpcode.SCALES,
@@ -72,13 +119,28 @@ GRANULARITY_UNIT = Unit(
             Payload(),
             "sets the exponent of each slice, for runs that are `scaled`",
         ),
+        Operation(
+            TileOpcode.SETTLE,
+            Payload(),
+            Payload(TileSettled),
+            "waits until the results of all runs are where they belong",
+        ),
     ),
     registers=(
         Register("slices", "slices that were built", constant=lambda c: c.slices),
         Register("operands", "words of each operand memory", constant=lambda c: c.operands),
         Register("tile_words", "pairs of words of all accepted runs, each slice's, modulo 2^32"),
     ),
-    records={"TileRun": TileRun, "TileResult": TileResult},
+    records={
+        "TileLoad": TileLoad,
+        "TileLoaded": TileLoaded,
+        "TileRun": TileRun,
+        "TileResult": TileResult,
+        "TileSettled": TileSettled,
+    },
+    enums=(Destination,),
+    tensors=("words",),
+    passes=(TileOpcode.LOAD, TileOpcode.LOADED),
     needs=("region_manager",),
     gateware="adagrain.hdl.granularity_unit.commands:TileCommands",
     twin="adagrain.models.granularity_unit.commands:TileCommands",

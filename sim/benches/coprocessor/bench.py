@@ -23,6 +23,8 @@ async def _exchange(
         b.source("i_data").put(*words.reshape(-1, 4).tolist())
     b.source("i").put(*frame)
     await b.sink("o").expect(list(model.receive(frame)))
+    if words := model.results().tolist():
+        await b.sink("o_data").expect([words[at : at + 4] for at in range(0, len(words), 4)])
 
 
 @bench(cycles=2_000_000)

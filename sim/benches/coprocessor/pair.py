@@ -23,6 +23,9 @@ _CYCLES = 400_000
 #: Cycles for which the device is given octets before a pause.
 _PUSHING = 1000
 
+#: Beats that a run may bring out of the data port.
+_BEATS = 1 << 12
+
 #: Chances in 256 of idling and back-pressure.
 _CHANCES = (0, 0, 30, 128, 230)
 
@@ -45,6 +48,7 @@ class Pair:
     def __init__(self, component: Coprocessor, generator: random.Random) -> None:
         made_from = repr((component.configuration, STARVATION))
         self._unit = CompiledUnit(component, "coprocessor", made_from=made_from)
+        self._sends = "o_data" in component.signature.members
         self._random = generator
         self.model = CoprocessorModel(component.configuration, kernel="reference")
         self._forget()
@@ -65,6 +69,8 @@ class Pair:
         self._to_device = b""
         self._port = np.zeros((0, 4), dtype=np.uint32)
         self._session = self._sequence = 0
+        self._results: list[int] = []  # of the data port
+        self._wanted: list[int] = []
 
     def open(self, session: int = 1) -> None:
         """Open a session; :meth:`ask` numbers its requests from then on."""
@@ -104,6 +110,7 @@ class Pair:
         if got != wanted:
             raise DifferenceError(f"answer must be {wanted.hex(' ')}, not {got.hex(' ')}")
         self._drain_port()
+        self._compare_results()
         return wanted
 
     def check_silence(self, cycles: int = 2000) -> None:
@@ -131,6 +138,20 @@ class Pair:
         if len(self._port) != left:
             raise DifferenceError(f"port must have {left} groups left, not {len(self._port)}")
 
+    def _compare_results(self) -> None:
+        """What has come out of the data port so far; now and then, wait for all of it."""
+        self._wanted += self.model.results().tolist()
+        waits = self._random.random() < 0.3
+        for _ in range(_CYCLES // _PUSHING):
+            if not waits or len(self._results) >= len(self._wanted):
+                break
+            self._run({}, 0, None, _PUSHING)
+        due = self._wanted if waits else self._wanted[: len(self._results)]
+        if self._results != due:
+            raise DifferenceError(f"port must have brought {due}, not {self._results}")
+        if waits:
+            self._results, self._wanted = [], []
+
     def _run(
         self,
         inputs: Mapping[str, bytes | np.ndarray],
@@ -138,10 +159,13 @@ class Pair:
         stop: Stop | None,
         cycles: int,
     ) -> bytes:
+        rooms = {"o": room}
+        if self._sends:
+            rooms["o_data"] = _BEATS
         try:
             run = self._unit.run(
                 inputs,
-                {"o": room},
+                rooms,
                 stop=stop,
                 max_cycles=cycles,
                 idle={name: self._random.choice(_CHANCES) for name in inputs},
@@ -152,4 +176,6 @@ class Pair:
             run = unfinished.run
         self._to_device = self._to_device[run.consumed.get("i", 0) :]
         self._port = self._port[run.consumed.get("i_data", 0) :]
+        if "o_data" in run.outputs:
+            self._results += run.outputs["o_data"].ravel().tolist()
         return run.outputs["o"].tobytes()

@@ -1,23 +1,29 @@
 """Random requests for the whole device, sound and unsound ones."""
 
 import random
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from adagrain.models.granularity_unit import MAX_SUM, TileModel
 from adagrain.models.interface.configuration import Configuration
-from adagrain.models.interface.formats import FORMATS
+from adagrain.models.interface.formats import FORMATS, FormatCode
 from adagrain.models.interface.precision import Precision
 from adagrain.models.interface.records import pack, size, unpack
 from adagrain.models.interface.units import (
     DIFFERENCE,
+    GRANULARITY_UNIT,
     STATISTICS,
     Unit,
     addresses,
     registers,
 )
-from adagrain.models.interface.units.granularity_unit import TileOpcode, TileRun
+from adagrain.models.interface.units.granularity_unit import (
+    Destination,
+    TileLoad,
+    TileOpcode,
+    TileRun,
+)
 from adagrain.models.interface.units.precision_controller import (
     PrecisionOpcode,
     PrecisionRecord,
@@ -91,7 +97,9 @@ class Traffic:
         self._random = generator
         self._longest = longest
         self._has_histogram = configuration.histogram
-        self._takers = [unit for unit in configuration.built() if unit.passes]
+        passing = [unit for unit in configuration.built() if unit.passes]
+        self._begins = [unit.begin.opcode for unit in passing]
+        self._takers = [unit for unit in passing if unit is not GRANULARITY_UNIT]
 
     def prologue(self) -> list[Request]:
         """Configure every region."""
@@ -262,9 +270,45 @@ class Traffic:
             if not run["first"] or self._random.random() < 0.5:
                 other = run | self._random.choice(_doubtful(run, self._configuration))
                 made.append(Request(TileOpcode.RUN, pack(TileRun, **other)))
-            made += [Request(TileOpcode.WRITE, part) for part in _writes(writes)]
+            for first, octets in _stretches(writes):
+                made += self._load(first, octets)
             made.append(Request(TileOpcode.RUN, pack(TileRun, **run)))
+            if run["destination"] or self._random.random() < 0.1:
+                made.append(Request(TileOpcode.SETTLE))
         return made
+
+    def _load(self, address: int, octets: bytes) -> list[Request]:
+        """A pass that brings words, now and then one that leaves the memories, or is given up."""
+        from_link = self._random.randrange(2)
+        words = {"count": len(octets) // 4, "format": FormatCode.FP32, "from_link": from_link}
+        begin = Request(TileOpcode.LOAD, pack(TileLoad, **words, address=address))
+        whole = octets + bytes(-len(octets) % BEAT)
+        end = Request(TileOpcode.LOADED)
+        wrong = []
+        if self._random.random() < 0.1:
+            strange = words | {"address": address} | self._strange(address)
+            wrong.append(Request(TileOpcode.LOAD, pack(TileLoad, **strange)))
+        if from_link and self._random.random() < 0.1:
+            wrong += [begin, Request(TileOpcode.RUN, bytes(size(TileRun))), end]
+        if not from_link:
+            return [*wrong, replace(begin, port=whole), end]
+        step = self._configuration.payload // BEAT * BEAT
+        parts = [whole[at : at + step] for at in range(0, len(whole), step)]
+        return [*wrong, begin, *[Request(TensorOpcode.DATA, part) for part in parts], end]
+
+    def _strange(self, address: int) -> dict[str, int]:
+        """What makes a pass unsound."""
+        slices, operands = self._configuration.slices, self._configuration.operands
+        room = (slices + 1) * operands - address
+        return self._random.choice(
+            [
+                {"count": room + 1},
+                {"count": 0},
+                {"count": 1 << 31, "address": 0xFFFF},
+                {"format": FormatCode.BF16},
+                {"format": 0xFF},
+            ]
+        )
 
     def _precisions(self) -> list[Request]:
         """Records of the precision controller, updates of them, and both at the table's end."""
@@ -315,7 +359,7 @@ class Traffic:
         opcode = self._random.choice([*range(0x01, 0x60), 0xD0, 0xD1, 0xFF])
         lengths = [0, 1, 2, 3, 7, 8, 9, 16, 40, size(RegionParameters), self._configuration.payload]
         payload = self._random.randbytes(self._random.choice(lengths))
-        if any(opcode == unit.begin.opcode for unit in self._takers):
+        if opcode in self._begins:
             payload = bytes(len(payload))
         if opcode == SystemOpcode.REGISTERS and len(payload) == 2:
             payload = b"\xff\2"
@@ -350,20 +394,21 @@ class Traffic:
                 ),
                 Request(StatisticsOpcode.BEGIN, pack(StatisticsBegin, **begin)),
                 Request(TileOpcode.RUN, pack(TileRun, **run)),
+                Request(TileOpcode.LOAD, rng.randbytes(size(TileLoad))),
             ]
         )
 
 
-def _writes(words: list[tuple[int, int]]) -> list[bytes]:
-    """Payloads that write words, one for each stretch of addresses, of at most 50 words."""
+def _stretches(words: list[tuple[int, int]]) -> list[tuple[int, bytes]]:
+    """Words that follow each other, with the first one's address."""
     parts: list[tuple[int, bytes]] = []
     expected = -1
     for address, word in words:
-        if address != expected or len(parts[-1][1]) >= 200:
+        if address != expected:
             parts.append((address, b""))
         parts[-1] = (parts[-1][0], parts[-1][1] + word.to_bytes(4, "little"))
         expected = address + 1
-    return [_u16(first) + octets for first, octets in parts]
+    return parts
 
 
 def _doubtful(run: dict[str, int], configuration: Configuration) -> list[dict[str, int]]:
@@ -386,6 +431,9 @@ def _doubtful(run: dict[str, int], configuration: Configuration) -> list[dict[st
         {"rows": 9},
         {"first": 1 - run["first"]},
         {"scaled": 1 - run["scaled"]},
+        {"destination": 3},
+        {"destination": Destination.MEMORY, "to_first": operands},
+        {"destination": Destination.MEMORY, "to_first": run["a_first"]},
     ]
 
 

@@ -24,12 +24,17 @@ async def write(b: Bench, words: list[tuple[int, int]]) -> None:
     await b.source("i_words").drain()
 
 
+def start(b: Bench, *runs: dict[str, int]) -> None:
+    """Give the unit runs."""
+    b.source("i").put(*({name: int(value) for name, value in run.items()} for run in runs))
+
+
 async def execute(b: Bench, tile: Tile) -> None:
     """Write, and run, again and again; words wait until nothing reads the last ones any more."""
     scale(b, tile.exponents)
     for writes, run in zip(tile.writes, tile.runs, strict=True):
         await write(b, writes)
-        b.source("i").put({name: int(value) for name, value in run.items()})
+        start(b, run)
         await b.source("i").drain()
 
 
@@ -38,10 +43,12 @@ async def equals_the_model(b: Bench) -> None:
     """Random tiles, at any idling and any back-pressure."""
     rng = np.random.default_rng(b.seed)
     model = TileModel(b.component.slices, b.component.words)
+    b.sink("o_data")
     for _ in range(b.scaled(60)):
         tile = random_tile(model, b.component.slices, rng, b.component.precisions)
         await execute(b, tile)
         await b.sink("o").expect([result._asdict() for result in tile.results])
+        await b.sink("o_data").expect(tile.beats)
 
 
 @bench(cycles=200_000)
@@ -49,11 +56,13 @@ async def keeps_order(b: Bench) -> None:
     """Short runs that follow each other at once, some of which are rescaled."""
     rng = np.random.default_rng(b.seed)
     model = TileModel(b.component.slices, b.component.words)
+    b.sink("o_data")
     tile = short_runs(model, b.scaled(150), rng, b.component.precisions)
     scale(b, tile.exponents)
     await write(b, tile.writes[0])
-    b.source("i").put(*tile.runs)
+    start(b, *tile.runs)
     await b.sink("o").expect([result._asdict() for result in tile.results])
+    await b.sink("o_data").expect(tile.beats)
 
 
 @cocotb.parametrize(rows=[1, 3, ROWS])
@@ -79,15 +88,19 @@ async def forgets_what_a_reset_cut_off(b: Bench) -> None:
     """A reset at any time of a run leaves nothing of it in the tiles behind."""
     rng = np.random.default_rng(b.seed)
     b.sink("o")
+    b.sink("o_data")
     for _ in range(b.scaled(20)):
         model = TileModel(b.component.slices, b.component.words)
         given = short_runs(model, 3, rng, b.component.precisions)
         scale(b, given.exponents)
         await write(b, given.writes[0])
-        b.source("i").put(*given.runs)
+        b.source("i").put(
+            *({name: int(value) for name, value in run.items()} for run in given.runs)
+        )
         await b.source("i").drain()
         await b.wait(b.random.randrange(60))
         await b.reset()
         tile = random_tile(model, b.component.slices, rng, b.component.precisions)
         await execute(b, tile)
         await b.sink("o").expect([result._asdict() for result in tile.results])
+        await b.sink("o_data").expect(tile.beats)

@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from adagrain.models.granularity_unit import MAX_SUM, TileModel, TileResult
+from adagrain.models.granularity_unit import MAX_SUM, TileModel, TileResult, row_results
 from adagrain.models.interface.precision import Precision
-from adagrain.models.interface.units.granularity_unit import ROWS
+from adagrain.models.interface.units.granularity_unit import ROWS, Destination
 from adagrain.models.rescale import EXPONENTS
 from adagrain.sim.benches.dot_product.traffic import sum_words
 
@@ -27,13 +27,27 @@ class Tile:
     runs : list of dict
         Fields of ``TileRun``.
     results : list of TileResult
-        What comes out at the end.
+        What comes out to the link.
+    beats : list of list of int
+        What comes out of the data port.
     """
 
     writes: list[list[tuple[int, int]]] = field(default_factory=list)
     exponents: list[int] = field(default_factory=list)
     runs: list[dict[str, int]] = field(default_factory=list)
     results: list[TileResult] = field(default_factory=list)
+    beats: list[list[int]] = field(default_factory=list)
+
+    def deliver(self, run: dict[str, int], results: list[TileResult], model: TileModel) -> None:
+        """Results where the run wants them."""
+        if run["destination"] == Destination.LINK:
+            self.results += results
+        elif run["destination"] == Destination.MEMORY:
+            model.keep(run, results)
+        else:
+            words = [number for result in results for number in result]
+            words += [0] * (-len(words) % 4)
+            self.beats += [words[at : at + 4] for at in range(0, len(words), 4)]
 
 
 def random_tile(
@@ -44,7 +58,8 @@ def random_tile(
 ) -> Tile:
     """A tile in one to three runs; the model does them too.
 
-    Two in three are rescaled, so that results are near the range of what they become.
+    Two in three are rescaled, so that results are near the range of what they become. Results that
+    become operands are those of a run more.
     """
     tile, capacity = Tile(), model.memory.words
     rows = ROWS if rng.integers(0, 2) else int(rng.integers(1, ROWS + 1))
@@ -65,10 +80,45 @@ def random_tile(
             model.memory.write(address, np.array([word]))
         run = {"a_first": a_first, "b_first": b_first, "words": words, "rows": rows, "mode": mode}
         run |= {"first": int(piece == 0), "last": int(piece == pieces - 1)} | scaling
+        run |= _destination(run, slices, capacity, rng)
         tile.writes.append(writes)
         tile.runs.append(run)
-        tile.results += model.run(run)
+        if results := model.run(run):
+            tile.deliver(run, results, model)
+    if tile.runs[-1]["destination"] == Destination.MEMORY:
+        _go_on(tile, model, slices, rng)
     return tile
+
+
+def _destination(
+    run: dict[str, int], slices: int, capacity: int, rng: np.random.Generator
+) -> dict[str, int]:
+    """Where results may go: to the memory only where there is room beside the operands."""
+    destination = Destination(int(rng.choice([0, 0, 0, 1, 2, 2])))
+    needed = run["rows"] * row_results(run, slices)
+    behind = run["a_first"] + run["rows"] * run["words"]
+    places = [*range(run["a_first"] - needed + 1), *range(behind, capacity - needed + 1)]
+    if not run["last"] or (destination == Destination.MEMORY and not places):
+        destination = Destination.LINK
+    to_first = int(rng.choice(places)) if destination == Destination.MEMORY else 0
+    return {"destination": destination, "to_first": to_first}
+
+
+def _go_on(tile: Tile, model: TileModel, slices: int, rng: np.random.Generator) -> None:
+    """Multiply the results that have become operands, as a layer behind would."""
+    before = tile.runs[-1]
+    mode = Precision(before["to"] if before["scaled"] else before["mode"])
+    words = row_results(before, slices)
+    writes = []
+    for number in range(slices):
+        writes += _numbered((number + 1) * model.memory.words, _words(mode, words, rng))
+    for address, word in writes:
+        model.memory.write(address, np.array([word]))
+    run = before | {"a_first": before["to_first"], "b_first": 0, "words": words, "mode": mode}
+    run |= {"first": 1, "last": 1, "destination": Destination.LINK, "to_first": 0}
+    tile.writes.append(writes)
+    tile.runs.append(run)
+    tile.results += model.run(run)
 
 
 def short_runs(
@@ -90,8 +140,10 @@ def short_runs(
         run |= {name: int(rng.integers(0, reach - 3 * ROWS + 1)) for name in ("a_first", "b_first")}
         run |= {"mode": int(rng.choice(precisions))}
         run |= {"words": int(rng.integers(1, 4)), "rows": int(rng.integers(1, ROWS + 1))}
-        tile.runs.append(run | {"first": 1, "last": 1})
-        tile.results += model.run(tile.runs[-1])
+        run |= {"first": 1, "last": 1}
+        run |= _destination(run | {"a_first": 0, "words": reach // run["rows"]}, slices, reach, rng)
+        tile.runs.append(run)
+        tile.deliver(run, model.run(run), model)
     return tile
 
 

@@ -1,0 +1,228 @@
+"""Requests to multiply what lies in the memories, and to scale what comes of it."""
+
+from amaranth.hdl import Array, Cat, Module, Mux, Signal, signed, unsigned
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from adagrain.hdl.handler.call import HandlerSignature
+from adagrain.hdl.handler.exchange import Exchange
+from adagrain.hdl.stream.records import Deserializer, Serializer
+from adagrain.models.granularity_unit import MAX_SUM
+from adagrain.models.interface.configuration import Configuration
+from adagrain.models.interface.precision import Precision
+from adagrain.models.interface.protocol import Status
+from adagrain.models.interface.records import size
+from adagrain.models.interface.units.granularity_unit import (
+    ROWS,
+    Destination,
+    TileOpcode,
+    TileResult,
+    TileRun,
+    TileSettled,
+)
+
+from .results import row_results
+
+__all__ = ["RunCommands"]
+
+#: A sum that is under way, to which a run may add.
+_Open = data.StructLayout(
+    {"is_open": unsigned(1), "mode": unsigned(2), "rows": unsigned(4), "words": unsigned(16)}
+)
+
+#: A run against the memories and the sums that are under way; registered, since much hangs on it.
+_Measured = data.StructLayout(
+    {
+        "inside": unsigned(1),  # the memories hold its words
+        "placed": unsigned(1),  # its results have a place
+        "same": unsigned(1),  # as the open sums
+        "length": unsigned(17),  # words of its sums
+        "pairs": unsigned(16),  # of words, of each slice; where the memories hold them
+    }
+)
+
+
+class RunCommands(wiring.Component):
+    """Handler of runs, exponents, and the wait for all results.
+
+    A run that is not sound is refused, and changes nothing. One whose results do not go into its
+    reply is answered when it has started; exponents wait until all results are where they belong.
+
+    Parameters
+    ----------
+    configuration : Configuration
+        What the device is built with.
+
+    Members
+    -------
+    handler : ``Out(HandlerSignature())``
+        Requests and replies.
+    o : ``Out(stream.Signature(TileRun))``
+        Runs.
+    exponents : ``Out(signed(8)).array(slices)``
+        Of each slice.
+    i : ``In(stream.Signature(TileResult))``
+        Results for replies.
+    loads : ``In(1)``
+        A pass that brings operands is under way: runs are refused as ``BUSY``.
+    clears : ``In(1)``
+        Operands are being cleared: runs wait.
+    moves : ``In(1)``
+        The unit gets on.
+    settled : ``In(1)``
+        No results are under way.
+    kept : ``In(8)``
+        Flags of results that have become operands.
+    forget : ``Out(1)``
+        They were told.
+    tile_words : ``Out(32)``
+        Pairs of words that each slice multiplies in the runs that were started since reset: all of
+        a run's from its start on.
+    """
+
+    def __init__(self, configuration: Configuration) -> None:
+        self._configuration = configuration
+        slices = configuration.slices
+        super().__init__(
+            {
+                "handler": Out(HandlerSignature()),
+                "o": Out(stream.Signature(TileRun)),
+                "exponents": Out(signed(8)).array(slices),
+                "i": In(stream.Signature(TileResult)),
+                "loads": In(1),
+                "clears": In(1),
+                "moves": In(1),
+                "settled": In(1),
+                "kept": In(8),
+                "forget": Out(1),
+                "tile_words": Out(32),
+            }
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        m.submodules.octets = octets = Deserializer(size(TileRun))
+        m.submodules.result = result = Serializer(size(TileResult))
+        m.submodules.flags = flags = Serializer(size(TileSettled))
+        exchange = Exchange(m, self.handler, octets)
+        call, gathered = self.handler.i_call, octets.o.payload
+        slices = self._configuration.slices
+        left, run, under_way = Signal(16), Signal(TileRun), Signal(_Open)
+        m.d.comb += [
+            self.o.payload.eq(run),
+            result.i.payload.eq(self.i.payload),
+            flags.i.payload.eq(self.kept),
+        ]
+        m.d.sync += self.handler.progress.eq(self.moves)
+
+        with m.FSM():
+            with m.State("IDLE"):
+                m.d.comb += call.ready.eq(1)
+                with m.If(call.valid):
+                    self._accept(m, exchange, left)
+            with m.State("RUN"):
+                m.d.sync += run.eq(gathered)
+                with m.If(exchange.take(size(TileRun))):
+                    m.next = "MEASURE"
+            with m.State("MEASURE"):
+                measured = self._measure(m, run, under_way)
+                m.next = "CHECK"
+            with m.State("CHECK"):
+                self._check(m, exchange, run, measured, under_way)
+            with m.State("SCALES"):
+                with m.If(self.settled & exchange.take(1)):
+                    m.d.sync += [
+                        Cat(self.exponents).eq(Cat(*self.exponents[1:], gathered[-8:])),
+                        left.eq(left - 1),
+                    ]
+                    with m.If(left == 1):
+                        exchange.reply(Status.OK)
+            with m.State("START"):
+                m.d.comb += self.o.valid.eq(~self.clears)
+                m.d.sync += left.eq(run.rows * row_results(run, slices))
+                with m.If(self.o.valid & self.o.ready):
+                    m.d.sync += self.tile_words.eq(self.tile_words + measured.pairs)
+                    m.next = "RESULT_STATUS"
+                    with m.If(~run.last | (run.destination != Destination.LINK)):
+                        exchange.reply(Status.OK)
+            with m.State("RESULT_STATUS"):
+                exchange.answer_then("RESULT")
+            with m.State("RESULT"):
+                with m.If(exchange.send_from(self.i, result, last=left == 1)):
+                    m.d.sync += left.eq(left - 1)
+                    with m.If(left == 1):
+                        m.next = "IDLE"
+            with m.State("SETTLE"):
+                with m.If(self.settled):
+                    m.next = "FLAGS_STATUS"
+            with m.State("FLAGS_STATUS"):
+                exchange.answer_then("FLAGS")
+            with m.State("FLAGS"):
+                m.d.comb += flags.i.valid.eq(1)
+                with m.If(exchange.send(flags, last=1)):
+                    m.d.comb += self.forget.eq(1)
+                    m.next = "IDLE"
+            exchange.reply_state()
+        return m
+
+    def _accept(self, m: Module, exchange: Exchange, left: Signal) -> None:
+        """What can be told before the payload."""
+        length = self.handler.i_call.payload.length
+        with m.Switch(self.handler.i_call.payload.opcode):
+            with m.Case(TileOpcode.RUN):
+                m.next = "RUN"
+                with m.If(self.loads):
+                    exchange.reply(Status.BUSY)
+            with m.Case(TileOpcode.SCALES):
+                m.d.sync += left.eq(length)
+                m.next = "SCALES"
+                with m.If(length != self._configuration.slices):
+                    exchange.reply(Status.BAD_LENGTH)
+            with m.Case(TileOpcode.SETTLE):
+                m.next = "SETTLE"
+
+    def _measure(self, m: Module, run: data.View, under_way: data.View) -> data.View:
+        """What a run needs, a cycle later."""
+        measured, operands = Signal(_Measured), self._configuration.operands
+        pairs = run.words * run.rows
+        a_end, b_end = run.a_first + pairs, run.b_first + run.words
+        to_end = run.to_first + run.rows * row_results(run, self._configuration.slices)
+        apart = (to_end <= run.a_first) | (a_end <= run.to_first)
+        placed = (run.destination != Destination.MEMORY) | ((to_end <= operands) & apart)
+        same = (under_way.mode == run.mode) & (under_way.rows == run.rows) & under_way.is_open
+        m.d.sync += [
+            measured.inside.eq((a_end <= operands) & (b_end <= operands)),
+            measured.placed.eq(run.destination.matches(*Destination) & (placed | ~run.last)),
+            measured.same.eq(same),
+            measured.length.eq(run.words + Mux(run.first, 0, under_way.words)),
+            measured.pairs.eq(pairs),
+        ]
+        return measured
+
+    def _check(
+        self,
+        m: Module,
+        exchange: Exchange,
+        run: data.View,
+        measured: data.View,
+        under_way: data.View,
+    ) -> None:
+        """Start a sound run, and remember of which sums it is."""
+        built = Array(precision in self._configuration.precisions for precision in Precision)
+        outside = (run.rows == 0) | (run.rows > ROWS) | (run.words == 0) | ~measured.inside
+        with m.If(~built[run.mode] | run.last & run.scaled & ~built[run.to]):
+            exchange.reply(Status.UNSUPPORTED)
+        with m.Elif(outside | ~measured.placed):
+            exchange.reply(Status.BAD_VALUE)
+        with m.Elif(~run.first & ~measured.same):
+            exchange.reply(Status.NO_SUM)
+        with m.Elif((run.mode == Precision.FP16) & (measured.length > MAX_SUM)):
+            exchange.reply(Status.BAD_VALUE)
+        with m.Else():
+            m.d.sync += [
+                under_way.is_open.eq(~run.last),
+                under_way.mode.eq(run.mode),
+                under_way.rows.eq(run.rows),
+                under_way.words.eq(measured.length),
+            ]
+            m.next = "START"
