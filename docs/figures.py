@@ -33,7 +33,9 @@ def pages() -> dict[Path, str]:
         ROOT / "docs" / "granular.md": _filled(
             "docs/granular.md", digits=_granular("digits"), text=_granular("text")
         ),
-        ROOT / "docs" / "precision.md": _filled("docs/precision.md", slices=_slices()),
+        ROOT / "docs" / "precision.md": _filled(
+            "docs/precision.md", slices=_slices(), tiles=_tiles()
+        ),
     }
 
 
@@ -61,6 +63,24 @@ def _boards() -> str:
         cells = (board.title, f"`{board.preset}`", luts, usage["DSP"], usage["block RAM"])
         megahertz = (f"{clock['reached']:.1f} MHz", f"{clock['wanted']:g} MHz")
         rows.append((*cells, *megahertz, record["seed"]))
+    return _table(head, rows)
+
+
+def _tiles() -> str:
+    head = ("cycles, INT8", "`granular`, port", "link", "`wide`, port", "link")
+    record = _results("tiles")
+    names = {
+        "product": "32 × 64 by 64 × 128",
+        "packed": "the same, rescaled to INT8",
+        "apart": "that, and then by 128 × 64",
+        "chain": "the two as a chain",
+    }
+    rows = []
+    for name, title in names.items():
+        ways = (f"{preset}_{way}" for preset in ("granular", "wide") for way in ("port", "link"))
+        rows.append((title, *(f"{record[f'{way}_{name}_cycles']:,}" for way in ways)))
+    busy = [record[f"{preset}_port_product_busy_cycles"] for preset in ("granular", "wide")]
+    rows.append(("of the first, multiplying", f"{busy[0]:,}", "", f"{busy[1]:,}", ""))
     return _table(head, rows)
 
 

@@ -130,13 +130,8 @@ class RunCommands(wiring.Component):
             with m.State("CHECK"):
                 self._check(m, exchange, run, measured, under_way)
             with m.State("SCALES"):
-                with m.If(self.settled & exchange.take(1)):
-                    m.d.sync += [
-                        Cat(self.exponents).eq(Cat(*self.exponents[1:], gathered[-8:])),
-                        left.eq(left - 1),
-                    ]
-                    with m.If(left == 1):
-                        exchange.reply(Status.OK)
+                with m.If(self.settled):
+                    self._take_scale(m, exchange, gathered[-8:], left)
             with m.State("START"):
                 m.d.comb += self.o.valid.eq(~self.clears)
                 m.d.sync += left.eq(run.rows * row_results(run, slices))
@@ -180,6 +175,16 @@ class RunCommands(wiring.Component):
                     exchange.reply(Status.BAD_LENGTH)
             with m.Case(TileOpcode.SETTLE):
                 m.next = "SETTLE"
+
+    def _take_scale(self, m: Module, exchange: Exchange, exponent: Value, left: Signal) -> None:
+        """The next slice's exponent."""
+        with m.If(exchange.take(1)):
+            m.d.sync += [
+                Cat(self.exponents).eq(Cat(*self.exponents[1:], exponent)),
+                left.eq(left - 1),
+            ]
+            with m.If(left == 1):
+                exchange.reply(Status.OK)
 
     def _measure(self, m: Module, run: data.View, under_way: data.View) -> data.View:
         """What a run needs, a cycle later."""

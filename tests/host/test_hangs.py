@@ -124,12 +124,12 @@ def expected() -> list[Any]:
 def stages(opcode: IntEnum) -> list[tuple[Stage, int]]:
     """Where a request may hang: before its status, in its payload, in its reply."""
     found = [(Stage.CALL, 0), (Stage.REPLY, 0)]
-    if opcode not in (StatisticsOpcode.END, SystemOpcode.REGISTERS):
+    if opcode not in _EMPTY:
         found.append((Stage.PAYLOAD, 0))
     if opcode in (*_WRITING, RegionOpcode.STEP, PrecisionOpcode.STEP):
         found.append((Stage.PAYLOAD, 3))
     if opcode in _ANSWERING:
-        found += [(Stage.REPLY, 1), (Stage.REPLY, 5)]
+        found += [(Stage.REPLY, 1), (Stage.REPLY, 4)]
     return found
 
 
@@ -139,7 +139,7 @@ _ANSWERING = (
     StatisticsOpcode.HISTOGRAM,
     RegionOpcode.READ,
     RegionOpcode.STEP,
-    TileOpcode.RUN,
+    TileOpcode.LOADED,
     PrecisionOpcode.READ,
     PrecisionOpcode.STEP,
 )
@@ -147,10 +147,13 @@ _WRITING = (
     StatisticsOpcode.BEGIN,
     RegionOpcode.WRITE,
     RegionOpcode.PARAMETERS,
-    TileOpcode.WRITE,
+    TileOpcode.LOAD,
+    TileOpcode.RUN,
     PrecisionOpcode.WRITE,
 )
-_OPCODES = (*_ANSWERING, *_WRITING, TileOpcode.SCALES)
+#: What has no payload.
+_EMPTY = (StatisticsOpcode.END, SystemOpcode.REGISTERS, TileOpcode.LOADED, TileOpcode.SETTLE)
+_OPCODES = (*_ANSWERING, *_WRITING, TileOpcode.SCALES, TileOpcode.SETTLE)
 
 
 def _cases(opcodes: Sequence[IntEnum], on_board: Sequence[IntEnum]) -> list[Any]:
@@ -270,8 +273,8 @@ def test_what_a_unit_that_was_reset_has_forgotten(device: Coprocessor) -> None:
 
     assert [ask(TileOpcode.RUN, octets) for octets in (run, more)] == ["OK", "OK"]
     assert ask(TileOpcode.RUN, run) == "OK"
-    order(device, Sabotage(TileOpcode.WRITE, Stage.REPLY))
-    assert ask(TileOpcode.WRITE, bytes(6)) == "UNIT_RESET"
+    order(device, Sabotage(TileOpcode.SCALES, Stage.REPLY))
+    assert ask(TileOpcode.SCALES, bytes(1)) == "UNIT_RESET"
     assert ask(TileOpcode.RUN, more) == "NO_SUM"
     assert [ask(TileOpcode.RUN, octets) for octets in (run, more)] == ["OK", "OK"]
 

@@ -81,7 +81,7 @@ MUTANTS = (
     ),
     Mutant(
         "a new sum of FP16 is as long as the one before",
-        "hdl/granularity_unit/commands.py",
+        "hdl/granularity_unit/run_commands.py",
         "measured.length.eq(run.words + Mux(run.first, 0, under_way.words))",
         "measured.length.eq(run.words + under_way.words)",
         compiled("coprocessor", "granular"),
