@@ -63,6 +63,8 @@ class Delivery(wiring.Component):
         No run is under way.
     keeps : ``Out(1)``
         A run is under way whose results go to the memory.
+    low, high : ``Out(range(words + 1))``
+        They, and those of others since there was none, lie from the one to below the other.
     kept : ``Out(8)``
         Flags of all results that went there, until ``i_forget``.
     forget : ``In(1)``
@@ -80,6 +82,8 @@ class Delivery(wiring.Component):
                 "o_words": Out(stream.Signature(write_layout(slices, words))),
                 "settled": Out(1, init=1),
                 "keeps": Out(1),
+                "low": Out(range(words + 1)),
+                "high": Out(range(words + 1)),
                 "kept": Out(8),
                 "forget": In(1),
             }
@@ -155,5 +159,13 @@ class Delivery(wiring.Component):
             keeping.eq(keeping + (begins & to_memory) - from_memory),
         ]
         m.d.comb += [self.settled.eq(under_way == 0), self.keeps.eq(keeping != 0)]
+        first = self.i_run.p.to_first
+        end = Signal(range(2 * self._words))
+        m.d.comb += end.eq(first + self.i_run.p.rows * self.i_run.p.row_results)
+        with m.If(begins & to_memory):
+            with m.If(~self.keeps | (first < self.low)):
+                m.d.sync += self.low.eq(first)
+            with m.If(~self.keeps | (end > self.high)):
+                m.d.sync += self.high.eq(end)
         raised = Mux(keeps_one, self.i.p.flags, 0)
         m.d.sync += self.kept.eq(Mux(self.forget, 0, self.kept) | raised)

@@ -1,12 +1,13 @@
 """Tiles of matrix products."""
 
-from amaranth.hdl import Module, Mux, Signal, signed
+from amaranth.hdl import Module, Mux, Signal, Value, signed
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from adagrain.hdl.dot_product import DotProduct, IntegerDotProduct
 from adagrain.hdl.dot_product.dot_product import terms_layout
 from adagrain.hdl.stream.pipeline import stallable
+from adagrain.hdl.stream.queue import Queue
 from adagrain.hdl.stream.skid import Skid
 from adagrain.hdl.tensor_input import Beat
 from adagrain.models.interface.precision import INTEGERS, WORD, Precision, check_precisions
@@ -14,7 +15,7 @@ from adagrain.models.interface.units.granularity_unit import ROWS, TileResult, T
 
 from .delivery import Delivery
 from .operands import Operands, write_layout
-from .results import Results, row_results
+from .results import Results, row_layout, row_results
 from .sequencer import Sequencer
 
 __all__ = ["GranularityUnit"]
@@ -26,9 +27,10 @@ class GranularityUnit(wiring.Component):
     Results as :class:`adagrain.models.granularity_unit.TileModel` has them. A run takes a cycle
     for each row and word, whatever the precision (FP32 with fewer than seven rows: seven for each
     word but the first), and its last row of results begins to leave :attr:`DotProduct.LATENCY`
-    cycles and two later, where it is rescaled :attr:`Rescale.LATENCY` and one more after these; the
-    next run may be given before. With integers alone a run goes row by row, and waits where a row's
-    results leave.
+    cycles and four later, where it is rescaled :attr:`Rescale.LATENCY` and one more after these;
+    the next run may be given before, and goes on while the results of this one leave, a row of
+    ``slices`` cycles and one more after the other. With integers alone a run goes row by row, and
+    waits where a row's results leave.
 
     Parameters
     ----------
@@ -44,7 +46,8 @@ class GranularityUnit(wiring.Component):
     i_words : ``In(stream.Signature(write_layout(slices, words)))``
         Operands; they wait until a run has read its own, and results are kept that shall be.
     i : ``In(stream.Signature(TileRun))``
-        Runs; they must be sound: the unit does not check them. They wait for results that are kept.
+        Runs; they must be sound: the unit does not check them. One whose operands lie where results
+        are still to be kept waits for these.
     exponents : ``In(signed(8)).array(slices)``
         Of the power of two with which each slice's sums are multiplied in runs that are
         ``scaled``; stable from such a run to its last result.
@@ -149,6 +152,7 @@ class GranularityUnit(wiring.Component):
         """A run; those that end sums are known until their results have left."""
         room = results.i_run.ready & delivery.i_run.ready | ~self.i.p.last
         begins = Signal()
+        may = self._has_operands(m, delivery)
         m.d.comb += [
             sequencer.i.payload.eq(self.i.payload),
             results.i_run.payload.eq(self.i.payload),
@@ -157,12 +161,25 @@ class GranularityUnit(wiring.Component):
                 for name in ("rows", "destination", "to_first")
             ],
             delivery.i_run.p.row_results.eq(row_results(self.i.p, self._slices)),
-            self.i.ready.eq(sequencer.i.ready & room & ~delivery.keeps),
-            begins.eq(self.i.valid & room & ~delivery.keeps),
+            self.i.ready.eq(sequencer.i.ready & room & may),
+            begins.eq(self.i.valid & room & may),
             sequencer.i.valid.eq(begins),
             results.i_run.valid.eq(begins & sequencer.i.ready & self.i.p.last),
             delivery.i_run.valid.eq(begins & sequencer.i.ready & self.i.p.last),
         ]
+
+    def _has_operands(self, m: Module, delivery: Delivery) -> Value:
+        """Whether the run on ``i`` may read its rows.
+
+        Where results are to be kept, that is known a cycle after the run was offered.
+        """
+        run, offered, apart = self.i.p, Signal(), Signal()
+        end = run.a_first + run.words * run.rows
+        m.d.sync += [
+            offered.eq(self.i.valid & ~self.i.ready),
+            apart.eq((end <= delivery.low) | (delivery.high <= run.a_first)),
+        ]
+        return ~delivery.keeps | offered & apart
 
     def _words_to_slices(
         self, m: Module, sequencer: Sequencer, operands: Operands
@@ -190,14 +207,20 @@ class GranularityUnit(wiring.Component):
 
     def _collect(self, m: Module, results: Results, sums: list[stream.Interface]) -> None:
         """A row of sums, and what becomes of it."""
+        if self._precisions == INTEGERS:  # whose rows come one after the other
+            rows = results.i
+        else:  # all rows of a run come at its end; the next one need not wait for them
+            m.submodules.rows = queue = Queue(row_layout(self._slices), ROWS)
+            connect(m, queue.o, results.i)
+            rows = queue.i
         for number, port in enumerate(sums):
             m.d.comb += [
-                results.i.p.sums[number].word.eq(port.p.word),
-                results.i.p.sums[number].flags.eq(port.p.flags),
+                rows.p.sums[number].word.eq(port.p.word),
+                rows.p.sums[number].flags.eq(port.p.flags),
                 results.exponents[number].eq(self.exponents[number]),
-                port.ready.eq(results.i.ready),
+                port.ready.eq(rows.ready),
             ]
-        m.d.comb += [results.i.valid.eq(sums[0].valid), results.i.p.index.eq(sums[0].p.index)]
+        m.d.comb += [rows.valid.eq(sums[0].valid), rows.p.index.eq(sums[0].p.index)]
 
     def _deliver(self, m: Module, results: Results, delivery: Delivery) -> None:
         """Where results go."""

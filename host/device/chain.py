@@ -147,10 +147,9 @@ class Chain:
 
     def steps(self, destination: Destination) -> Iterator[Load | Request]:
         """What the device is given and asked for; the last layer's results go to a destination."""
-        for stage in self._stages:
-            for number in range(self._slices):
-                words = stage.columns[number :: self._slices].ravel()
-                yield Load((number + 1) * self._operands + stage.first, words.astype("<u4"))
+        for number in range(self._slices):  # of all layers, one behind the other
+            columns = [stage.columns[number :: self._slices].ravel() for stage in self._stages]
+            yield Load((number + 1) * self._operands, np.concatenate(columns).astype("<u4"))
         sent: bytes | None = None
         for group in self._groups():
             rows = [self._rows[tile].T.ravel() for tile in group]

@@ -141,7 +141,7 @@ def short_runs(
         run |= {"mode": int(rng.choice(precisions))}
         run |= {"words": int(rng.integers(1, 4)), "rows": int(rng.integers(1, ROWS + 1))}
         run |= {"first": 1, "last": 1}
-        run |= _destination(run | {"a_first": 0, "words": reach // run["rows"]}, slices, reach, rng)
+        run |= _destination(run, slices, reach, rng)
         tile.runs.append(run)
         tile.deliver(run, model.run(run), model)
     return tile

@@ -155,8 +155,8 @@ MUTANTS = (
     Mutant(
         "a run reads operands that are still to be written",
         "hdl/granularity_unit/granularity_unit.py",
-        "begins.eq(self.i.valid & room & ~delivery.keeps)",
-        "begins.eq(self.i.valid & room)",
+        "return ~delivery.keeps | offered & apart",
+        "return ~delivery.keeps | offered",
         bench("granularity_unit", "three_slices"),
     ),
     Mutant(
