@@ -1,12 +1,20 @@
 """What constructors demand of their parameters: whoever gives a wrong one is told at once."""
 
+import math
 from collections.abc import Sequence
 
-__all__ = ["check_choice", "check_flag", "check_integer", "check_kind", "check_power_of_two"]
+__all__ = [
+    "check_choice",
+    "check_flag",
+    "check_integer",
+    "check_kind",
+    "check_power_of_two",
+    "check_rate",
+]
 
 
-def check_kind(name: str, value: object, kind: type, called: str) -> None:
-    """Make sure that a parameter is of a kind, which messages call so.
+def check_kind(name: str, value: object, kind: type) -> None:
+    """Make sure that a parameter is of a type.
 
     Raises
     ------
@@ -14,7 +22,7 @@ def check_kind(name: str, value: object, kind: type, called: str) -> None:
         If it is of another one.
     """
     if not isinstance(value, kind):
-        raise TypeError(f"{name} must be {called}, not {value!r}")
+        raise TypeError(f"{name} must be of type {kind.__name__}, not {value!r}")
 
 
 def check_flag(name: str, value: bool) -> None:
@@ -23,9 +31,10 @@ def check_flag(name: str, value: bool) -> None:
     Raises
     ------
     TypeError
-        If it is not.
+        If it is anything else, 0 and 1 included.
     """
-    check_kind(name, value, bool, "True or False")
+    if not isinstance(value, bool):
+        raise TypeError(f"{name} must be True or False, not {value!r}")
 
 
 def check_integer(name: str, value: int, low: int, high: int | None = None) -> None:
@@ -34,7 +43,7 @@ def check_integer(name: str, value: int, low: int, high: int | None = None) -> N
     Raises
     ------
     TypeError
-        If it is none, as True and 2.0 are not.
+        If it is no integer, as True and 2.0 are none.
     ValueError
         If it is out of range.
     """
@@ -45,20 +54,20 @@ def check_integer(name: str, value: int, low: int, high: int | None = None) -> N
         raise ValueError(f"{name} must be from {low} to {high}, not {value!r}")
 
 
-def check_power_of_two(name: str, value: int, low: int) -> None:
-    """Make sure that a parameter is a power of two, and at least ``low``.
+def check_power_of_two(name: str, value: int, low: int, high: int | None = None) -> None:
+    """Make sure that a parameter is a power of two, at least ``low`` and at most ``high``.
 
     Raises
     ------
     TypeError
-        If it is no integer.
+        If it is no integer, as True and 2.0 are none.
     ValueError
-        If it is no power of two, or too small.
+        If it is no power of two, or out of range.
     """
     _check_int(name, value)
-    if value < low or value & (value - 1):
-        least = f" and at least {low}" if low > 1 else ""
-        raise ValueError(f"{name} must be a power of two{least}, not {value!r}")
+    where = f" and at least {low}" if high is None else f" from {low} to {high}"
+    if value < low or (high is not None and value > high) or value & (value - 1):
+        raise ValueError(f"{name} must be a power of two{where}, not {value!r}")
 
 
 def check_choice(name: str, value: int, choices: Sequence[int]) -> None:
@@ -67,7 +76,7 @@ def check_choice(name: str, value: int, choices: Sequence[int]) -> None:
     Raises
     ------
     TypeError
-        If it is no integer.
+        If it is no integer, as True and 2.0 are none.
     ValueError
         If it is none of these.
     """
@@ -75,6 +84,22 @@ def check_choice(name: str, value: int, choices: Sequence[int]) -> None:
     if value not in choices:
         *others, last = map(str, choices)
         raise ValueError(f"{name} must be {', '.join(others)} or {last}, not {value!r}")
+
+
+def check_rate(name: str, value: float) -> None:
+    """Make sure that a parameter can be so many of something per second.
+
+    Raises
+    ------
+    TypeError
+        If it is no number, as True is none.
+    ValueError
+        If it is not positive, or not finite.
+    """
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        raise TypeError(f"{name} must be a number, not {value!r}")
+    if not (value > 0 and math.isfinite(value)):
+        raise ValueError(f"{name} must be positive and finite, not {value!r}")
 
 
 def _check_int(name: str, value: object) -> None:

@@ -40,8 +40,8 @@ class CobsDecoder(wiring.Component):
 
     Raises
     ------
-    ValueError, TypeError
-        If ``block`` is not an integer from 1 to 254.
+    TypeError, ValueError
+        If a parameter is not what it must be.
     """
 
     def __init__(self, block: int = 254) -> None:

@@ -6,7 +6,12 @@ from amaranth.hdl import Value, signed, unsigned
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import Out
 
-from adagrain.models.interface.units.region_manager import RegionParameters, RegionRecord
+from adagrain.hdl.checks import check_integer
+from adagrain.models.interface.units.region_manager import (
+    RegionParameters,
+    RegionRecord,
+    RegionUpdate,
+)
 from adagrain.models.region_manager.averages import LOGARITHM_BITS
 
 __all__ = [
@@ -23,6 +28,7 @@ __all__ = [
     "SumsIntake",
     "Word",
     "WordStream",
+    "check_regions",
     "in_pair",
     "is_input",
     "is_number",
@@ -44,6 +50,17 @@ HEAD_WORDS = 2
 Head = data.StructLayout(
     {name: field.shape for name, field in RegionRecord if field.offset < HEAD_WORDS * WORD_BITS}
 )
+
+
+def check_regions(regions: int) -> None:
+    """Make sure that a table can have so many regions: 1 to 65536, which an update can name.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If it cannot.
+    """
+    check_integer("regions", regions, 1, 1 << RegionUpdate["region"].width)
 
 
 class Word(enum.IntEnum):

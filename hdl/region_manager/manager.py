@@ -4,6 +4,7 @@ from amaranth.hdl import Module, Signal, Value
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
+from adagrain.hdl.checks import check_kind
 from adagrain.models.interface.configuration import Configuration
 from adagrain.models.interface.units.region_manager import (
     Decision,
@@ -62,9 +63,15 @@ class RegionManager(wiring.Component):
     decision_cycles : ``Out(32)``
         Most cycles that one of them took, from the first in which it was seen to the one before
         its decision was offered.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a parameter is not what it must be.
     """
 
     def __init__(self, configuration: Configuration) -> None:
+        check_kind("configuration", configuration, Configuration)
         self._configuration = configuration
         super().__init__(
             {

@@ -4,6 +4,8 @@ from amaranth.hdl import Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
+from adagrain.hdl.checks import check_integer
+
 __all__ = ["Meter"]
 
 
@@ -29,13 +31,12 @@ class Meter(wiring.Component):
 
     Raises
     ------
-    ValueError
-        If ``cycles`` is below 1.
+    TypeError, ValueError
+        If a parameter is not what it must be.
     """
 
     def __init__(self, cycles: int) -> None:
-        if cycles < 1:
-            raise ValueError(f"cycles must be at least 1, not {cycles!r}")
+        check_integer("cycles", cycles, 1)
         self._cycles = cycles
         super().__init__(
             {"busy": In(1), "decided": In(1), "decisions": Out(32), "longest": Out(32)}

@@ -14,7 +14,7 @@ from adagrain.models.region_manager.table import ENERGY_BITS
 
 from .cadence import Cadence
 from .judge import Verdict
-from .layouts import HEAD_WORDS, WORD_BITS, Head, RunSignature, WordStream
+from .layouts import HEAD_WORDS, WORD_BITS, Head, RunSignature, WordStream, check_regions
 from .learning import Learning
 from .speculation import Speculation
 
@@ -43,7 +43,7 @@ class Region(wiring.Component):
     Parameters
     ----------
     regions : int
-        Size of the table, at least 1.
+        Size of the table, 1 to 65536.
 
     Members
     -------
@@ -78,13 +78,12 @@ class Region(wiring.Component):
 
     Raises
     ------
-    ValueError
-        If ``regions`` is below 1.
+    TypeError, ValueError
+        If a parameter is not what it must be.
     """
 
     def __init__(self, regions: int) -> None:
-        if regions < 1:
-            raise ValueError(f"regions must be at least 1, not {regions!r}")
+        check_regions(regions)
         self._regions = regions
         super().__init__(
             {

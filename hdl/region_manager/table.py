@@ -5,7 +5,7 @@ from amaranth.lib import data, memory, stream, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
-from .layouts import RECORD_WORDS, WORD_BITS, WORD_NUMBER, WordStream
+from .layouts import RECORD_WORDS, WORD_BITS, WORD_NUMBER, WordStream, check_regions
 
 __all__ = ["Table", "access_layout"]
 
@@ -40,7 +40,7 @@ class Table(wiring.Component):
     Parameters
     ----------
     regions : int
-        Records, at least 1; all are 0 at first.
+        Records, 1 to 65536; all are 0 at first.
 
     Members
     -------
@@ -59,13 +59,12 @@ class Table(wiring.Component):
 
     Raises
     ------
-    ValueError
-        If ``regions`` is below 1.
+    TypeError, ValueError
+        If a parameter is not what it must be.
     """
 
     def __init__(self, regions: int) -> None:
-        if regions < 1:
-            raise ValueError(f"regions must be at least 1, not {regions!r}")
+        check_regions(regions)
         self._words = regions * RECORD_WORDS
         super().__init__(
             {

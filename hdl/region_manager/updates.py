@@ -13,7 +13,16 @@ from adagrain.models.interface.units.region_manager import (
 )
 
 from .judge import JudgeSignature, Question
-from .layouts import HEAD_WORDS, Head, Intake, RunSignature, SumsIntake, Word, WordStream
+from .layouts import (
+    HEAD_WORDS,
+    Head,
+    Intake,
+    RunSignature,
+    SumsIntake,
+    Word,
+    WordStream,
+    check_regions,
+)
 from .region import Region
 from .sums import Sums
 from .sweeps import WordsSignature, load, sweep, wait
@@ -31,7 +40,7 @@ class Updates(wiring.Component):
     Parameters
     ----------
     regions : int
-        Size of the table, at least 1.
+        Size of the table, 1 to 65536.
 
     Members
     -------
@@ -60,13 +69,12 @@ class Updates(wiring.Component):
 
     Raises
     ------
-    ValueError
-        If ``regions`` is below 1.
+    TypeError, ValueError
+        If a parameter is not what it must be.
     """
 
     def __init__(self, regions: int) -> None:
-        if regions < 1:
-            raise ValueError(f"regions must be at least 1, not {regions!r}")
+        check_regions(regions)
         self._regions = regions
         super().__init__(
             {
