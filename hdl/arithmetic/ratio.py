@@ -4,6 +4,8 @@ from amaranth.hdl import Cat, Module, Mux, Signal, Value, unsigned
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from adagrain.hdl.checks import check_choice
+
 __all__ = ["Ratio"]
 
 _QUOTIENT = 16
@@ -26,11 +28,15 @@ class Ratio(wiring.Component):
         Numerator and denominator.
     o : ``Out(stream.Signature(16))``
         Quotient, Q0.16.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a parameter is not what it must be.
     """
 
     def __init__(self, unroll: int) -> None:
-        if unroll not in (1, 2, 4):
-            raise ValueError(f"unroll must be 1, 2 or 4, not {unroll!r}")
+        check_choice("unroll", unroll, (1, 2, 4))
         self._unroll = unroll
         operands = data.StructLayout({"x": unsigned(32), "y": unsigned(32)})
         super().__init__(

@@ -4,6 +4,8 @@ from amaranth.build import Platform
 from amaranth.hdl import ClockDomain, Const, Elaboratable, Instance, Module, Signal
 from amaranth.lib.cdc import ResetSynchronizer
 
+from adagrain.hdl.checks import check_integer, check_kind
+
 from .pins import sensed
 
 __all__ = ["Ecp5Clock"]
@@ -25,15 +27,19 @@ class Ecp5Clock(Elaboratable):
     source : str
         Name of the board's clock.
     multiple : int
-        The domain's cycles per cycle of it.
+        The domain's cycles per cycle of it, 1 to 128.
 
     Raises
     ------
-    ValueError
-        If no divider brings the oscillator into its range.
+    TypeError, ValueError
+        If a parameter is not what it must be; at elaboration, if no divider brings the oscillator
+        into its range.
     """
 
     def __init__(self, domain: ClockDomain, source: str, multiple: int) -> None:
+        check_kind("domain", domain, ClockDomain)
+        check_kind("source", source, str)
+        check_integer("multiple", multiple, 1, 128)
         self._domain = domain
         self._source = source
         self._multiple = multiple

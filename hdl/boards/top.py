@@ -3,6 +3,7 @@
 from amaranth.build import Platform
 from amaranth.hdl import ClockDomain, Elaboratable, Module
 
+from adagrain.hdl.checks import check_kind
 from adagrain.hdl.device.serial_coprocessor import SerialCoprocessor
 from adagrain.models.interface.configuration import configuration
 
@@ -19,9 +20,15 @@ class Top(Elaboratable):
     ----------
     board : Board
         Whose.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a parameter is not what it must be.
     """
 
     def __init__(self, board: Board) -> None:
+        check_kind("board", board, Board)
         self._board = board
 
     def elaborate(self, platform: Platform) -> Module:

@@ -7,7 +7,7 @@ from amaranth.lib.wiring import In, Out
 from adagrain.hdl.arithmetic.dsp import Products
 from adagrain.hdl.statistics.quantise import Quantise, Quantised
 from adagrain.hdl.stream.delay import delayed
-from adagrain.hdl.stream.packet import beat_layout
+from adagrain.hdl.stream.packet import beat_layout, check_lanes
 from adagrain.models.interface.protocol import Status
 from adagrain.models.interface.units.difference import DifferenceBegin, DifferenceRecord
 
@@ -134,13 +134,17 @@ class Difference(wiring.Component):
     refusal : ``Out(Status)``
         Of what is on ``i_begin``, offered or not: ``BAD_VALUE`` for an exponent out of its range,
         or an odd number of elements.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a parameter is not what it must be.
     """
 
     LATENCY = Quantise.LATENCY + _Compare.LATENCY + 2  # sums of a beat, sums of the pass
 
     def __init__(self, lanes: int) -> None:
-        if lanes not in (1, 2, 4):
-            raise ValueError(f"lanes must be 1, 2 or 4, not {lanes!r}")
+        check_lanes(lanes)
         self.lanes = lanes
         super().__init__(
             {

@@ -1,12 +1,29 @@
 """What the accumulators of all precisions have in common."""
 
-from amaranth.hdl import Module, Mux, Signal, Value, unsigned
+from amaranth.hdl import Module, Mux, Shape, Signal, Value, unsigned
 from amaranth.lib import data, memory
 from amaranth.lib.data import ShapeLike
 
+from adagrain.hdl.checks import check_integer
 from adagrain.hdl.stream.delay import delayed
 
-__all__ = ["Store", "step_layout"]
+__all__ = ["Store", "check_entries", "index_shape", "later", "step_layout"]
+
+
+def check_entries(entries: int) -> None:
+    """Make sure that there are enough sums to tell them by a number: at least 2.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If there are not.
+    """
+    check_integer("entries", entries, 2)
+
+
+def index_shape(entries: int) -> Shape:
+    """Shape of a sum's number."""
+    return unsigned((entries - 1).bit_length())
 
 
 def step_layout(entries: int) -> data.StructLayout:
@@ -21,8 +38,8 @@ def step_layout(entries: int) -> data.StructLayout:
     first : ``unsigned(1)``
         The sum begins with it.
     """
-    bits = (entries - 1).bit_length()
-    return data.StructLayout({"valid": unsigned(1), "index": unsigned(bits), "first": unsigned(1)})
+    names = {"valid": unsigned(1), "index": index_shape(entries), "first": unsigned(1)}
+    return data.StructLayout(names)
 
 
 class Store:
@@ -35,10 +52,16 @@ class Store:
     shape : ShapeLike
         Shape of a sum.
     entries : int
-        Number of sums.
+        Number of sums, at least 2.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If there are fewer.
     """
 
     def __init__(self, m: Module, shape: ShapeLike, entries: int) -> None:
+        check_entries(entries)
         self._m = m
         m.submodules += (sums := memory.Memory(shape=shape, depth=entries, init=[]))
         self._write, self._read = sums.write_port(), sums.read_port(domain="comb")

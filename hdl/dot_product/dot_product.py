@@ -10,7 +10,7 @@ from adagrain.hdl.slice import ExactProducts
 from adagrain.hdl.stream.delay import delayed
 from adagrain.models.interface.precision import WORD, Precision
 
-from .accumulator import later, step_layout
+from .accumulator import check_entries, index_shape, later, step_layout
 from .exact import ExactAccumulator
 from .floats import FloatAccumulator
 from .handshake import summing
@@ -33,10 +33,9 @@ def terms_layout(entries: int) -> data.StructLayout:
     first, last : ``unsigned(1)``
         The sum begins, or ends, with them.
     """
-    bits = (entries - 1).bit_length()
     words = {"a": unsigned(WORD), "b": unsigned(WORD), "mode": unsigned(2)}
     return data.StructLayout(
-        {**words, "index": unsigned(bits), "first": unsigned(1), "last": unsigned(1)}
+        {**words, "index": index_shape(entries), "first": unsigned(1), "last": unsigned(1)}
     )
 
 
@@ -52,8 +51,7 @@ def sums_layout(entries: int) -> data.StructLayout:
     mode, index : ``unsigned(...)``
         As they came.
     """
-    bits = (entries - 1).bit_length()
-    names = {"mode": unsigned(2), "index": unsigned(bits)}
+    names = {"mode": unsigned(2), "index": index_shape(entries)}
     return data.StructLayout({"word": unsigned(WORD), "flags": RESULT_FLAGS, **names})
 
 
@@ -79,8 +77,8 @@ class DotProduct(wiring.Component):
 
     Raises
     ------
-    ValueError
-        If there are not enough entries.
+    TypeError, ValueError
+        If a parameter is not what it must be.
     """
 
     #: Cycles from a pair of words of FP32 to the next one of the same sum.
@@ -89,8 +87,7 @@ class DotProduct(wiring.Component):
     PRECISIONS = tuple(Precision)
 
     def __init__(self, entries: int) -> None:
-        if entries < 2:
-            raise ValueError(f"entries must be at least 2, not {entries!r}")
+        check_entries(entries)
         self._entries = entries
         super().__init__(
             {

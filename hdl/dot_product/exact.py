@@ -11,7 +11,7 @@ from adagrain.hdl.stream.delay import delayed
 from adagrain.models.dot_product import EXACT_BITS, EXACT_PLACES
 from adagrain.models.interface.precision import Precision
 
-from .accumulator import Store, later, step_layout
+from .accumulator import Store, check_entries, later, step_layout
 
 __all__ = ["ExactAccumulator"]
 
@@ -42,7 +42,7 @@ class ExactAccumulator(wiring.Component):
     Parameters
     ----------
     entries : int
-        Number of sums.
+        Number of sums, at least 2.
 
     Members
     -------
@@ -52,11 +52,17 @@ class ExactAccumulator(wiring.Component):
         Products.
     o : ``Out(result_layout(FP16))``
         The sum with them, rounded, and the flags of that.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a parameter is not what it must be.
     """
 
     LATENCY = 6 + Round.LATENCY
 
     def __init__(self, entries: int) -> None:
+        check_entries(entries)
         self._entries = entries
         super().__init__(
             {

@@ -4,13 +4,18 @@ from amaranth.hdl import Module, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from adagrain.hdl.arithmetic.float.parts import RESULT_FLAGS, result_layout, take_apart
+from adagrain.hdl.arithmetic.float.parts import (
+    RESULT_FLAGS,
+    check_format,
+    result_layout,
+    take_apart,
+)
 from adagrain.hdl.arithmetic.float.round import Round
 from adagrain.hdl.arithmetic.float.sum import ExactSum
 from adagrain.hdl.stream.delay import delayed
 from adagrain.models.interface.formats import ElementFormat
 
-from .accumulator import Store, later, step_layout
+from .accumulator import Store, check_entries, later, step_layout
 
 __all__ = ["FloatAccumulator"]
 
@@ -26,7 +31,7 @@ class FloatAccumulator(wiring.Component):
     row : ElementFormat
         Format of products and sums.
     entries : int
-        Number of sums.
+        Number of sums, at least 2.
 
     Members
     -------
@@ -36,11 +41,18 @@ class FloatAccumulator(wiring.Component):
         Product, and the flags that it has raised.
     o : ``Out(result_layout(row))``
         The sum with it, and all flags since it began.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a parameter is not what it must be.
     """
 
     LATENCY = ExactSum.LATENCY + Round.LATENCY
 
     def __init__(self, row: ElementFormat, entries: int) -> None:
+        check_format("row", row)
+        check_entries(entries)
         self._row, self._entries = row, entries
         super().__init__(
             {

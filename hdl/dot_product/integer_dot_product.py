@@ -7,7 +7,7 @@ from amaranth.lib.wiring import In, Out
 from adagrain.hdl.stream.delay import delayed
 from adagrain.models.interface.precision import INTEGERS
 
-from .accumulator import later
+from .accumulator import check_entries, later
 from .dot_product import sums_layout, terms_layout
 from .handshake import summing
 from .product_sum import ProductSum
@@ -36,8 +36,8 @@ class IntegerDotProduct(wiring.Component):
 
     Raises
     ------
-    ValueError
-        If there are not enough entries.
+    TypeError, ValueError
+        If a parameter is not what it must be.
     """
 
     #: Cycles from a pair of words to the next one of the same sum.
@@ -46,8 +46,7 @@ class IntegerDotProduct(wiring.Component):
     PRECISIONS = INTEGERS
 
     def __init__(self, entries: int) -> None:
-        if entries < 2:
-            raise ValueError(f"entries must be at least 2, not {entries!r}")
+        check_entries(entries)
         self._entries = entries
         super().__init__(
             {

@@ -8,7 +8,7 @@ from adagrain.hdl.stream.delay import delayed
 from adagrain.models.dot_product import INTEGER_BITS
 from adagrain.models.slice import LANE_BITS, LANES
 
-from .accumulator import Store, later, step_layout
+from .accumulator import Store, check_entries, later, step_layout
 
 __all__ = ["IntegerAccumulator"]
 
@@ -21,7 +21,7 @@ class IntegerAccumulator(wiring.Component):
     Parameters
     ----------
     entries : int
-        Number of sums.
+        Number of sums, at least 2.
 
     Members
     -------
@@ -33,11 +33,17 @@ class IntegerAccumulator(wiring.Component):
         The sum with them.
     overflow : ``Out(1)``
         It has wrapped around since it began.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a parameter is not what it must be.
     """
 
     LATENCY = 2
 
     def __init__(self, entries: int) -> None:
+        check_entries(entries)
         self._entries = entries
         super().__init__(
             {

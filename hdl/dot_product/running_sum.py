@@ -7,7 +7,7 @@ from amaranth.lib.wiring import In, Out
 from adagrain.models.dot_product import INTEGER_BITS
 from adagrain.models.slice import LANE_BITS
 
-from .accumulator import later
+from .accumulator import check_entries, index_shape, later
 
 __all__ = ["RunningSum", "turn_layout"]
 
@@ -26,8 +26,7 @@ def turn_layout(entries: int) -> data.StructLayout:
     returns : ``unsigned(1)``
         It goes on with another one. If neither, its sum begins.
     """
-    bits = (entries - 1).bit_length()
-    names = {"index": unsigned(bits), "stays": unsigned(1), "returns": unsigned(1)}
+    names = {"index": index_shape(entries), "stays": unsigned(1), "returns": unsigned(1)}
     return data.StructLayout({"valid": unsigned(1), **names})
 
 
@@ -41,7 +40,7 @@ class RunningSum(wiring.Component):
     Parameters
     ----------
     entries : int
-        Number of sums.
+        Number of sums, at least 2.
 
     Members
     -------
@@ -53,9 +52,15 @@ class RunningSum(wiring.Component):
         The sum with it.
     overflow : ``Out(1)``
         It has wrapped around since it began.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a parameter is not what it must be.
     """
 
     def __init__(self, entries: int) -> None:
+        check_entries(entries)
         self._entries = entries
         super().__init__(
             {

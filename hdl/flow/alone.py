@@ -11,6 +11,7 @@ from amaranth.lib.wiring import In, Out
 
 from adagrain.hdl.arithmetic.dsp import Target
 from adagrain.hdl.boards import BOARDS
+from adagrain.hdl.checks import check_kind
 
 from .bitstream import SEEDS
 from .families import FAMILIES
@@ -35,9 +36,15 @@ class Harness(wiring.Component):
         Bits for the inputs.
     o : ``Out(1)``
         Parity of all outputs.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a parameter is not what it must be.
     """
 
     def __init__(self, unit: wiring.Component) -> None:
+        check_kind("unit", unit, wiring.Component)
         self._unit = unit
         super().__init__({"i": In(1), "o": Out(1)})
 

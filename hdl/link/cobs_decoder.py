@@ -4,6 +4,8 @@ from amaranth.hdl import Module, Mux, Signal, unsigned
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from adagrain.hdl.checks import check_integer
+
 __all__ = ["CobsDecoder", "DecodedOctet"]
 
 #: An octet of a frame, or, where ``end`` is set, the frame's end. ``damaged`` belongs to the
@@ -11,8 +13,6 @@ __all__ = ["CobsDecoder", "DecodedOctet"]
 DecodedOctet = data.StructLayout({"data": unsigned(8), "end": unsigned(1), "damaged": unsigned(1)})
 
 DELIMITER = 0
-#: Code of a block that is full, and thus has no zero behind it.
-FULL_BLOCK = 255
 
 
 class CobsDecoder(wiring.Component):
@@ -25,15 +25,28 @@ class CobsDecoder(wiring.Component):
     It does not look into frames: their length and checksum are the business of
     :class:`~adagrain.hdl.link.frame_checker.FrameChecker`.
 
+    Parameters
+    ----------
+    block : int
+        Octets of the longest block, its code not counted, behind which no zero is left out: 1 to
+        254. COBS has 254; other blocks are understood that an encoder with as many has written.
+
     Members
     -------
     i : ``In(stream.Signature(8))``
         Blocks, and a zero octet at the end of each frame.
     o : ``Out(stream.Signature(DecodedOctet))``
         The frames' octets, and their ends.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a parameter is not what it must be.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, block: int = 254) -> None:
+        check_integer("block", block, 1, 254)
+        self._block = block
         super().__init__({"i": In(stream.Signature(8)), "o": Out(stream.Signature(DecodedOctet))})
 
     def elaborate(self, platform: object) -> Module:
@@ -65,7 +78,7 @@ class CobsDecoder(wiring.Component):
                         self.o.valid.eq(zero_owed),
                         started.eq(1),
                         remaining.eq(octet - 1),
-                        zero_owed.eq(octet != FULL_BLOCK),
+                        zero_owed.eq(octet != self._block + 1),
                     ]
                 with m.Else():
                     m.d.sync += [self.o.valid.eq(1), remaining.eq(remaining - 1)]

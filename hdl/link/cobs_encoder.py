@@ -3,17 +3,14 @@
 from amaranth.hdl import Module, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
+from amaranth.utils import ceil_log2
 
+from adagrain.hdl.checks import check_integer
 from adagrain.hdl.stream.packet import Packet
 
 from .packet_queue import PacketQueue
 
 __all__ = ["CobsEncoder"]
-
-#: Octets of the longest block, one octet for its code not counted.
-LONGEST_BLOCK = 254
-#: Room for a block that is filled and one that is read.
-BUFFER = 512
 
 
 class CobsEncoder(wiring.Component):
@@ -22,7 +19,13 @@ class CobsEncoder(wiring.Component):
     Writes the shortest encoding: a full block at the end of a packet is not followed by an
     empty one. Takes and gives one octet per cycle, but for one cycle for the code of a full
     block and two or three at a packet's end. A block leaves when its last octet has come,
-    after at most 254 octets.
+    after at most ``block`` octets; there is room for one that is filled and one that is read.
+
+    Parameters
+    ----------
+    block : int
+        Octets of the longest block, its code not counted: 1 to 254. COBS has 254; with fewer,
+        blocks fill up sooner, and only a decoder with as many understands them.
 
     Members
     -------
@@ -30,17 +33,24 @@ class CobsEncoder(wiring.Component):
         Packets.
     o : ``Out(stream.Signature(8))``
         Blocks, and a zero octet behind each packet.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a parameter is not what it must be.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, block: int = 254) -> None:
+        check_integer("block", block, 1, 254)
+        self._block = block
         super().__init__({"i": In(stream.Signature(Packet)), "o": Out(stream.Signature(8))})
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        m.submodules.blocks = blocks = PacketQueue(BUFFER)
+        m.submodules.blocks = blocks = PacketQueue(1 << ceil_log2(2 * (self._block + 1)))
         connect(m, blocks.o, flipped(self.o))
 
-        filled = Signal(range(LONGEST_BLOCK + 1))  # octets that the open block has
+        filled = Signal(range(self._block + 1))  # octets that the open block has
         last = Signal()  # the packet's octets are all in
 
         def close_block() -> None:
@@ -65,7 +75,7 @@ class CobsEncoder(wiring.Component):
                     m.d.comb += [blocks.i.valid.eq(1), blocks.i.p.data.eq(self.i.p.data)]
                     with m.If(blocks.i.ready):
                         m.d.sync += filled.eq(filled + 1)
-                        with m.If(self.i.p.last | (filled == LONGEST_BLOCK - 1)):
+                        with m.If(self.i.p.last | (filled == self._block - 1)):
                             m.next = "block"
 
             with m.State("block"):

@@ -5,6 +5,7 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.crc.catalog import CRC32_ISO_HDLC
 from amaranth.lib.wiring import In, Out
 
+from adagrain.hdl.checks import check_integer
 from adagrain.models.interface.protocol import Header
 from adagrain.models.link import CHECKSUM_SIZE, HEADER_SIZE, Verdict
 
@@ -28,7 +29,7 @@ class FrameChecker(wiring.Component):
     Parameters
     ----------
     payload : int
-        Longest payload in octets.
+        Longest payload in octets, 1 to 65535.
     depth : int
         Depth of the queue behind; at least a header, ``payload`` and two octets more.
 
@@ -41,15 +42,15 @@ class FrameChecker(wiring.Component):
 
     Raises
     ------
-    ValueError
-        If ``depth`` is too small for ``payload``.
+    TypeError, ValueError
+        If a parameter is not what it must be.
     """
 
     def __init__(self, *, payload: int, depth: int) -> None:
+        check_integer("payload", payload, 1, (1 << Header["length"].width) - 1)
         self._longest = HEADER_SIZE + payload + CHECKSUM_SIZE
         self._longest_body = HEADER_SIZE + payload
-        if depth < self._longest_body + 2:
-            raise ValueError(f"depth must be at least {self._longest_body + 2}, not {depth!r}")
+        check_integer("depth", depth, self._longest_body + 2)
         super().__init__(
             {
                 "i": In(stream.Signature(DecodedOctet)),

@@ -6,6 +6,7 @@ from amaranth.lib.crc.catalog import CRC32_ISO_HDLC
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
+from adagrain.hdl.checks import check_kind
 from adagrain.hdl.stream.packet import Packet
 from adagrain.models.interface.configuration import Configuration
 from adagrain.models.interface.protocol import Header
@@ -47,9 +48,15 @@ class FrameSender(wiring.Component):
         Header, payload and checksum, not yet encoded.
     memory : ``In(memory.ReadPort.Signature(...))``
         The reply memory: slots one after the other.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a parameter is not what it must be.
     """
 
     def __init__(self, configuration: Configuration) -> None:
+        check_kind("configuration", configuration, Configuration)
         self._payload = configuration.payload
         slots = exact_log2(configuration.payload * configuration.window)
         super().__init__(

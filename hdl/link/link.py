@@ -4,6 +4,7 @@ from amaranth.hdl import Module
 from amaranth.lib import memory, stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
+from adagrain.hdl.checks import check_kind
 from adagrain.hdl.stream.packet import Packet, Reply
 from adagrain.models.interface.configuration import Configuration
 from adagrain.models.link import HEADER_SIZE
@@ -54,9 +55,15 @@ class Link(wiring.Component):
         What became of them: status and payload, or a status in place of what has come of these.
     counters : ``Out(Counters)``
         What was counted since reset, by the names of the registers.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a parameter is not what it must be.
     """
 
     def __init__(self, configuration: Configuration) -> None:
+        check_kind("configuration", configuration, Configuration)
         self._configuration = configuration
         super().__init__(
             {

@@ -5,6 +5,8 @@ from amaranth.lib import data, memory, stream, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
+from adagrain.hdl.checks import check_power_of_two
+
 __all__ = ["PacketQueue", "queued_octet_layout"]
 
 
@@ -48,13 +50,12 @@ class PacketQueue(wiring.Component):
 
     Raises
     ------
-    ValueError
-        If ``depth`` is not a power of two or below 4.
+    TypeError, ValueError
+        If a parameter is not what it must be.
     """
 
     def __init__(self, depth: int) -> None:
-        if depth < 4 or depth & (depth - 1):
-            raise ValueError(f"depth must be a power of two and at least 4, not {depth!r}")
+        check_power_of_two("depth", depth, 4)
         self._depth = depth
         super().__init__(
             {

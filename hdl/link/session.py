@@ -5,6 +5,7 @@ from amaranth.lib import data, memory, stream, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
+from adagrain.hdl.checks import check_kind
 from adagrain.hdl.stream.packet import Packet, Reply
 from adagrain.models.interface.configuration import Configuration
 from adagrain.models.interface.protocol import Header, Status
@@ -62,9 +63,15 @@ class Session(wiring.Component):
         The reply memory: slots one after the other.
     counters : ``Out(Counters)``
         What was counted.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a parameter is not what it must be.
     """
 
     def __init__(self, configuration: Configuration) -> None:
+        check_kind("configuration", configuration, Configuration)
         self._payload = configuration.payload
         self._window = configuration.window
         slots = exact_log2(self._payload * self._window)

@@ -5,6 +5,7 @@ from amaranth.lib import data, memory, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from adagrain.hdl.arithmetic.ratio import Ratio
+from adagrain.hdl.checks import check_power_of_two
 from adagrain.models.interface.units.precision_controller import (
     PrecisionDecision,
     PrecisionRecord,
@@ -42,7 +43,7 @@ class PrecisionController(wiring.Component):
     Parameters
     ----------
     units : int
-        Number of records: a power of two.
+        Number of records: a power of two, at most 65536.
 
     Members
     -------
@@ -57,16 +58,15 @@ class PrecisionController(wiring.Component):
 
     Raises
     ------
-    ValueError
-        If the number of units is no power of two.
+    TypeError, ValueError
+        If a parameter is not what it must be.
     """
 
     _UNROLL = 1
     CYCLES = 16 // _UNROLL + 4
 
     def __init__(self, units: int) -> None:
-        if units < 1 or units & (units - 1):
-            raise ValueError(f"units must be a power of two, not {units!r}")
+        check_power_of_two("units", units, 1, 1 << PrecisionUpdate["unit"].width)
         self._units = units
         super().__init__(
             {

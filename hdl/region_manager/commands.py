@@ -4,6 +4,7 @@ from amaranth.hdl import Module
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import Out
 
+from adagrain.hdl.checks import check_kind
 from adagrain.hdl.handler.call import HandlerSignature
 from adagrain.hdl.handler.exchange import Exchange
 from adagrain.hdl.handler.table import Table
@@ -41,9 +42,15 @@ class RegionCommands(wiring.Component):
         Requests and replies.
     decisions, decision_cycles : ``Out(32)``
         As in :class:`~adagrain.hdl.region_manager.RegionManager`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a parameter is not what it must be.
     """
 
     def __init__(self, configuration: Configuration) -> None:
+        check_kind("configuration", configuration, Configuration)
         self._configuration = configuration
         super().__init__(
             {

@@ -3,12 +3,15 @@
 import enum
 
 from amaranth.hdl import Module, Mux, Signal, Value, signed, unsigned
-from amaranth.lib import data, wiring
+from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from adagrain.models.interface.units.region_manager import RegionParameters
+from adagrain.models.interface.units.region_manager import RegionParameters, SpeculationState
+from adagrain.models.region_manager.averages import ALPHA_BITS
 
-__all__ = ["Judge", "Question", "Verdict"]
+from .layouts import Head
+
+__all__ = ["Judge", "JudgeSignature", "Question", "Verdict"]
 
 
 class Question(enum.IntEnum):
@@ -35,66 +38,77 @@ Verdict = data.StructLayout(
 )
 
 
-class Judge(wiring.Component):
-    """Answers questions about a pair by cross-multiplication, one 32×16 product per cycle.
-
-    With W workers and a pair (x, y):
-
-    - ``AGREEMENT``, (A, N): ``agreement = min(2**32 − 1, N·W)``, the numerator of α.
-    - ``GAIN``, (σ, κ): whether ``c·σ > (7 − c)·κ``.
-    - ``VARIANCE``: how ``(W − α·W)·256`` compares with each threshold times ``α·W − α``, α in
-      Q0.16. Before energies have entered α, the former is 0.
-    - ``NOISE``, (A, N) below 2**22: how ``W·(A − N·W)·256`` compares with T times
-      ``N·W² − A``, and with a quarter of it. Without noise it is quiet, else without signal noisy.
-
-    An answer takes 2 to 6 cycles; ``x`` and ``y`` must not change meanwhile.
+class JudgeSignature(wiring.Signature):
+    """The judge, as whoever asks sees it.
 
     Members
     -------
-    start : ``In(1)``
-        Take the question; ignored while one is being answered.
-    question : ``In(Question)``
-        Must keep until ``done``.
-    x, y : ``In(32)``
-        The pair.
-    confidence : ``In(3)``
-        c.
-    measured : ``In(1)``
-        Energies have entered α.
-    alpha : ``In(16)``
-        α, Q0.16.
-    parameters : ``In(RegionParameters)``
-        World size and thresholds.
-    done : ``Out(1)``
-        High for one cycle: the answer stands from the next one on.
-    agreement : ``Out(32)``
+    question : ``Out(stream.Signature(Question))``
+        Questions. One is taken in the last cycle before its answer stands.
+    agreement : ``In(32)``
         Numerator of α.
-    verdict : ``Out(Verdict)``
+    verdict : ``In(Verdict)``
         The other answers.
     """
 
     def __init__(self) -> None:
         super().__init__(
             {
-                "start": In(1),
-                "question": In(Question),
+                "question": Out(stream.Signature(Question)),
+                "agreement": In(32),
+                "verdict": In(Verdict),
+            }
+        )
+
+
+class Judge(wiring.Component):
+    """Answers questions about a pair by cross-multiplication, one 32×16 product per cycle.
+
+    With W workers and a pair (x, y):
+
+    - ``AGREEMENT``, (A, N): ``agreement = min(2**32 − 1, N·W)``, the numerator of α.
+    - ``GAIN``, (σ, κ): whether ``c·σ > (7 − c)·κ``, c the region's confidence where it speculates,
+      else 4.
+    - ``VARIANCE``: how ``(W − α·W)·256`` compares with each threshold times ``α·W − α``, α in
+      Q0.16. Before energies have entered α, the former is 0.
+    - ``NOISE``, (A, N) below 2**22: how ``W·(A − N·W)·256`` compares with T times
+      ``N·W² − A``, and with a quarter of it. Without noise it is quiet, else without signal noisy.
+
+    An answer takes 2 to 6 cycles; all other inputs must not change meanwhile.
+
+    Members
+    -------
+    asker : ``In(JudgeSignature())``
+        Questions and answers.
+    x, y : ``In(32)``
+        The pair.
+    record : ``In(Head)``
+        The region's state, confidence and α.
+    parameters : ``In(RegionParameters)``
+        World size and thresholds.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(
+            {
+                "asker": In(JudgeSignature()),
                 "x": In(32),
                 "y": In(32),
-                "confidence": In(3),
-                "measured": In(1),
-                "alpha": In(16),
+                "record": In(Head),
                 "parameters": In(RegionParameters),
-                "done": Out(1),
-                "agreement": Out(32),
-                "verdict": Out(Verdict),
             }
         )
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        x, y, verdict, workers = self.x, self.y, self.verdict, self.parameters.workers
+        x, y, verdict, workers = self.x, self.y, self.asker.verdict, self.parameters.workers
+        question = self.asker.question
+        alpha, confidence = self.record.alpha[ALPHA_BITS:], Signal(3)
         a, b, product = Signal(32), Signal(16), Signal(48)
         m.d.sync += product.eq(a * b)
+        m.d.comb += confidence.eq(4)
+        with m.Switch(self.record.state), m.Case(SpeculationState.HYBRID, SpeculationState.FULL):
+            m.d.comb += confidence.eq(self.record.confidence)
 
         held = Signal(36)  # what a later product is compared with
         scaled = Signal(46)
@@ -113,22 +127,22 @@ class Judge(wiring.Component):
         with m.FSM():
             with m.State("IDLE"):
                 m.d.comb += [a.eq(y), b.eq(workers)]
-                with m.Switch(self.question):
+                with m.Switch(question.payload):
                     with m.Case(Question.GAIN):
-                        m.d.comb += [a.eq(x), b.eq(self.confidence)]
+                        m.d.comb += [a.eq(x), b.eq(confidence)]
                     with m.Case(Question.VARIANCE):
-                        m.d.comb += a.eq(self.alpha)
-                with m.If(self.start), m.Switch(self.question):
-                    for question in Question:
-                        with m.Case(question):
-                            m.next = question.name
+                        m.d.comb += a.eq(alpha)
+                with m.If(question.valid), m.Switch(question.payload):
+                    for asked in Question:
+                        with m.Case(asked):
+                            m.next = asked.name
 
             with m.State("AGREEMENT"):
-                m.d.sync += self.agreement.eq(_clamped(product))
+                m.d.sync += self.asker.agreement.eq(_clamped(product))
                 self._finish(m)
 
             with m.State("GAIN"):
-                m.d.comb += [a.eq(y), b.eq(7 - self.confidence)]
+                m.d.comb += [a.eq(y), b.eq(7 - confidence)]
                 m.d.sync += held.eq(product)
                 m.next = "GAIN_COMPARE"
             with m.State("GAIN_COMPARE"):
@@ -137,8 +151,8 @@ class Judge(wiring.Component):
 
             with m.State("VARIANCE"):
                 m.d.comb += [
-                    whole.eq(Mux(self.measured, workers << 16, 0)),
-                    less.eq(self.alpha),
+                    whole.eq(Mux(self.record.measured.any(), workers << 16, 0)),
+                    less.eq(alpha),
                 ]
                 m.d.sync += [held.eq(_clamped(shortfall)), excess.eq(_clamped(surplus))]
                 m.next = "VARIANCE_THRESHOLD"
@@ -185,7 +199,7 @@ class Judge(wiring.Component):
         return m
 
     def _finish(self, m: Module) -> None:
-        m.d.comb += self.done.eq(1)
+        m.d.comb += self.asker.question.ready.eq(1)
         m.next = "IDLE"
 
 

@@ -2,16 +2,43 @@
 
 import enum
 
-from amaranth.hdl import unsigned
-from amaranth.lib import data
+from amaranth.hdl import Value, signed, unsigned
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import Out
 
-from adagrain.models.interface.units.region_manager import RegionRecord
+from adagrain.hdl.checks import check_integer
+from adagrain.models.interface.units.region_manager import (
+    RegionParameters,
+    RegionRecord,
+    RegionUpdate,
+)
 from adagrain.models.region_manager.averages import LOGARITHM_BITS
 
-__all__ = ["HEAD_WORDS", "LEVEL_BITS", "RECORD_WORDS", "WORD_BITS", "Head", "Sums", "Word"]
+__all__ = [
+    "HEAD_WORDS",
+    "LEVEL_BITS",
+    "RECORD_WORDS",
+    "WORD_BITS",
+    "WORD_NUMBER",
+    "Head",
+    "Intake",
+    "Places",
+    "RunSignature",
+    "Stage",
+    "SumsIntake",
+    "Word",
+    "WordStream",
+    "check_regions",
+    "in_pair",
+    "is_input",
+    "is_number",
+]
 
 WORD_BITS = 64
 RECORD_WORDS = RegionRecord.size // WORD_BITS
+
+#: Shape of a :class:`Word`.
+WORD_NUMBER = unsigned(4)
 
 #: Bits of the logarithm of a region's N: of its octaves, and below.
 LEVEL_BITS = 10 + LOGARITHM_BITS
@@ -23,6 +50,17 @@ HEAD_WORDS = 2
 Head = data.StructLayout(
     {name: field.shape for name, field in RegionRecord if field.offset < HEAD_WORDS * WORD_BITS}
 )
+
+
+def check_regions(regions: int) -> None:
+    """Make sure that a table can have so many regions: 1 to 65536, which an update can name.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If it cannot.
+    """
+    check_integer("regions", regions, 1, 1 << RegionUpdate["region"].width)
 
 
 class Word(enum.IntEnum):
@@ -46,13 +84,56 @@ class Word(enum.IntEnum):
     LOSS_LEVEL = 14
 
 
-#: What is added to the words when they are averaged.
-Sums = data.StructLayout(
-    {
-        "a": unsigned(56),
-        "n": unsigned(56),
-        "stall": unsigned(32),
-        "redo": unsigned(32),
-        "level": unsigned(LEVEL_BITS),
-    }
+def in_pair(word: Value, even: Word) -> Value:
+    """Whether a word belongs to the pair that begins with ``even``."""
+    return word[1:] == even >> 1
+
+
+def is_input(word: Value) -> Value:
+    """Whether a word comes in with an update or a step."""
+    return word >= Word.A
+
+
+def is_number(word: Value) -> Value:
+    """Whether a word is the number of a logarithm."""
+    return word >= Word.N_LEVEL
+
+
+#: A word and what is, or will be, in it. Whoever is told so takes it at once.
+WordStream = stream.Signature(
+    data.StructLayout({"word": WORD_NUMBER, "data": unsigned(WORD_BITS)}), always_ready=True
 )
+
+#: A word on its way through a stage of the pipeline, and whether it is averaged.
+Stage = data.StructLayout({"word": WORD_NUMBER, "valid": unsigned(1), "average": unsigned(1)})
+
+#: Places of the highest one: in pairs that are normalised together, and in the number of a
+#: logarithm.
+Places = data.StructLayout(dict.fromkeys(("times", "sums", "energies", "number"), unsigned(6)))
+
+#: How averages take in a value: they start from it (``fresh``), or stay as they are (``hold``,
+#: which goes first).
+Intake = data.StructLayout({"fresh": unsigned(1), "hold": unsigned(1)})
+
+#: How sums do, which shrink before by two bits for each octave in ``rescale``, −7…7, and by one
+#: more where they are to be halved.
+SumsIntake = data.StructLayout({**dict(Intake.members), "rescale": signed(4), "halve": unsigned(1)})
+
+
+class RunSignature(wiring.Signature):
+    """What a run is like now, as far as it matters to its regions.
+
+    Members
+    -------
+    parameters : ``Out(RegionParameters)``
+        The parameters, with the loss averages and the epoch of now.
+    loss_rate : ``Out(signed(16))``
+        By how many octaves the fast average is below the slow one, Q5.10.
+    alarm : ``Out(1)``
+        The loss has risen above the guard.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(
+            {"parameters": Out(RegionParameters), "loss_rate": Out(signed(16)), "alarm": Out(1)}
+        )

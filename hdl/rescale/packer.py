@@ -32,6 +32,11 @@ class Packer(wiring.Component):
         Numbers.
     o : ``Out(stream.Signature(packed_layout()))``
         Words.
+
+    Raises
+    ------
+    ValueError
+        If there is no packer for these precisions.
     """
 
     def __init__(self, precisions: tuple[Precision, ...] = tuple(Precision)) -> None:

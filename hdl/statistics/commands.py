@@ -4,6 +4,7 @@ from amaranth.hdl import Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import Out, connect, flipped
 
+from adagrain.hdl.checks import check_kind
 from adagrain.hdl.handler.call import HandlerSignature
 from adagrain.hdl.handler.choice import Choice
 from adagrain.hdl.tensor_input import TensorPort
@@ -34,9 +35,15 @@ class StatisticsCommands(wiring.Component):
         The tensor input.
     elements : ``Out(64)``
         Elements of all passes that have ended.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a parameter is not what it must be.
     """
 
     def __init__(self, configuration: Configuration) -> None:
+        check_kind("configuration", configuration, Configuration)
         self._configuration = configuration
         super().__init__(
             {

@@ -4,6 +4,9 @@ from amaranth.hdl import Module, Signal, unsigned
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
+from adagrain.hdl.checks import check_integer
+from adagrain.hdl.stream.packet import check_lanes
+
 from .quantise import Quantised
 
 __all__ = ["Counts"]
@@ -27,9 +30,9 @@ class Counts(wiring.Component):
     Parameters
     ----------
     lanes : int
-        Elements per cycle.
+        Elements per cycle: 1, 2 or 4.
     bits : int
-        Width of a counter.
+        Width of a counter, 1 to 32.
 
     Members
     -------
@@ -40,11 +43,18 @@ class Counts(wiring.Component):
     o : ``Out(...)``
         Counters by the names of ``StatisticsRecord``, and ``overflow``: more elements came than
         a counter can hold; ``count`` then stays at its largest value, and the others wrap.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a parameter is not what it must be.
     """
 
     LATENCY = 2
 
     def __init__(self, lanes: int, bits: int) -> None:
+        check_lanes(lanes)
+        check_integer("bits", bits, 1, 32)
         self._lanes = lanes
         self._bits = bits
         fields = dict.fromkeys(_CLASSES.values(), unsigned(bits))

@@ -6,6 +6,8 @@ from amaranth.hdl import Module, Mux, Signal, Value, unsigned
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
+from adagrain.hdl.stream.packet import check_lanes
+
 __all__ = ["Extremes"]
 
 #: Sort keys beyond those of all finite numbers: neutral for minimum and for maximum.
@@ -23,7 +25,7 @@ class Extremes(wiring.Component):
     Parameters
     ----------
     lanes : int
-        Elements per cycle.
+        Elements per cycle: 1, 2 or 4.
 
     Members
     -------
@@ -39,11 +41,17 @@ class Extremes(wiring.Component):
         The larger of their exponent fields, which is that of all finite elements.
     none_finite : ``Out(1)``
         Nothing was finite.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a parameter is not what it must be.
     """
 
     LATENCY = 3
 
     def __init__(self, lanes: int) -> None:
+        check_lanes(lanes)
         self._lanes = lanes
         super().__init__(
             {

@@ -4,6 +4,8 @@ from amaranth.hdl import Cat, Module, Mux, Signal, unsigned
 from amaranth.lib import data, memory, stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from adagrain.hdl.checks import check_integer
+from adagrain.hdl.stream.packet import check_lanes
 from adagrain.models.interface.units.statistics import BINS, RAW_BINS, HistogramBin
 
 __all__ = ["Histogram"]
@@ -24,7 +26,7 @@ class Histogram(wiring.Component):
     Parameters
     ----------
     lanes : int
-        Elements per cycle.
+        Elements per cycle: 1, 2 or 4.
     count_bits : int
         Fewer than 2^count_bits elements come in a pass; at most 32.
 
@@ -42,13 +44,18 @@ class Histogram(wiring.Component):
         High in the last cycle of the sweep.
     i_bin : ``In(stream.Signature(range(64)))``, o_bin : ``Out(stream.Signature(HistogramBin))``
         Bins of the last sweep, one per two cycles.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a parameter is not what it must be.
     """
 
     LATENCY = 4
 
     def __init__(self, lanes: int, count_bits: int = 32) -> None:
-        if not 1 <= count_bits <= 32:
-            raise ValueError(f"count_bits must be from 1 to 32, not {count_bits!r}")
+        check_lanes(lanes)
+        check_integer("count_bits", count_bits, 1, 32)
         self._lanes = lanes
         self._bin = data.StructLayout(
             {"count": unsigned(count_bits), "energy": unsigned(count_bits + 16)}

@@ -4,6 +4,7 @@ from amaranth.hdl import Const, Module, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from adagrain.hdl.checks import check_kind
 from adagrain.hdl.handler.call import HandlerSignature
 from adagrain.hdl.handler.exchange import Exchange
 from adagrain.hdl.stream.records import Deserializer, Serializer
@@ -34,9 +35,15 @@ class HistogramCommands(wiring.Component):
         There is a histogram: of the last pass that had one.
     o_bin : ``Out(stream.Signature(range(64)))``, i_bin : ``In(stream.Signature(HistogramBin))``
         Number of a bin, and the bin.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a parameter is not what it must be.
     """
 
     def __init__(self, configuration: Configuration) -> None:
+        check_kind("configuration", configuration, Configuration)
         self._most = min(BINS, configuration.payload // size(HistogramBin))
         self._is_built = Const(configuration.histogram)
         super().__init__(

@@ -4,6 +4,9 @@ from amaranth.hdl import Module, Signal, Value, signed, unsigned
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
+from adagrain.hdl.checks import check_choice, check_integer
+from adagrain.hdl.stream.packet import check_lanes
+
 __all__ = ["PowerSums"]
 
 
@@ -31,13 +34,19 @@ class PowerSums(wiring.Component):
     s1, s3 : ``Out(signed(count_bits + 16))``, ``Out(signed(count_bits + 48))``
     s2, s4 : ``Out(count_bits + 31)``, ``Out(count_bits + 64)``
         Sums.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a parameter is not what it must be.
     """
 
     LATENCY = 5
 
     def __init__(self, lanes: int, powers: int, count_bits: int) -> None:
-        if powers not in (2, 4):
-            raise ValueError(f"powers must be 2 or 4, not {powers!r}")
+        check_lanes(lanes)
+        check_choice("powers", powers, (2, 4))
+        check_integer("count_bits", count_bits, 1, 32)
         self._lanes = lanes
         self._powers = powers
         super().__init__(

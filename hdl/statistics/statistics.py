@@ -4,7 +4,8 @@ from amaranth.hdl import Module, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
-from adagrain.hdl.stream.packet import beat_layout
+from adagrain.hdl.checks import check_choice, check_flag, check_integer
+from adagrain.hdl.stream.packet import beat_layout, check_lanes
 from adagrain.models.interface.units.statistics import (
     BINS,
     HistogramBin,
@@ -56,17 +57,20 @@ class Statistics(wiring.Component):
         One record per pass.
     i_bin : ``In(stream.Signature(range(64)))``, o_bin : ``Out(stream.Signature(HistogramBin))``
         Number of a bin, and the bin, of the last pass with a histogram.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a parameter is not what it must be.
     """
 
     def __init__(
         self, lanes: int, powers: int = 4, *, histogram: bool = True, count_bits: int = 32
     ) -> None:
-        if lanes not in (1, 2, 4):
-            raise ValueError(f"lanes must be 1, 2 or 4, not {lanes!r}")
-        if powers not in (2, 4):
-            raise ValueError(f"powers must be 2 or 4, not {powers!r}")
-        if not 1 <= count_bits <= 32:
-            raise ValueError(f"count_bits must be from 1 to 32, not {count_bits!r}")
+        check_lanes(lanes)
+        check_choice("powers", powers, (2, 4))
+        check_flag("histogram", histogram)
+        check_integer("count_bits", count_bits, 1, 32)
         self.lanes = lanes
         self.powers = powers
         self.count_bits = count_bits

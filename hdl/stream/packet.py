@@ -3,7 +3,9 @@
 from amaranth.hdl import unsigned
 from amaranth.lib import data
 
-__all__ = ["Packet", "Reply", "beat_layout"]
+from adagrain.hdl.checks import check_choice
+
+__all__ = ["Packet", "Reply", "beat_layout", "check_lanes"]
 
 #: One octet of a packet; ``last`` marks its final one. There is no empty packet.
 Packet = data.StructLayout({"data": unsigned(8), "last": unsigned(1)})
@@ -11,6 +13,17 @@ Packet = data.StructLayout({"data": unsigned(8), "last": unsigned(1)})
 #: One octet of a reply, whose first one is its status. Where ``replaces`` is set, which is at the
 #: final octet alone, this one is the status, and there is no payload, whatever went before.
 Reply = data.StructLayout({**dict(Packet.members), "replaces": unsigned(1)})
+
+
+def check_lanes(lanes: int) -> None:
+    """Make sure that so many elements can travel in one cycle: 1, 2 or 4.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If they cannot.
+    """
+    check_choice("lanes", lanes, (1, 2, 4))
 
 
 def beat_layout(lanes: int) -> data.StructLayout:

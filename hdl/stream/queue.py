@@ -7,6 +7,8 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.fifo import SyncFIFOBuffered
 from amaranth.lib.wiring import In, Out
 
+from adagrain.hdl.checks import check_integer
+
 __all__ = ["Queue"]
 
 
@@ -36,13 +38,12 @@ class Queue(wiring.Component):
 
     Raises
     ------
-    ValueError
-        If ``depth`` is below 1.
+    TypeError, ValueError
+        If a parameter is not what it must be.
     """
 
     def __init__(self, shape: Any, depth: int) -> None:
-        if depth < 1:
-            raise ValueError(f"depth must be at least 1, not {depth}")
+        check_integer("depth", depth, 1)
         self._shape = shape
         self._depth = depth
         super().__init__({"i": In(stream.Signature(shape)), "o": Out(stream.Signature(shape))})

@@ -4,6 +4,8 @@ from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from adagrain.hdl.checks import check_integer
+
 from .packet import Packet
 
 __all__ = ["Deserializer", "Serializer"]
@@ -18,7 +20,7 @@ class Serializer(wiring.Component):
     Parameters
     ----------
     octets : int
-        Size of the record.
+        Size of the record, at least 1.
 
     Members
     -------
@@ -29,12 +31,12 @@ class Serializer(wiring.Component):
 
     Raises
     ------
-    ValueError
-        If the record has no octets.
+    TypeError, ValueError
+        If a parameter is not what it must be.
     """
 
     def __init__(self, octets: int) -> None:
-        _check_size(octets)
+        check_integer("octets", octets, 1)
         self._octets = octets
         super().__init__(
             {"i": In(stream.Signature(8 * octets)), "o": Out(stream.Signature(Packet))}
@@ -65,7 +67,7 @@ class Deserializer(wiring.Component):
     Parameters
     ----------
     octets : int
-        Size of the largest record.
+        Size of the largest record, at least 1.
 
     Members
     -------
@@ -79,12 +81,12 @@ class Deserializer(wiring.Component):
 
     Raises
     ------
-    ValueError
-        If the largest record has no octets.
+    TypeError, ValueError
+        If a parameter is not what it must be.
     """
 
     def __init__(self, octets: int) -> None:
-        _check_size(octets)
+        check_integer("octets", octets, 1)
         self._octets = octets
         super().__init__(
             {
@@ -107,8 +109,3 @@ class Deserializer(wiring.Component):
         with m.If(self.o.valid & self.o.ready):
             m.d.sync += count.eq(0)
         return m
-
-
-def _check_size(octets: int) -> None:
-    if octets < 1:
-        raise ValueError(f"octets must be positive, not {octets!r}")

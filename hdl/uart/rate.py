@@ -1,5 +1,7 @@
 """Bit rates as steps of a fractional accumulator."""
 
+from adagrain.hdl.checks import check_rate
+
 __all__ = ["ACCUMULATOR_BITS", "FRAME_BITS", "step_per_cycle"]
 
 #: Width of the accumulator: it overflows once per bit.
@@ -28,10 +30,15 @@ def step_per_cycle(clock: float, baud: float) -> int:
 
     Raises
     ------
+    TypeError
+        If one is no number.
     ValueError
-        If there are fewer than four cycles per bit, or the rate that results is more than 2 % off.
+        If one is not positive and finite, there are fewer than four cycles per bit, or the rate
+        that results is more than 2 % off.
     """
-    if not 0 < baud * _FEWEST_CYCLES <= clock:
+    check_rate("clock", clock)
+    check_rate("baud", baud)
+    if baud * _FEWEST_CYCLES > clock:
         raise ValueError(
             f"baud must be from 1 to {clock / _FEWEST_CYCLES:.0f} at {clock:.0f} Hz, not {baud:g}"
         )

@@ -43,6 +43,11 @@ class Receiver(wiring.Component):
         Octets lost, and breaks, since reset.
     fails : ``Out(1)``
         One of the counters counts.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a parameter is not what it must be.
     """
 
     def __init__(self, clock: float, baud: float) -> None:

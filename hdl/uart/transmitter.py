@@ -29,6 +29,11 @@ class Transmitter(wiring.Component):
         Octets.
     tx : ``Out(1)``
         The line; high when idle.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a parameter is not what it must be.
     """
 
     def __init__(self, clock: float, baud: float) -> None:

@@ -24,8 +24,8 @@ class ArbitrationProof(Proof):
     DEPTH = 7
     PLANTED = (
         "hdl/region_manager/manager.py",
-        "with m.Elif(self.i_access.valid):",
-        "with m.If(self.i_access.valid):",
+        "turn = turn & ~port.valid",
+        "turn = turn & ~self.i_parameters.valid",
     )
 
     def __init__(self) -> None:

@@ -1,13 +1,11 @@
 """Framing: what is encoded, decoded, and queued is what was sent, frame by frame."""
 
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
-
 from amaranth.hdl import Assert, Assume, Cover, Module, Signal
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out, connect, flipped
 
-from adagrain.hdl.link import cobs_decoder, cobs_encoder
+from adagrain.hdl.link.cobs_decoder import CobsDecoder, DecodedOctet
+from adagrain.hdl.link.cobs_encoder import CobsEncoder
 from adagrain.hdl.link.packet_queue import PacketQueue, queued_octet_layout
 from adagrain.hdl.stream.packet import Packet
 
@@ -23,22 +21,20 @@ class CobsProof(Proof):
     """Packets come out of encoder and decoder as they went in; nothing is taken for damage."""
 
     DEPTH = 12
-    PLANTED = ("hdl/link/cobs_decoder.py", "zero_owed.eq(octet != FULL_BLOCK)", "zero_owed.eq(1)")
+    PLANTED = (
+        "hdl/link/cobs_decoder.py",
+        "zero_owed.eq(octet != self._block + 1)",
+        "zero_owed.eq(1)",
+    )
 
     def __init__(self) -> None:
         super().__init__(
-            {
-                "i": In(stream.Signature(Packet)),
-                "o": Out(stream.Signature(cobs_decoder.DecodedOctet)),
-            }
+            {"i": In(stream.Signature(Packet)), "o": Out(stream.Signature(DecodedOctet))}
         )
 
-    def surroundings(self) -> AbstractContextManager[None]:
-        return _short_blocks()
-
     def build(self, m: Module) -> None:
-        m.submodules.encoder = encoder = cobs_encoder.CobsEncoder()
-        m.submodules.decoder = decoder = cobs_decoder.CobsDecoder()
+        m.submodules.encoder = encoder = CobsEncoder(_BLOCK)
+        m.submodules.decoder = decoder = CobsDecoder(_BLOCK)
         connect(m, flipped(self.i), encoder.i)
         connect(m, encoder.o, decoder.i)
         connect(m, decoder.o, flipped(self.o))
@@ -65,17 +61,6 @@ class CobsProof(Proof):
             Cover(moves(self.o) & element.end & (left == 3)),
             Cover(moves(self.o) & (left == 2) & (element.data == 0)),
         ]
-
-
-@contextmanager
-def _short_blocks() -> Iterator[None]:
-    usual = cobs_encoder.LONGEST_BLOCK, cobs_decoder.FULL_BLOCK, cobs_encoder.BUFFER
-    cobs_encoder.LONGEST_BLOCK, cobs_decoder.FULL_BLOCK = _BLOCK, _BLOCK + 1
-    cobs_encoder.BUFFER = 8
-    try:
-        yield
-    finally:
-        cobs_encoder.LONGEST_BLOCK, cobs_decoder.FULL_BLOCK, cobs_encoder.BUFFER = usual
 
 
 class PacketQueueProof(Proof):

@@ -1,7 +1,6 @@
 """What proofs are made of: a unit among free ports, and what is demanded of its streams."""
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, nullcontext
 from typing import Any, ClassVar, Self
 
 from amaranth.hdl import Assert, Assume, Cover, Module, ResetSignal, Signal, Value
@@ -71,10 +70,6 @@ class Proof(wiring.Component):
         always_steady(m, self.watch)
         self.build(m)
         return m
-
-    def surroundings(self) -> AbstractContextManager[None]:
-        """What must hold while the proof is elaborated."""
-        return nullcontext()
 
     def build(self, m: Module) -> None:
         raise NotImplementedError

@@ -122,8 +122,7 @@ def prove(name: str) -> Holds | Found:
 def _prove(proof: Proof) -> Found | None:
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
-        with proof.surroundings():
-            (folder / "dut.il").write_text(rtlil.convert(proof, name="dut", emit_src=False))
+        (folder / "dut.il").write_text(rtlil.convert(proof, name="dut", emit_src=False))
         for mode in ("bmc", "cover"):
             said = _run(folder, mode, proof)
             if said is not None:

@@ -19,7 +19,7 @@ from adagrain.hdl.granularity_unit import GranularityUnit
 from adagrain.hdl.handler.call import HandlerSignature
 from adagrain.hdl.handler.exchange import Exchange
 from adagrain.hdl.handler.table import Table
-from adagrain.hdl.stream.records import Deserializer, Serializer
+from adagrain.hdl.stream.records import Deserializer
 from adagrain.models.interface.configuration import configuration
 from adagrain.models.interface.protocol import Status
 from adagrain.models.interface.units import LINK, SYSTEM, addresses
@@ -46,8 +46,6 @@ def table_of(entries: int, size: int) -> Table:
             lambda: Dispatcher((SYSTEM, SYSTEM), watchdog=1),
             "group of unit 'system' must be its own, not 0",
         ),
-        (lambda: Serializer(0), "octets must be positive, not 0"),
-        (lambda: Deserializer(-1), "octets must be positive, not -1"),
         (lambda: GranularityUnit(1, 12), "words must be a power of two and at least 2, not 12"),
         (lambda: GranularityUnit(1, 1), "words must be a power of two and at least 2, not 1"),
         (

@@ -1,8 +1,7 @@
 # amaranth: UnusedElaboratable=no
-"""Parts of the link in Amaranth's simulator: COBS at its boundaries, the queue, refusals."""
+"""Parts of the link in Amaranth's simulator: COBS at its boundaries, the queue."""
 
 import random
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -12,7 +11,6 @@ from cobs import cobs
 
 from adagrain.hdl.link.cobs_decoder import CobsDecoder
 from adagrain.hdl.link.cobs_encoder import CobsEncoder
-from adagrain.hdl.link.frame_checker import FrameChecker
 from adagrain.hdl.link.packet_queue import PacketQueue
 
 #: Packets around the longest block, alone and with neighbours.
@@ -122,16 +120,3 @@ def test_queue_puts_heads_first_and_drops_the_rest(idle: float) -> None:
         elements.append({"data": head, "end": 1, "keep": keep})
         wanted += bytes([head]) + body[:keep]
     assert bytes(move(queue, elements, len(wanted), seed=5, idle=idle)) == wanted
-
-
-@pytest.mark.parametrize(
-    ("make", "message"),
-    [
-        (lambda: PacketQueue(2), "depth must be a power of two and at least 4, not 2"),
-        (lambda: PacketQueue(12), "depth must be a power of two and at least 4, not 12"),
-        (lambda: FrameChecker(payload=256, depth=256), "depth must be at least 268, not 256"),
-    ],
-)
-def test_constructors_refuse(make: Callable[[], object], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        make()

@@ -1,8 +1,6 @@
 # amaranth: UnusedElaboratable=no
 """The stream queue; its behaviour is benched in sim/queue."""
 
-import pytest
-
 from adagrain.hdl.stream.packet import Packet
 from adagrain.hdl.stream.queue import Queue
 
@@ -12,8 +10,3 @@ def test_streams_keep_the_shape() -> None:
     assert queue.signature.members["i"].signature.members["payload"].shape is Packet
     assert queue.signature.members["o"].signature.members["payload"].shape is Packet
     assert (queue.shape, queue.depth) == (Packet, 3)
-
-
-def test_depth_must_be_positive() -> None:
-    with pytest.raises(ValueError, match="depth must be at least 1, not 0"):
-        Queue(8, depth=0)

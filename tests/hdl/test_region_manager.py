@@ -49,12 +49,6 @@ def test_ratio_equals_the_integer_quotient(unroll: int) -> None:
     simulator.run_until(0.1)
 
 
-@pytest.mark.parametrize("unroll", [0, 3, 8])
-def test_ratio_refuses_other_unrolls(unroll: int) -> None:
-    with pytest.raises(ValueError, match=f"unroll must be 1, 2 or 4, not {unroll}"):
-        Ratio(unroll)
-
-
 def test_words_are_where_the_record_has_them() -> None:
     """Those of a record in its order, then the run's, then an update's and a step's."""
     for word in Word:

@@ -1,5 +1,5 @@
 # amaranth: UnusedElaboratable=no
-"""Statistics: what the constructors refuse, and the cycles that its page states."""
+"""Statistics: what the tensor input refuses, and the cycles that the page states."""
 
 import pytest
 from amaranth.hdl import Signal
@@ -12,13 +12,7 @@ from adagrain.models.interface.configuration import configuration
 from adagrain.models.interface.formats import FormatCode
 
 
-def test_refusals() -> None:
-    with pytest.raises(ValueError, match="lanes must be 1, 2 or 4, not 3"):
-        Statistics(3)
-    with pytest.raises(ValueError, match="powers must be 2 or 4, not 1"):
-        Statistics(1, powers=1)
-    with pytest.raises(ValueError, match="count_bits must be from 1 to 32, not 33"):
-        Statistics(1, count_bits=33)
+def test_refusals_of_the_tensor_input() -> None:
     with pytest.raises(ValueError, match="lanes must be 1, 2 or 4, not 8"):
         Widen(8, (FormatCode.FP32,))
     with pytest.raises(ValueError, match="lanes must divide 4, not 3"):

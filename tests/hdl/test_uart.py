@@ -15,11 +15,7 @@ def test_common_rates_are_nearly_exact(clock: float, baud: float) -> None:
 
 
 @pytest.mark.parametrize("unit", [Receiver, Transmitter])
-def test_impossible_rates_are_refused(unit: type) -> None:
-    with pytest.raises(ValueError, match="baud must be from 1 to 3000000 at 12000000 Hz, not 4e"):
-        unit(12e6, 4e6)
-    with pytest.raises(ValueError, match=r"baud must be from 1 to .* not 0"):
-        unit(12e6, 0)
+def test_rates_that_no_step_comes_near_are_refused(unit: type) -> None:
     with pytest.raises(ValueError, match=r"within 2 % .* not 2000: the nearest is 2289"):
         unit(50e6, 2000)
 

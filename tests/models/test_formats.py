@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 import torch
 
-from adagrain.hdl.arithmetic.float.parts import result_layout
 from adagrain.models.arithmetic.float import Flag, Rounded, add, convert, multiply
 from adagrain.models.interface.configuration import configuration
 from adagrain.models.interface.formats import FORMATS, ElementFormat, FormatCode, format_of
@@ -115,11 +114,6 @@ def test_e4m3_says_where_it_has_no_infinity() -> None:
     assert found.words.tolist() == [0x7F, 0x7F, 0x7E]  # beyond 464, the middle, there is the NaN
     overflow = int(Flag.OVERFLOW | Flag.INEXACT)
     assert found.flags.tolist() == [overflow, overflow, int(Flag.INEXACT)]
-
-
-def test_gateware_without_infinities_is_refused() -> None:
-    with pytest.raises(ValueError, match="format must have infinities, not FP8_E4M3"):
-        result_layout(FORMATS[FormatCode.FP8_E4M3])
 
 
 def test_streams_of_eight_bits_are_refused() -> None:

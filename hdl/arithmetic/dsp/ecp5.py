@@ -13,6 +13,9 @@ from amaranth.hdl import (
 
 __all__ = ["Ecp5Product"]
 
+#: Widest operand.
+_BITS = 18
+
 
 class Ecp5Product(Elaboratable):
     """One product in a ``MULT18X18D``, with its registers for operands and product.
@@ -28,9 +31,20 @@ class Ecp5Product(Elaboratable):
         Signed operands of at most 18 bits.
     o : Signal
         Product.
+
+    Raises
+    ------
+    ValueError
+        If an operand is unsigned, or has more bits.
     """
 
     def __init__(self, en: Value, a: Value, b: Value, o: Value) -> None:
+        for name, operand in (("a", a), ("b", b)):
+            shape = operand.shape()
+            if not shape.signed or shape.width > _BITS:
+                raise ValueError(
+                    f"{name} must be signed and of at most {_BITS} bits, not {shape!r}"
+                )
         self._en, self._a, self._b, self._o = en, a, b, o
 
     def elaborate(self, platform: object) -> Module:
@@ -40,7 +54,7 @@ class Ecp5Product(Elaboratable):
             for place in ("INPUTA", "INPUTB", "PIPELINE")
             for kind in ("CLK", "CE", "RST")
         }
-        a, b, product = Signal(signed(18)), Signal(signed(18)), Signal(signed(36))
+        a, b, product = Signal(signed(_BITS)), Signal(signed(_BITS)), Signal(signed(2 * _BITS))
         m.submodules.cell = Instance(
             "MULT18X18D",
             **registers,
@@ -53,9 +67,9 @@ class Ecp5Product(Elaboratable):
             i_SIGNEDB=Const(1),
             i_SOURCEA=Const(0),
             i_SOURCEB=Const(0),
-            **{f"i_A{bit}": a[bit] for bit in range(18)},
-            **{f"i_B{bit}": b[bit] for bit in range(18)},
-            **{f"o_P{bit}": product[bit] for bit in range(36)},
+            **{f"i_A{bit}": a[bit] for bit in range(_BITS)},
+            **{f"i_B{bit}": b[bit] for bit in range(_BITS)},
+            **{f"o_P{bit}": product[bit] for bit in range(2 * _BITS)},
         )
         m.d.comb += [a.eq(self._a), b.eq(self._b), self._o.eq(product)]
         return m

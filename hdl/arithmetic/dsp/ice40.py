@@ -2,7 +2,17 @@
 
 from collections.abc import Sequence
 
-from amaranth.hdl import Cat, ClockSignal, Const, Elaboratable, Instance, Module, Signal, Value
+from amaranth.hdl import (
+    Cat,
+    ClockSignal,
+    Const,
+    Elaboratable,
+    Instance,
+    Module,
+    Signal,
+    Value,
+    signed,
+)
 
 __all__ = ["Ice40Products"]
 
@@ -19,6 +29,11 @@ class Ice40Products(Elaboratable):
         The registers move.
     operands : sequence of (Value, Value, Value)
         For each product its two operands, and where it goes.
+
+    Raises
+    ------
+    ValueError
+        If there are no operands or more than two pairs, or one is not signed and of 8 bits.
     """
 
     _ON = (
@@ -32,6 +47,11 @@ class Ice40Products(Elaboratable):
     )
 
     def __init__(self, en: Value, operands: Sequence[tuple[Value, Value, Value]]) -> None:
+        if len(operands) not in (1, 2):
+            raise ValueError(f"operands must be of one or two products, not {len(operands)}")
+        for factor in (factor for row in operands for factor in row[:2]):
+            if factor.shape() != signed(8):
+                raise ValueError(f"operands must be signed and of 8 bits, not {factor.shape()!r}")
         self._en, self._operands = en, operands
 
     def elaborate(self, platform: object) -> Module:

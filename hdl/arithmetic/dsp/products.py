@@ -4,6 +4,8 @@ from amaranth.hdl import Elaboratable, Module, Signal, signed
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
+from adagrain.hdl.checks import check_integer
+
 from .ecp5 import Ecp5Product
 from .ice40 import Ice40Products
 from .target import family_of
@@ -37,17 +39,15 @@ class Products(wiring.Component):
 
     Raises
     ------
-    ValueError
-        If the width is out of range, or there are no lanes.
+    TypeError, ValueError
+        If a parameter is not what it must be.
     """
 
     LATENCY = 2
 
     def __init__(self, width: int, lanes: int) -> None:
-        if not 1 <= width <= 18:
-            raise ValueError(f"width must be from 1 to 18, not {width!r}")
-        if lanes < 1:
-            raise ValueError(f"lanes must be at least 1, not {lanes!r}")
+        check_integer("width", width, 1, 18)
+        check_integer("lanes", lanes, 1)
         self._width, self._lanes = width, lanes
         operands = data.ArrayLayout(signed(width), lanes)
         products = data.ArrayLayout(signed(2 * width), lanes)

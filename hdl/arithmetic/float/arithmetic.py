@@ -5,7 +5,7 @@ from amaranth.lib.wiring import In, Out
 
 from adagrain.models.interface.formats import ElementFormat
 
-from .parts import operands_layout, result_layout
+from .parts import check_format, operands_layout, result_layout
 
 __all__ = ["Arithmetic"]
 
@@ -26,9 +26,15 @@ class Arithmetic(wiring.Component):
         Operands.
     o : ``Out(stream.Signature(result_layout(row)))``
         Results and their flags.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a parameter is not what it must be.
     """
 
     def __init__(self, row: ElementFormat) -> None:
+        check_format("row", row)
         self._row = row
         super().__init__(
             {

@@ -7,7 +7,7 @@ from amaranth.lib.wiring import In, Out
 from adagrain.hdl.stream.pipeline import stallable
 from adagrain.models.interface.formats import ElementFormat
 
-from .parts import result_layout, take_apart
+from .parts import check_format, result_layout, take_apart
 from .round import Round, exact_layout
 
 __all__ = ["Converter"]
@@ -29,11 +29,18 @@ class Converter(wiring.Component):
         Numbers.
     o : ``Out(stream.Signature(result_layout(target)))``
         Results and their flags.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a parameter is not what it must be.
     """
 
     LATENCY = 1 + Round.LATENCY
 
     def __init__(self, source: ElementFormat, target: ElementFormat) -> None:
+        check_format("source", source)
+        check_format("target", target)
         self._source, self._target = source, target
         super().__init__(
             {

@@ -3,9 +3,17 @@
 from amaranth.hdl import Cat, Module, Mux, Signal, Value, unsigned
 from amaranth.lib import data
 
+from adagrain.hdl.checks import check_kind
 from adagrain.models.interface.formats import ElementFormat
 
-__all__ = ["RESULT_FLAGS", "operands_layout", "parts_layout", "result_layout", "take_apart"]
+__all__ = [
+    "RESULT_FLAGS",
+    "check_format",
+    "operands_layout",
+    "parts_layout",
+    "result_layout",
+    "take_apart",
+]
 
 #: The exception flags, each at the bit that it has in the model.
 RESULT_FLAGS = data.StructLayout(
@@ -14,6 +22,21 @@ RESULT_FLAGS = data.StructLayout(
         for name in ("inexact", "underflow", "overflow", "divide_by_zero", "invalid")
     }
 )
+
+
+def check_format(name: str, row: ElementFormat) -> None:
+    """Make sure that a parameter is a format that the units of this folder can compute in.
+
+    Raises
+    ------
+    TypeError
+        If it is no format.
+    ValueError
+        If it has no infinities: NaNs would be taken for them.
+    """
+    check_kind(name, row, ElementFormat)
+    if not row.infinities:
+        raise ValueError(f"{name} must be a format with infinities, not {row.code.name}")
 
 
 def result_layout(row: ElementFormat) -> data.StructLayout:
@@ -25,14 +48,7 @@ def result_layout(row: ElementFormat) -> data.StructLayout:
         The number.
     flags : ``RESULT_FLAGS``
         What it raises.
-
-    Raises
-    ------
-    ValueError
-        If the format has no infinities.
     """
-    if not row.infinities:
-        raise ValueError(f"format must have infinities, not {row.code.name}")
     return data.StructLayout({"word": unsigned(row.bits), "flags": RESULT_FLAGS})
 
 

@@ -5,9 +5,10 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
+from adagrain.hdl.checks import check_flag, check_integer
 from adagrain.models.interface.formats import ElementFormat
 
-from .parts import result_layout
+from .parts import check_format, result_layout
 
 __all__ = ["Round", "exact_layout", "leading_zeros"]
 
@@ -64,7 +65,7 @@ class Round(wiring.Component):
     width : int
         Bits of the significand, at least three more than the format has.
     exponent_bits : int
-        Bits of the exponent.
+        Bits of the exponent, at least one more than the format has.
     small : bool
         Whether values may lie so far below the format's smallest that the significand has to be
         shifted to the right, as products and narrower conversions do.
@@ -75,13 +76,20 @@ class Round(wiring.Component):
         Exact value.
     o : ``Out(result_layout(row))``
         Number and flags.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a parameter is not what it must be.
     """
 
     LATENCY = 3
 
     def __init__(self, row: ElementFormat, width: int, exponent_bits: int, *, small: bool) -> None:
-        if width < row.mantissa_bits + 4:
-            raise ValueError(f"width must be at least {row.mantissa_bits + 4}, not {width!r}")
+        check_format("row", row)
+        check_integer("width", width, row.mantissa_bits + 4)
+        check_integer("exponent_bits", exponent_bits, row.exponent_bits + 1)
+        check_flag("small", small)
         self._row = row
         self._width = width
         self._exponent_bits = exponent_bits

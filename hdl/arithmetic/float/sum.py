@@ -6,7 +6,7 @@ from amaranth.lib.wiring import In, Out
 
 from adagrain.models.interface.formats import ElementFormat
 
-from .parts import parts_layout
+from .parts import check_format, parts_layout
 from .round import exact_layout
 
 __all__ = ["ExactSum"]
@@ -36,11 +36,17 @@ class ExactSum(wiring.Component):
         ``b`` is of the larger magnitude.
     o : ``Out(exact_layout(row.mantissa_bits + 5, row.exponent_bits + 2))``
         Their sum.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a parameter is not what it must be.
     """
 
     LATENCY = 3
 
     def __init__(self, row: ElementFormat) -> None:
+        check_format("row", row)
         self._row = row
         parts = parts_layout(row)
         exact = exact_layout(row.mantissa_bits + 2 + _GUARDS, row.exponent_bits + 2)

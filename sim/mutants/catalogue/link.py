@@ -17,7 +17,7 @@ MUTANTS = (
     Mutant(
         "decoder owes a zero after a full block",
         "hdl/link/cobs_decoder.py",
-        "zero_owed.eq(octet != FULL_BLOCK),",
+        "zero_owed.eq(octet != self._block + 1),",
         "zero_owed.eq(1),",
         _LINK,
     ),
@@ -31,8 +31,8 @@ MUTANTS = (
     Mutant(
         "encoder writes an empty block after a full one",
         "hdl/link/cobs_encoder.py",
-        "(filled == LONGEST_BLOCK - 1)",
-        "(filled == LONGEST_BLOCK)",
+        "(filled == self._block - 1)",
+        "(filled == self._block)",
         _LINK,
     ),
     Mutant(

@@ -1,0 +1,271 @@
+# amaranth: UnusedElaboratable=no
+"""Every constructor of gateware says which parameter is wrong, what it must be, and what it is."""
+
+import importlib
+import inspect
+import pkgutil
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from amaranth.hdl import ClockDomain, Elaboratable, Module, Signal, signed
+
+import adagrain.hdl
+from adagrain.hdl.arithmetic.dsp.ecp5 import Ecp5Product
+from adagrain.hdl.arithmetic.dsp.ice40 import Ice40Products
+from adagrain.hdl.arithmetic.dsp.products import Products
+from adagrain.hdl.arithmetic.float.add import Adder
+from adagrain.hdl.arithmetic.float.arithmetic import Arithmetic
+from adagrain.hdl.arithmetic.float.convert import Converter
+from adagrain.hdl.arithmetic.float.multiply import Multiplier
+from adagrain.hdl.arithmetic.float.round import Round
+from adagrain.hdl.arithmetic.float.sum import ExactSum
+from adagrain.hdl.arithmetic.ratio import Ratio
+from adagrain.hdl.boards import BOARDS
+from adagrain.hdl.boards.ecp5_clock import Ecp5Clock
+from adagrain.hdl.boards.top import Top
+from adagrain.hdl.difference import Difference
+from adagrain.hdl.dot_product import DotProduct, IntegerDotProduct
+from adagrain.hdl.dot_product.accumulator import Store
+from adagrain.hdl.dot_product.exact import ExactAccumulator
+from adagrain.hdl.dot_product.floats import FloatAccumulator
+from adagrain.hdl.dot_product.integers import IntegerAccumulator
+from adagrain.hdl.dot_product.running_sum import RunningSum
+from adagrain.hdl.flow.alone import Harness
+from adagrain.hdl.link import Link
+from adagrain.hdl.link.cobs_decoder import CobsDecoder
+from adagrain.hdl.link.cobs_encoder import CobsEncoder
+from adagrain.hdl.link.frame_checker import FrameChecker
+from adagrain.hdl.link.frame_sender import FrameSender
+from adagrain.hdl.link.packet_queue import PacketQueue
+from adagrain.hdl.link.session import Session
+from adagrain.hdl.precision_controller import PrecisionController
+from adagrain.hdl.precision_controller.commands import PrecisionCommands
+from adagrain.hdl.region_manager import RegionManager
+from adagrain.hdl.region_manager.commands import RegionCommands
+from adagrain.hdl.region_manager.meter import Meter
+from adagrain.hdl.region_manager.region import Region
+from adagrain.hdl.region_manager.table import Table
+from adagrain.hdl.region_manager.updates import Updates
+from adagrain.hdl.rescale.packer import Packer
+from adagrain.hdl.statistics import Statistics
+from adagrain.hdl.statistics.commands import StatisticsCommands
+from adagrain.hdl.statistics.counts import Counts
+from adagrain.hdl.statistics.extremes import Extremes
+from adagrain.hdl.statistics.histogram import Histogram
+from adagrain.hdl.statistics.histogram_commands import HistogramCommands
+from adagrain.hdl.statistics.power_sums import PowerSums
+from adagrain.hdl.stream.queue import Queue
+from adagrain.hdl.stream.records import Deserializer, Serializer
+from adagrain.hdl.stream.skid import Skid
+from adagrain.hdl.uart import Receiver, Transmitter
+from adagrain.models.interface.configuration import configuration
+from adagrain.models.interface.formats import FORMATS, FormatCode
+from adagrain.models.interface.precision import INTEGERS, Precision
+
+#: Folders whose refusals are tested elsewhere.
+ELSEWHERE = ("device", "granularity_unit", "handler", "tensor_input")
+
+FP16 = FORMATS[FormatCode.FP16]
+
+
+@dataclass(frozen=True)
+class Given:
+    """A right value of a parameter, and wrong ones with what is said of each; none: Amaranth's."""
+
+    right: Any
+    wrong: tuple[tuple[Any, str], ...] = ()
+
+
+def given(right: Any, must: str, *wrong: Any, kind: str = "an integer") -> Given:
+    """Wrong values out of range, and of kinds that would pass for a right one."""
+    out_of_range = [(value, f"{must}, not {value!r}") for value in wrong]
+    others = [(value, f"{kind}, not {value!r}") for value in (True, 2.0, "2", None)]
+    return Given(right, (*out_of_range, *others))
+
+
+def one_of(right: int, *others: int) -> Given:
+    *first, last = map(str, sorted((right, *others)))
+    return given(right, f"{', '.join(first)} or {last}", 0, -1, 3, 8)
+
+
+def between(right: int, low: int, high: int) -> Given:
+    return given(right, f"from {low} to {high}", low - 1, high + 1)
+
+
+def at_least(right: int, low: int) -> Given:
+    return given(right, f"at least {low}", low - 1, -right)
+
+
+def of_type(right: Any, kind: type, *wrong: Any) -> Given:
+    return Given(
+        right, tuple((value, f"of type {kind.__name__}, not {value!r}") for value in wrong)
+    )
+
+
+def rate(right: float, *more: tuple[Any, str]) -> Given:
+    wrong = (0, -1e6, float("nan"), float("inf"))
+    out_of_range = [(value, f"positive and finite, not {value!r}") for value in wrong]
+    others = [(value, f"a number, not {value!r}") for value in (True, "9600", None)]
+    return Given(right, (*out_of_range, *others, *more))
+
+
+ROW = Given(
+    FP16,
+    (
+        (FORMATS[FormatCode.FP8_E4M3], "a format with infinities, not FP8_E4M3"),
+        (FormatCode.FP16, f"of type ElementFormat, not {FormatCode.FP16!r}"),
+        ("FP16", "of type ElementFormat, not 'FP16'"),
+    ),
+)
+BUILT = of_type(configuration("small"), type(configuration("small")), "small", 4)
+LANES, POWERS = one_of(4, 1, 2), one_of(4, 2)
+ENTRIES, COUNT_BITS, REGIONS = at_least(8, 2), between(32, 1, 32), between(8, 1, 65536)
+BLOCK, OCTETS = between(254, 1, 254), at_least(4, 1)
+UART = {
+    "clock": rate(12e6),
+    "baud": rate(115200.0, (4e6, "from 1 to 3000000 at 12000000 Hz, not 4e+06")),
+}
+
+
+def flag(right: bool) -> Given:
+    return Given(right, tuple((value, f"True or False, not {value!r}") for value in (0, 1, None)))
+
+
+def factor() -> Given:
+    """Operand of an ECP5's multiplier."""
+    message = "signed and of at most 18 bits, not "
+    wrong = ((Signal(18), message + "unsigned(18)"), (Signal(signed(19)), message + "signed(19)"))
+    return Given(Signal(signed(18)), wrong)
+
+
+def factors() -> Given:
+    """Operands of an iCE40's multiplier."""
+    row, wide = (tuple(Signal(signed(width)) for width in (n, n, 2 * n)) for n in (8, 9))
+    return Given(
+        [row, row],
+        (
+            ([], "of one or two products, not 0"),
+            ([row, row, row], "of one or two products, not 3"),
+            ([row, wide], "signed and of 8 bits, not signed(9)"),
+        ),
+    )
+
+
+#: What each class is built with.
+CLASSES: dict[type, dict[str, Given]] = {
+    Adder: {"row": ROW},
+    Arithmetic: {"row": ROW},
+    CobsDecoder: {"block": BLOCK},
+    CobsEncoder: {"block": BLOCK},
+    Converter: {"source": ROW, "target": ROW},
+    Counts: {"lanes": LANES, "bits": COUNT_BITS},
+    Deserializer: {"octets": OCTETS},
+    Difference: {"lanes": LANES},
+    DotProduct: {"entries": ENTRIES},
+    Ecp5Clock: {
+        "domain": of_type(ClockDomain("sync"), ClockDomain, "sync"),
+        "source": of_type("clk25", str, 25e6),
+        "multiple": between(2, 1, 128),
+    },
+    Ecp5Product: {
+        "en": Given(Signal()),
+        "a": factor(),
+        "b": factor(),
+        "o": Given(Signal(signed(36))),
+    },
+    ExactAccumulator: {"entries": ENTRIES},
+    ExactSum: {"row": ROW},
+    Extremes: {"lanes": LANES},
+    FloatAccumulator: {"row": ROW, "entries": ENTRIES},
+    FrameChecker: {"payload": between(256, 1, 65535), "depth": at_least(512, 268)},
+    FrameSender: {"configuration": BUILT},
+    Harness: {"unit": Given(Skid(8), (("skid", "of type Component, not 'skid'"),))},
+    Histogram: {"lanes": LANES, "count_bits": COUNT_BITS},
+    HistogramCommands: {"configuration": BUILT},
+    Ice40Products: {"en": Given(Signal()), "operands": factors()},
+    IntegerAccumulator: {"entries": ENTRIES},
+    IntegerDotProduct: {"entries": ENTRIES},
+    Link: {"configuration": BUILT},
+    Meter: {"cycles": at_least(64, 1)},
+    Multiplier: {"row": ROW},
+    Packer: {
+        "precisions": Given(
+            INTEGERS, (((Precision.INT4,), "FP32, FP16, INT8, INT4, or INT8, INT4, not INT4"),)
+        )
+    },
+    PacketQueue: {"depth": given(16, "a power of two and at least 4", 2, 12, 0, -4)},
+    PowerSums: {"lanes": LANES, "powers": POWERS, "count_bits": COUNT_BITS},
+    PrecisionCommands: {"configuration": BUILT},
+    PrecisionController: {"units": given(64, "a power of two from 1 to 65536", 0, 12, -2, 1 << 17)},
+    Products: {"width": between(8, 1, 18), "lanes": at_least(2, 1)},
+    Queue: {"shape": Given(8), "depth": at_least(4, 1)},
+    Ratio: {"unroll": one_of(1, 2, 4)},
+    Receiver: UART,
+    Region: {"regions": REGIONS},
+    RegionCommands: {"configuration": BUILT},
+    RegionManager: {"configuration": BUILT},
+    Round: {
+        "row": ROW,
+        "width": at_least(24, 14),
+        "exponent_bits": at_least(7, 6),
+        "small": flag(True),
+    },
+    RunningSum: {"entries": ENTRIES},
+    Serializer: {"octets": OCTETS},
+    Session: {"configuration": BUILT},
+    Skid: {"shape": Given(8)},
+    Statistics: {
+        "lanes": LANES,
+        "powers": POWERS,
+        "histogram": flag(False),
+        "count_bits": COUNT_BITS,
+    },
+    StatisticsCommands: {"configuration": BUILT},
+    Store: {"m": Given(Module()), "shape": Given(8), "entries": ENTRIES},
+    Table: {"regions": REGIONS},
+    Top: {"board": Given(BOARDS["ulx3s"], (("ulx3s", "of type Board, not 'ulx3s'"),))},
+    Transmitter: UART,
+    Updates: {"regions": REGIONS},
+}
+
+
+def gateware() -> Iterator[type]:
+    """All classes of the gateware whose constructors take something."""
+    for found in pkgutil.walk_packages(adagrain.hdl.__path__, "adagrain.hdl."):
+        if found.name.split(".")[2] in ELSEWHERE:
+            continue
+        module = importlib.import_module(found.name)
+        for kind in vars(module).values():
+            if inspect.isclass(kind) and kind.__module__ == found.name:
+                own = issubclass(kind, Elaboratable) or kind is Store
+                if own and inspect.signature(kind).parameters:
+                    yield kind
+
+
+def test_every_parameter_of_every_class_is_here() -> None:
+    found = {kind: [*inspect.signature(kind).parameters] for kind in gateware()}
+    assert {kind: [*parameters] for kind, parameters in CLASSES.items()} == found
+
+
+@pytest.mark.parametrize("kind", CLASSES, ids=lambda kind: kind.__name__)
+def test_right_values_are_taken(kind: type) -> None:
+    kind(**{name: parameter.right for name, parameter in CLASSES[kind].items()})
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [
+        pytest.param(kind, name, id=f"{kind.__name__}-{name}")
+        for kind, parameters in CLASSES.items()
+        for name, parameter in parameters.items()
+        if parameter.wrong
+    ],
+)
+def test_wrong_values_are_named(kind: type, name: str) -> None:
+    right = {other: parameter.right for other, parameter in CLASSES[kind].items()}
+    for value, said in CLASSES[kind][name].wrong:
+        with pytest.raises((TypeError, ValueError), match=f"^{name} must be {re.escape(said)}"):
+            kind(**right | {name: value})
