@@ -195,7 +195,7 @@ class GranularityUnit(wiring.Component):
         held = Signal(layout, reset_less=True)
         m.d.comb += [
             skid.i.payload.eq(held),
-            self.busy.eq(~sequencer.i.ready | skid.o.valid),
+            self.busy.eq(~sequencer.i.ready | sequencer.o.valid | skid.o.valid),
         ]
         with m.If(stallable(m, sequencer.o, skid.i, 1)):
             m.d.sync += [

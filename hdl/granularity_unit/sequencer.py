@@ -15,7 +15,8 @@ class Sequencer(wiring.Component):
 
     Or through the rows, and for each through the words, so that one sum grows at a time.
 
-    A pair per cycle as long as ``o`` takes it, from the third cycle after the run was taken on.
+    A pair per cycle as long as ``o`` takes it, from the third cycle after the run was taken on; the
+    next run is taken when the last pair has been read.
 
     Parameters
     ----------
@@ -53,7 +54,7 @@ class Sequencer(wiring.Component):
         run = Signal(TileRun)
         active, moves = Signal(), Signal()
         m.d.comb += [
-            self.i.ready.eq(~active & ~self.o.valid),
+            self.i.ready.eq(~active),
             moves.eq(~self.o.valid | self.o.ready),
             self.en.eq(active & moves),
         ]

@@ -13,7 +13,7 @@ from adagrain.models.interface.configuration import Configuration
 from adagrain.models.interface.precision import Precision, precision_of
 from adagrain.models.interface.protocol import PROTOCOL_VERSION
 from adagrain.models.interface.records import size, unpack
-from adagrain.models.interface.units import SYSTEM, UNITS, Unit, registers
+from adagrain.models.interface.units import GRANULARITY_UNIT, SYSTEM, UNITS, Unit, registers
 from adagrain.models.interface.units.region_manager import (
     MAX_WORKERS,
     RegionParameters,
@@ -290,7 +290,7 @@ class Coprocessor:
             to_scale=to_scale,
             configuration=self.configuration,
             execute=self._tiles.execute,
-            counters=self.counters,
+            counters=self._clock,
             progress=progress,
         )
 
@@ -327,10 +327,10 @@ class Coprocessor:
             If the device fails.
         """
         chain = Chain(a, layers, precision_of(precision), scale, self.configuration)
-        before = self.counters()
+        before = self._clock()
         answer = self._tiles.execute(chain)
         values, flags = chain.place(answer.records)
-        cycles, busy = spent(before, self.counters())
+        cycles, busy = spent(before, self._clock())
         return Product(values, flags, cycles, busy, answer.moved, chain.scale, answer.kept)
 
     def configure_regions(
@@ -475,6 +475,11 @@ class Coprocessor:
         for table in self.tables.values():
             table.send(table.mirror)
         self._tiles.settle()
+
+    def _clock(self) -> dict[str, int]:
+        """What tells how long the granularity unit was at work, and on which device."""
+        read = self._registers(SYSTEM, GRANULARITY_UNIT)
+        return read | dict(self._recovery.counters)
 
     def _registers(self, *units: Unit) -> dict[str, int]:
         """Registers of units, or all of them."""
