@@ -108,6 +108,7 @@ COMMANDS: dict[str, Run | str] = {
     "make bench": Run("make bench BENCH=statistics_golden", full=True),
     "make bench BENCH=granular": PARTS,
     "make bench BENCH=slices": PARTS,
+    "make bench BENCH=tiles": FULL,
     "adagrain bitstream --record": RECORDS,
     "adagrain synth --record": RECORDS,
     "adagrain devices": QUICK,
@@ -138,11 +139,13 @@ COMMANDS: dict[str, Run | str] = {
     ),
     "adagrain train --data ~/mnist --steps 5000 --checkpoint-every 500 --name mnist": Run(
         f"adagrain train {_SHORT} --checkpoint-every 5 --name mnist && "
-        "adagrain train --name mnist --resume --steps 25 --runs {folder}",
+        "adagrain train --name mnist --resume --steps 25 --runs {folder} && "
+        "adagrain train --config {folder}/mnist/options.json --seed 1 --name again",
         full=True,
     ),
     "adagrain train --name mnist --resume": "is run after the one above",
     "adagrain train --name mnist --resume --steps 9000": "is run after the one above",
+    "adagrain train --config runs/mnist/options.json --seed 1 --name again": "likewise",
     "python -m adagrain.sim --help": QUICK,
     "adagrain synth large --board ulx3s": OWN,
     "python -m adagrain.sim large": OWN,
