@@ -1,5 +1,6 @@
 """How each FPGA family names its cells."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -40,6 +41,18 @@ class Family:
     models: str | None = None
     before: str = ""
     after: str = ""
+
+    def used(self, cells: Mapping[str, int]) -> dict[str, int]:
+        """Resources that so many mapped cells of each type use."""
+        return {
+            resource: sum(
+                weight * number
+                for pattern, weight in patterns
+                for cell, number in cells.items()
+                if re.fullmatch(pattern, cell)
+            )
+            for resource, patterns in self.mapped.items()
+        }
 
     def script(self, top: str) -> str:
         """Yosys commands that synthesise what was read."""

@@ -4,7 +4,6 @@ What comes out is the cell count after technology mapping, before place and rout
 """
 
 import json
-import re
 import tempfile
 from pathlib import Path
 
@@ -41,16 +40,7 @@ def synthesise(unit: str, board: str) -> dict[str, int]:
     check_unit(unit, board)
     family = FAMILIES[BOARDS[board].family]
     component = UNITS[unit](BOARDS[board])
-    counts = _cell_counts(component, Target(BOARDS[board].family))
-    usage = {
-        resource: sum(
-            weight * number
-            for pattern, weight in patterns
-            for cell, number in counts.items()
-            if re.fullmatch(pattern, cell)
-        )
-        for resource, patterns in family.mapped.items()
-    }
+    usage = family.used(_cell_counts(component, Target(BOARDS[board].family)))
     if not usage["LUT"]:
         raise ToolError(f"synthesis of {unit} left no logic: its ports are not connected")
     return usage

@@ -7,6 +7,7 @@ from amaranth.hdl import ClockDomain, Instance
 from amaranth.lib import io
 from amaranth.sim import Simulator, SimulatorContext
 
+from adagrain.hdl.boards import BOARDS
 from adagrain.hdl.boards.ecp5_clock import Ecp5Clock
 from adagrain.hdl.device import SerialCoprocessor
 from adagrain.hdl.granularity_unit import GranularityUnit
@@ -69,6 +70,12 @@ def test_lights_stay_on_for_a_while_after_something_moved() -> None:
     assert 10 <= last - first <= 35
     assert all(seen[first:last]), "without a gap"
     assert not any(seen[last:])
+
+
+@pytest.mark.parametrize("name", BOARDS)
+def test_each_light_of_a_board_is_another_one(name: str) -> None:
+    lights = BOARDS[name].lights
+    assert len(set(lights)) == len(lights) == 3
 
 
 def test_the_smallest_memories() -> None:

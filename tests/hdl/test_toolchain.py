@@ -48,6 +48,46 @@ def place(programs: Path, speeds: dict[str, float]) -> None:
     (programs / "NEXTPNR_ECP5").write_text(text)
 
 
+#: What some cells take, as their manufacturers have it: how many of what, by family.
+CELLS = {
+    "ecp5": {
+        "LUT4": {"LUT": 1},
+        "CCU2C": {"LUT": 2},  # two of carry logic
+        "TRELLIS_DPR16X4": {"LUT": 4},  # a bit of memory takes a LUT
+        "TRELLIS_FF": {"FF": 1},
+        "MULT18X18D": {"DSP": 1},
+        "DP16KD": {"block RAM": 1},
+        "PDPW16KD": {"block RAM": 1},
+    },
+    "ice40": {
+        "SB_LUT4": {"LUT": 1},
+        "SB_CARRY": {},  # beside its LUT
+        "SB_DFFESR": {"FF": 1},
+        "SB_MAC16": {"DSP": 1},
+        "SB_RAM40_4KNR": {"block RAM": 1},
+    },
+    "gowin": {
+        "LUT1": {"LUT": 1},
+        "LUT4": {"LUT": 1},
+        "MUX2_LUT5": {},  # between LUTs
+        "ALU": {"LUT": 1},
+        "RAM16SDP4": {"LUT": 4},
+        "DFFRE": {"FF": 1},
+        "MULT18X18": {"DSP": 1},
+        "SDPB": {"block RAM": 1},
+        "DPX9B": {"block RAM": 1},
+    },
+}
+
+
+@pytest.mark.parametrize(("family", "cell"), [(f, c) for f, cells in CELLS.items() for c in cells])
+def test_what_cells_take(family: str, cell: str) -> None:
+    taken = FAMILIES[family].used({cell: 7})
+    assert {name: used for name, used in taken.items() if used} == {
+        name: 7 * used for name, used in CELLS[family][cell].items()
+    }
+
+
 @pytest.mark.parametrize(
     ("speeds", "seed", "tried"),
     [

@@ -9,6 +9,8 @@ from amaranth.hdl import Module, Signal, signed, unsigned
 from amaranth.lib import data, memory, stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from adagrain.hdl.arithmetic.dsp.ecp5 import Ecp5Product
+from adagrain.hdl.stream.pipeline import stallable
 from adagrain.sim.compiled import CompiledUnit
 from adagrain.sim.simulators import runner
 from adagrain.sim.simulators.verilog import emit
@@ -19,6 +21,9 @@ pytestmark = pytest.mark.skipif(
 
 PRODUCTS = 100_000
 OPERATIONS = 50_000
+
+
+Factors = data.StructLayout({"a": signed(18), "b": signed(18)})
 
 
 class Product(wiring.Component):
@@ -36,6 +41,20 @@ class Product(wiring.Component):
                 self.o.valid.eq(self.i.valid),
                 self.o.payload.eq(self.i.payload.a * self.i.payload.b),
             ]
+        return m
+
+
+class CellProduct(wiring.Component):
+    """The same of two signed factors, in the cell itself, with its registers on both sides."""
+
+    def __init__(self) -> None:
+        super().__init__({"i": In(stream.Signature(Factors)), "o": Out(stream.Signature(36))})
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        moves, product = stallable(m, self.i, self.o, 2), Signal(signed(36))
+        m.submodules.cell = Ecp5Product(moves, self.i.p.a, self.i.p.b, product)
+        m.d.comb += self.o.payload.eq(product)
         return m
 
 
@@ -74,12 +93,20 @@ class Store(wiring.Component):
 def test_multiplier(sign: bool, tmp_path: Path) -> None:
     component = Product(signed(18) if sign else unsigned(18))
     assert "MULT18X18D" in emit(component, "dut", tmp_path, "ecp5").read_text()
+    demand_products(Product(signed(18) if sign else unsigned(18)), sign)
+
+
+def test_multiplier_with_its_registers() -> None:
+    demand_products(CellProduct(), sign=True)
+
+
+def demand_products(component: wiring.Component, sign: bool) -> None:
     generator = random.Random(5)
     corners = [0, 1, 2, 0x1FFFF, 0x20000, 0x20001, 0x3FFFF]
     pairs = [(a, b) for a in corners for b in corners]
     pairs += [(generator.getrandbits(18), generator.getrandbits(18)) for _ in range(PRODUCTS)]
     words = np.array([a | b << 18 for a, b in pairs], dtype=np.uint64)
-    with CompiledUnit(Product(signed(18) if sign else unsigned(18)), "product", family="ecp5") as u:
+    with CompiledUnit(component, "product", family="ecp5") as u:
         run = u.run({"i": words}, {"o": len(pairs)}, max_cycles=10 * len(pairs))
     wanted = [_value(a, sign) * _value(b, sign) & (1 << 36) - 1 for a, b in pairs]
     assert run.outputs["o"].tolist() == wanted
