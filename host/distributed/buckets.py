@@ -84,9 +84,7 @@ class Buckets:
 
     def _passed(self) -> None:
         """The gradients are where the optimizer finds them."""
-        for parameter in self._reducer.regions.parameters():
-            if parameter.grad is None:
-                self._reducer.restore(parameter)
+        self._reducer.restore()
         self._watch.exchanged()
         self._steps.passed()
 

@@ -1,7 +1,7 @@
 """Gradients of a backward pass: added, exchanged, and given back as averages."""
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import torch
 
@@ -110,9 +110,13 @@ class Gather:
         current.pending = []
         return time.perf_counter() - began
 
-    def restore(self, parameter: torch.Tensor, due: Mapping[int, int]) -> None:
-        """Give a parameter without a gradient what earlier steps left to apply, if they did."""
+    def restore(self, parameters: Iterable[torch.Tensor], due: Mapping[int, int]) -> None:
+        """Give parameters without a gradient what earlier steps left to apply, if they did."""
         late = {r for r, cadence in due.items() if cadence > 1}
-        if any(piece.region in late for piece in self._accumulators.pieces(parameter)):
-            parameter.grad = torch.zeros_like(parameter)
-            self._accumulators.write_back(parameter, parameter.grad, late)
+        if not late:
+            return
+        for parameter in parameters:
+            pieces = self._accumulators.pieces(parameter) if parameter.grad is None else ()
+            if any(piece.region in late for piece in pieces):
+                parameter.grad = torch.zeros_like(parameter)
+                self._accumulators.write_back(parameter, parameter.grad, late)

@@ -247,13 +247,13 @@ class RegionReducer:
         """What :meth:`write_back` would write into the gradients of a bundle, as they lie."""
         return bundle.averages(self.due.keys())
 
-    def restore(self, parameter: torch.Tensor) -> None:
-        """Give a parameter a gradient that has none, where earlier steps left something to apply.
+    def restore(self) -> None:
+        """Give parameters a gradient that have none, where earlier steps left something to apply.
 
         DDP leaves parameters alone that no worker has used in a step, their accumulated gradients
         with them.
         """
-        self._gather.restore(parameter, self.due)
+        self._gather.restore(self.regions.parameters(), self.due)
 
     def decide(self) -> StepLog:
         """End the step after its last backward pass, and have the device decide."""
