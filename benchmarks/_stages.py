@@ -24,7 +24,7 @@ class Stages:
         self._time("statistics", state.device, "statistics_of")
         self._time("decisions", state.device, "update_regions")
         self._time("exchange", reducer._exchange, "begin")
-        self._time("exchange", reducer, "_wait")
+        self._time("exchange", reducer._gather, "wait")
         self._time("agreement", reducer._agreement, "begin", "end")
         self._time("lockstep", reducer, "begin_pass")
         self._time("lockstep", state, "_before_forward")

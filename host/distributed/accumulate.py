@@ -87,10 +87,8 @@ class Accumulators:
         if key not in self._bundles:
             others = {k: b for k, b in self._bundles.items() if not {*k[1:]} & {*key[1:]}}
             self._bundles = {**others, key: self._bundled(parameters, gradients(), flat)}
-        found, cadences = self._bundles[key], self._clock.cadences
-        if found and all(cadences[region] == 1 for region in found.regions):
-            return found
-        return None
+        found = self._bundles[key]
+        return found if found and found.regions.isdisjoint(self._clock.slow) else None
 
     def _bundled(
         self,

@@ -98,15 +98,14 @@ class Agreement:
         WorkerLostError
             If another worker is not there any more.
         """
-        columns = [[0] * self._regions for _ in LocalEnergy._fields]
+        values = [0] * (len(LocalEnergy._fields) * self._regions)
         for region, own in energies.items():
-            for column, value in zip(columns, own, strict=True):
-                column[region] = value
-        columns.append([*_told(losses), *self._timing.local(stall, redo), int(failed)])
-        vector = torch.tensor([v for column in columns for v in column], dtype=torch.int64)
+            values[region :: self._regions] = own
+        values += (*_told(losses), *self._timing.local(stall, redo), int(failed))
+        vector = torch.tensor(values, dtype=torch.int64)
         with waited_for("the agreement on energies"):
             work = dist.all_reduce(vector, group=self._group, async_op=True)
-        return Agreeing(step, vector, [len(column) for column in columns], work)
+        return Agreeing(step, vector, work)
 
     def end(self, agreeing: "Agreeing") -> Agreed:
         """Wait for the sums.
@@ -118,10 +117,10 @@ class Agreement:
         """
         with waited_for("the agreement on energies"):
             agreeing.work.wait()
-        *sums, (loss, told, stall, redo, failed) = (
-            part.tolist() for part in agreeing.vector.split(agreeing.sizes)
+        *sums, loss, told, stall, redo, failed = agreeing.vector.tolist()
+        energy, non_finite, saturated = (
+            tuple(sums[at : at + self._regions]) for at in range(0, len(sums), self._regions)
         )
-        energy, non_finite, saturated = map(tuple, sums)
         stall, redo = self._timing.agreed(agreeing.step, stall, redo)
         mean = loss // told if told else None
         return Agreed(energy, non_finite, saturated, mean, stall, redo, failed)
@@ -132,7 +131,6 @@ class Agreeing(NamedTuple):
 
     step: int
     vector: torch.Tensor
-    sizes: list[int]
     work: dist.Work
 
 

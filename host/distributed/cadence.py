@@ -63,7 +63,8 @@ class OptimizerCadence:
         kind = type(optimizer).__name__
         if kind in _REFUSED:
             raise TypeError(f"adagrain does not work with {kind}: {_REFUSED[kind]}")
-        if any(part.rows for r in regions for part in r.slices) and kind not in _ELEMENTWISE:
+        self._divides = any(part.rows for region in regions for part in region.slices)
+        if self._divides and kind not in _ELEMENTWISE:
             raise TypeError(
                 f"adagrain does not work with {kind} where regions are blocks of rows: "
                 "it is not known to treat each element by itself"
@@ -72,6 +73,8 @@ class OptimizerCadence:
             raise ValueError(f"cap must be positive, not {cap!r}")
         self.optimizer = optimizer
         self._cap = cap
+        self._regions = len(regions)
+        self._fitting: object = None
         self._leaves: dict[int, list[_Leaf]] = {}
         for number, region in enumerate(regions):
             for part in region.slices:
@@ -93,20 +96,14 @@ class OptimizerCadence:
         due : mapping
             Number of a region that is due → steps that were accumulated.
         """
+        stand_in.state = self._state_of_leaves()
         self._given = []
-        state: defaultdict[torch.Tensor, Any] = defaultdict(dict)
         for group in self.optimizer.param_groups:
-            by_cadence: dict[int, list[torch.Tensor]] = {}
-            for parameter in group["params"]:
-                self._restore(parameter, state)
-                for leaf, cadence in self._due_leaves(parameter, due):
-                    by_cadence.setdefault(cadence, []).append(leaf)
-            for cadence, leaves in by_cadence.items():
+            for cadence, leaves in self._due_leaves(group["params"], due).items():
                 rate = self._rate(group["lr"], cadence) if "lr" in group else None
                 made = {**group, "params": leaves} | ({"lr": rate} if "lr" in group else {})
                 self._given.append((group, dict(made), made))
         stand_in.param_groups = [made for *_, made in self._given]
-        stand_in.state = state
 
     def keep(self, stand_in: torch.optim.Optimizer) -> None:
         """Take over what a step has left in the stand-in.
@@ -116,9 +113,10 @@ class OptimizerCadence:
         TypeError
             If the optimizer has changed its groups, differently for regions of other cadences.
         """
-        for group in self.optimizer.param_groups:
-            for parameter in group["params"]:
-                self._take_over(parameter, stand_in.state)
+        if self._divides:
+            for group in self.optimizer.param_groups:
+                for parameter in group["params"]:
+                    self._take_over(parameter, stand_in.state)
         changes: dict[int, dict[str, Any]] = {}
         for group, given, made in self._given:
             changed = {k: v for k, v in made.items() if v is not given.get(k)}
@@ -129,21 +127,38 @@ class OptimizerCadence:
                     "differs between regions of several cadences: give each region a group"
                 )
             group.update(changed)
+        apart = ("param_groups", "state") if self._divides else ("param_groups",)
         own = self.optimizer.__dict__
-        own.update(
-            {k: v for k, v in stand_in.__dict__.items() if k not in ("param_groups", "state")}
-        )
+        own.update({k: v for k, v in stand_in.__dict__.items() if k not in apart})
 
     def _due_leaves(
-        self, parameter: torch.Tensor, due: Mapping[int, int]
-    ) -> list[tuple[torch.Tensor, int]]:
-        if id(parameter) not in self._leaves:
-            return [(parameter, 1)]
-        return [
-            (leaf.bound(), due[leaf.region])
-            for leaf in self._leaves[id(parameter)]
-            if leaf.region in due
-        ]
+        self, parameters: Sequence[torch.Tensor], due: Mapping[int, int]
+    ) -> dict[int, list[torch.Tensor]]:
+        """Leaves of parameters, by the steps that they have accumulated."""
+        if not self._divides and len(due) == self._regions and max(due.values()) == 1:
+            return {1: [*parameters]} if parameters else {}
+        found: dict[int, list[torch.Tensor]] = {}
+        for parameter in parameters:
+            if id(parameter) not in self._leaves:
+                found.setdefault(1, []).append(parameter)
+            for leaf in self._leaves.get(id(parameter), ()):
+                if leaf.region in due:
+                    found.setdefault(due[leaf.region], []).append(leaf.bound())
+        return found
+
+    def _state_of_leaves(self) -> defaultdict[torch.Tensor, Any]:
+        """The optimizer's own state, unless parameters are divided: leaves have their own then."""
+        own = self.optimizer.state
+        if own is self._fitting:
+            return own
+        state: defaultdict[torch.Tensor, Any] = defaultdict(dict)
+        for group in self.optimizer.param_groups:
+            for parameter in group["params"]:
+                self._restore(parameter, state)
+        if self._divides:
+            return state
+        self._fitting = own
+        return own
 
     def _restore(self, parameter: torch.Tensor, state: dict[torch.Tensor, Any]) -> None:
         """Give a parameter's leaves the state that the optimizer has for them."""

@@ -19,12 +19,24 @@ class Clock:
     -------
     step : int
         Number of the step that is being taken, from 0.
+    cadences : list of int
+        Of each region, in this step.
+    due : list of int
+        Numbers of the regions that are due.
+    slow : frozenset of int
+        Numbers of the regions whose cadence is above 1.
     """
 
     def __init__(self, cadences: Sequence[int], epoch_steps: int) -> None:
-        self.step = 0
-        self.cadences = list(cadences)
         self._epoch_steps = epoch_steps
+        self.restore(0, cadences)
+
+    def restore(self, step: int, cadences: Sequence[int]) -> None:
+        """Go to a step, with what the cadences are in it."""
+        self.step = step
+        self.cadences = list(cadences)
+        self.due = [region for region in range(len(cadences)) if self.is_due(region)]
+        self.slow = frozenset(r for r, cadence in enumerate(cadences) if cadence > 1)
 
     def is_due(self, region: int) -> bool:
         """This step ends the region's period."""
@@ -35,17 +47,14 @@ class Clock:
         return self.step % self.cadences[region] == 0
 
     @property
-    def due(self) -> list[int]:
-        """Numbers of the regions that are due."""
-        return [region for region in range(len(self.cadences)) if self.is_due(region)]
-
-    @property
     def closes_epoch(self) -> bool:
         """This step is the last of a decision epoch; every region is due."""
         return (self.step + 1) % self._epoch_steps == 0
 
     def advance(self, cadences: Mapping[int, int]) -> None:
         """Go on to the next step, from which on some regions may have another cadence."""
-        for region, cadence in cadences.items():
-            self.cadences[region] = cadence
-        self.step += 1
+        if self.slow or cadences:
+            now = [cadences.get(region, old) for region, old in enumerate(self.cadences)]
+            self.restore(self.step + 1, now)
+        else:
+            self.step += 1

@@ -49,14 +49,14 @@ class Commit:
     def log(self, step: Step, decided: Decided) -> StepLog:
         """What is left of a step."""
         assert step.agreed is not None
-        named = [(self._names[r], *own) for r, own in decided.items()]
+        names = self._names
         return StepLog(
             step.number,
             step.agreed,
-            {name: update for name, update, _ in named},
-            {name: decision for name, _, decision in named},
-            {name: self._energies.unit(update) for name, update, _ in named},
-            tuple(self._names[r] for r in sorted(step.dropping)),
+            {names[r]: update for r, (update, _) in decided.items()},
+            {names[r]: decision for r, (_, decision) in decided.items()},
+            {names[r]: self._energies.unit(update) for r, (update, _) in decided.items()},
+            tuple(names[r] for r in sorted(step.dropping)),
         )
 
     def advance(self, decided: Decided) -> None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 import torch.distributed as dist
@@ -14,7 +14,8 @@ from adagrain.host.device.open_device import open_device
 from adagrain.host.regions.regions import By, Regions, regions
 from adagrain.models.interface.configuration import Configuration
 
-from .bundle import Bundle
+from .buckets import Buckets
+from .check_model import check_model
 from .exchange import DenseExchange
 from .lockstep import Lockstep
 from .reducer import RegionReducer, StepLog
@@ -67,12 +68,11 @@ class AdagrainState:
         cap: float = 0.2,
         **options: Any,
     ) -> None:
-        _check(model)
+        check_model(model)
         optimizers = [optimizer] if isinstance(optimizer, torch.optim.Optimizer) else [*optimizer]
         self.optimizer = optimizers[0]
         self._optimizers = optimizers
         self._model = model
-        self._waiting: list[_Waiting] = []
         self._closes: list[Any] = []
         self._rebuilt = False
         self._lockstep = Lockstep(model.process_group)
@@ -125,21 +125,7 @@ class AdagrainState:
             raise RuntimeError(
                 "the model must not be trained on after close() of its adagrain state"
             )
-        if bucket.index() == 0:
-            self._begin_pass()
-        parameters, flat, bundle = bucket.parameters(), bucket.buffer(), None
-        try:
-            if flat.is_sparse:
-                raise TypeError("gradients must be dense, but one of an embedding is sparse")
-            bundle = self.reducer.add_together(parameters, bucket.gradients, flat)
-        except Exception as error:
-            self.reducer.fail(error)
-        self.reducer.begin_exchange(parameters, bundle)
-        future: torch.futures.Future[torch.Tensor] = torch.futures.Future()
-        self._waiting.append(_Waiting(bucket, bundle, future))
-        if bucket.is_last():
-            self._end_pass()
-        return future
+        return self._buckets.take(bucket)
 
     def _open(self, device: str | Coprocessor, preset: str | Configuration) -> None:
         self.device = open_device(device, preset) if isinstance(device, str) else device
@@ -162,6 +148,7 @@ class AdagrainState:
             decide=self._decide,
         )
         self._closes.append(self._steps)
+        self._buckets = Buckets(self._model, self.reducer, self._steps, self._watch)
         self._closes.append(_Hook(self._model.register_forward_pre_hook(self._before_forward)))
 
     def _common(self, divided: Regions, options: ReducerOptions, cap: float) -> dict[str, Any]:
@@ -190,40 +177,6 @@ class AdagrainState:
             else:
                 self._lockstep.post(self.reducer.standing)
             self._rebuilt = self.reducer.step > 0
-
-    def _begin_pass(self) -> None:
-        if self._model._join_config.enable:
-            raise NotImplementedError(
-                "DistributedDataParallel.join does not work with adagrain: a worker without data "
-                "has no gradients to decide from; give all workers as many batches"
-            )
-        self._waiting = []
-        self.reducer.begin_pass()
-        try:
-            self._steps.check_pass()
-        except RuntimeError as error:
-            self.reducer.fail(error)
-
-    def _end_pass(self) -> None:
-        self.reducer.end_pass()
-        for bucket, bundle, future in self._waiting:
-            if bundle is not None:
-                future.set_result(self.reducer.averages_together(bundle))
-                continue
-            for parameter, gradient in zip(bucket.parameters(), bucket.gradients(), strict=True):
-                self.reducer.write_back(parameter, gradient)
-            future.set_result(bucket.buffer())
-        # DDP queues a callback of its own now, which copies the results: ours comes behind it.
-        engine = torch.autograd.Variable._execution_engine
-        engine.queue_callback(lambda: engine.queue_callback(self._passed))
-
-    def _passed(self) -> None:
-        """The gradients are where the optimizer finds them."""
-        for parameter in self.reducer.regions.parameters():
-            if parameter.grad is None:
-                self.reducer.restore(parameter)
-        self._watch.exchanged()
-        self._steps.passed()
 
     def _decide(self) -> Mapping[int, int]:
         due = self.reducer.due
@@ -302,38 +255,8 @@ def register(
     return state
 
 
-class _Waiting(NamedTuple):
-    """A bucket whose answer is awaited."""
-
-    bucket: dist.GradBucket
-    bundle: Bundle | None
-    future: torch.futures.Future[torch.Tensor]
-
-
 class _Hook:
     """A hook that is removed when it is closed."""
 
     def __init__(self, handle: Any) -> None:
         self.close = handle.remove
-
-
-def _check(model: nn.Module) -> None:
-    if isinstance(model, DistributedDataParallel):
-        if model.mixed_precision is not None:
-            raise TypeError(
-                "DistributedDataParallel(mixed_precision=…) does not work with adagrain: gradients "
-                "and parameters have different types; use torch.autocast"
-            )
-        return
-    kind = type(model).__name__
-    if any(base.__name__ == "FSDPModule" for base in type(model).__mro__):
-        raise TypeError(
-            "FSDP2 (fully_shard) does not work with adagrain yet: each worker holds a part of "
-            "every parameter only; wrap the model in DistributedDataParallel"
-        )
-    if kind == "OptimizedModule":
-        raise TypeError(
-            "torch.compile must be inside DistributedDataParallel, not around it: "
-            "DistributedDataParallel(torch.compile(model))"
-        )
-    raise TypeError(f"model must be a DistributedDataParallel, not {kind}")

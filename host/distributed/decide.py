@@ -91,10 +91,10 @@ class Decide:
         kept = [r for r in due if r not in step.dropping]
         averages = self._accumulators.averages_of(kept)
         found = self._measure.records(step.number, TensorKind.AVERAGE, kept, averages)
-        updates = [self._update(r, agreed, found) for r in due]
-        decisions = self._device.update_regions(
-            updates, loss=agreed.loss, epoch_end=self._clock.closes_epoch
-        )
+        ends = self._clock.closes_epoch
+        alike = {"decide": ends, "stall": agreed.stall, "redo": agreed.redo}
+        updates = [{"region": r, **alike, **self._energies_of(r, agreed, found)} for r in due]
+        decisions = self._device.update_regions(updates, loss=agreed.loss, epoch_end=ends)
         for r, decision in zip(due, decisions, strict=True):
             self._check(r, decision)
         for r in sorted(step.dropping):
@@ -102,26 +102,14 @@ class Decide:
         rows = zip(due, updates, decisions, strict=True)
         return {r: (update, decision) for r, update, decision in rows}
 
-    def _update(
+    def _energies_of(
         self, region: int, agreed: Agreed, found: Mapping[int, Statistics]
     ) -> dict[str, int]:
-        """Fields of ``RegionUpdate``."""
-        if region in found:
-            energies = self._energies.update(
-                region,
-                agreed.energy[region],
-                found[region],
-                clean=not agreed.saturated[region],
-            )
-        else:
-            energies = self._energies.nothing(region)
-        return {
-            "region": region,
-            "decide": self._clock.closes_epoch,
-            "stall": agreed.stall,
-            "redo": agreed.redo,
-            **energies,
-        }
+        """Energy fields of ``RegionUpdate``."""
+        if region not in found:
+            return self._energies.nothing(region)
+        energy, clean = agreed.energy[region], not agreed.saturated[region]
+        return self._energies.update(region, energy, found[region], clean=clean)
 
     def _check(self, region: int, decision: Mapping[str, int]) -> None:
         """Check a decision's status, and bring the checksum of all decisions up to date."""

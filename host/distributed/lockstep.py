@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
 
+import numpy as np
 import torch
 import torch.distributed as dist
 
@@ -144,17 +145,16 @@ class Lockstep:
 
     def _send(self, row: Mapping[str, int], text: str) -> None:
         """Begin to sum everybody's rows, each in a place of its own."""
-        octets = text.encode()[:_TEXT].ljust(_TEXT, b"\0")
-        values = [row.get(name, 0) for name in _FIELDS]
-        table = torch.zeros(len(self._ranks), len(_FIELDS) + _TEXT // 8, dtype=torch.int64)
-        table[self._rank, : len(_FIELDS)] = torch.tensor(values)
+        table = np.zeros((len(self._ranks), len(_FIELDS) + _TEXT // 8), dtype=np.int64)
+        own = table[self._rank]
+        own[: len(_FIELDS)] = [row.get(name, 0) for name in _FIELDS]
         if text:
-            table[self._rank, len(_FIELDS) :] = torch.frombuffer(
-                bytearray(octets), dtype=torch.int64
-            )
+            octets = text.encode()[:_TEXT].ljust(_TEXT, b"\0")
+            own[len(_FIELDS) :] = np.frombuffer(octets, dtype=np.int64)
         with waited_for("the comparison of the workers"):
-            work = dist.all_reduce(table, group=self.group, async_op=True)
-        self._sent = table, work
+            sums = torch.from_numpy(table)
+            work = dist.all_reduce(sums, group=self.group, async_op=True)
+        self._sent = sums, work
 
     def _wait(self, seconds: float) -> None:
         if self._sent:
@@ -164,14 +164,14 @@ class Lockstep:
 
     def _judge(self) -> None:
         assert self._sent
-        table, work = self._sent
+        sums, work = self._sent
         with waited_for("the comparison of the workers"):
             work.wait()
-        self._sent = None
+        self._sent, table = None, sums.numpy()
         columns = dict(zip(_FIELDS, table[:, : len(_FIELDS)].T.tolist(), strict=True))
         if any(columns["failed"]):
             place = columns["failed"].index(1)
-            text = table[place, len(_FIELDS) :].numpy().tobytes().rstrip(b"\0")
+            text = table[place, len(_FIELDS) :].tobytes().rstrip(b"\0")
             raise WorkerFailedError(
                 f"worker {self._ranks[place]} failed: {text.decode(errors='ignore')}"
             )

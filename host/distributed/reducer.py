@@ -1,6 +1,5 @@
 """The reducer: gathers due regions' gradients, exchanges them, and lets the device decide."""
 
-import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -8,11 +7,11 @@ import torch
 
 from adagrain.host.device.coprocessor import Coprocessor
 from adagrain.host.regions.regions import Regions
-from adagrain.host.telemetry.events import TensorKind
 from adagrain.models.region_manager.settings import default_parameters
 
 from .accumulate import Accumulators
-from .agreement import Agreement, LocalEnergy
+from .agree import Agree
+from .agreement import Agreement
 from .bundle import Bundle
 from .cadence_plan import first_cadences, longest_cadences
 from .checksum import checksum_of
@@ -20,7 +19,8 @@ from .clock import Clock
 from .commit import Commit
 from .decide import Decide
 from .energies import Energies
-from .exchange import Exchange, Share
+from .exchange import Exchange
+from .gather import Gather
 from .lockstep import Lockstep
 from .measure import Measure
 from .reducer_options import ReducerOptions
@@ -88,7 +88,6 @@ class RegionReducer:
     ) -> None:
         self.regions = regions
         self.device = device
-        self.bytes_dense = 0
         self.dropped = 0
         self._lockstep = lockstep
         self._exchange = exchange
@@ -99,19 +98,19 @@ class RegionReducer:
             names, options.cadences, longest=longest, epoch_steps=options.epoch_steps
         )
         self._clock = clock = Clock(first, options.epoch_steps)
-        self._energies = Energies([region.numel for region in regions], exchange.workers)
-        self._measure = Measure(device, names, self._energies, sinks)
+        energies = Energies([region.numel for region in regions], exchange.workers)
         self._accumulators = Accumulators(regions, clock)
+        self._gather = Gather(self._accumulators, exchange, clock)
         self._agreement = Agreement(len(regions), options.timing, lockstep.group)
-        self._decide = Decide(
-            *(regions, device, clock, self._energies, self._measure, self._accumulators),
-            quiet=exchange.rank != 0,
-        )
+        self._measure = Measure(device, names, energies, sinks)
+        known = clock, energies, self._measure, self._accumulators
+        self._agree = Agree(*known, self._gather, self._agreement, lockstep)
+        self._decide = Decide(regions, device, *known, quiet=exchange.rank != 0)
         self._commit = Commit(
-            *(regions, clock, self._energies, sinks), decides=options.cadence is not None
+            *(regions, clock, energies, sinks), decides=options.cadence is not None
         )
         self._state = State(
-            *(regions, exchange.workers, device, clock, self._energies, self._accumulators),
+            *(regions, exchange.workers, device, clock, energies, self._accumulators),
             decide=self._decide,
         )
         self._step = Step(0)
@@ -143,6 +142,11 @@ class RegionReducer:
     def bytes_sent(self) -> int:
         """Bytes of gradients that this worker has put into collectives."""
         return self._exchange.bytes_sent
+
+    @property
+    def bytes_dense(self) -> int:
+        """Bytes of all gradients that were added: what a dense exchange would have sent."""
+        return self._gather.bytes_dense
 
     def exchanges_anew(self, region: int) -> bool:
         """What gradients of a region hold before a pass is exchanged with those of the pass."""
@@ -176,17 +180,11 @@ class RegionReducer:
 
     def fail(self, error: Exception) -> None:
         """Say that this worker cannot end the pass that has begun; :meth:`end_pass` tells all."""
-        self._step.current.failure = self._step.current.failure or error
+        self._step.current.fail(error)
 
     def add(self, parameter: torch.Tensor, gradient: torch.Tensor) -> None:
         """Add a parameter's gradient of this pass to its regions' accumulators."""
-        self.bytes_dense += gradient.nbytes
-        pieces = self._accumulators.pieces(parameter)
-        if not pieces:
-            self._step.current.alone.append(gradient)
-        for piece in pieces:
-            self._accumulators.add(piece, gradient, first=not self.passes)
-        self._step.current.gathered += len(pieces)
+        self._gather.add(self._step, parameter, gradient)
 
     def add_together(
         self,
@@ -211,15 +209,7 @@ class RegionReducer:
             For :meth:`begin_exchange` and :meth:`averages_together`; ``None`` where each has to
             be exchanged, and written back, by itself.
         """
-        bundle = self._accumulators.bundle(parameters, gradients, flat)
-        if bundle is None:
-            for parameter, gradient in zip(parameters, gradients(), strict=True):
-                self.add(parameter, gradient)
-            return None
-        self._accumulators.take(bundle)
-        self.bytes_dense += flat.nbytes
-        self._step.current.gathered += len(bundle.shares)
-        return bundle
+        return self._gather.add_together(self._step, parameters, gradients, flat)
 
     def begin_exchange(
         self,
@@ -235,27 +225,10 @@ class RegionReducer:
         bundle : Bundle or None
             What :meth:`add_together` returned.
         """
-        current = self._step.current
-        if bundle is not None:
-            current.bundles.append(bundle)
-            current.pending.append(self._exchange.begin(bundle.shares, bundle.flat))
-            return
-        shares = [
-            self._accumulators.share(piece)
-            for parameter in parameters
-            for piece in self._accumulators.pieces(parameter)
-            if self._clock.is_due(piece.region)
-        ]
-        shares += [Share(None, gradient, gradient) for gradient in current.alone]
-        current.alone = []
-        if shares:
-            current.pending.append(self._exchange.begin(shares))
+        self._gather.begin_exchange(self._step.current, parameters, bundle)
 
     def end_pass(self) -> None:
         """End the backward pass: agree, and wait for the exchange. :attr:`due` says what is due.
-
-        The agreement is under way while the exchange is waited for; so it tells how long earlier
-        passes have waited, those of the step before if there were none.
 
         Raises
         ------
@@ -264,30 +237,7 @@ class RegionReducer:
         WorkerFailedError, WorkerLostError
             If the workers cannot go on together.
         """
-        step, due = self._step, self._clock.due
-        redo = time.perf_counter() - step.began
-        energies: dict[int, LocalEnergy] = {}
-        try:
-            self._check_gathered(step.current)
-            means = self._accumulators.means(due)
-            found = self._measure.records(step.number, TensorKind.LOCAL, due, means)
-            energies = {r: self._energies.local(r, record) for r, record in found.items()}
-        except Exception as error:
-            self.fail(error)
-        failure, step.told = step.current.failure, step.stall
-        agreeing = self._agreement.begin(
-            *(step.number, energies, step.losses),
-            stall=step.told,
-            redo=redo,
-            failed=failure is not None,
-        )
-        step.stall += self._wait(step.current)
-        step.agreed = agreed = self._agreement.end(agreeing)
-        if agreed.failed:
-            self._lockstep.tell(failure)
-        step.passes += 1
-        step.dropping |= {r for r in due if agreed.non_finite[r]}
-        step.due = {r: self._clock.cadences[r] for r in due if r not in step.dropping}
+        self._agree.agree(self._step)
 
     def write_back(self, parameter: torch.Tensor, gradient: torch.Tensor) -> None:
         """Write the averages of the parameter's due parts into its gradient, zeros elsewhere."""
@@ -297,16 +247,13 @@ class RegionReducer:
         """What :meth:`write_back` would write into the gradients of a bundle, as they lie."""
         return bundle.averages(self.due.keys())
 
-    def restore(self, parameter: torch.Tensor) -> None:
-        """Give a parameter a gradient that has none, where earlier steps left something to apply.
+    def restore(self) -> None:
+        """Give parameters a gradient that have none, where earlier steps left something to apply.
 
         DDP leaves parameters alone that no worker has used in a step, their accumulated gradients
         with them.
         """
-        late = {r for r, cadence in self.due.items() if cadence > 1}
-        if any(piece.region in late for piece in self._accumulators.pieces(parameter)):
-            parameter.grad = torch.zeros_like(parameter)
-            self._accumulators.write_back(parameter, parameter.grad, late)
+        self._gather.restore(self.regions.parameters(), self.due)
 
     def decide(self) -> StepLog:
         """End the step after its last backward pass, and have the device decide."""
@@ -344,23 +291,5 @@ class RegionReducer:
         """
         self._state.load(state)
         self.dropped = state["dropped"]
-        self._exchange.bytes_sent, self.bytes_dense = state["bytes"]
+        self._exchange.bytes_sent, self._gather.bytes_dense = state["bytes"]
         self._step = Step(self.step)
-
-    def _wait(self, current: Pass) -> float:
-        """Wait for all exchanges of a pass; the seconds that it took."""
-        began = time.perf_counter()
-        for pending in current.pending:
-            pending.wait()
-        for bundle in current.bundles:
-            self._accumulators.settle(bundle)
-        current.pending = []
-        return time.perf_counter() - began
-
-    def _check_gathered(self, current: Pass) -> None:
-        wanted = self._accumulators.slices
-        if current.gathered != wanted and current.failure is None:
-            raise RuntimeError(
-                f"gradients of all {wanted} slices must be added before the pass ends, "
-                f"but {current.gathered} were"
-            )

@@ -72,8 +72,7 @@ class State:
             raise ValueError(f"state must be of regions {self._shape}, not {state['regions']}")
         if state["workers"] != self._workers:
             raise ValueError(f"state must be of {self._workers} workers, not {state['workers']}")
-        self._clock.step = state["step"]
-        self._clock.cadences = list(state["cadences"])
+        self._clock.restore(state["step"], state["cadences"])
         self._energies.exponents = list(state["exponents"])
         for total, saved in zip(self._accumulators.totals, state["accumulators"], strict=True):
             total.copy_(saved)

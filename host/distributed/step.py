@@ -36,6 +36,10 @@ class Pass:
     pending: list[Pending] = field(default_factory=list)
     failure: Exception | None = None
 
+    def fail(self, error: Exception) -> None:
+        """Keep why it cannot be ended; the first reason counts."""
+        self.failure = self.failure or error
+
 
 @dataclass
 class Step:

@@ -12,10 +12,10 @@ from adagrain.host.device.open_device import open_device
 from adagrain.host.device.product import check_built
 from adagrain.models.interface.precision import Precision
 
+from .decisions import Decisions
 from .layers import GranularLayer
-from .logs import GranularityLog, UnitLog, logs_of, unit_names
+from .logs import GranularityLog, UnitLog, unit_names
 from .offload import Offload
-from .product import of_layer
 from .resources import ResourceManager
 
 __all__ = ["Granularity"]
@@ -87,6 +87,7 @@ class Granularity:
             self._check_precisions()
         self._offload = Offload(self.device, offload) if offload else None
         self._resources = resources
+        self._decisions = Decisions(self.device, self._layers, resources)
         if resources and resources.slices is None:
             resources.slices = self.device.configuration.slices
         self._steps = 0
@@ -186,7 +187,7 @@ class Granularity:
             self._resources.overhead = self._offload.busy / self._offload.reckoned
         looked = [layer for layer in self._layers if layer.seen]
         if not looked and self._steps == 0:
-            self._bounds()  # fixed precisions, too, may exceed a budget
+            self._decisions.bounds()  # fixed precisions, too, may exceed a budget
         units = self._decide(looked)
         self._steps += 1
         if self._offload:
@@ -266,47 +267,10 @@ class Granularity:
             layer.looking = policy.fixed is None and self._steps % policy.every == 0
 
     def _decide(self, layers: list[GranularLayer]) -> list[UnitLog]:
-        if not layers:
-            return []
-        self._write_records()
-        updates = [
-            {"unit": layer.first + unit, "variance": layer.seen[0], "square": layer.seen[1]}
-            for layer in layers
-            if layer.seen
-            for unit in range(layer.policy.units)
-        ]
-        decisions = iter(self.device.precisions.decide(updates))
-        records = self.device.precisions.state()
-        logs: list[UnitLog] = []
-        for layer in layers:
-            units = layer.policy.units
-            mine = [next(decisions) for _ in range(units)]
-            layer.controllers.take(
-                [Precision(decision["precision"]) for decision in mine],
-                records[layer.first : layer.first + units],
-            )
-            layer.seen = None
-            logs += logs_of(layer, mine)
+        logs = self._decisions.decide(layers)
         self.switches += sum(log.switched for log in logs)
         self.overrides += sum(log.overridden for log in logs)
         return logs
-
-    def _write_records(self) -> None:
-        """Have the device know thresholds and bounds of now."""
-        bounds = self._bounds()
-        asked: list[bytes] = []
-        for layer in self._layers:
-            with of_layer(layer.name):
-                mine = bounds[layer.first : layer.first + layer.policy.units]
-                asked += layer.controllers.asked_records(mine)
-        if asked != self.device.precisions.state():
-            self.device.precisions.configure(asked)
-
-    def _bounds(self) -> list[tuple[Precision, Precision]]:
-        costs = [cost for layer in self._layers for cost in layer.costs()]
-        if self._resources:
-            return self._resources.bounds(costs)
-        return [(cost.floor, cost.ceiling) for cost in costs]
 
 
 def _named_layers(model: nn.Module) -> list[GranularLayer]:

@@ -6,9 +6,16 @@ from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from adagrain.host.distributed.step_log import StepLog
+    from adagrain.host.granular.logs import GranularityLog
     from adagrain.models.statistics import Statistics
 
-__all__ = ["Sink", "StatisticsEvent", "TensorKind"]
+__all__ = [
+    "EvaluationEvent",
+    "PrecisionsEvent",
+    "Sink",
+    "StatisticsEvent",
+    "TensorKind",
+]
 
 
 class TensorKind(StrEnum):
@@ -38,6 +45,38 @@ class StatisticsEvent:
     region: str
     kind: TensorKind
     record: "Statistics"
+
+
+@dataclass(frozen=True, slots=True)
+class PrecisionsEvent:
+    """What granular layers have computed in a step, and decided at its end, on this worker.
+
+    Parameters
+    ----------
+    step : int
+        Number of the step, from 0; the step's own event has gone before.
+    log : GranularityLog
+        What they computed and decided.
+    """
+
+    step: int
+    log: "GranularityLog"
+
+
+@dataclass(frozen=True, slots=True)
+class EvaluationEvent:
+    """What a network is worth.
+
+    Parameters
+    ----------
+    step : int
+        Number of the last step before.
+    accuracy : float
+        Part of the test samples that was right.
+    """
+
+    step: int
+    accuracy: float
 
 
 class Sink(Protocol):

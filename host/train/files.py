@@ -3,11 +3,11 @@
 import hashlib
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import IO, BinaryIO, cast
 
-__all__ = ["WriteError", "file_sha256", "replace_file", "replace_text", "writing"]
+__all__ = ["WriteError", "closing", "file_sha256", "replace_file", "replace_text", "writing"]
 
 
 class WriteError(OSError):
@@ -74,6 +74,11 @@ def writing(path: Path) -> Iterator[None]:
         raise
     except OSError as error:
         raise WriteError(f"{path} cannot be written: {error.strerror or error}") from error
+
+
+def closing(path: Path, error: object) -> AbstractContextManager[None]:
+    """As :func:`writing`, where a file ends; silent if an error is on its way already."""
+    return suppress(OSError) if error else writing(path)
 
 
 def replace_file(path: Path, write: Callable[[IO[bytes]], object]) -> str:

@@ -1,6 +1,7 @@
-"""What a run has logged, read back from its JSON lines."""
+"""What the picture and the verdict of a run are made of."""
 
 from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -35,8 +36,8 @@ class RegionHistory:
     cadence: list[int] = field(default_factory=list)
     state: list[str] = field(default_factory=list)
 
-    def add(self, step: int, row: dict[str, Any]) -> None:
-        """Append one line's entry of this region."""
+    def add(self, step: int, row: Mapping[str, Any]) -> None:
+        """Append what was found and decided in a step."""
         self.step.append(step)
         for name in ("local", "average", "alpha", "cadence", "state"):
             getattr(self, name).append(row[name])
@@ -90,26 +91,52 @@ class History:
 
     @classmethod
     def read(cls, path: Path) -> "History":
-        """The history in a file of JSON lines."""
+        """The history in a run's log."""
         history = cls()
         for line in read_json_lines(path):
-            history._add(line)
+            if "accuracy" in line:
+                history.add_evaluation(line["step"], line["accuracy"])
+                continue
+            history.add_step(line["step"], line["loss"], line["regions"], len(line["dropped"]))
+            if "precisions" in line:
+                found = line["precisions"]
+                history.add_precisions(line["step"], found["bit_operations"], found["units"])
         return history
 
-    def _add(self, line: dict[str, Any]) -> None:
-        if "accuracy" in line:
-            self.evaluations.append(line["step"])
-            self.accuracy.append(line["accuracy"])
-            return
-        self.steps.append(line["step"])
-        self.loss.append(line["loss"])
-        self.updates += len(line["regions"])
-        self.dropped += len(line["dropped"])
-        for row in line["regions"]:
-            self.regions[row["name"]].add(line["step"], row)
-        if "precisions" in line:
-            self.bit_operations.append(line["precisions"]["bit_operations"])
-            for row in line["precisions"]["units"]:
-                unit = self.units[row["name"]]
-                unit.step.append(line["step"])
-                unit.precision.append(row["precision"])
+    def add_step(
+        self, step: int, loss: float | None, regions: Sequence[Mapping[str, Any]], dropped: int
+    ) -> None:
+        """Append a step.
+
+        Parameters
+        ----------
+        step : int
+            Its number.
+        loss : float or None
+            Mean over the workers.
+        regions : sequence of mappings
+            Rows of those that were due.
+        dropped : int
+            How many of them were not updated.
+        """
+        self.steps.append(step)
+        self.loss.append(loss)
+        self.updates += len(regions)
+        self.dropped += dropped
+        for row in regions:
+            self.regions[row["name"]].add(step, row)
+
+    def add_precisions(
+        self, step: int, bit_operations: int, units: Sequence[Mapping[str, Any]]
+    ) -> None:
+        """Append what a granular step took, and rows of the units that were decided for."""
+        self.bit_operations.append(bit_operations)
+        for row in units:
+            unit = self.units[row["name"]]
+            unit.step.append(step)
+            unit.precision.append(row["precision"])
+
+    def add_evaluation(self, step: int, accuracy: float) -> None:
+        """Append an evaluation, after a step."""
+        self.evaluations.append(step)
+        self.accuracy.append(accuracy)

@@ -1,21 +1,19 @@
-"""What a run writes while it runs: JSON lines, and TensorBoard events beside them."""
+"""A run's log: JSON lines."""
 
 import json
 import logging
 import os
-from contextlib import suppress
 from pathlib import Path
 from typing import Any, Self
 
-from torch.utils.tensorboard import SummaryWriter
+from adagrain.host.distributed.step_log import StepLog
+from adagrain.host.telemetry.events import EvaluationEvent, PrecisionsEvent
+from adagrain.host.telemetry.run_sink import RunSink
 
-from adagrain.host.distributed.reducer import StepLog
-from adagrain.host.granular import GranularityLog
-from adagrain.models.interface.units.region_manager import SpeculationState
+from .files import closing, replace_text, writing
+from .rows import loss_of, region_rows, unit_rows
 
-from .files import replace_text, writing
-
-__all__ = ["METRICS", "Metrics", "loss_of"]
+__all__ = ["METRICS", "Metrics"]
 
 _log = logging.getLogger("adagrain")
 
@@ -23,8 +21,8 @@ _log = logging.getLogger("adagrain")
 METRICS = "metrics.jsonl"
 
 
-class Metrics:
-    """A run's log; a context manager.
+class Metrics(RunSink):
+    """Writes a run's events as lines of JSON; a context manager.
 
     Every step is one line with everything that the workers agreed on and decided, which is also
     what ``--timing replay:FILE`` reads. Evaluations are lines of their own.
@@ -35,6 +33,8 @@ class Metrics:
         The run's folder.
     workers : int
         W.
+    granular : bool
+        Layers choose their precisions: a step's line waits for what they computed in.
     start : int
         Steps that a resumed run has behind it; lines from there on, and those that cannot be
         read, are dropped.
@@ -45,104 +45,62 @@ class Metrics:
         From here on: if something cannot be written.
     """
 
-    def __init__(self, folder: Path, *, workers: int, start: int = 0) -> None:
+    def __init__(
+        self, folder: Path, *, workers: int, granular: bool = False, start: int = 0
+    ) -> None:
         self._workers = workers
+        self._granular = granular
+        self._waiting: dict[str, Any] = {}
         self._path = folder / METRICS
         if self._path.exists():
             _cut(self._path, start)
         with writing(self._path):
             self._file = self._path.open("a")
-        self._events_path = folder / "events"
-        with writing(self._events_path):
-            self._events = SummaryWriter(str(self._events_path), purge_step=start or None)
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, kind: object, error: object, trace: object) -> None:
-        with suppress(OSError) if error else writing(self._path):
+        with closing(self._path, error):
             self._file.close()
-        with suppress(OSError) if error else writing(self._events_path):
-            self._events.close()
 
-    def flush(self) -> None:
-        """Have everything on the disk; before a checkpoint."""
-        with writing(self._path):
-            self._file.flush()
-            os.fsync(self._file.fileno())
-        with writing(self._events_path):
-            self._events.flush()
-
-    def step(self, log: StepLog, precisions: GranularityLog | None = None) -> None:
-        """Write a step's line, and events for what people look at.
-
-        Parameters
-        ----------
-        log : StepLog
-            What the workers agreed on and decided.
-        precisions : GranularityLog or None
-            What this worker's layers computed in, and decided.
-        """
-        loss = loss_of(log)
-        rows = [self._row(name, log) for name in log.updates]
-        line: dict[str, Any] = {
+    def step(self, log: StepLog) -> None:
+        """Write what was agreed on and decided."""
+        line = {
             "step": log.step,
-            "loss": loss,
+            "loss": loss_of(log),
             "stall": log.agreed.stall,
             "redo": log.agreed.redo,
             "dropped": list(log.dropped),
-            "regions": rows,
+            "regions": region_rows(log, self._workers),
         }
-        if precisions:
-            line["precisions"] = self._precisions(log.step, precisions)
-        self._write(line)
-        if loss is not None:
-            self._show("loss", loss, log.step)
-        for row in rows:
-            for field in ("alpha", "cadence", "local", "average"):
-                self._show(f"{field}/{row['name']}", row[field], log.step)
+        if self._granular:
+            self._waiting = line
+        else:
+            self._write(line)
 
-    def evaluation(self, step: int, accuracy: float) -> None:
+    def precisions(self, event: PrecisionsEvent) -> None:
+        """Write the step's line, with what this worker's layers computed in, and decided."""
+        found = {
+            "work": {precision.name: count for precision, count in event.log.work.items()},
+            "bit_operations": event.log.bit_operations,
+            "units": unit_rows(event.log),
+        }
+        self._write(self._waiting | {"precisions": found})
+
+    def evaluation(self, event: EvaluationEvent) -> None:
         """Write the accuracy on the test part."""
-        self._write({"step": step, "accuracy": accuracy})
-        self._show("accuracy", accuracy, step)
+        self._write({"step": event.step, "accuracy": event.accuracy})
 
-    def _row(self, name: str, log: StepLog) -> dict[str, Any]:
-        update, decision, unit = log.updates[name], log.decisions[name], log.units[name]
-        return {
-            "name": name,
-            "local": update["a"] * unit / self._workers,
-            "average": update["n"] * unit,
-            "alpha": decision["alpha"] / 65536,
-            "cadence": 1 << decision["cadence"],
-            "state": SpeculationState(decision["state"]).name,
-            "update": {key: int(value) for key, value in update.items()},
-            "decision": decision,
-        }
-
-    def _precisions(self, step: int, log: GranularityLog) -> dict[str, Any]:
-        for unit in log.units:
-            self._show(f"bits/{unit.name}", unit.precision.bits, step)
-            self._show(f"spread/{unit.name}", unit.spread, step)
-        units = [
-            vars(unit) | {"precision": unit.precision.name, "wanted": unit.wanted.name}
-            for unit in log.units
-        ]
-        work = {precision.name: count for precision, count in log.work.items()}
-        return {"work": work, "bit_operations": log.bit_operations, "units": units}
+    def flush(self) -> None:
+        """Have all lines on the disk."""
+        with writing(self._path):
+            self._file.flush()
+            os.fsync(self._file.fileno())
 
     def _write(self, line: dict[str, Any]) -> None:
         with writing(self._path):
             self._file.write(json.dumps(line) + "\n")
-
-    def _show(self, name: str, value: float, step: int) -> None:
-        with writing(self._events_path):
-            self._events.add_scalar(name, value, step)
-
-
-def loss_of(log: StepLog) -> float | None:
-    """Mean loss over the workers; none where one's was not finite."""
-    return None if log.agreed.loss is None else log.agreed.loss / (1 << 16)
 
 
 def _cut(path: Path, start: int) -> None:

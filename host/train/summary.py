@@ -16,7 +16,6 @@ from .files import replace_text, writing
 from .fingerprint import weights_sha256
 from .folder import SUMMARY
 from .history import History
-from .metrics import METRICS
 from .options import TrainingOptions
 from .picture import draw
 from .precisions import combined, precision_counts, precision_rows
@@ -30,6 +29,7 @@ def summarise(
     options: TrainingOptions,
     training: Training,
     *,
+    history: History | None,
     counts: dict[str, int],
     accuracy: float | None,
     seconds: float,
@@ -43,6 +43,8 @@ def summarise(
         The run's.
     training : Training
         This worker's, at its end.
+    history : History or None
+        What happened in it; kept by rank 0.
     counts : dict
         What its device has counted, resumed parts together.
     accuracy : float or None
@@ -65,14 +67,15 @@ def summarise(
     }
     workers: list[dict[str, Any]] = [{} for _ in range(dist.get_world_size())]
     dist.all_gather_object(workers, own)
-    if dist.get_rank() != 0:
+    if history is None:
         return None
-    return _write(options, training, workers, accuracy, seconds, console)
+    return _write(options, training, history, workers, accuracy, seconds, console)
 
 
 def _write(
     options: TrainingOptions,
     training: Training,
+    history: History,
     workers: list[dict[str, Any]],
     accuracy: float | None,
     seconds: float,
@@ -80,7 +83,6 @@ def _write(
 ) -> Verdict:
     reducer = training.handle.reducer
     counters = [worker["counts"] for worker in workers]
-    history = History.read(options.folder / METRICS)
     finite = all(bool(p.isfinite().all()) for p in training.network.parameters())
     verdict = judge(history, finite=finite)
     summary: dict[str, Any] = {

@@ -9,16 +9,17 @@ from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 
 from adagrain.host.distributed.ddp import register
-from adagrain.host.distributed.reducer import StepLog
+from adagrain.host.distributed.step_log import StepLog
 from adagrain.host.distributed.timing import Timing
 from adagrain.host.granular import (
     Budget,
     Granularity,
-    GranularityLog,
     GranularLayer,
     ResourceManager,
     convert,
 )
+from adagrain.host.telemetry.events import PrecisionsEvent
+from adagrain.host.telemetry.relay import Relay
 from adagrain.models.interface.units.region_manager import CadencePolicy
 
 from .data import Dataset
@@ -51,16 +52,15 @@ class Training:
     -------
     granularity : Granularity or None
         Who chooses the layers' precisions, if they choose.
-    last_precisions : GranularityLog or None
-        What the last step multiplied and decided.
+    events : Relay
+        Tells sinks that are added to it what happens.
     """
-
-    last_precisions: GranularityLog | None = None
 
     def __init__(
         self, options: TrainingOptions, data: Dataset, place: str = "cpu", **policy: Any
     ) -> None:
         self.data = data
+        self.events = Relay()
         self.network = build(data, options.seed).to(place)
         if options.granular:
             self.network = convert(self.network, options.policy)
@@ -80,6 +80,7 @@ class Training:
             epoch_steps=options.epoch_steps,
             parameters={"noise": options.noise_threshold},
             timing=Timing.parse(options.timing),
+            sinks=[self.events],
             **(_POLICIES[options.preset] | {"cadence_max": options.longest_cadence} | policy),
         )
         self.granularity = self._granularity(options) if options.granular else None
@@ -125,7 +126,7 @@ class Training:
         self.handle.optimizer.step()
         self._scheduler.step()
         if self.granularity:
-            self.last_precisions = self.granularity.step()
+            self.events.precisions(PrecisionsEvent(self.step - 1, self.granularity.step()))
         return self.handle.last_step
 
     @torch.no_grad()

@@ -10,15 +10,20 @@ import torch.distributed as dist
 from rich.console import Console
 
 from adagrain.host.distributed.process_group import leave_group
+from adagrain.host.telemetry.events import EvaluationEvent
 
 from . import checkpoint
+from .board import Board
 from .counts import Counts
 from .data import load
 from .fingerprint import check_weights
+from .history import History
 from .interrupts import end_with_parent
-from .metrics import Metrics, loss_of
+from .metrics import METRICS, Metrics
 from .options import TrainingOptions
 from .progress import RunProgress
+from .recorder import Recorder
+from .rows import loss_of
 from .summary import summarise
 from .training import Training
 from .verdict import Verdict
@@ -79,21 +84,20 @@ class _Worker:
         start, steps = self._training.step, self._options.steps
         with ExitStack() as stack:
             progress = stack.enter_context(RunProgress(console, steps, start))
-            metrics = stack.enter_context(self._metrics()) if first else None
+            history = self._recorded(stack) if first else None
             while self._training.step < steps:
                 log = self._training.advance()
-                if metrics:
-                    metrics.step(log, self._training.last_precisions)
-                    self._evaluate(metrics)
+                if first:
+                    self._evaluate()
                     progress.advance(self._training.step, loss_of(log), self._accuracy)
                 self._seconds = time.perf_counter() - began
                 if self._saves():
-                    if metrics:
-                        metrics.flush()
+                    self._training.events.flush()
                     self._save()
         verdict = summarise(
             self._options,
             self._training,
+            history=history,
             counts=self._counts.read(),
             accuracy=self._accuracy,
             seconds=self._seconds,
@@ -102,15 +106,24 @@ class _Worker:
         self._training.close()
         return verdict
 
-    def _metrics(self) -> Metrics:
-        folder, workers = self._options.folder, self._options.workers
-        return Metrics(folder, workers=workers, start=self._training.step)
+    def _recorded(self, stack: ExitStack) -> History:
+        """Have all that happens recorded from now on; the history of what did and will."""
+        options, events, start = self._options, self._training.events, self._training.step
+        folder, workers = options.folder, options.workers
+        metrics = Metrics(folder, workers=workers, granular=options.granular, start=start)
+        events.add(stack.enter_context(metrics))
+        events.add(stack.enter_context(Board(folder, workers=workers, start=start)))
+        history = History.read(folder / METRICS)
+        events.add(Recorder(history, workers=workers))
+        return history
 
-    def _evaluate(self, metrics: Metrics) -> None:
+    def _evaluate(self) -> None:
         """Measure the accuracy at the end of each epoch, and at the end of the run."""
         if self._training.ends_epoch or self._training.step == self._options.steps:
             self._accuracy = self._training.accuracy()
-            metrics.evaluation(self._training.step - 1, self._accuracy)
+            self._training.events.evaluation(
+                EvaluationEvent(self._training.step - 1, self._accuracy)
+            )
 
     def _saves(self) -> bool:
         every, step = self._options.checkpoint_every, self._training.step

@@ -1,6 +1,7 @@
 """Steps that update the regions that are due, without a distributed run."""
 
 import copy
+from collections import defaultdict
 from collections.abc import Mapping
 
 import pytest
@@ -216,6 +217,34 @@ def test_what_an_optimizer_writes_into_its_groups_is_kept() -> None:
         stepper.step(due)
     assert stepper.optimizer.steps == 3
     assert stepper.optimizer.param_groups[0]["k"] == 6
+
+
+class Restarting(torch.optim.SGD):
+    """Forgets its momenta in each second step."""
+
+    def step(self, closure: None = None) -> None:
+        if self.state and len(next(iter(self.state.values()))) > 1:
+            self.state = defaultdict(dict)
+        super().step()
+        for own in self.state.values():
+            own[f"step {len(own)}"] = True
+
+
+@pytest.mark.parametrize("due", [None, {0: 1}, {0: 1, 1: 2}])
+def test_a_state_that_an_optimizer_replaces_is_kept(due: Mapping[int, int] | None) -> None:
+    plain, model = network(), network()
+    parameters = (plain[0].parameters(), plain[2].parameters())
+    own = [Restarting(p, lr=0.05, momentum=0.9) for p in parameters]
+    stepper = Stepper(Restarting(model.parameters(), lr=0.05, momentum=0.9), model, cap=0.05)
+    for step in range(4):
+        backward(plain, step)
+        for optimizer in own[: 2 if due is None else len(due)]:
+            optimizer.step()
+        backward(model, step)
+        stepper.step(due)
+    for a, b in zip(plain.parameters(), model.parameters(), strict=True):
+        assert torch.equal(a, b)
+    assert {id(p) for p in stepper.optimizer.state} <= {id(p) for p in model.parameters()}
 
 
 def test_what_differs_between_regions_cannot_be_kept() -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from adagrain.host.json_lines import read_json_lines
+from adagrain.host.telemetry.events import EvaluationEvent
 from adagrain.host.train.files import WriteError, replace_text
 from adagrain.host.train.metrics import METRICS, Metrics
 
@@ -21,7 +22,7 @@ def test_a_last_line_that_was_cut_is_dropped(
     path.write_text("\n".join([*LINES[:5], LINES[5][:cut]]))
     assert len(read_json_lines(path)) == 5
     with Metrics(tmp_path, workers=1, start=4) as log:
-        log.evaluation(4, 0.5)
+        log.evaluation(EvaluationEvent(4, 0.5))
     assert path.read_text().splitlines() == [*LINES[:4], '{"step": 4, "accuracy": 0.5}']
     assert caplog.messages == [f"{path}: 1 lines could not be read, and were dropped"]
 
@@ -47,7 +48,7 @@ def test_a_full_disk_is_named(tmp_path: Path, steps: int) -> None:
     log._file = Path("/dev/full").open("a")  # noqa: SIM115 - the log closes it
     with pytest.raises(WriteError, match=f"{METRICS} cannot be written: No space left on device"):
         for step in range(steps):
-            log.evaluation(step, 0.5)
+            log.evaluation(EvaluationEvent(step, 0.5))
         log.flush()
     with pytest.raises(ZeroDivisionError), log:  # and not the error of closing the file
         raise ZeroDivisionError

@@ -65,7 +65,7 @@ def test_stages_follow_each_other_and_exchanges_begin_bucket_by_bucket() -> None
     told(reducer, "add_together", lambda *_: happened.append("accumulate"))
     told(reducer._exchange, "begin", lambda *_: happened.append("begin exchange"))
     told(reducer._measure, "records", lambda _, kind, *__: happened.append(f"statistics of {kind}"))
-    told(reducer, "_wait", lambda _: happened.append("wait"))
+    told(reducer._gather, "wait", lambda _: happened.append("wait"))
     told(reducer._agreement, "begin", lambda *_: happened.append("begin to agree"))
     told(reducer._agreement, "end", lambda _: happened.append("agree"))
     told(reducer.device, "update_regions", lambda _: happened.append("decide"))

@@ -14,6 +14,7 @@ from rich.console import Console
 from adagrain.host.train import summary
 from adagrain.host.train.data import load
 from adagrain.host.train.fingerprint import weights_sha256
+from adagrain.host.train.history import History
 from adagrain.host.train.metrics import METRICS, Metrics
 from adagrain.host.train.options import TrainingOptions
 from adagrain.host.train.training import Training
@@ -51,9 +52,10 @@ def trained(tmp_path: Path) -> Iterator[Callable[..., tuple[TrainingOptions, Tra
         options.folder.mkdir()
         training = Training(options, load("digits"))
         opened.append(training)
-        with Metrics(options.folder, workers=2) as metrics:
+        with Metrics(options.folder, workers=2, granular=options.granular) as metrics:
+            training.events.add(metrics)
             while training.step < options.steps:
-                metrics.step(training.advance(), training.last_precisions)
+                training.advance()
         return options, training
 
     yield build
@@ -77,6 +79,7 @@ def summarised(
         verdict = summary.summarise(
             options,
             training,
+            history=History.read(options.folder / METRICS),
             counts=OWN | changes,
             accuracy=0.98765,
             seconds=12.3456,
@@ -175,16 +178,15 @@ def test_precisions_of_all_workers(
 
 
 def test_other_workers_leave_nothing(
-    trained: Callable[..., tuple[TrainingOptions, Training]], monkeypatch: pytest.MonkeyPatch
+    trained: Callable[..., tuple[TrainingOptions, Training]],
 ) -> None:
     options, training = trained()
     before = sorted(options.folder.iterdir())
     assert [path.name for path in before] != []
     assert (options.folder / METRICS) in before
-    monkeypatch.setattr(dist, "get_rank", lambda: 1)
     console = Console(file=io.StringIO())
     told = summary.summarise(
-        options, training, counts=OWN, accuracy=None, seconds=1.0, console=console
+        options, training, history=None, counts=OWN, accuracy=None, seconds=1.0, console=console
     )
     assert told is None
     assert sorted(options.folder.iterdir()) == before

@@ -4,7 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from adagrain.host.distributed.step_log import StepLog
 from adagrain.host.errors import ClosedError
+from adagrain.host.telemetry.events import PrecisionsEvent
+from adagrain.host.telemetry.run_sink import RunSink
 from adagrain.host.train.data import load
 from adagrain.host.train.options import TrainingOptions
 from adagrain.host.train.training import Training
@@ -17,11 +20,42 @@ def training(folder: Path, **options: object) -> Training:
     return Training(TrainingOptions(**(given | {"steps": 40} | options)), load("digits"))
 
 
-def test_a_run_without_granularity(tmp_path: Path) -> None:
-    found = training(tmp_path)
+class Kept(RunSink):
+    """A sink that keeps steps, and what layers computed in."""
+
+    def __init__(self) -> None:
+        self.happened: list[StepLog | PrecisionsEvent] = []
+
+    def step(self, log: StepLog) -> None:
+        self.happened.append(log)
+
+    def precisions(self, event: PrecisionsEvent) -> None:
+        self.happened.append(event)
+
+
+def test_each_step_is_an_event(tmp_path: Path) -> None:
+    found, kept = training(tmp_path), Kept()
     assert found.granularity is None
-    found.advance()
-    assert found.last_precisions is None
+    first = found.advance()
+    found.events.add(kept)
+    assert kept.happened == [] and first.step == 0
+    assert [found.advance(), found.advance()] == kept.happened
+    found.close()
+
+
+def test_precisions_are_an_event_that_follows_their_step(tmp_path: Path) -> None:
+    found, kept = training(tmp_path, preset="granular"), Kept()
+    assert found.granularity is not None
+    found.events.add(kept)
+    work = []
+    for _ in range(2):
+        found.advance()
+        work.append(dict(found.granularity.work))
+    kinds = [(type(event).__name__, event.step) for event in kept.happened]
+    assert kinds == [(kind, s) for s in (0, 1) for kind in ("StepLog", "PrecisionsEvent")]
+    first, second = (event.log for event in kept.happened if isinstance(event, PrecisionsEvent))
+    assert first.work == work[0] and len(first.units) == len(found.granularity.precisions())
+    assert {p: work[0][p] + count for p, count in second.work.items()} == work[1]
     found.close()
 
 
@@ -40,9 +74,7 @@ def test_nothing_is_offloaded_unasked(tmp_path: Path) -> None:
     found = training(tmp_path, preset="granular", offload_every=1)
     assert found.granularity is not None
     assert found.granularity.offloaded is None
-    assert found.last_precisions is None
     found.advance()
-    assert found.last_precisions is not None
     found.close()
 
 

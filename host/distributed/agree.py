@@ -1,0 +1,98 @@
+"""The end of a backward pass: the workers agree on what they have gathered."""
+
+import time
+
+from adagrain.host.telemetry.events import TensorKind
+
+from .accumulate import Accumulators
+from .agreement import Agreement, LocalEnergy
+from .clock import Clock
+from .energies import Energies
+from .gather import Gather
+from .lockstep import Lockstep
+from .measure import Measure
+from .step import Step
+
+__all__ = ["Agree"]
+
+
+class Agree:
+    """Finds what this worker's gradients are worth, and has all workers know their sums.
+
+    The agreement is under way while the exchange is waited for; so it tells how long earlier
+    passes have waited, those of the step before if there were none.
+
+    Parameters
+    ----------
+    clock : Clock
+        Who knows which regions are due.
+    energies : Energies
+        What gradients are worth.
+    measure : Measure
+        Looks at them.
+    accumulators : Accumulators
+        Who has them.
+    gather : Gather
+        Waits for their exchange.
+    agreement : Agreement
+        Sums over the workers.
+    lockstep : Lockstep
+        Tells why one of them failed.
+    """
+
+    def __init__(
+        self,
+        clock: Clock,
+        energies: Energies,
+        measure: Measure,
+        accumulators: Accumulators,
+        gather: Gather,
+        agreement: Agreement,
+        lockstep: Lockstep,
+    ) -> None:
+        self._clock = clock
+        self._energies = energies
+        self._measure = measure
+        self._accumulators = accumulators
+        self._gather = gather
+        self._agreement = agreement
+        self._lockstep = lockstep
+
+    def agree(self, step: Step) -> None:
+        """End the pass of a step that is under way; the step knows then what is due.
+
+        Raises
+        ------
+        RuntimeError
+            If a parameter's gradient was not added.
+        WorkerFailedError, WorkerLostError
+            If the workers cannot go on together.
+        """
+        due, current = self._clock.due, step.current
+        redo = time.perf_counter() - step.began
+        energies: dict[int, LocalEnergy] = {}
+        try:
+            self._gather.check(current)
+            energies = self._local(step.number, due)
+        except Exception as error:
+            current.fail(error)
+        step.told = step.stall
+        agreeing = self._agreement.begin(
+            *(step.number, energies, step.losses),
+            stall=step.told,
+            redo=redo,
+            failed=current.failure is not None,
+        )
+        step.stall += self._gather.wait(current)
+        step.agreed = agreed = self._agreement.end(agreeing)
+        if agreed.failed:
+            self._lockstep.tell(current.failure)
+        step.passes += 1
+        step.dropping |= {r for r in due if agreed.non_finite[r]}
+        step.due = {r: self._clock.cadences[r] for r in due if r not in step.dropping}
+
+    def _local(self, number: int, due: list[int]) -> dict[int, LocalEnergy]:
+        """What this worker contributes for regions that are due."""
+        means = self._accumulators.means(due)
+        found = self._measure.records(number, TensorKind.LOCAL, due, means)
+        return {r: self._energies.local(r, record) for r, record in found.items()}

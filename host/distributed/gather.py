@@ -1,0 +1,122 @@
+"""Gradients of a backward pass: added, exchanged, and given back as averages."""
+
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+import torch
+
+from .accumulate import Accumulators
+from .bundle import Bundle
+from .clock import Clock
+from .exchange import Exchange, Share
+from .step import Pass, Step
+
+__all__ = ["Gather"]
+
+
+class Gather:
+    """Takes the gradients of a pass, and has their due parts averaged meanwhile.
+
+    Parameters
+    ----------
+    accumulators : Accumulators
+        What they are added to, and where the averages come back.
+    exchange : Exchange
+        Averages over the workers.
+    clock : Clock
+        Who knows which regions are due.
+
+    Members
+    -------
+    bytes_dense : int
+        Bytes of all gradients that were added.
+    """
+
+    def __init__(self, accumulators: Accumulators, exchange: Exchange, clock: Clock) -> None:
+        self.bytes_dense = 0
+        self._accumulators = accumulators
+        self._exchange = exchange
+        self._clock = clock
+
+    def add(self, step: Step, parameter: torch.Tensor, gradient: torch.Tensor) -> None:
+        """Add a parameter's gradient of this pass to its regions' accumulators."""
+        self.bytes_dense += gradient.nbytes
+        pieces = self._accumulators.pieces(parameter)
+        if not pieces:
+            step.current.alone.append(gradient)
+        for piece in pieces:
+            self._accumulators.add(piece, gradient, first=not step.passes)
+        step.current.gathered += len(pieces)
+
+    def add_together(
+        self,
+        step: Step,
+        parameters: Sequence[torch.Tensor],
+        gradients: Callable[[], Sequence[torch.Tensor]],
+        flat: torch.Tensor,
+    ) -> Bundle | None:
+        """As :meth:`add` for each; as a bundle, where they may be exchanged as they lie."""
+        bundle = self._accumulators.bundle(parameters, gradients, flat)
+        if bundle is None:
+            for parameter, gradient in zip(parameters, gradients(), strict=True):
+                self.add(step, parameter, gradient)
+            return None
+        self._accumulators.take(bundle)
+        self.bytes_dense += flat.nbytes
+        step.current.gathered += len(bundle.shares)
+        return bundle
+
+    def begin_exchange(
+        self, current: Pass, parameters: Sequence[torch.Tensor], bundle: Bundle | None
+    ) -> None:
+        """Start to average what is due of parameters that were added, or of their bundle."""
+        if bundle is not None:
+            current.bundles.append(bundle)
+            current.pending.append(self._exchange.begin(bundle.shares, bundle.flat))
+            return
+        shares = [
+            self._accumulators.share(piece)
+            for parameter in parameters
+            for piece in self._accumulators.pieces(parameter)
+            if self._clock.is_due(piece.region)
+        ]
+        shares += [Share(None, gradient, gradient) for gradient in current.alone]
+        current.alone = []
+        if shares:
+            current.pending.append(self._exchange.begin(shares))
+
+    def check(self, current: Pass) -> None:
+        """See to it that a pass has all gradients, or is known to have failed.
+
+        Raises
+        ------
+        RuntimeError
+            If one was not added.
+        """
+        wanted = self._accumulators.slices
+        if current.gathered != wanted and current.failure is None:
+            raise RuntimeError(
+                f"gradients of all {wanted} slices must be added before the pass ends, "
+                f"but {current.gathered} were"
+            )
+
+    def wait(self, current: Pass) -> float:
+        """Wait for all exchanges of a pass; the seconds that it took."""
+        began = time.perf_counter()
+        for pending in current.pending:
+            pending.wait()
+        for bundle in current.bundles:
+            self._accumulators.settle(bundle)
+        current.pending = []
+        return time.perf_counter() - began
+
+    def restore(self, parameters: Iterable[torch.Tensor], due: Mapping[int, int]) -> None:
+        """Give parameters without a gradient what earlier steps left to apply, if they did."""
+        late = {r for r, cadence in due.items() if cadence > 1}
+        if not late:
+            return
+        for parameter in parameters:
+            pieces = self._accumulators.pieces(parameter) if parameter.grad is None else ()
+            if any(piece.region in late for piece in pieces):
+                parameter.grad = torch.zeros_like(parameter)
+                self._accumulators.write_back(parameter, parameter.grad, late)

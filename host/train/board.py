@@ -1,0 +1,78 @@
+"""A run's TensorBoard events."""
+
+from pathlib import Path
+from typing import Self
+
+from torch.utils.tensorboard import SummaryWriter
+
+from adagrain.host.distributed.step_log import StepLog
+from adagrain.host.telemetry.events import EvaluationEvent, PrecisionsEvent
+from adagrain.host.telemetry.run_sink import RunSink
+
+from .files import closing, writing
+from .rows import loss_of, region_rows
+
+__all__ = ["Board"]
+
+#: What is shown of each region that was due.
+_FIELDS = ("alpha", "cadence", "local", "average")
+
+
+class Board(RunSink):
+    """Shows what people look at of a run's events; a context manager.
+
+    Parameters
+    ----------
+    folder : Path
+        The run's folder.
+    workers : int
+        W.
+    start : int
+        Steps that a resumed run has behind it; what was shown of later ones is hidden.
+
+    Raises
+    ------
+    WriteError
+        From here on: if something cannot be written.
+    """
+
+    def __init__(self, folder: Path, *, workers: int, start: int = 0) -> None:
+        self._workers = workers
+        self._path = folder / "events"
+        with writing(self._path):
+            self._events = SummaryWriter(str(self._path), purge_step=start or None)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
+        with closing(self._path, error):
+            self._events.close()
+
+    def step(self, log: StepLog) -> None:
+        """Show the loss, and each region's energies, agreement and cadence."""
+        loss = loss_of(log)
+        if loss is not None:
+            self._show("loss", loss, log.step)
+        for row in region_rows(log, self._workers):
+            for field in _FIELDS:
+                self._show(f"{field}/{row['name']}", row[field], log.step)
+
+    def precisions(self, event: PrecisionsEvent) -> None:
+        """Show each granularity unit's bits, and the spread that it saw."""
+        for unit in event.log.units:
+            self._show(f"bits/{unit.name}", unit.precision.bits, event.step)
+            self._show(f"spread/{unit.name}", unit.spread, event.step)
+
+    def evaluation(self, event: EvaluationEvent) -> None:
+        """Show the accuracy on the test part."""
+        self._show("accuracy", event.accuracy, event.step)
+
+    def flush(self) -> None:
+        """Have everything on the disk."""
+        with writing(self._path):
+            self._events.flush()
+
+    def _show(self, name: str, value: float, step: int) -> None:
+        with writing(self._path):
+            self._events.add_scalar(name, value, step)

@@ -1,0 +1,41 @@
+"""What a run records of its events: rows of regions and of granularity units."""
+
+from typing import Any
+
+from adagrain.host.distributed.step_log import StepLog
+from adagrain.host.granular import GranularityLog
+from adagrain.models.interface.units.region_manager import SpeculationState
+
+__all__ = ["loss_of", "region_rows", "unit_rows"]
+
+
+def loss_of(log: StepLog) -> float | None:
+    """Mean loss over the workers; none where one's was not finite."""
+    return None if log.agreed.loss is None else log.agreed.loss / (1 << 16)
+
+
+def region_rows(log: StepLog, workers: int) -> list[dict[str, Any]]:
+    """What was agreed on and decided for each region that was due, by W workers."""
+    return [_region_row(name, log, workers) for name in log.updates]
+
+
+def unit_rows(log: GranularityLog) -> list[dict[str, Any]]:
+    """What each granularity unit saw, wanted and got; none between looks."""
+    return [
+        vars(unit) | {"precision": unit.precision.name, "wanted": unit.wanted.name}
+        for unit in log.units
+    ]
+
+
+def _region_row(name: str, log: StepLog, workers: int) -> dict[str, Any]:
+    update, decision, unit = log.updates[name], log.decisions[name], log.units[name]
+    return {
+        "name": name,
+        "local": update["a"] * unit / workers,
+        "average": update["n"] * unit,
+        "alpha": decision["alpha"] / 65536,
+        "cadence": 1 << decision["cadence"],
+        "state": SpeculationState(decision["state"]).name,
+        "update": {key: int(value) for key, value in update.items()},
+        "decision": decision,
+    }

@@ -1,0 +1,105 @@
+"""What sinks make of a run's events: its log, TensorBoard's, and the history that is drawn."""
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+from adagrain.host.telemetry.events import EvaluationEvent
+from adagrain.host.telemetry.run_sink import RunSink
+from adagrain.host.train.board import Board
+from adagrain.host.train.data import load
+from adagrain.host.train.history import History
+from adagrain.host.train.metrics import METRICS, Metrics
+from adagrain.host.train.options import TrainingOptions
+from adagrain.host.train.recorder import Recorder
+from adagrain.host.train.training import Training
+
+pytestmark = pytest.mark.usefixtures("lone_worker")
+
+STEPS = 10
+
+
+@contextmanager
+def trained(folder: Path, *sinks: RunSink, preset: str) -> Iterator[Training]:
+    options = TrainingOptions(
+        name="run", runs=folder, device="golden:", workers=1, steps=40, batch=8, preset=preset
+    )
+    training = Training(options, load("digits"))
+    for sink in sinks:
+        training.events.add(sink)
+    yield training
+    training.close()
+
+
+def advance(training: Training, steps: int) -> None:
+    for _ in range(steps):
+        training.advance()
+        if training.step % 4 == 0:
+            training.events.evaluation(EvaluationEvent(training.step - 1, training.step / 40))
+    training.events.flush()
+
+
+def lines_of(folder: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (folder / METRICS).read_text().splitlines()]
+
+
+@pytest.mark.parametrize("preset", ["cadence", "granular", "all"])
+def test_the_history_is_that_of_the_log(tmp_path: Path, preset: str) -> None:
+    """Also that of a run which goes on with what another process has logged."""
+    granular, state = preset != "cadence", None
+    for start, steps in ((0, 4), (4, STEPS - 4)):
+        with (
+            Metrics(tmp_path, workers=1, granular=granular, start=start) as metrics,
+            trained(tmp_path, metrics, preset=preset) as training,
+        ):
+            history = History.read(tmp_path / METRICS)
+            assert history.steps == [*range(start)]
+            training.events.add(Recorder(history, workers=1))
+            if state is not None:
+                training.load_state_dict(state)
+            advance(training, steps)
+            state = training.state_dict()
+    assert history == History.read(tmp_path / METRICS)
+    assert history.steps == [*range(STEPS)]
+    assert history.evaluations == [3, 7]
+    assert history.updates == sum(len(r.step) for r in history.regions.values()) > STEPS
+    assert len(history.bit_operations) == (STEPS if granular else 0)
+
+
+def test_a_granular_step_is_one_line(tmp_path: Path) -> None:
+    with (
+        Metrics(tmp_path, workers=1, granular=True) as metrics,
+        trained(tmp_path, metrics, preset="granular") as training,
+    ):
+        advance(training, STEPS)
+    lines = lines_of(tmp_path)
+    steps = [line for line in lines if "loss" in line]
+    assert [line["step"] for line in steps] == [*range(STEPS)]
+    assert all(line["precisions"]["bit_operations"] > 0 for line in steps)
+    assert [bool(line["precisions"]["units"]) for line in steps] == [s % 8 == 0 for s in range(10)]
+    assert [line["step"] for line in lines if "accuracy" in line] == [3, 7]
+
+
+def test_what_people_look_at_is_shown(tmp_path: Path) -> None:
+    with (
+        Metrics(tmp_path, workers=1, granular=True) as metrics,
+        Board(tmp_path, workers=1) as board,
+        trained(tmp_path, metrics, board, preset="granular") as training,
+    ):
+        advance(training, STEPS)
+    shown = EventAccumulator(str(tmp_path / "events")).Reload()
+    steps = [line for line in lines_of(tmp_path) if "loss" in line]
+    for name in ("local", "average", "alpha", "cadence"):
+        values = [(one.step, one.value) for one in shown.Scalars(f"{name}/output")]
+        rows = [(line["step"], line["regions"][-1]) for line in steps]
+        assert values == [(step, pytest.approx(row[name])) for step, row in rows]
+    assert [one.step for one in shown.Scalars("bits/output")] == [0, 8]
+    assert len(shown.Scalars("spread/output")) == 2
+    assert [one.value for one in shown.Scalars("accuracy")] == pytest.approx([0.1, 0.2])
+    losses = [one.value for one in shown.Scalars("loss")]
+    assert losses == [line["loss"] for line in steps if line["loss"] is not None]
