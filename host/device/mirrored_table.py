@@ -11,6 +11,7 @@ from adagrain.models.interface.units import Unit
 from adagrain.models.interface.units.ranges import Range
 
 from .arguments import check_span, integer
+from .direct import direct_of
 from .mirror import Mirror, table_of
 from .recovery import Recovery
 from .requests import parts
@@ -22,7 +23,8 @@ class MirroredTable:
     """Records that a unit of a device keeps, and decisions on them.
 
     Which records, updates and decisions these are is said by the unit's descriptor. Each decision
-    is compared with the golden model's. A device that has lost its records gets them back. Where
+    is compared with the golden model's; a device that is the golden model, in this process, takes
+    over what this one has decided. A device that has lost its records gets them back. Where
     the build has no such unit, its table cannot be used; or, where the descriptor says that this
     may be so, the golden model decides alone, and nothing is sent.
 
@@ -169,6 +171,11 @@ class MirroredTable:
 
     def _decide(self, updates: Sequence[bytes], begin: bytes) -> bytes:
         """Within an operation: decisions, which must be the golden model's."""
+        direct = direct_of(self._session)
+        if direct is not None and self.is_built:
+            self.mirror, decided = self.mirror.stepped([begin + b"".join(updates)])
+            direct.adopt(self._unit.name, self.mirror.golden, len(updates))
+            return decided
         payloads = self._steps(updates, begin, self._session.frame_size)
         after, decided = self.mirror.stepped(payloads)
         replies = self._call(Request(self._of.step, payload) for payload in payloads)

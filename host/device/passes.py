@@ -9,7 +9,6 @@ import torch
 
 from adagrain.host.link.frame_size import FrameSize
 from adagrain.host.link.session import Request, Session
-from adagrain.host.link.transport.base import DirectTransport
 from adagrain.models.difference import Difference, check_pair
 from adagrain.models.interface.configuration import Configuration
 from adagrain.models.interface.formats import format_of
@@ -18,6 +17,7 @@ from adagrain.models.interface.units import DIFFERENCE, STATISTICS, UNITS, Unit
 from adagrain.models.statistics import EXPONENT_BIAS, Statistics, unbiased
 
 from .arguments import integer
+from .direct import direct_of
 from .memory import check_readable, elements_of, words_of
 from .recovery import Recovery
 from .requests import histogram_requests, pass_requests
@@ -125,7 +125,7 @@ class Passes:
         for x in tensors:
             self._check_tensor(x)
         exponents = [_checked(exponent) for exponent in exponents]
-        if self._direct() is not None:
+        if direct_of(self._session) is not None:
             elements = [elements_of(x) for x in tensors]
             return self._recovery.run(lambda: self._directly(elements, exponents))
         rows = zip(tensors, exponents, strict=True)
@@ -136,18 +136,11 @@ class Passes:
             found += self._recovery.run(partial(self._pipelined, group))
         return found
 
-    def _direct(self) -> DirectTransport | None:
-        """The transport, where it may be asked without frames."""
-        transport = self._session.transport
-        if isinstance(transport, DirectTransport) and transport.direct:
-            return transport
-        return None
-
     def _directly(
         self, elements: Sequence[torch.Tensor], exponents: Sequence[int]
     ) -> list[Statistics]:
         """Within an operation on a device in this process: without frames."""
-        direct = self._direct()
+        direct = direct_of(self._session)
         assert direct is not None  # so is what takes its place
         return direct.statistics_of(elements, exponents)
 

@@ -41,16 +41,28 @@ class TableModel(UnitModel):
         self._of: Table = unit.table
         self.table: GoldenTable = load(unit.table.model)(unit.table.entries(configuration))
         self.decisions = 0
+        self._lent = False  # the table is somebody else's too
         self.operations = {
             self._of.write: self._write,
             self._of.read: self._read,
             self._of.step: self._step,
         }
 
+    def adopt(self, table: GoldenTable, decisions: int) -> None:
+        """Go on with a table that so many decisions have led to; it is not changed."""
+        self.table, self._lent = table, True
+        self.decisions += decisions
+
+    def _own(self) -> GoldenTable:
+        """The table, to be changed."""
+        if self._lent:
+            self.table, self._lent = self.table.copy(), False
+        return self.table
+
     def _write(self, payload: bytes) -> bytes:
         first, items = unpack(First, payload[: size(First)])["first"], payload[size(First) :]
         self._check(first, len(items) // self._unit.item_size)
-        self.table.write(first, items)
+        self._own().write(first, items)
         return b""
 
     def _read(self, payload: bytes) -> bytes:
@@ -63,7 +75,7 @@ class TableModel(UnitModel):
         request = self._unit[self._of.step].request
         head, updates = payload[: request.head_size], payload[request.head_size :]
         self.decisions += len(updates) // request.item_size
-        return self.table.step(head, updates)
+        return self._own().step(head, updates)
 
     def _check(self, first: int, count: int) -> None:
         items = self._of.entries(self.configuration) * self._unit.items_per_entry

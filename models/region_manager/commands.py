@@ -39,7 +39,7 @@ class RegionCommands(TableModel):
     def _parameters(self, payload: bytes) -> bytes:
         workers = unpack(RegionParameters, payload)["workers"]
         require(1 <= workers <= MAX_WORKERS, Status.BAD_VALUE)
-        self.table.settings = payload
+        self._own().settings = payload
         return b""
 
     def _step(self, payload: bytes) -> bytes:

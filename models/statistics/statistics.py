@@ -248,7 +248,9 @@ def _of(
 ) -> Statistics:
     found = {**vars(sums), "count": count, "exponent": exponent, "overflow": 0, "histogram": bins}
     del found["raw_bins"]
-    return Statistics(**found)
+    made = object.__new__(Statistics)
+    vars(made).update(found)  # many are made in each step; the frozen class is slow to make them
+    return made
 
 
 #: Implementations of the sums, by name.

@@ -66,7 +66,7 @@ def test_a_device_that_was_reset_gets_its_records_back(every: int) -> None:
 
 
 def test_a_device_that_decides_differently(monkeypatch: pytest.MonkeyPatch) -> None:
-    with adagrain.open_device("golden:", GRANULAR) as device:
+    with adagrain.open_device("golden:", GRANULAR, direct=False) as device:
         device.precisions.configure([RECORD])
         before = device.precisions.state()
         other = {"unit": 0, "spread": 1, "precision": 0, "wanted": 0, "switched": 0}

@@ -11,11 +11,13 @@ import adagrain
 from adagrain.host.device.coprocessor import Coprocessor
 from adagrain.host.device.mirror import Mirror
 from adagrain.host.link.frame_size import FrameSize
+from adagrain.host.link.session import Request
 from adagrain.models.device.commands import CommandModel
 from adagrain.models.interface.configuration import configuration
 from adagrain.models.interface.records import size
 from adagrain.models.interface.units import UNITS
-from adagrain.models.region_manager.table import default_parameters
+from adagrain.models.interface.units.region_manager import RegionOpcode
+from adagrain.models.region_manager.table import default_parameters, region_record
 
 TABLES = [name for name, unit in UNITS.items() if unit.table is not None]
 SETTINGS = {"region_manager": default_parameters(2)}
@@ -51,7 +53,7 @@ def test_requests_make_a_device_equal_to_the_mirror(name: str, payload: int) -> 
 
 @pytest.mark.parametrize("name", TABLES)
 def test_a_device_that_forgets_gets_its_records_back(name: str) -> None:
-    transport = ForgetfulTransport(GRANULAR, every=9)
+    transport = ForgetfulTransport(GRANULAR, every=15)
     with Coprocessor(transport, GRANULAR, url="test:", timeout=0.05, retries=40) as device:
         wanted = records(name, 40, seed=2)
         device.tables[name].configure(wanted, settings=SETTINGS.get(name))
@@ -83,3 +85,25 @@ def test_the_golden_model_decides_where_no_region_manager_is_built() -> None:
         assert device.backend.endswith("; region_manager is not built: golden model decides")
         table.configure(records("region_manager", 2, seed=3), settings=default_parameters(1))
         assert len(table.decide([{"region": 1}], loss_valid=0)) == 1
+
+
+@pytest.mark.parametrize("direct", [True, False])
+def test_devices_in_this_process_decide_alike_with_frames_and_without(direct: bool) -> None:
+    """And what one has taken over, it does not change for the driver."""
+    with adagrain.open_device("golden:", GRANULAR, direct=direct) as device:
+        table = device.tables["region_manager"]
+        table.configure([region_record()] * 3, settings=default_parameters(2))
+        update = {
+            "region": 1,
+            "exponent": 130,
+            "usable": 1,
+            "decide": 1,
+            "a": 1 << 30,
+            "n": 1 << 28,
+        }
+        decided = [table.decide([update], loss=9, loss_valid=1) for _ in range(3)]
+        assert decided[0] != decided[2]
+        assert device.counters()["decisions"] == 3
+        assert table.read_bytes(0, 3) == b"".join(table.state())
+        device._session.call([Request(RegionOpcode.WRITE, bytes(2 + 64))])
+        assert table.read_bytes(0, 1) == bytes(64) != table.state()[0]

@@ -8,6 +8,7 @@ import numpy as np
 if TYPE_CHECKING:
     import torch
 
+    from adagrain.models.device.golden_table import GoldenTable
     from adagrain.models.statistics import Statistics
 
 __all__ = ["DirectTransport", "Transport"]
@@ -74,6 +75,9 @@ class DirectTransport(Protocol):
     """
 
     direct: bool
+
+    def adopt(self, unit: str, table: "GoldenTable", decisions: int) -> None:
+        """The unit's table becomes another one, which so many decisions have led to."""
 
     def statistics_of(
         self, tensors: "Sequence[torch.Tensor]", exponents: Sequence[int]

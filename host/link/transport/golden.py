@@ -7,6 +7,7 @@ import numpy as np
 import torch
 
 from adagrain.models.device.coprocessor import CoprocessorModel
+from adagrain.models.device.golden_table import GoldenTable
 from adagrain.models.interface.configuration import Configuration
 from adagrain.models.statistics import KERNELS, Statistics, statistics_of
 
@@ -23,8 +24,8 @@ class GoldenTransport:
     kernel : str
         ``"fused"`` for the compiled kernel, ``"reference"`` for integers on torch tensors.
     direct : bool
-        Whether statistics of several tensors are computed in one call without frames; ``False``
-        sends all through frames, as tests of the link need it.
+        Whether statistics of several tensors, and decisions, are computed in one call without
+        frames; ``False`` sends all through frames, as tests of the link need it.
 
     Raises
     ------
@@ -42,7 +43,7 @@ class GoldenTransport:
         self.direct = direct
         self.backend = f"golden model, {kernel} kernels"
         if direct:
-            self.backend += ", several statistics at once without frames"
+            self.backend += ", statistics and decisions without frames"
         self._kernel = kernel
         self._model = CoprocessorModel(configuration, kernel=kernel)
         self._replies = b""
@@ -69,6 +70,9 @@ class GoldenTransport:
 
     def results(self) -> np.ndarray:
         return self._model.results()
+
+    def adopt(self, unit: str, table: GoldenTable, decisions: int) -> None:
+        self._model.commands[unit].adopt(table, decisions)
 
     def statistics_of(
         self, tensors: Sequence[torch.Tensor], exponents: Sequence[int]
