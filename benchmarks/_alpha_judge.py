@@ -74,8 +74,8 @@ def replay(recording: Recording) -> list[list[dict[str, Any]]]:
     ):
         update = {"region": region, "exponent": exponent, "a": a, "n": n, "usable": 1}
         update |= {"decide": (step + 1) % 16 == 0, "stall": 1000}
-        octets = table.step(pack(RegionStep), pack(RegionUpdate, **update))
-        decisions[region].append(unpack(Decision, octets) | {"step": step})
+        raw = table.step(pack(RegionStep), pack(RegionUpdate, **update))
+        decisions[region].append(unpack(Decision, raw) | {"step": step})
     return decisions
 
 

@@ -73,26 +73,26 @@ class Frame(NamedTuple):
 
 
 class FrameError(ValueError):
-    """Octets between two delimiters are no intact frame.
+    """Bytes between two delimiters are no intact frame.
 
     Parameters
     ----------
     verdict : Verdict
         What is wrong with them; never ``INTACT``.
-    octets : int
+    length : int
         How many they are.
     """
 
-    def __init__(self, verdict: Verdict, octets: int) -> None:
+    def __init__(self, verdict: Verdict, length: int) -> None:
         reason = verdict.name.lower().replace("_", " ")
-        super().__init__(f"frame of {octets} octets must be intact, but it is: {reason}")
+        super().__init__(f"frame of {length} bytes must be intact, but it is: {reason}")
         self.verdict = verdict
 
 
 def encode_frame(
     session: int, sequence: int, opcode: int, payload: bytes = b"", status: int = 0
 ) -> bytes:
-    """The octets of a frame, with the delimiter that ends it.
+    """The bytes of a frame, with the delimiter that ends it.
 
     Raises
     ------
@@ -104,7 +104,7 @@ def encode_frame(
     return cobs.encode(body + _checksum.pack(zlib.crc32(body))) + b"\0"
 
 
-def decode_frame(octets: bytes) -> Frame:
+def decode_frame(raw: bytes) -> Frame:
     """The contents of a frame, given without its delimiter.
 
     Raises
@@ -112,16 +112,16 @@ def decode_frame(octets: bytes) -> Frame:
     FrameError
         If the frame is not intact; its ``verdict`` says why.
     """
-    verdict, frame = _judge(octets, longest=0xFFFF)
+    verdict, frame = _judge(raw, longest=0xFFFF)
     if frame is None or verdict:
-        raise FrameError(verdict, len(octets))
+        raise FrameError(verdict, len(raw))
     return frame
 
 
-def _judge(octets: bytes, longest: int) -> tuple[Verdict, Frame | None]:
+def _judge(raw: bytes, longest: int) -> tuple[Verdict, Frame | None]:
     """A verdict, and the frame where its header can be trusted."""
     try:
-        decoded = cobs.decode(octets)
+        decoded = cobs.decode(raw)
     except cobs.DecodeError:
         return Verdict.DAMAGED, None
     if len(decoded) < HEADER_SIZE + CHECKSUM_SIZE:
@@ -139,7 +139,7 @@ def _judge(octets: bytes, longest: int) -> tuple[Verdict, Frame | None]:
 
 
 class LinkModel:
-    """Golden model of :class:`adagrain.hdl.link.Link`, octet for octet.
+    """Golden model of :class:`adagrain.hdl.link.Link`, byte for byte.
 
     Parameters
     ----------
@@ -169,13 +169,13 @@ class LinkModel:
         self._expected = 0
         self._kept: deque[Frame] = deque(maxlen=self._window)
 
-    def receive(self, octets: bytes) -> bytes:
-        """What the device sends back for octets from the host; they may split frames anywhere."""
-        *frames, self._partial = (self._partial + octets).split(b"\0")
+    def receive(self, raw: bytes) -> bytes:
+        """What the device sends back for bytes from the host; they may split frames anywhere."""
+        *frames, self._partial = (self._partial + raw).split(b"\0")
         return b"".join(encode_frame(*self._answer(frame)) for frame in frames if frame)
 
-    def _answer(self, octets: bytes) -> Frame:
-        verdict, frame = _judge(octets, self._longest)
+    def _answer(self, raw: bytes) -> Frame:
+        verdict, frame = _judge(raw, self._longest)
         if frame is None:
             self._count("bad_crc" if verdict == Verdict.WRONG_CHECKSUM else "bad_frame")
             return Frame(self._session, self._expected, 0, status=Status.BAD_CRC)
@@ -208,7 +208,7 @@ class LinkModel:
         result = self._execute(bytes([frame.opcode]) + frame.payload)
         status, payload = result[0], result[1:]
         if len(payload) > self._longest:
-            raise ValueError(f"reply must have at most {self._longest} octets, not {len(payload)}")
+            raise ValueError(f"reply must have at most {self._longest} bytes, not {len(payload)}")
         reply = frame._replace(payload=payload, status=status)
         self._expected = (self._expected + 1) & 0xFFFF
         self._kept.append(reply)

@@ -1,4 +1,4 @@
-"""The whole device: link, commands and units behind two octet streams and a data port."""
+"""The whole device: link, commands and units behind two byte streams and a data port."""
 
 from collections.abc import Mapping
 
@@ -23,7 +23,7 @@ _RESULTS = {"o_data": Out(stream.Signature(Beat))}
 class Coprocessor(wiring.Component):
     """Top level, the same in simulation and on boards.
 
-    A board connects the octet streams to its UART and leaves the data port idle: tensors then
+    A board connects the byte streams to its UART and leaves the data port idle: tensors then
     come in frames. Requests are executed one after the other, in the order of their
     sequence numbers; see ``docs/link.md`` for what travels.
 
@@ -36,7 +36,7 @@ class Coprocessor(wiring.Component):
 
     Members
     -------
-    i, o : octet streams
+    i, o : byte streams
         The link.
     i_data : ``In(stream.Signature(Beat))``
         Data port, 128 bits per cycle at most.

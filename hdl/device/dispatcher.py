@@ -25,11 +25,11 @@ class Dispatcher(wiring.Component):
     built gets ``UNSUPPORTED``, one without an operation ``UNKNOWN_OPCODE``, one whose length is not
     that of its operation ``BAD_LENGTH``: handlers see none of these. Whatever of the payload the
     handler left is dropped. The handler is called two cycles after the opcode; payload and reply
-    pass unchanged, an octet per cycle, the reply through a register.
+    pass unchanged, a byte per cycle, the reply through a register.
 
     A handler that makes no progress for a number of cycles is given up, and to be reset; its
     request gets ``UNIT_RESET`` in place of whatever it has answered till then. Cycles in which it
-    offers an octet that the link does not take, or wants one that the link does not have, do not
+    offers a byte that the link does not take, or wants one that the link does not have, do not
     count.
 
     Parameters
@@ -44,7 +44,7 @@ class Dispatcher(wiring.Component):
     i : ``In(stream.Signature(Packet))``
         Requests: opcode, payload.
     length : ``In(16)``
-        Octets of the payload; stable from the opcode until the reply's last octet.
+        Bytes of the payload; stable from the opcode until the reply's last byte.
     o : ``Out(stream.Signature(Reply))``
         Replies: status, payload.
     handler : ``Out(HandlerSignature()).array(len(units))``

@@ -16,7 +16,7 @@ __all__ = ["Lights", "SerialCoprocessor"]
 Lights = data.StructLayout(
     {
         "life": unsigned(1),  # blinks once a second
-        "link": unsigned(1),  # octets come or go
+        "link": unsigned(1),  # bytes come or go
         "error": unsigned(1),  # the line brought something wrong, or a break
     }
 )

@@ -16,7 +16,7 @@ class ProductSum(wiring.Component):
 
     One pair of words per cycle, latency :attr:`LATENCY` cycles, no back-pressure. The mode may
     change with each pair. Four multipliers of 8 bits have INT8's products, or those of each
-    octet's lower number of INT4; the upper ones have multipliers of 4 bits, which are logic on
+    byte's lower number of INT4; the upper ones have multipliers of 4 bits, which are logic on
     an iCE40.
 
     Members
@@ -45,12 +45,12 @@ class ProductSum(wiring.Component):
         for unit in (whole, upper):
             m.d.comb += unit.en.eq(self.en)
         for lane in range(LANES):
-            for word, octets, nibbles in ((self.a, whole.a, upper.a), (self.b, whole.b, upper.b)):
-                octet = word.word_select(lane, Precision.INT8.bits)
-                low, high = octet[: Precision.INT4.bits], octet[Precision.INT4.bits :]
+            for word, int8s, nibbles in ((self.a, whole.a, upper.a), (self.b, whole.b, upper.b)):
+                byte = word.word_select(lane, Precision.INT8.bits)
+                low, high = byte[: Precision.INT4.bits], byte[Precision.INT4.bits :]
                 sign = low[-1].replicate(len(high))
                 m.d.comb += [
-                    octets[lane].eq(Cat(low, Mux(narrow, sign, high)).as_signed()),
+                    int8s[lane].eq(Cat(low, Mux(narrow, sign, high)).as_signed()),
                     nibbles[lane].eq(high.as_signed()),
                 ]
             with m.If(~narrow):

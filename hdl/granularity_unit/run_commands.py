@@ -101,11 +101,11 @@ class RunCommands(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        m.submodules.octets = octets = Deserializer(size(TileRun))
+        m.submodules.reader = reader = Deserializer(size(TileRun))
         m.submodules.result = result = Serializer(size(TileResult))
         m.submodules.flags = flags = Serializer(size(TileSettled))
-        exchange = Exchange(m, self.handler, octets)
-        call, gathered = self.handler.i_call, octets.o.payload
+        exchange = Exchange(m, self.handler, reader)
+        call, gathered = self.handler.i_call, reader.o.payload
         slices = self._configuration.slices
         left, run, under_way = Signal(16), Signal(TileRun), Signal(_Open)
         m.d.comb += [

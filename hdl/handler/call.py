@@ -8,16 +8,16 @@ from adagrain.hdl.stream.packet import Packet
 
 __all__ = ["Call", "HandlerSignature"]
 
-#: What a handler is asked for. ``length`` counts the payload's octets.
+#: What a handler is asked for. ``length`` counts the payload's bytes.
 Call = data.StructLayout({"opcode": unsigned(8), "length": unsigned(16)})
 
 
 class HandlerSignature(wiring.Signature):
     """Ports of a handler, as the handler sees them.
 
-    For each transfer on ``i_call``, the handler sends one packet on ``o``: an octet of
+    For each transfer on ``i_call``, the handler sends one packet on ``o``: a byte of
     :class:`~adagrain.models.interface.protocol.Status`, then the reply's payload. It takes as many
-    octets from ``i`` as it wants, up to ``length``, and none after the packet's last octet.
+    bytes from ``i`` as it wants, up to ``length``, and none after the packet's last byte.
 
     A handler that makes no progress for too long is reset with its unit, in the middle of whatever
     it does, and must then take the next call. Every transfer is progress.

@@ -1,4 +1,4 @@
-"""What the state machines of all handlers do: take octets, answer with a status, send records."""
+"""What the state machines of all handlers do: take bytes, answer with a status, send records."""
 
 from amaranth.hdl import Module, Signal, Value
 from amaranth.lib import stream
@@ -22,16 +22,16 @@ class Exchange:
         The handler's.
     handler : ``HandlerSignature().create()``
         Its ports.
-    octets : Deserializer
-        Gathers the request's octets.
+    reader : Deserializer
+        Gathers the request's bytes.
     """
 
-    def __init__(self, m: Module, handler: HandlerSignature, octets: Deserializer) -> None:
+    def __init__(self, m: Module, handler: HandlerSignature, reader: Deserializer) -> None:
         self._m = m
         self._i, self._o = handler.i, handler.o
-        self._octets = octets
+        self._reader = reader
         self._status = Signal(Status, name="status")
-        m.d.comb += octets.i.payload.eq(self._i.payload)
+        m.d.comb += reader.i.payload.eq(self._i.payload)
 
     def reply(self, status: Status | Value) -> None:
         """Answer with a status alone."""
@@ -45,25 +45,25 @@ class Exchange:
             self.answer_then("IDLE")
 
     def answer_then(self, state: str) -> None:
-        """Send the reply's first octet: status OK, unless another one is driven."""
+        """Send the reply's first byte: status OK, unless another one is driven."""
         self._m.d.comb += self._o.valid.eq(1)
         with self._m.If(self._o.ready):
             self._m.next = state
 
     def take(self, size: int) -> Value:
-        """Gather a record of so many octets; high in the cycle in which it is there."""
+        """Gather a record of so many bytes; high in the cycle in which it is there."""
         self._gather(size)
-        self._m.d.comb += self._octets.o.ready.eq(1)
-        return self._octets.o.valid
+        self._m.d.comb += self._reader.o.ready.eq(1)
+        return self._reader.o.valid
 
     def feed(self, size: int, port: stream.Interface) -> Value:
         """Gather a record for a port; high in the cycle in which the port takes it."""
         self._gather(size)
         self._m.d.comb += [
-            port.valid.eq(self._octets.o.valid),
-            self._octets.o.ready.eq(port.ready),
+            port.valid.eq(self._reader.o.valid),
+            self._reader.o.ready.eq(port.ready),
         ]
-        return self._octets.o.valid & self._octets.o.ready
+        return self._reader.o.valid & self._reader.o.ready
 
     def send_from(
         self, port: stream.Interface, serializer: Serializer, *, last: Value | int
@@ -84,7 +84,7 @@ class Exchange:
 
     def _gather(self, size: int) -> None:
         self._m.d.comb += [
-            self._octets.size.eq(size),
-            self._octets.i.valid.eq(self._i.valid),
-            self._i.ready.eq(self._octets.i.ready),
+            self._reader.size.eq(size),
+            self._reader.i.valid.eq(self._i.valid),
+            self._i.ready.eq(self._reader.i.ready),
         ]

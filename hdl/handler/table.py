@@ -6,14 +6,14 @@ from amaranth.utils import exact_log2
 
 from adagrain.hdl.stream.records import Deserializer, Serializer
 from adagrain.models.interface.protocol import Status
-from adagrain.models.interface.records import size as octets_of
+from adagrain.models.interface.records import size as bytes_of
 from adagrain.models.interface.units.ranges import First, Range
 
 from .exchange import Exchange
 
 __all__ = ["Table"]
 
-_FIRST_OCTETS = octets_of(First)
+_FIRST_BYTES = bytes_of(First)
 
 
 class Table:
@@ -29,14 +29,14 @@ class Table:
         The handler's.
     exchange : Exchange
         Its steps.
-    octets : Deserializer
-        Gathers the request's octets.
+    reader : Deserializer
+        Gathers the request's bytes.
     entries : int
         Number of entries.
     size : int
-        Octets of an entry: a power of two.
+        Bytes of an entry: a power of two.
     payload : int
-        Most octets of a request or a reply.
+        Most bytes of a request or a reply.
 
     Attributes
     ----------
@@ -55,7 +55,7 @@ class Table:
         self,
         m: Module,
         exchange: Exchange,
-        octets: Deserializer,
+        reader: Deserializer,
         *,
         entries: int,
         size: int,
@@ -64,26 +64,26 @@ class Table:
         if not 1 <= entries <= 1 << First.size:
             raise ValueError(f"entries must be from 1 to {1 << First.size}, not {entries!r}")
         _check_shift(size)
-        self._m, self._exchange, self._gathered = m, exchange, octets.o.payload
+        self._m, self._exchange, self._gathered = m, exchange, reader.o.payload
         self._entries, self._size, self._payload = entries, size, payload
         self.entry = Signal(First.size, name="entry")
         self.left = Signal(range(payload + 1), name="left")
 
-    def count(self, octets: Value, size: int) -> None:
-        """Set ``left`` to the entries, or updates, in so many octets.
+    def count(self, length: Value, size: int) -> None:
+        """Set ``left`` to the entries, or updates, in so many bytes.
 
         Raises
         ------
         ValueError
-            If ``size``, the octets of one, is not a power of two: they are counted by a shift.
+            If ``size``, the bytes of one, is not a power of two: they are counted by a shift.
         """
         _check_shift(size)
-        self._m.d.sync += self.left.eq(octets >> exact_log2(size))
+        self._m.d.sync += self.left.eq(length >> exact_log2(size))
 
     def accept_write(self, length: Value) -> None:
         """Go on to write."""
         self._m.next = "WRITE"
-        self.count(length - _FIRST_OCTETS, self._size)
+        self.count(length - _FIRST_BYTES, self._size)
 
     def accept_read(self) -> None:
         """Go on to read."""
@@ -95,7 +95,7 @@ class Table:
         with m.State("WRITE"):
             first = self._gathered[-First.size :]
             m.d.sync += self.entry.eq(first)
-            with m.If(exchange.take(_FIRST_OCTETS)):
+            with m.If(exchange.take(_FIRST_BYTES)):
                 m.next = "WRITE_ENTRY"
                 with m.If(self._outside(first, self.left)):
                     exchange.reply(Status.BAD_VALUE)
@@ -115,7 +115,7 @@ class Table:
         with m.State("READ"):
             m.d.sync += [self.entry.eq(wanted.first), self.left.eq(wanted.count)]
             too_long = wanted.count * self._size > self._payload
-            with m.If(exchange.take(octets_of(Range))):
+            with m.If(exchange.take(bytes_of(Range))):
                 m.next = "READ_STATUS"
                 with m.If(too_long | self._outside(wanted.first, wanted.count)):
                     exchange.reply(Status.BAD_VALUE)
@@ -130,15 +130,15 @@ class Table:
     def add_step(
         self,
         port: stream.Interface,
-        octets: int,
+        length: int,
         decided: stream.Interface,
         serializer: Serializer,
     ) -> None:
-        """States from ``STEP_STATUS``: feed an update of so many octets, send its decision."""
+        """States from ``STEP_STATUS``: feed an update of so many bytes, send its decision."""
         m, exchange = self._m, self._exchange
         with m.State("STEP_STATUS"):
             exchange.answer_then("UPDATE")
-        with m.State("UPDATE"), m.If(exchange.feed(octets, port)):
+        with m.State("UPDATE"), m.If(exchange.feed(length, port)):
             m.next = "DECISION"
         self._add_send("DECISION", decided, serializer, then="UPDATE")
 

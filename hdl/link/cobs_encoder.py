@@ -17,14 +17,14 @@ class CobsEncoder(wiring.Component):
     """Encoder for Consistent Overhead Byte Stuffing (Cheshire and Baker, 1999).
 
     Writes the shortest encoding: a full block at the end of a packet is not followed by an
-    empty one. Takes and gives one octet per cycle, but for one cycle for the code of a full
-    block and two or three at a packet's end. A block leaves when its last octet has come,
-    after at most ``block`` octets; there is room for one that is filled and one that is read.
+    empty one. Takes and gives one byte per cycle, but for one cycle for the code of a full
+    block and two or three at a packet's end. A block leaves when its last byte has come,
+    after at most ``block`` bytes; there is room for one that is filled and one that is read.
 
     Parameters
     ----------
     block : int
-        Octets of the longest block, its code not counted: 1 to 254. COBS has 254; with fewer,
+        Bytes of the longest block, its code not counted: 1 to 254. COBS has 254; with fewer,
         blocks fill up sooner, and only a decoder with as many understands them.
 
     Members
@@ -32,7 +32,7 @@ class CobsEncoder(wiring.Component):
     i : ``In(stream.Signature(Packet))``
         Packets.
     o : ``Out(stream.Signature(8))``
-        Blocks, and a zero octet behind each packet.
+        Blocks, and a zero byte behind each packet.
 
     Raises
     ------
@@ -50,8 +50,8 @@ class CobsEncoder(wiring.Component):
         m.submodules.blocks = blocks = PacketQueue(1 << ceil_log2(2 * (self._block + 1)))
         connect(m, blocks.o, flipped(self.o))
 
-        filled = Signal(range(self._block + 1))  # octets that the open block has
-        last = Signal()  # the packet's octets are all in
+        filled = Signal(range(self._block + 1))  # bytes that the open block has
+        last = Signal()  # the packet's bytes are all in
 
         def close_block() -> None:
             m.d.comb += [
@@ -64,7 +64,7 @@ class CobsEncoder(wiring.Component):
                 m.d.sync += filled.eq(0)
 
         with m.FSM():
-            with m.State("octets"), m.If(self.i.valid):
+            with m.State("bytes"), m.If(self.i.valid):
                 m.d.comb += self.i.ready.eq(blocks.i.ready)
                 m.d.sync += last.eq(self.i.p.last)
                 with m.If(self.i.p.data == 0):
@@ -84,11 +84,11 @@ class CobsEncoder(wiring.Component):
                     with m.If(last):
                         m.next = "delimiter"
                     with m.Else():
-                        m.next = "octets"
+                        m.next = "bytes"
 
             with m.State("delimiter"):  # a packet of its own: the head is a zero, no body
                 m.d.comb += [blocks.i.valid.eq(1), blocks.i.p.end.eq(1)]
                 with m.If(blocks.i.ready):
-                    m.next = "octets"
+                    m.next = "bytes"
 
         return m

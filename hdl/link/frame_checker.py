@@ -9,8 +9,8 @@ from adagrain.hdl.checks import check_integer
 from adagrain.models.interface.protocol import Header
 from adagrain.models.link import CHECKSUM_SIZE, HEADER_SIZE, Verdict
 
-from .cobs_decoder import DecodedOctet
-from .packet_queue import queued_octet_layout
+from .cobs_decoder import DecodedByte
+from .packet_queue import queued_byte_layout
 
 __all__ = ["FrameChecker"]
 
@@ -22,22 +22,22 @@ class FrameChecker(wiring.Component):
 
     Each frame becomes one packet for a :class:`~adagrain.hdl.link.packet_queue.PacketQueue`:
     a :class:`~adagrain.models.link.Verdict`; then the header, if the checksum is right; then
-    the payload, if the frame is intact. Takes one octet per cycle, adds no latency, and waits
+    the payload, if the frame is intact. Takes one byte per cycle, adds no latency, and waits
     only for the queue. Frames may be of any length: what exceeds a header and the longest
     payload is not passed on.
 
     Parameters
     ----------
     payload : int
-        Longest payload in octets, 1 to 65535.
+        Longest payload in bytes, 1 to 65535.
     depth : int
-        Depth of the queue behind; at least a header, ``payload`` and two octets more.
+        Depth of the queue behind; at least a header, ``payload`` and two bytes more.
 
     Members
     -------
-    i : ``In(stream.Signature(DecodedOctet))``
+    i : ``In(stream.Signature(DecodedByte))``
         Frames.
-    o : ``Out(stream.Signature(queued_octet_layout(depth)))``
+    o : ``Out(stream.Signature(queued_byte_layout(depth)))``
         Records: verdict as the head, header and payload as the body.
 
     Raises
@@ -53,8 +53,8 @@ class FrameChecker(wiring.Component):
         check_integer("depth", depth, self._longest_body + 2)
         super().__init__(
             {
-                "i": In(stream.Signature(DecodedOctet)),
-                "o": Out(stream.Signature(queued_octet_layout(depth))),
+                "i": In(stream.Signature(DecodedByte)),
+                "o": Out(stream.Signature(queued_byte_layout(depth))),
             }
         )
 
@@ -62,24 +62,24 @@ class FrameChecker(wiring.Component):
         m = Module()
         m.submodules.crc = crc = CRC32_ISO_HDLC(data_width=8).create()
 
-        octets = Signal(range(self._longest + 2))  # in this frame so far; saturates
-        too_long = octets == self._longest + 1
+        count = Signal(range(self._longest + 2))  # in this frame so far; saturates
+        too_long = count == self._longest + 1
         length = Signal(16)  # of the payload, as the header names it
 
         verdict = Signal(Verdict)
         keep = Signal.like(self.o.p.keep)
-        with m.If(self.i.p.damaged | (octets < HEADER_SIZE + CHECKSUM_SIZE)):
+        with m.If(self.i.p.damaged | (count < HEADER_SIZE + CHECKSUM_SIZE)):
             m.d.comb += verdict.eq(Verdict.DAMAGED)
         with m.Elif(~crc.match_detected):
             m.d.comb += verdict.eq(Verdict.WRONG_CHECKSUM)
         with m.Elif(too_long):
             m.d.comb += [verdict.eq(Verdict.TOO_LONG), keep.eq(HEADER_SIZE)]
-        with m.Elif(octets != HEADER_SIZE + length + CHECKSUM_SIZE):
+        with m.Elif(count != HEADER_SIZE + length + CHECKSUM_SIZE):
             m.d.comb += [verdict.eq(Verdict.WRONG_LENGTH), keep.eq(HEADER_SIZE)]
         with m.Else():
             m.d.comb += [verdict.eq(Verdict.INTACT), keep.eq(HEADER_SIZE + length)]
 
-        fits = octets < self._longest_body
+        fits = count < self._longest_body
         m.d.comb += [
             self.o.valid.eq(self.i.valid & (self.i.p.end | fits)),
             self.o.p.data.eq(Mux(self.i.p.end, verdict, self.i.p.data)),
@@ -92,11 +92,11 @@ class FrameChecker(wiring.Component):
         ]
         with m.If(self.i.valid & self.i.ready):
             with m.If(self.i.p.end):
-                m.d.sync += octets.eq(0)
+                m.d.sync += count.eq(0)
             with m.Elif(~too_long):
-                m.d.sync += octets.eq(octets + 1)
-            for octet in range(2):
-                with m.If(octets == LENGTH_OFFSET + octet):
-                    m.d.sync += length.word_select(octet, 8).eq(self.i.p.data)
+                m.d.sync += count.eq(count + 1)
+            for byte in range(2):
+                with m.If(count == LENGTH_OFFSET + byte):
+                    m.d.sync += length.word_select(byte, 8).eq(self.i.p.data)
 
         return m

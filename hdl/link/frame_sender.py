@@ -31,8 +31,8 @@ def reply_layout(window: int) -> data.StructLayout:
 class FrameSender(wiring.Component):
     """Joins a header and a payload from the reply memory, and appends their checksum.
 
-    One octet per cycle; the first leaves two cycles after the reply was accepted, and the next
-    reply is accepted when the last octet stands in the output register. While ``i.ready`` is
+    One byte per cycle; the first leaves two cycles after the reply was accepted, and the next
+    reply is accepted when the last byte stands in the output register. While ``i.ready`` is
     low, the payload of the reply accepted last may still be read.
 
     Parameters
@@ -71,13 +71,13 @@ class FrameSender(wiring.Component):
         m = Module()
         m.submodules.crc = crc = CRC32_ISO_HDLC(data_width=8).create()
 
-        header = Signal(Header)  # shifts out, lowest octet first
+        header = Signal(Header)  # shifts out, lowest byte first
         length = Signal(range(self._payload + 1))
         slot = Signal.like(self.i.p.slot)
         position = Signal(range(self._payload))  # in the part that is being sent
         next_position = Signal.like(position)
-        done = Signal()  # this is the part's last octet
-        octet = Signal(Packet)  # goes to the output register, since the memory answers late
+        done = Signal()  # this is the part's last byte
+        byte = Signal(Packet)  # goes to the output register, since the memory answers late
         offered = Signal()
         room = ~self.o.valid | self.o.ready
         moved = offered & room
@@ -95,7 +95,7 @@ class FrameSender(wiring.Component):
 
             with m.State("header"):
                 m.d.comb += [
-                    octet.data.eq(header.as_value()[:8]),
+                    byte.data.eq(header.as_value()[:8]),
                     done.eq(position == HEADER_SIZE - 1),
                 ]
                 with m.If(moved):
@@ -107,7 +107,7 @@ class FrameSender(wiring.Component):
 
             with m.State("payload"):
                 m.d.comb += [
-                    octet.data.eq(self.memory.data),
+                    byte.data.eq(self.memory.data),
                     done.eq(position == length - 1),
                 ]
                 with m.If(moved & done):
@@ -115,8 +115,8 @@ class FrameSender(wiring.Component):
 
             with m.State("checksum"):
                 m.d.comb += [
-                    octet.data.eq(crc.crc.word_select(position[:2], 8)),
-                    octet.last.eq(done),
+                    byte.data.eq(crc.crc.word_select(position[:2], 8)),
+                    byte.last.eq(done),
                     done.eq(position == CHECKSUM_SIZE - 1),
                 ]
                 with m.If(moved & done):
@@ -128,10 +128,10 @@ class FrameSender(wiring.Component):
             self.memory.en.eq(1),
             self.memory.addr.eq(Cat(next_position, slot)),
             crc.valid.eq(moved & ~part.ongoing("checksum")),
-            crc.data.eq(octet.data),
+            crc.data.eq(byte.data),
         ]
         m.d.sync += position.eq(next_position)
         with m.If(room):
-            m.d.sync += [self.o.valid.eq(offered), self.o.payload.eq(octet)]
+            m.d.sync += [self.o.valid.eq(offered), self.o.payload.eq(byte)]
 
         return m

@@ -1,4 +1,4 @@
-"""The device's end of the link, from octets to requests and back."""
+"""The device's end of the link, from bytes to requests and back."""
 
 from amaranth.hdl import Module
 from amaranth.lib import memory, stream, wiring
@@ -18,7 +18,7 @@ from .session import Counters, Session
 
 __all__ = ["Link"]
 
-#: Octets that a frame takes in the receive queue beside its payload: verdict, header, and a
+#: Bytes that a frame takes in the receive queue beside its payload: verdict, header, and a
 #: free place for the verdict of the next one.
 RECORD_OVERHEAD = HEADER_SIZE + 2
 
@@ -27,14 +27,14 @@ class Link(wiring.Component):
     """Receives requests over any byte pipe, and has each of them executed once.
 
     ``docs/link.md`` tells the protocol; :class:`~adagrain.models.link.LinkModel` does the same
-    octet for octet. Receiving, executing and sending go on at the same time, each at an octet
+    byte for byte. Receiving, executing and sending go on at the same time, each at a byte
     per cycle but for a few cycles per frame; the receive queue has room for ``window`` longest
     frames. ``i.ready`` goes low only when that queue is full, because the executor is busy or
     nobody takes the replies; no input whatever stops it for good. There are no timers: it is
     the host that notices a lost frame.
 
-    A reply must have no more octets than the status and ``payload``; the executor must take
-    each request to its end, and may answer from its first octet on.
+    A reply must have no more bytes than the status and ``payload``; the executor must take
+    each request to its end, and may answer from its first byte on.
 
     Parameters
     ----------
@@ -44,13 +44,13 @@ class Link(wiring.Component):
     Members
     -------
     i : ``In(stream.Signature(8))``
-        Octets from the host.
+        Bytes from the host.
     o : ``Out(stream.Signature(8))``
-        Octets to the host.
+        Bytes to the host.
     o_request : ``Out(stream.Signature(Packet))``
         Requests to execute: opcode and payload.
     request_length : ``Out(16)``
-        Octets of the request's payload; stable from its first octet until it is answered.
+        Bytes of the request's payload; stable from its first byte until it is answered.
     i_reply : ``In(stream.Signature(Reply))``
         What became of them: status and payload, or a status in place of what has come of these.
     counters : ``Out(Counters)``

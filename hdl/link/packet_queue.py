@@ -1,4 +1,4 @@
-"""A queue of packets whose first octet, and whose fate, are known only at their end."""
+"""A queue of packets whose first byte, and whose fate, are known only at their end."""
 
 from amaranth.hdl import Module, Mux, Signal, unsigned
 from amaranth.lib import data, memory, stream, wiring
@@ -7,20 +7,20 @@ from amaranth.utils import exact_log2
 
 from adagrain.hdl.checks import check_power_of_two
 
-__all__ = ["PacketQueue", "queued_octet_layout"]
+__all__ = ["PacketQueue", "queued_byte_layout"]
 
 
-def queued_octet_layout(depth: int) -> data.StructLayout:
-    """What enters a queue: octets of a packet, then its end.
+def queued_byte_layout(depth: int) -> data.StructLayout:
+    """What enters a queue: bytes of a packet, then its end.
 
     Members
     -------
     data : ``unsigned(8)``
-        An octet; at the end, the packet's head.
+        A byte; at the end, the packet's head.
     end : ``unsigned(1)``
         The packet is complete.
     keep : ``range(depth)``
-        At the end: how many of its octets stay in the packet; those behind are dropped.
+        At the end: how many of its bytes stay in the packet; those behind are dropped.
     """
     return data.StructLayout({"data": unsigned(8), "end": unsigned(1), "keep": range(depth)})
 
@@ -28,22 +28,22 @@ def queued_octet_layout(depth: int) -> data.StructLayout:
 class PacketQueue(wiring.Component):
     """Memory that takes a packet's body first and puts its head before it.
 
-    A packet can be read when its end has come: the head, then the octets kept. Taking and
-    giving go on at the same time, each one octet per cycle; a packet's head can leave two
+    A packet can be read when its end has come: the head, then the bytes kept. Taking and
+    giving go on at the same time, each one byte per cycle; a packet's head can leave two
     cycles after its end came. ``i.ready`` is low while the memory is full, and does not depend
     on what is offered. The reader must know by itself where packets end.
 
-    A packet's octets, those to be dropped included, must be at most ``depth - 2``: a longer
+    A packet's bytes, those to be dropped included, must be at most ``depth - 2``: a longer
     one waits for room for ever.
 
     Parameters
     ----------
     depth : int
-        Octets that it holds: a power of two, at least 4.
+        Bytes that it holds: a power of two, at least 4.
 
     Members
     -------
-    i : ``In(stream.Signature(queued_octet_layout(depth)))``
+    i : ``In(stream.Signature(queued_byte_layout(depth)))``
         Bodies and ends.
     o : ``Out(stream.Signature(8))``
         Heads and bodies.
@@ -59,26 +59,26 @@ class PacketQueue(wiring.Component):
         self._depth = depth
         super().__init__(
             {
-                "i": In(stream.Signature(queued_octet_layout(depth))),
+                "i": In(stream.Signature(queued_byte_layout(depth))),
                 "o": Out(stream.Signature(8)),
             }
         )
 
     @property
     def depth(self) -> int:
-        """Octets that it holds."""
+        """Bytes that it holds."""
         return self._depth
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        m.submodules.octets = octets = memory.Memory(shape=8, depth=self._depth, init=[])
-        write_port, read_port = octets.write_port(), octets.read_port()
+        m.submodules.store = store = memory.Memory(shape=8, depth=self._depth, init=[])
+        write_port, read_port = store.write_port(), store.read_port()
 
         # Positions count on over the wrap: equal in all bits means empty, in all but the
         # topmost means full.
         width = exact_log2(self._depth)
         head = Signal(width + 1)  # of the packet that is being taken
-        tail = Signal(width + 1, init=1)  # where its next octet goes
+        tail = Signal(width + 1, init=1)  # where its next byte goes
         position = Signal(width + 1)  # what is to be read next
         next_head = head + 1 + self.i.p.keep
         full = (tail ^ position) == self._depth

@@ -37,9 +37,9 @@ class Session(wiring.Component):
     Counters change before a request is forwarded, so an executor that reads them sees the
     request at hand counted.
 
-    Takes 16 cycles and one per octet of the payload for a request, and what the executor takes
-    beyond that. A reply must have no more octets than the status and ``payload``; the executor must
-    take each request to its end, and must not answer before its first octet.
+    Takes 16 cycles and one per byte of the payload for a request, and what the executor takes
+    beyond that. A reply must have no more bytes than the status and ``payload``; the executor must
+    take each request to its end, and must not answer before its first byte.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ class Session(wiring.Component):
     o_request : ``Out(stream.Signature(Packet))``
         Opcode and payload of requests to execute.
     request_length : ``Out(16)``
-        Octets of the payload; stable from the request's first octet until it is answered.
+        Bytes of the payload; stable from the request's first byte until it is answered.
     i_reply : ``In(stream.Signature(Reply))``
         Status and payload of their replies, or a status in place of what has come of one.
     memory : ``In(memory.WritePort.Signature(...))``
@@ -97,7 +97,7 @@ class Session(wiring.Component):
         verdict = Signal(Verdict)
         header = Signal(Header)  # the request's, which then turns into the reply's
         position = Signal(range(HEADER_SIZE))
-        remaining = Signal(range(self._payload + 1))  # octets of the request still to come
+        remaining = Signal(range(self._payload + 1))  # bytes of the request still to come
         slot = header.sequence[: exact_log2(self._window)]
         forwarded = Signal()  # the request's opcode; its payload follows
         answered = Signal()  # the reply is complete

@@ -50,17 +50,17 @@ class PrecisionCommands(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         m.submodules.controller = controller = PrecisionController(self._configuration.regions)
-        m.submodules.octets = octets = Deserializer(size(PrecisionRecord))
+        m.submodules.reader = reader = Deserializer(size(PrecisionRecord))
         m.submodules.record = record = Serializer(size(PrecisionRecord))
         m.submodules.decision = decision = Serializer(size(PrecisionDecision))
 
-        exchange = Exchange(m, self.handler, octets)
+        exchange = Exchange(m, self.handler, reader)
         call, access = self.handler.i_call, controller.i_access
-        gathered = octets.o.payload
+        gathered = reader.o.payload
         table = Table(
             m,
             exchange,
-            octets,
+            reader,
             entries=self._configuration.regions,
             size=size(PrecisionRecord),
             payload=self._configuration.payload,

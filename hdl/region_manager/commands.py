@@ -62,19 +62,19 @@ class RegionCommands(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        m.submodules.octets = octets = Deserializer(size(RegionParameters))
+        m.submodules.reader = reader = Deserializer(size(RegionParameters))
         m.submodules.manager = manager = RegionManager(self._configuration)
         m.submodules.word = word = Serializer(WORD)
         m.submodules.decision = decision = Serializer(size(Decision))
         m.submodules.parameters = parameters = Serializer(size(RegionParameters))
 
-        exchange = Exchange(m, self.handler, octets)
+        exchange = Exchange(m, self.handler, reader)
         call, access = self.handler.i_call, manager.i_access
-        gathered = octets.o.payload
+        gathered = reader.o.payload
         table = Table(
             m,
             exchange,
-            octets,
+            reader,
             entries=self._configuration.regions * WORDS_PER_REGION,
             size=WORD,
             payload=self._configuration.payload,
@@ -106,7 +106,7 @@ class RegionCommands(wiring.Component):
                 unfit = (workers == 0) | (workers > MAX_WORKERS)
                 fed = exchange.feed(size(RegionParameters), manager.i_parameters)
                 with m.If(unfit):
-                    m.d.comb += [manager.i_parameters.valid.eq(0), octets.o.ready.eq(1)]
+                    m.d.comb += [manager.i_parameters.valid.eq(0), reader.o.ready.eq(1)]
                 with m.If(fed):
                     exchange.reply(Status.OK)
                     with m.If(unfit):

@@ -58,10 +58,10 @@ class HistogramCommands(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        m.submodules.octets = octets = Deserializer(size(ByteRange))
+        m.submodules.reader = reader = Deserializer(size(ByteRange))
         m.submodules.record = record = Serializer(size(HistogramBin))
-        exchange = Exchange(m, self.handler, octets)
-        wanted = data.View(ByteRange, octets.o.payload)
+        exchange = Exchange(m, self.handler, reader)
+        wanted = data.View(ByteRange, reader.o.payload)
         asked, left = Signal(range(BINS)), Signal(range(BINS + 1))
         m.d.comb += [
             self.o_bin.payload.eq(asked),

@@ -7,11 +7,11 @@ from adagrain.hdl.checks import check_choice
 
 __all__ = ["Packet", "Reply", "beat_layout", "check_lanes"]
 
-#: One octet of a packet; ``last`` marks its final one. There is no empty packet.
+#: One byte of a packet; ``last`` marks its final one. There is no empty packet.
 Packet = data.StructLayout({"data": unsigned(8), "last": unsigned(1)})
 
-#: One octet of a reply, whose first one is its status. Where ``replaces`` is set, which is at the
-#: final octet alone, this one is the status, and there is no payload, whatever went before.
+#: One byte of a reply, whose first one is its status. Where ``replaces`` is set, which is at the
+#: final byte alone, this one is the status, and there is no payload, whatever went before.
 Reply = data.StructLayout({**dict(Packet.members), "replaces": unsigned(1)})
 
 

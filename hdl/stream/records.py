@@ -1,4 +1,4 @@
-"""Between octets and records."""
+"""Between bytes and records."""
 
 from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import stream, wiring
@@ -12,22 +12,22 @@ __all__ = ["Deserializer", "Serializer"]
 
 
 class Serializer(wiring.Component):
-    """Sends a record octet by octet, little end first.
+    """Sends a record byte by byte, little end first.
 
-    It stores nothing: the record is taken from ``i`` together with its last octet, and must be
-    stable until then, as every stream's payload is. One octet per cycle, latency 0.
+    It stores nothing: the record is taken from ``i`` together with its last byte, and must be
+    stable until then, as every stream's payload is. One byte per cycle, latency 0.
 
     Parameters
     ----------
-    octets : int
+    length : int
         Size of the record, at least 1.
 
     Members
     -------
-    i : ``In(stream.Signature(8 * octets))``
+    i : ``In(stream.Signature(8 * length))``
         Records.
     o : ``Out(stream.Signature(Packet))``
-        Their octets, one packet each.
+        Their bytes, one packet each.
 
     Raises
     ------
@@ -35,19 +35,19 @@ class Serializer(wiring.Component):
         If a parameter is not what it must be.
     """
 
-    def __init__(self, octets: int) -> None:
-        check_integer("octets", octets, 1)
-        self._octets = octets
+    def __init__(self, length: int) -> None:
+        check_integer("length", length, 1)
+        self._length = length
         super().__init__(
-            {"i": In(stream.Signature(8 * octets)), "o": Out(stream.Signature(Packet))}
+            {"i": In(stream.Signature(8 * length)), "o": Out(stream.Signature(Packet))}
         )
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        index = Signal(range(self._octets))
+        index = Signal(range(self._length))
         m.d.comb += [
             self.o.payload.data.eq(self.i.payload.word_select(index, 8)),
-            self.o.payload.last.eq(index == self._octets - 1),
+            self.o.payload.last.eq(index == self._length - 1),
             self.o.valid.eq(self.i.valid),
             self.i.ready.eq(self.o.ready & self.o.payload.last),
         ]
@@ -59,24 +59,24 @@ class Serializer(wiring.Component):
 
 
 class Deserializer(wiring.Component):
-    """Gathers octets, little end first, into records of a size that may differ each time.
+    """Gathers bytes, little end first, into records of a size that may differ each time.
 
-    One octet per cycle; a record is offered in the cycle after its last octet. While one is
-    offered, no octet is taken.
+    One byte per cycle; a record is offered in the cycle after its last byte. While one is
+    offered, no byte is taken.
 
     Parameters
     ----------
-    octets : int
+    length : int
         Size of the largest record, at least 1.
 
     Members
     -------
-    size : ``In(range(octets + 1))``
-        Octets of the record that is being gathered; stable until it is taken.
+    size : ``In(range(length + 1))``
+        Bytes of the record that is being gathered; stable until it is taken.
     i : ``In(stream.Signature(8))``
-        Octets.
-    o : ``Out(stream.Signature(8 * octets))``
-        Record; its first octet is at bit ``8 * (octets - size)``: a record of ``n`` octets fills
+        Bytes.
+    o : ``Out(stream.Signature(8 * length))``
+        Record; its first byte is at bit ``8 * (length - size)``: a record of ``n`` bytes fills
         the upper end.
 
     Raises
@@ -85,20 +85,20 @@ class Deserializer(wiring.Component):
         If a parameter is not what it must be.
     """
 
-    def __init__(self, octets: int) -> None:
-        check_integer("octets", octets, 1)
-        self._octets = octets
+    def __init__(self, length: int) -> None:
+        check_integer("length", length, 1)
+        self._length = length
         super().__init__(
             {
-                "size": In(range(octets + 1)),
+                "size": In(range(length + 1)),
                 "i": In(stream.Signature(8)),
-                "o": Out(stream.Signature(8 * octets)),
+                "o": Out(stream.Signature(8 * length)),
             }
         )
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        count = Signal(range(self._octets + 1))
+        count = Signal(range(self._length + 1))
         m.d.comb += [
             self.i.ready.eq(count != self.size),
             self.o.valid.eq((count == self.size) & (count != 0)),

@@ -30,7 +30,7 @@ class TensorInput(wiring.Component):
 
     Takes just the beats that hold the announced elements; what the last one holds beyond them is
     dropped. Elements are widened exactly to FP32, L words per cycle without bubbles; a unit that
-    does not take them makes the port wait. The handler takes the bytes of a request, an octet per
+    does not take them makes the port wait. The handler takes the bytes of a request, a byte per
     cycle, where the pass that is under way reads the link.
 
     Parameters
@@ -81,7 +81,7 @@ class TensorInput(wiring.Component):
         active, from_link, missing = Signal(), Signal(), Signal(_MISSING)
         restart = Signal()
         through = Signal()  # the last element is out; what its beat holds beyond it goes nowhere
-        m.submodules.octets = octets = Deserializer(BEAT)
+        m.submodules.reader = reader = Deserializer(BEAT)
         m.submodules.narrow = narrow = ResetInserter(restart)(Narrow(BEAT // 4, lanes))
         m.submodules.widen = widen = ResetInserter(restart)(
             Widen(lanes, self._configuration.formats)
@@ -101,7 +101,7 @@ class TensorInput(wiring.Component):
         self._take(m, narrow, link, active, from_link, missing)
         self._give(m, widen, active)
         self._watch(m, active, from_link, missing)
-        self._handle(m, octets, link, active & from_link, active, missing)
+        self._handle(m, reader, link, active & from_link, active, missing)
         return m
 
     def _begin(
@@ -187,17 +187,17 @@ class TensorInput(wiring.Component):
     def _handle(
         self,
         m: Module,
-        octets: Deserializer,
+        reader: Deserializer,
         link: stream.Interface,
         reads_link: Value,
         active: Signal,
         missing: Signal,
     ) -> None:
         """Execute requests."""
-        exchange = Exchange(m, self.handler, octets)
+        exchange = Exchange(m, self.handler, reader)
         call = self.handler.i_call
         left = Signal(range(self._configuration.payload // BEAT + 1))
-        m.d.comb += link.payload.eq(octets.o.payload)
+        m.d.comb += link.payload.eq(reader.o.payload)
         with m.FSM():
             with m.State("IDLE"):
                 m.d.comb += call.ready.eq(1)

@@ -77,11 +77,11 @@ class TensorPass(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         layout, result = self._begin.request.record, self._end.reply.record
-        m.submodules.octets = octets = Deserializer(size(layout))
+        m.submodules.reader = reader = Deserializer(size(layout))
         m.submodules.record = record = Serializer(size(result))
-        exchange = Exchange(m, self.handler, octets)
+        exchange = Exchange(m, self.handler, reader)
         call, tensor = self.handler.i_call, self.tensor
-        begin = data.View(layout, octets.o.payload)
+        begin = data.View(layout, reader.o.payload)
         complete = Signal()  # the unit has the last beat
         m.d.comb += [
             self.o_begin.payload.eq(begin),
@@ -110,7 +110,7 @@ class TensorPass(wiring.Component):
             with m.State("BEGIN"):
                 with m.If(exchange.take(size(layout))):
                     self._check(m, exchange, begin)
-            with m.State("START"):  # the record stands until another octet is gathered
+            with m.State("START"):  # the record stands until another byte is gathered
                 m.d.comb += self.o_begin.valid.eq(1)
                 with m.If(self.o_begin.ready):
                     m.next = "TENSOR"

@@ -1,4 +1,4 @@
-"""Octets over a serial line."""
+"""Bytes over a serial line."""
 
 from .rate import step_per_cycle
 from .receiver import LineCounters, Receiver

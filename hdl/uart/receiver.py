@@ -1,4 +1,4 @@
-"""Octets from a serial line."""
+"""Bytes from a serial line."""
 
 from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import data, stream, wiring
@@ -18,9 +18,9 @@ LineCounters = data.StructLayout(dict.fromkeys(("framing_errors", "overruns", "b
 class Receiver(wiring.Component):
     """Receives 8N1, sampling each bit once, in its middle.
 
-    A start bit that is high again in its middle was a glitch and is ignored. An octet without a
+    A start bit that is high again in its middle was a glitch and is ignored. A byte without a
     stop bit is dropped as a framing error; then the line must be high before another start bit is
-    seen. An octet that comes while the one before still waits is dropped too, as an overrun: a
+    seen. A byte that comes while the one before still waits is dropped too, as an overrun: a
     serial line knows no back-pressure. The line must have been synchronised.
 
     Parameters
@@ -36,11 +36,11 @@ class Receiver(wiring.Component):
     rx : ``In(1)``
         The line; high when idle.
     o : ``Out(stream.Signature(8))``
-        Octets, each offered in the middle of its stop bit.
+        Bytes, each offered in the middle of its stop bit.
     is_break : ``Out(1)``
         The line has been low for 20 bits or more.
     counters : ``Out(LineCounters)``
-        Octets lost, and breaks, since reset.
+        Bytes lost, and breaks, since reset.
     fails : ``Out(1)``
         One of the counters counts.
 
@@ -102,7 +102,7 @@ class Receiver(wiring.Component):
         return m
 
     def _notice_break(self, m: Module) -> None:
-        """Measure how long the line has been low, whatever the octets are."""
+        """Measure how long the line has been low, whatever the bytes are."""
         phase = Signal(ACCUMULATOR_BITS)
         advanced = Signal(ACCUMULATOR_BITS + 1)
         low = Signal(range(BREAK_BITS + 1))

@@ -1,4 +1,4 @@
-"""Octets to a serial line."""
+"""Bytes to a serial line."""
 
 from amaranth.hdl import Cat, Const, Module, Signal
 from amaranth.lib import stream, wiring
@@ -10,9 +10,9 @@ __all__ = ["Transmitter"]
 
 
 class Transmitter(wiring.Component):
-    """Sends octets as 8N1: a start bit, eight data bits from the lowest on, a stop bit.
+    """Sends bytes as 8N1: a start bit, eight data bits from the lowest on, a stop bit.
 
-    An octet is taken as the stop bit of the one before ends, so that a stream that is always
+    A byte is taken as the stop bit of the one before ends, so that a stream that is always
     valid leaves no gap. ``i.ready`` comes from registers alone. The edges of bits jitter by a
     cycle, but drift no further than the step's rounding; after a pause they are always the same.
 
@@ -26,7 +26,7 @@ class Transmitter(wiring.Component):
     Members
     -------
     i : ``In(stream.Signature(8))``
-        Octets.
+        Bytes.
     tx : ``Out(1)``
         The line; high when idle.
 

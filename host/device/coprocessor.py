@@ -391,7 +391,7 @@ class Coprocessor:
         )
 
     def echo(self, payload: bytes) -> bytes:
-        """Octets that went to the device and back.
+        """Bytes that went to the device and back.
 
         Raises
         ------
@@ -400,7 +400,7 @@ class Coprocessor:
         """
         if len(payload) > self.configuration.payload:
             raise ValueError(
-                f"payload must have at most {self.configuration.payload} octets, not {len(payload)}"
+                f"payload must have at most {self.configuration.payload} bytes, not {len(payload)}"
             )
         return self._recovery.run(
             lambda: self._session.call([Request(SystemOpcode.ECHO, payload)])
@@ -451,8 +451,8 @@ class Coprocessor:
         version = state.get("protocol", "3 or older")
         if version != PROTOCOL_VERSION:
             raise ValueError(f"state must be of protocol {PROTOCOL_VERSION}, not {version}")
-        octets, width = state["table"], size(RegionRecord)
-        regions = [octets[at : at + width] for at in range(0, len(octets), width)]
+        raw, width = state["table"], size(RegionRecord)
+        regions = [raw[at : at + width] for at in range(0, len(raw), width)]
         mirrors = {
             "region_manager": self._regions.restored(regions, state["parameters"]),
             "precision_controller": self.precisions.restored(state.get("precisions", ())),

@@ -43,10 +43,10 @@ def read_registers(session: Session, units: Iterable[Unit] | None = None) -> dic
     asked = [unit for unit in units or UNITS.values() if unit.registers]
     replies = session.call([_request(unit) for unit in asked])
     found = {}
-    for unit, octets in zip(asked, replies, strict=True):
+    for unit, raw in zip(asked, replies, strict=True):
         for register in unit.registers:
             at = 4 * (unit.addresses[register.name] - unit.group * SPAN)
-            found[register.name] = int.from_bytes(octets[at : at + register.bits // 8], "little")
+            found[register.name] = int.from_bytes(raw[at : at + register.bits // 8], "little")
     return found
 
 

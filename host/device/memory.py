@@ -35,8 +35,8 @@ def elements_of(x: torch.Tensor) -> torch.Tensor:
 
 def words_of(x: torch.Tensor) -> np.ndarray:
     """A tensor's elements as 32-bit words, in the order of its indices, zero-padded to groups."""
-    octets = elements_of(x).view(torch.uint8)
-    missing = -len(octets) % BEAT
+    raw = elements_of(x).view(torch.uint8)
+    missing = -len(raw) % BEAT
     if missing:
-        octets = torch.cat([octets, octets.new_zeros(missing)])
-    return octets.numpy().view(np.uint32)
+        raw = torch.cat([raw, raw.new_zeros(missing)])
+    return raw.numpy().view(np.uint32)

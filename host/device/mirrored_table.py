@@ -85,9 +85,9 @@ class MirroredTable:
             If the device fails.
         """
         self._check_built()
-        octets = None if settings is None else self._packed(settings)
+        raw = None if settings is None else self._packed(settings)
         with self._recovery:
-            after = self.mirror.written(records, integer("first", first), octets)
+            after = self.mirror.written(records, integer("first", first), raw)
 
             def write() -> None:
                 self.send(after)
@@ -149,8 +149,8 @@ class MirroredTable:
         self, records: Sequence[bytes], settings: Mapping[str, int] | None = None
     ) -> Mirror:
         """The mirror that has these records and settings, and nothing else."""
-        octets = None if settings is None else self._packed(settings)
-        return Mirror.empty(self._unit, self._configuration).written(records, 0, octets)
+        raw = None if settings is None else self._packed(settings)
+        return Mirror.empty(self._unit, self._configuration).written(records, 0, raw)
 
     def send(self, mirror: Mirror) -> None:
         """Within an operation: make the device's table equal to a mirror, which is not yet ours."""

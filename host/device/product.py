@@ -41,7 +41,7 @@ class Product:
         was replaced on the way.
     busy : int
         Of these, the ones in which the slices multiplied, as the device counts them; 0 likewise.
-    octets : int
+    bytes_moved : int
         Bytes of commands with their operands, of replies and results, without frames and repeats.
     scale : float
         What the values are multiples of: 1, unless another one was asked for.
@@ -53,7 +53,7 @@ class Product:
     flags: torch.Tensor
     cycles: int
     busy: int
-    octets: int
+    bytes_moved: int
     scale: float
     kept: int = 0
 
@@ -99,11 +99,11 @@ def multiply(
     parts = jobs(rows, columns, precision, rescaling, **sizes)
     words = np.zeros((len(rows), len(columns)), dtype=np.int64)
     flags = np.zeros(words.shape, dtype=np.uint8)
-    octets, before = 0, counters()
+    bytes_moved, before = 0, counters()
     for done, job in enumerate(parts, start=1):
         answer = execute(job)
         job.place(answer.records, words, flags)
-        octets += answer.moved
+        bytes_moved += answer.moved
         progress(done, len(parts))
     cycles, busy = spent(before, counters())
     if rescaling is not None:
@@ -118,7 +118,7 @@ def multiply(
         torch.from_numpy(flags),
         cycles=cycles,
         busy=busy,
-        octets=octets,
+        bytes_moved=bytes_moved,
         scale=1.0 if rescaling is None else rescaling.scale,
     )
 

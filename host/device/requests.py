@@ -28,11 +28,11 @@ def pass_requests(
         If the unit has no passes.
     """
     yield Request(unit.begin.opcode, begin)
-    octets = np.empty(0, np.uint8) if words is None else words.view(np.uint8)
+    raw = np.empty(0, np.uint8) if words is None else words.view(np.uint8)
     at = 0
-    while at < len(octets):
+    while at < len(raw):
         step = frame_size.payload
-        yield Request(TensorOpcode.DATA, octets[at : at + step].tobytes())
+        yield Request(TensorOpcode.DATA, raw[at : at + step].tobytes())
         at += step
     yield Request(unit.end.opcode)
 

@@ -116,16 +116,16 @@ def _echo(device: Coprocessor, generator: torch.Generator) -> str:
     random = bytes(torch.randint(256, (longest,), generator=generator).tolist())
     for payload in (b"", b"\0", bytes(longest), b"\xff" * longest, bytes(range(256)), random):
         if device.echo(payload) != payload:
-            return f"{len(payload)} octets came back changed"
+            return f"{len(payload)} bytes came back changed"
     return ""
 
 
 def _tensor(code: FormatCode, generator: torch.Generator) -> torch.Tensor:
     """Random bit patterns (all special values among them) behind a normal tensor's elements."""
     row = FORMATS[code]
-    octets = torch.randint(256, (2011 * row.bits // 8,), generator=generator, dtype=torch.uint8)
+    raw = torch.randint(256, (2011 * row.bits // 8,), generator=generator, dtype=torch.uint8)
     normal = torch.randn(4096, generator=generator).to(row.dtype)
-    return torch.cat([normal, octets.view(row.dtype)])
+    return torch.cat([normal, raw.view(row.dtype)])
 
 
 def _statistics(device: Coprocessor, tensor: torch.Tensor) -> str:
@@ -199,8 +199,8 @@ def _operands(
 def _any_bits(
     shape: tuple[int, int], precision: Precision, generator: torch.Generator
 ) -> torch.Tensor:
-    octets = precision.bits // 8 or 1
-    bits = torch.randint(256, (*shape, octets), generator=generator, dtype=torch.uint8)
+    raw = precision.bits // 8 or 1
+    bits = torch.randint(256, (*shape, raw), generator=generator, dtype=torch.uint8)
     matrix = bits.view(DTYPES[precision]).reshape(shape)
     return matrix >> 4 if precision is Precision.INT4 else matrix
 

@@ -181,7 +181,7 @@ class Job:
             yield Request(TileOpcode.SCALES, exponents)
 
     def _exponents(self, tile: int) -> bytes:
-        """An octet for each slice."""
+        """A byte for each slice."""
         assert self.rescaling is not None
         exponents = self.rescaling.exponents[self.start + tile * self.slices :][: self.slices]
         return exponents.astype(np.int8).tobytes()

@@ -9,9 +9,9 @@ __all__ = ["checksum_of"]
 
 
 def checksum_of(parameters: Iterable[torch.Tensor]) -> int:
-    """Of all elements' octets, in order."""
+    """Of all elements' bytes, in order."""
     found = 0
     for parameter in parameters:
-        octets = parameter.detach().cpu().reshape(-1).contiguous().view(torch.uint8)
-        found = zlib.crc32(octets.numpy().data, found)
+        raw = parameter.detach().cpu().reshape(-1).contiguous().view(torch.uint8)
+        found = zlib.crc32(raw.numpy().data, found)
     return found

@@ -149,8 +149,8 @@ class Lockstep:
         own = table[self._rank]
         own[: len(_FIELDS)] = [row.get(name, 0) for name in _FIELDS]
         if text:
-            octets = text.encode()[:_TEXT].ljust(_TEXT, b"\0")
-            own[len(_FIELDS) :] = np.frombuffer(octets, dtype=np.int64)
+            raw = text.encode()[:_TEXT].ljust(_TEXT, b"\0")
+            own[len(_FIELDS) :] = np.frombuffer(raw, dtype=np.int64)
         with waited_for("the comparison of the workers"):
             sums = torch.from_numpy(table)
             work = dist.all_reduce(sums, group=self.group, async_op=True)

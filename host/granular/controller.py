@@ -77,8 +77,8 @@ class Controllers(nn.Module):
         """
         codes = torch.tensor(self.precisions, dtype=torch.uint8)
         spread = torch.tensor(math.nan if self.spread is None else self.spread, dtype=torch.float64)
-        octets = spread.view(1).view(torch.uint8).repeat(len(codes), 1)
-        return torch.cat([codes[:, None], self._records, octets], dim=1)
+        raw = spread.view(1).view(torch.uint8).repeat(len(codes), 1)
+        return torch.cat([codes[:, None], self._records, raw], dim=1)
 
     def set_extra_state(self, state: torch.Tensor) -> None:
         """Restore what :meth:`get_extra_state` gave, as far as the policy of now allows.
@@ -88,14 +88,14 @@ class Controllers(nn.Module):
         ValueError
             If it is of another number of units.
         """
-        octets = self._records.shape[1]
-        if state.shape != (len(self.precisions), 1 + octets + 8):
+        raw = self._records.shape[1]
+        if state.shape != (len(self.precisions), 1 + raw + 8):
             raise ValueError(f"state must be of {len(self.precisions)} units, not of {len(state)}")
         state = state.cpu()
         self.precisions = [self._policy.allowed(Precision(code)) for code in state[:, 0].tolist()]
-        restored = [self._restored(bytes(row.tolist())) for row in state[:, 1 : 1 + octets]]
+        restored = [self._restored(bytes(row.tolist())) for row in state[:, 1 : 1 + raw]]
         self._records = torch.tensor([list(record) for record in restored], dtype=torch.uint8)
-        spread = state[0, 1 + octets :].clone().view(torch.float64).item()
+        spread = state[0, 1 + raw :].clone().view(torch.float64).item()
         self.spread = None if math.isnan(spread) else spread
 
     def asked_records(self, bounds: list[tuple[Precision, Precision]]) -> list[bytes]:
@@ -118,8 +118,8 @@ class Controllers(nn.Module):
             )
         rows = self._ascending().detach().exp2().mul(_ONE).round().clamp(0, _ONE).int().tolist()
         found = []
-        for octets, row, (floor, ceiling) in zip(self._records, rows, bounds, strict=True):
-            record = unpack(PrecisionRecord, bytes(octets.tolist()))
+        for raw, row, (floor, ceiling) in zip(self._records, rows, bounds, strict=True):
+            record = unpack(PrecisionRecord, bytes(raw.tolist()))
             record |= dict(zip(THRESHOLDS, row, strict=True))
             record |= {"floor": rank_of(floor), "ceiling": rank_of(ceiling)}
             found.append(pack(PrecisionRecord, **record))
@@ -167,17 +167,17 @@ class Controllers(nn.Module):
 
     def _allowed(self) -> torch.Tensor:
         """Which ranks the bounds leave to each unit."""
-        records = [unpack(PrecisionRecord, bytes(octets.tolist())) for octets in self._records]
+        records = [unpack(PrecisionRecord, bytes(raw.tolist())) for raw in self._records]
         allowed = [
             [record["floor"] <= rank <= record["ceiling"] for rank in range(len(_BITS))]
             for record in records
         ]
         return torch.tensor(allowed, device=self.thresholds.device)
 
-    def _restored(self, octets: bytes) -> bytes:
+    def _restored(self, raw: bytes) -> bytes:
         """A record with what its policy says of now."""
         record, own = (
-            unpack(PrecisionRecord, octets),
+            unpack(PrecisionRecord, raw),
             unpack(PrecisionRecord, self._policy.record()),
         )
         for bound in ("floor", "ceiling"):

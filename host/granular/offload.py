@@ -12,7 +12,7 @@ from .resources import slice_cycles
 
 __all__ = ["Offload"]
 
-_COUNTS = ("products", "cycles", "busy", "octets", "reckoned", "flags")
+_COUNTS = ("products", "cycles", "busy", "bytes_moved", "reckoned", "flags")
 
 
 class Offload:
@@ -33,9 +33,9 @@ class Offload:
         Number of the training step.
     active : bool
         This step is such a one.
-    products, cycles, busy, octets : int
+    products, cycles, busy, bytes_moved : int
         Products that the device computed, cycles that it took, those of them in which its slices
-        multiplied, octets that commands and replies took on the link.
+        multiplied, bytes that commands and replies took on the link.
     reckoned : int
         What ``busy`` would be if no slice ever had nothing to multiply.
     flags : int
@@ -53,7 +53,7 @@ class Offload:
         self._device = device
         self.every = every
         self.step = 0
-        self.products = self.cycles = self.busy = self.octets = self.flags = self.reckoned = 0
+        self.products = self.cycles = self.busy = self.bytes_moved = self.flags = self.reckoned = 0
 
     @property
     def active(self) -> bool:
@@ -74,7 +74,7 @@ class Offload:
         self.reckoned += slice_cycles(
             found.values.numel() * rows.shape[1], a.precision, self._device.configuration.slices
         )
-        self.octets += found.octets
+        self.bytes_moved += found.bytes_moved
         self.flags |= int(np.bitwise_or.reduce(found.flags.numpy(), axis=None))
         return a.products(found.values)
 

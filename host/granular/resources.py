@@ -49,8 +49,8 @@ class Budget:
     cycles : int or None
         Cycles of the device's slices for all forward passes of a step: reckoned from the numbers
         of multiplications, times what the device's counters have shown to come on top.
-    octets : int or None
-        Octets of all weights, packed at their precisions.
+    bytes : int or None
+        Bytes of all weights, packed at their precisions.
     bits : float or None
         Mean bits of a number, over all multiplications; 4 to 32.
     cpu, memory : float or None
@@ -64,13 +64,13 @@ class Budget:
     """
 
     cycles: int | None = None
-    octets: int | None = None
+    bytes: int | None = None
     bits: float | None = None
     cpu: float | None = None
     memory: float | None = None
 
     def __post_init__(self) -> None:
-        for name in ("cycles", "octets", "bits"):
+        for name in ("cycles", "bytes", "bits"):
             value = getattr(self, name)
             if value is not None and not value > 0:
                 raise ValueError(f"{name} must be above 0, not {value:g}")
@@ -194,8 +194,8 @@ class ResourceManager:
         budget, found = self.budget, list[tuple[str, float, Callable[[Cost, Precision], float]]]()
         if budget.cycles is not None:
             found.append(("cycles", budget.cycles, self._cycles))
-        if budget.octets is not None:
-            found.append(("octets", budget.octets, lambda c, p: c.weights * p.bits / 8))
+        if budget.bytes is not None:
+            found.append(("bytes", budget.bytes, lambda c, p: c.weights * p.bits / 8))
         if budget.bits is not None:
             macs = sum(cost.macs for cost in costs)
             found.append(("bits", budget.bits * macs, lambda c, p: c.macs * p.bits))

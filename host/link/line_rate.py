@@ -21,7 +21,7 @@ _TIMEOUT, _RETRIES = 1.0, 100
 
 @dataclass(frozen=True)
 class CleanRates:
-    """Shares of the line's rate, 1 being an octet of payload in the time of an octet.
+    """Shares of the line's rate, 1 being a byte of payload in the time of a byte.
 
     Parameters
     ----------
@@ -30,7 +30,7 @@ class CleanRates:
     echo : float
         Payload of ECHO commands, in each direction at the same time.
     round_trip : float
-        Time of a command that reads one register, as a multiple of the time that the octets of
+        Time of a command that reads one register, as a multiple of the time that the bytes of
         request and reply take on the line.
     """
 
@@ -64,20 +64,20 @@ def clean_rates(configuration: Configuration, *, elements: int, echoes: int) -> 
         session.open()
         payload = bytes(index % 256 for index in range(configuration.payload))
         taken = _cycles(transport, session, [Request(SystemOpcode.ECHO, payload)] * echoes)
-        ideal = echoes * len(payload) * transport.CYCLES_PER_OCTET
+        ideal = echoes * len(payload) * transport.CYCLES_PER_BYTE
         request = Request(SystemOpcode.REGISTERS, bytes([0, 1]))
         on_the_line = sum(
             len(encode_frame(1 << 24, 1, request.opcode, payload))
             for payload in (request.payload, bytes(4))
         )
         trip = _cycles(transport, session, [request])
-        return CleanRates(upload, ideal / taken, trip / (on_the_line * transport.CYCLES_PER_OCTET))
+        return CleanRates(upload, ideal / taken, trip / (on_the_line * transport.CYCLES_PER_BYTE))
 
 
 def upload_rate(
     configuration: Configuration, *, elements: int, error_rate: float, seed: int
 ) -> float:
-    """Share of the line's rate that a pass's payload gets where octets are damaged both ways.
+    """Share of the line's rate that a pass's payload gets where bytes are damaged both ways.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ def upload_rate(
     elements : int
         Size of the tensor, in FP32 numbers.
     error_rate : float
-        Chance that a bit of an octet flips.
+        Chance that a bit of a byte flips.
     seed : int
         Of the errors.
     """
@@ -104,7 +104,7 @@ def _upload(device: Coprocessor, transport: SteppedTransport, elements: int) -> 
     tensor = torch.randn(elements, generator=torch.Generator().manual_seed(0))
     before = transport.cycles
     device.statistics(tensor, exponent=3)
-    ideal = tensor.nbytes * transport.CYCLES_PER_OCTET
+    ideal = tensor.nbytes * transport.CYCLES_PER_BYTE
     return ideal / (transport.cycles - before)
 
 

@@ -53,7 +53,7 @@ class Session:
     window : int
         Commands in flight.
     payload : int
-        Octets of the longest payload.
+        Bytes of the longest payload.
     timeout : float
         Most seconds to wait for an answer before sending again; fewer, once answers have shown
         how long they take.
@@ -132,8 +132,8 @@ class Session:
         flight = Flight()
         clock = _Patience(self.transport.now(), self._patience)
         while self._fill(waiting, sent, flight) or flight:
-            octets = self.transport.receive(1, clock.left(self.transport.now()))
-            due = self._take(octets, flight)
+            raw = self.transport.receive(1, clock.left(self.transport.now()))
+            due = self._take(raw, flight)
             replies += due
             if any(reply.status != Status.OK for reply in due):
                 waiting = iter(())
@@ -170,12 +170,12 @@ class Session:
             self.counters["resent"] += 1
         if flight.repeats >= _REPEATS and len(flight.frame) > 2 * self.frame_size.frame:
             raise SessionLostError(
-                f"a frame of {len(flight.frame)} octets did not get through {_REPEATS} times"
+                f"a frame of {len(flight.frame)} bytes did not get through {_REPEATS} times"
             )
 
-    def _take(self, octets: bytes, flight: Flight) -> list[Frame]:
-        """Answers that are due after octets from the device."""
-        *frames, self._partial = (self._partial + octets).split(b"\0")
+    def _take(self, raw: bytes, flight: Flight) -> list[Frame]:
+        """Answers that are due after bytes from the device."""
+        *frames, self._partial = (self._partial + raw).split(b"\0")
         due: list[Frame] = []
         for frame in filter(None, frames):
             try:

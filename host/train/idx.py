@@ -52,27 +52,23 @@ def read_idx(path: Path, dimensions: int) -> torch.Tensor:
         its header says.
     """
     try:
-        octets = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+        raw = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         raise ValueError(f"{path} is not a whole gzip file: {error}") from error
     magic = bytes([0, 0, _UNSIGNED_BYTE, dimensions])
     head = 4 + 4 * dimensions
-    if octets[:4] != magic:
+    if raw[:4] != magic:
         raise ValueError(
             f"{path} must be an idx file of unsigned bytes in {dimensions} dimensions (beginning "
-            f"{magic.hex(' ')}), but begins {octets[:4].hex(' ') or 'with nothing'}"
+            f"{magic.hex(' ')}), but begins {raw[:4].hex(' ') or 'with nothing'}"
         )
-    if len(octets) < head:
-        raise ValueError(f"{path} must have a header of {head} bytes, but has {len(octets)}")
-    shape = tuple(np.frombuffer(octets[4:head], dtype=">u4").tolist())
+    if len(raw) < head:
+        raise ValueError(f"{path} must have a header of {head} bytes, but has {len(raw)}")
+    shape = tuple(np.frombuffer(raw[4:head], dtype=">u4").tolist())
     expected = head + math.prod(shape)
-    if len(octets) != expected:
-        raise ValueError(
-            f"{path} must have {expected} bytes for shape {shape}, but has {len(octets)}"
-        )
-    return torch.from_numpy(
-        np.frombuffer(octets, dtype=np.uint8, offset=head).reshape(shape).copy()
-    )
+    if len(raw) != expected:
+        raise ValueError(f"{path} must have {expected} bytes for shape {shape}, but has {len(raw)}")
+    return torch.from_numpy(np.frombuffer(raw, dtype=np.uint8, offset=head).reshape(shape).copy())
 
 
 def _find(folder: Path, name: str) -> Path | None:

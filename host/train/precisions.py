@@ -9,7 +9,7 @@ from adagrain.models.interface.precision import Precision
 
 __all__ = ["combined", "precision_counts", "precision_rows"]
 
-_COUNTS = ("switches", "overrides", "products", "cycles", "octets")
+_COUNTS = ("switches", "overrides", "products", "cycles", "bytes_moved")
 
 
 def precision_counts(granularity: Granularity) -> dict[str, Any]:
@@ -23,7 +23,7 @@ def precision_counts(granularity: Granularity) -> dict[str, Any]:
         "overrides": granularity.overrides,
         "products": offloaded.products if offloaded else 0,
         "cycles": offloaded.cycles if offloaded else 0,
-        "octets": offloaded.octets if offloaded else 0,
+        "bytes_moved": offloaded.bytes_moved if offloaded else 0,
         "flags": offloaded.flags if offloaded else 0,
     }
 
@@ -65,7 +65,7 @@ def precision_rows(found: dict[str, Any]) -> dict[str, str]:
     }
     if found["products"]:
         rows["products in the devices"] = (
-            f"{found['products']:,} in {found['cycles']:,} cycles, {found['octets']:,} octets"
+            f"{found['products']:,} in {found['cycles']:,} cycles, {found['bytes_moved']:,} bytes"
         )
         flags = [str(flag.name).lower() for flag in Flag if flag & found["flags"]]
         rows["flags that they raised"] = ", ".join(flags) or "none"

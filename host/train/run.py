@@ -16,7 +16,7 @@ __all__ = ["resume", "start"]
 
 #: What people must know before they wait.
 _SLOW = (
-    "[yellow]slow:[/] every octet crosses a simulated serial line, so a step takes some seconds; "
+    "[yellow]slow:[/] every byte crosses a simulated serial line, so a step takes some seconds; "
     "--steps 20 makes a short run"
 )
 

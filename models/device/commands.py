@@ -65,7 +65,7 @@ class CommandModel:
         return self.units[unit]
 
     def execute(self, request: bytes) -> bytes:
-        """Octets ``opcode ‖ payload`` → octets ``status ‖ payload``."""
+        """Bytes ``opcode ‖ payload`` → bytes ``status ‖ payload``."""
         opcode, payload = request[0], request[1:]
         try:
             unit = unit_of(opcode)

@@ -1,4 +1,4 @@
-"""Twin of the whole device: octets in, octets out."""
+"""Twin of the whole device: bytes in, bytes out."""
 
 import numpy as np
 
@@ -13,7 +13,7 @@ __all__ = ["CoprocessorModel"]
 class CoprocessorModel:
     """Golden model of :class:`adagrain.hdl.device.coprocessor.Coprocessor`.
 
-    Its answers equal the gateware's octet for octet, but for the registers that count clock
+    Its answers equal the gateware's byte for byte, but for the registers that count clock
     cycles, which read 0: a model has no clock.
 
     Parameters
@@ -44,6 +44,6 @@ class CoprocessorModel:
         words = [word for unit in self.commands.units.values() for word in unit.take_results()]
         return np.array(words, dtype=np.uint32)
 
-    def receive(self, octets: bytes) -> bytes:
-        """What the device sends back for octets from the host; they may split frames anywhere."""
-        return self.link.receive(octets)
+    def receive(self, raw: bytes) -> bytes:
+        """What the device sends back for bytes from the host; they may split frames anywhere."""
+        return self.link.receive(raw)

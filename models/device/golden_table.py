@@ -22,7 +22,7 @@ class GoldenTable(Protocol):
     def copy(self) -> Self:
         """Another table, with the same entries and settings."""
 
-    def write(self, first: int, octets: bytes) -> None:
+    def write(self, first: int, raw: bytes) -> None:
         """Overwrite items from one on."""
 
     def read(self, first: int, count: int) -> bytes:

@@ -94,13 +94,13 @@ class _Pass:
         self.missing = -(-self._count * self._format.bits // (8 * BEAT)) * BEAT
         self._parts: list[torch.Tensor] = []
 
-    def take(self, octets: torch.Tensor) -> torch.Tensor:
-        """Take what is missing; the octets that are left over."""
-        part, rest = octets[: self.missing], octets[self.missing :]
+    def take(self, raw: torch.Tensor) -> torch.Tensor:
+        """Take what is missing; the bytes that are left over."""
+        part, rest = raw[: self.missing], raw[self.missing :]
         self.missing -= len(part)
         self._parts.append(part)
         return rest
 
     def tensor(self) -> torch.Tensor:
-        octets = self._parts[0] if len(self._parts) == 1 else torch.cat(self._parts)
-        return octets.view(self._format.dtype)[: self._count]
+        raw = self._parts[0] if len(self._parts) == 1 else torch.cat(self._parts)
+        return raw.view(self._format.dtype)[: self._count]

@@ -25,14 +25,14 @@ class _Field(NamedTuple):
 class _Form(NamedTuple):
     """A layout, looked up once: amaranth finds sizes and offsets anew whenever it is asked."""
 
-    octets: int
+    size: int
     fields: dict[str, _Field]
     named: dict[str, _Field]
 
 
 def size(layout: data.Layout) -> int:
     """Bytes that a record of the layout takes on the wire."""
-    return _form(layout).octets
+    return _form(layout).size
 
 
 def pack(layout: data.Layout, **fields: int) -> bytes:
@@ -56,25 +56,25 @@ def pack(layout: data.Layout, **fields: int) -> bytes:
         if not field.low <= value <= field.high:
             raise ValueError(f"{name} must be from {field.low} to {field.high}, not {value}")
         bits |= (value & ((1 << field.width) - 1)) << field.offset
-    return bits.to_bytes(form.octets, "little")
+    return bits.to_bytes(form.size, "little")
 
 
-def unpack(layout: data.Layout, octets: bytes) -> dict[str, int]:
+def unpack(layout: data.Layout, raw: bytes) -> dict[str, int]:
     """The fields of a record by name, reserved ones left out.
 
     Raises
     ------
     ValueError
-        If there are not exactly :func:`size` octets.
+        If there are not exactly :func:`size` bytes.
     """
     form = _form(layout)
-    if len(octets) != form.octets:
-        raise ValueError(f"record must be {form.octets} bytes long, not {len(octets)}")
-    bits = int.from_bytes(octets, "little")
+    if len(raw) != form.size:
+        raise ValueError(f"record must be {form.size} bytes long, not {len(raw)}")
+    bits = int.from_bytes(raw, "little")
     return {name: _extract(bits, field) for name, field in form.named.items()}
 
 
-def unpack_all(layout: data.Layout, octets: bytes) -> list[dict[str, int]]:
+def unpack_all(layout: data.Layout, raw: bytes) -> list[dict[str, int]]:
     """The fields of records that follow each other.
 
     Raises
@@ -83,7 +83,7 @@ def unpack_all(layout: data.Layout, octets: bytes) -> list[dict[str, int]]:
         If they end within one.
     """
     width = size(layout)
-    return [unpack(layout, octets[at : at + width]) for at in range(0, len(octets), width)]
+    return [unpack(layout, raw[at : at + width]) for at in range(0, len(raw), width)]
 
 
 @cache

@@ -92,12 +92,12 @@ def packed_rows(matrix: torch.Tensor, precision: Precision) -> np.ndarray:
 
 def to_tensor(words: np.ndarray, precision: Precision) -> torch.Tensor:
     """Words that a sum left as numbers: float32, float16 or int32."""
-    octets = np.ascontiguousarray(words.astype("<u4"))
+    raw = np.ascontiguousarray(words.astype("<u4"))
     if precision is Precision.FP32:
-        return torch.from_numpy(octets.view(np.float32))
+        return torch.from_numpy(raw.view(np.float32))
     if precision is Precision.FP16:
-        return torch.from_numpy(octets.astype("<u2").view(np.float16))
-    return torch.from_numpy(octets.view(np.int32))
+        return torch.from_numpy(raw.astype("<u2").view(np.float16))
+    return torch.from_numpy(raw.view(np.int32))
 
 
 def _in_order(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:

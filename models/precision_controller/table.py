@@ -106,7 +106,7 @@ class PrecisionTable:
         other._records = list(self._records)
         return other
 
-    def write(self, first: int, octets: bytes) -> None:
+    def write(self, first: int, raw: bytes) -> None:
         """Replace records from one on.
 
         Raises
@@ -114,9 +114,9 @@ class PrecisionTable:
         ValueError
             If they are not whole records, or reach outside the table.
         """
-        if len(octets) % _WIDTH:
-            raise ValueError(f"octets must be whole records of {_WIDTH}, not {len(octets)}")
-        records = [octets[at : at + _WIDTH] for at in range(0, len(octets), _WIDTH)]
+        if len(raw) % _WIDTH:
+            raise ValueError(f"bytes must be whole records of {_WIDTH}, not {len(raw)}")
+        records = [raw[at : at + _WIDTH] for at in range(0, len(raw), _WIDTH)]
         self._check(first, len(records))
         self._records[first : first + len(records)] = records
 

@@ -34,7 +34,7 @@ from .settings import default_parameters, region_record
 
 __all__ = ["RegionTable", "default_parameters", "region_record"]
 
-#: Octets of a word of the table.
+#: Bytes of a word of the table.
 WORD = 8
 
 #: Energies must be below 2 to this power.
@@ -93,10 +93,10 @@ class RegionTable:
         return pack(RegionParameters, **vars(self._parameters))
 
     @settings.setter
-    def settings(self, octets: bytes) -> None:
-        self._parameters = SimpleNamespace(**unpack(RegionParameters, octets))
+    def settings(self, raw: bytes) -> None:
+        self._parameters = SimpleNamespace(**unpack(RegionParameters, raw))
 
-    def write(self, first: int, octets: bytes) -> None:
+    def write(self, first: int, raw: bytes) -> None:
         """Overwrite 64-bit words of the table; a record is eight of them.
 
         Raises
@@ -104,11 +104,11 @@ class RegionTable:
         ValueError
             If they are not whole words, or reach outside the table.
         """
-        if len(octets) % WORD:
-            raise ValueError(f"octets must be whole words of {WORD}, not {len(octets)}")
-        self._check(first, len(octets) // WORD)
+        if len(raw) % WORD:
+            raise ValueError(f"bytes must be whole words of {WORD}, not {len(raw)}")
+        self._check(first, len(raw) // WORD)
         self._settle()
-        self._words[first * WORD : first * WORD + len(octets)] = octets
+        self._words[first * WORD : first * WORD + len(raw)] = raw
 
     def read(self, first: int, count: int) -> bytes:
         """64-bit words of the table.
@@ -226,8 +226,8 @@ class RegionTable:
     def _record(self, region: int) -> SimpleNamespace:
         if region not in self._records:
             start = region * size(RegionRecord)
-            octets = bytes(self._words[start : start + size(RegionRecord)])
-            self._records[region] = _RECORD.decode(octets)
+            raw = bytes(self._words[start : start + size(RegionRecord)])
+            self._records[region] = _RECORD.decode(raw)
         return self._records[region]
 
     def _settle(self) -> None:
@@ -279,14 +279,14 @@ def _scaled(value: int, shift: int) -> int:
 
 
 class _Codec:
-    """Quick conversion between a record's octets and its fields."""
+    """Quick conversion between a record's bytes and its fields."""
 
     def __init__(self, layout: data.Layout) -> None:
-        self._octets = size(layout)
+        self._size = size(layout)
         self._fields = [(str(name), field.offset, (1 << field.width) - 1) for name, field in layout]
 
-    def decode(self, octets: bytes) -> SimpleNamespace:
-        bits = int.from_bytes(octets, "little")
+    def decode(self, raw: bytes) -> SimpleNamespace:
+        bits = int.from_bytes(raw, "little")
         return SimpleNamespace(
             **{name: bits >> offset & mask for name, offset, mask in self._fields}
         )
@@ -295,7 +295,7 @@ class _Codec:
         bits = 0
         for name, offset, mask in self._fields:
             bits |= (fields.get(name, 0) & mask) << offset
-        return bits.to_bytes(self._octets, "little")
+        return bits.to_bytes(self._size, "little")
 
 
 _RECORD, _UPDATE, _DECISION = _Codec(RegionRecord), _Codec(RegionUpdate), _Codec(Decision)

@@ -16,8 +16,8 @@ from .reference import Sums
 __all__ = ["fused_sums_of"]
 
 
-#: Octets of an element.
-_OCTETS = 4
+#: Bytes of an element.
+_BYTES = 4
 
 
 def fused_sums_of(
@@ -58,7 +58,7 @@ def _parts(values: Sequence[torch.Tensor], sizes: Sequence[int]) -> list[tuple[i
     for number, (x, size) in enumerate(zip(values, sizes, strict=True)):
         address = x.data_ptr()
         for start in range(0, size, CHUNK):
-            parts.append((number, address + _OCTETS * start, min(CHUNK, size - start)))
+            parts.append((number, address + _BYTES * start, min(CHUNK, size - start)))
     return parts
 
 

@@ -54,7 +54,7 @@ class StatisticsCommands(TensorPassModel):
             histogram=bool(begin["histogram"]),
             kernel=self.kernel,
         )
-        self._bins = found.histogram_octets() or self._bins
+        self._bins = found.histogram_bytes() or self._bins
         return found.record()
 
     def _begin(self, payload: bytes) -> bytes:

@@ -74,7 +74,7 @@ class Statistics:
         values = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "histogram"}
         return pack(StatisticsRecord, **values)
 
-    def histogram_octets(self) -> bytes | None:
+    def histogram_bytes(self) -> bytes | None:
         """The ``HistogramBin`` records, if there is a histogram."""
         if self.histogram is None:
             return None
@@ -277,9 +277,9 @@ def _rebased(raw: np.ndarray, largest_exponent: int) -> tuple[tuple[int, int], .
     return tuple((count, energy) for count, energy in bins.tolist())
 
 
-def _unpack_bins(octets: bytes | None) -> tuple[tuple[int, int], ...] | None:
-    if octets is None:
+def _unpack_bins(raw: bytes | None) -> tuple[tuple[int, int], ...] | None:
+    if raw is None:
         return None
     width = size(HistogramBin)
-    records = (unpack(HistogramBin, octets[i : i + width]) for i in range(0, len(octets), width))
+    records = (unpack(HistogramBin, raw[i : i + width]) for i in range(0, len(raw), width))
     return tuple((record["count"], record["energy"]) for record in records)

@@ -50,7 +50,7 @@ class StreamPort(Port):
         return -(-self.width // (8 * self.dtype.itemsize))
 
     @property
-    def octets(self) -> int:
+    def nbytes(self) -> int:
         """Bytes per element."""
         return self.words * self.dtype.itemsize
 

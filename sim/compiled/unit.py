@@ -219,15 +219,15 @@ class CompiledUnit:
     def set(self, name: str, value: Any) -> None:
         """Set an input port that is not part of a stream."""
         index, port = self._others[name]
-        octets = encode(port.shape, value).to_bytes(_storage(port.width), "little")
-        self._library.unit_set(self._unit, index, octets)
+        raw = encode(port.shape, value).to_bytes(_storage(port.width), "little")
+        self._library.unit_set(self._unit, index, raw)
 
     def get(self, name: str) -> Any:
         """Value of a port that is not part of a stream."""
         index, port = self._others[name]
-        octets = ctypes.create_string_buffer(_storage(port.width))
-        self._library.unit_get(self._unit, index, octets)
-        return decode(port.shape, int.from_bytes(octets.raw, "little"))
+        raw = ctypes.create_string_buffer(_storage(port.width))
+        self._library.unit_get(self._unit, index, raw)
+        return decode(port.shape, int.from_bytes(raw.raw, "little"))
 
     def close(self) -> None:
         """Free the unit and finish its waves; may be called twice."""
@@ -271,12 +271,12 @@ class CompiledUnit:
         array = buffer if isinstance(buffer, np.ndarray) else np.frombuffer(buffer, np.uint8)
         if not array.flags.c_contiguous:
             raise ValueError(f"buffer for {name} must be contiguous")
-        if array.nbytes % port.octets:
+        if array.nbytes % port.nbytes:
             raise ValueError(
-                f"buffer for {name} must hold whole elements of {port.octets} bytes, "
+                f"buffer for {name} must hold whole elements of {port.nbytes} bytes, "
                 f"not {array.nbytes} bytes"
             )
-        return array.reshape(-1).view(np.uint8).reshape(-1, port.octets)
+        return array.reshape(-1).view(np.uint8).reshape(-1, port.nbytes)
 
     def _room(self, name: str, count: int) -> np.ndarray:
         port = _known(self._outputs, name, "output stream")
@@ -326,4 +326,4 @@ def _known(streams: dict[str, StreamPort], name: str, kind: str) -> StreamPort:
 
 def _storage(width: int) -> int:
     """Bytes in which Verilator keeps a port."""
-    return next((octets for octets in (1, 2, 4, 8) if width <= 8 * octets), -(-width // 32) * 4)
+    return next((raw for raw in (1, 2, 4, 8) if width <= 8 * raw), -(-width // 32) * 4)

@@ -24,22 +24,22 @@ namespace {
 
 constexpr vluint64_t kHalfPeriod = 5000;  // ps
 
-// A port's storage: 1, 2, 4 or 8 octets, or more in steps of 4.
+// A port's storage: 1, 2, 4 or 8 bytes, or more in steps of 4.
 struct Port {
     char* data;
-    size_t octets;
+    size_t bytes;
     uint32_t top_mask;  // of the most significant 32-bit word, where it is wide
     uint64_t mask;      // of all, where it is not
 
     template <typename T>
     Port(T& storage, unsigned width)
         : data(reinterpret_cast<char*>(&storage)),
-          octets(sizeof storage),
+          bytes(sizeof storage),
           top_mask(width % 32 ? (1u << width % 32) - 1 : ~0u),
           mask(width < 64 ? (1ull << width) - 1 : ~0ull) {}
 
     void load(const char* source) const {
-        if (octets <= 8) {
+        if (bytes <= 8) {
             uint64_t bits = 0;
             copy(&bits, source);
             bits &= mask;
@@ -47,9 +47,9 @@ struct Port {
         } else {
             copy(data, source);
             uint32_t top;
-            std::memcpy(&top, data + octets - 4, 4);
+            std::memcpy(&top, data + bytes - 4, 4);
             top &= top_mask;
-            std::memcpy(data + octets - 4, &top, 4);
+            std::memcpy(data + bytes - 4, &top, 4);
         }
     }
 
@@ -63,13 +63,13 @@ struct Port {
 
     // memcpy with the usual sizes known to the compiler
     void copy(void* target, const void* source) const {
-        switch (octets) {
+        switch (bytes) {
             case 1: std::memcpy(target, source, 1); break;
             case 2: std::memcpy(target, source, 2); break;
             case 4: std::memcpy(target, source, 4); break;
             case 8: std::memcpy(target, source, 8); break;
             case 16: std::memcpy(target, source, 16); break;
-            default: std::memcpy(target, source, octets);
+            default: std::memcpy(target, source, bytes);
         }
     }
 };
@@ -198,7 +198,7 @@ class Unit {
     void offer(const Stream& stream, Transfer& transfer) {
         if (!transfer.offered && transfer.done < transfer.count &&
             !random_.chance(transfer.chance)) {
-            stream.payload.load(transfer.data + transfer.done * stream.payload.octets);
+            stream.payload.load(transfer.data + transfer.done * stream.payload.bytes);
             transfer.offered = 1;
         }
         *stream.valid = transfer.offered;
@@ -217,7 +217,7 @@ class Unit {
 
     static bool deliver(const Stream& stream, Transfer& transfer) {
         if (!(*stream.valid && *stream.ready)) return false;
-        stream.payload.store(transfer.data + transfer.done++ * stream.payload.octets);
+        stream.payload.store(transfer.data + transfer.done++ * stream.payload.bytes);
         return true;
     }
 

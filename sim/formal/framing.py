@@ -4,16 +4,16 @@ from amaranth.hdl import Assert, Assume, Cover, Module, Signal
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out, connect, flipped
 
-from adagrain.hdl.link.cobs_decoder import CobsDecoder, DecodedOctet
+from adagrain.hdl.link.cobs_decoder import CobsDecoder, DecodedByte
 from adagrain.hdl.link.cobs_encoder import CobsEncoder
-from adagrain.hdl.link.packet_queue import PacketQueue, queued_octet_layout
+from adagrain.hdl.link.packet_queue import PacketQueue, queued_byte_layout
 from adagrain.hdl.stream.packet import Packet
 
 from .harness import Proof, counted, demand_patience, demand_stable, moves
 
 __all__ = ["CobsProof", "PacketQueueProof"]
 
-#: Octets of a full block in the proof, so that blocks fill up within its bound.
+#: Bytes of a full block in the proof, so that blocks fill up within its bound.
 _BLOCK = 2
 
 
@@ -23,13 +23,13 @@ class CobsProof(Proof):
     DEPTH = 12
     PLANTED = (
         "hdl/link/cobs_decoder.py",
-        "zero_owed.eq(octet != self._block + 1)",
+        "zero_owed.eq(byte != self._block + 1)",
         "zero_owed.eq(1)",
     )
 
     def __init__(self) -> None:
         super().__init__(
-            {"i": In(stream.Signature(Packet)), "o": Out(stream.Signature(DecodedOctet))}
+            {"i": In(stream.Signature(Packet)), "o": Out(stream.Signature(DecodedByte))}
         )
 
     def build(self, m: Module) -> None:
@@ -46,7 +46,7 @@ class CobsProof(Proof):
         with m.If(moves(self.i) & (came == self.watch)):
             m.d.sync += [data.eq(self.i.payload.data), ended.eq(self.i.payload.last), seen.eq(1)]
         left = counted(m, moves(self.o) & ~element.end)
-        owes_end = Signal()  # the watched octet was its packet's last one, and has left
+        owes_end = Signal()  # the watched byte was its packet's last one, and has left
         with m.If(moves(self.o)):
             m.d.comb += Assert(element.end | ~owes_end)
             m.d.sync += owes_end.eq(0)
@@ -64,7 +64,7 @@ class CobsProof(Proof):
 
 
 class PacketQueueProof(Proof):
-    """Heads and kept octets leave in order; what was dropped, and what has no end yet, never."""
+    """Heads and kept bytes leave in order; what was dropped, and what has no end yet, never."""
 
     DEPTH = 10
     ROOM = 4
@@ -77,7 +77,7 @@ class PacketQueueProof(Proof):
     def __init__(self) -> None:
         super().__init__(
             {
-                "i": In(stream.Signature(queued_octet_layout(self.ROOM))),
+                "i": In(stream.Signature(queued_byte_layout(self.ROOM))),
                 "o": Out(stream.Signature(8)),
             }
         )
@@ -88,28 +88,28 @@ class PacketQueueProof(Proof):
         connect(m, queue.o, flipped(self.o))
         demand_stable(m, self.o)
 
-        # Where in the order of what leaves an octet is, if its packet keeps it: the open packet
+        # Where in the order of what leaves a byte is, if its packet keeps it: the open packet
         # begins behind the complete ones.
         complete, body = Signal(5), Signal(4)
         watched = Signal(8)
-        octet = self.i.payload
+        byte = self.i.payload
         m.d.comb += [
-            Assume(~octet.end | (octet.keep <= body)),
-            Assume(octet.end | (body < self.ROOM - 2)),
+            Assume(~byte.end | (byte.keep <= body)),
+            Assume(byte.end | (body < self.ROOM - 2)),
         ]
         with m.If(moves(self.i)):
-            with m.If(octet.end):
-                m.d.sync += [complete.eq(complete + 1 + octet.keep), body.eq(0)]
+            with m.If(byte.end):
+                m.d.sync += [complete.eq(complete + 1 + byte.keep), body.eq(0)]
                 with m.If(complete == self.watch):
-                    m.d.sync += watched.eq(octet.data)
+                    m.d.sync += watched.eq(byte.data)
             with m.Else():
                 m.d.sync += body.eq(body + 1)
                 with m.If((complete + 1 + body)[:5] == self.watch):
-                    m.d.sync += watched.eq(octet.data)
+                    m.d.sync += watched.eq(byte.data)
         left = counted(m, moves(self.o))
         with m.If(self.o.valid):
             m.d.comb += Assert(left < complete)
             with m.If(left == self.watch):
                 m.d.comb += Assert(self.o.payload == watched)
         demand_patience(m, left != complete, self.o.valid, cycles=2)
-        m.d.comb += [Cover(left == 4), Cover(moves(self.i) & octet.end & (octet.keep < body))]
+        m.d.comb += [Cover(left == 4), Cover(moves(self.i) & byte.end & (byte.keep < body))]

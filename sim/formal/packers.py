@@ -1,4 +1,4 @@
-"""Packers: narrower groups and octets, and back, without loss."""
+"""Packers: narrower groups and bytes, and back, without loss."""
 
 from amaranth.hdl import Assert, Assume, Cover, Module, Mux, unsigned
 from amaranth.lib import data, stream
@@ -55,7 +55,7 @@ class NarrowProof(Proof):
 
 
 class SerialProof(Proof):
-    """Octets that were gathered to records and sent again are the same octets."""
+    """Bytes that were gathered to records and sent again are the same bytes."""
 
     DEPTH = 12
     PLANTED = ("hdl/stream/records.py", "self.o.ready & self.o.payload.last", "self.o.ready")

@@ -13,11 +13,11 @@ from .harness import Proof, assume_stable, counted, demand_stable, moves
 
 __all__ = ["WatchdogProof"]
 
-#: Cycles of the watchdog's patience, and most octets of a payload and of a handler's answer.
-_PATIENCE, _OCTETS = 1, 2
+#: Cycles of the watchdog's patience, and most bytes of a payload and of a handler's answer.
+_PATIENCE, _BYTES = 1, 2
 
 #: Cycles that an answer may take: check, call, payload and reply may each time use the patience up.
-_CYCLES = 2 * _OCTETS * (_PATIENCE + 1) + 4
+_CYCLES = 2 * _BYTES * (_PATIENCE + 1) + 4
 
 
 class WatchdogProof(Proof):
@@ -44,7 +44,7 @@ class WatchdogProof(Proof):
                 "takes_call": In(1),
                 "takes": In(1),
                 "says": In(1),
-                "octet": In(Packet),
+                "byte": In(Packet),
             }
         )
 
@@ -56,24 +56,24 @@ class WatchdogProof(Proof):
             handler.i_call.ready.eq(self.takes_call),
             handler.i.ready.eq(self.takes),
             handler.o.valid.eq(self.says),
-            handler.o.payload.eq(self.octet),
+            handler.o.payload.eq(self.byte),
             o.ready.eq(self.ready),
         ]
         assume_stable(m, self.i)
         demand_stable(m, o)
 
         ends, answered = moves(self.i) & self.i.payload.last, moves(o) & o.payload.last
-        asked, over = Signal(), Signal()  # an opcode is in, and the last octet of its payload
-        came, said = Signal(range(_OCTETS + 2)), Signal(range(_OCTETS + 2))
+        asked, over = Signal(), Signal()  # an opcode is in, and the last byte of its payload
+        came, said = Signal(range(_BYTES + 2)), Signal(range(_BYTES + 2))
         waited = Signal(range(_CYCLES + 2))
         with m.If(moves(self.i)):
             m.d.sync += [came.eq(came + 1), over.eq(ends)]
-            m.d.comb += Assume((came < _OCTETS) | self.i.payload.last)
+            m.d.comb += Assume((came < _BYTES) | self.i.payload.last)
             with m.If(came == 0):
                 m.d.sync += asked.eq(1)
                 m.d.comb += [Assume(~asked), Assume(self.i.payload.data[4:] == 0)]
         with m.If(moves(handler.o)):
-            m.d.comb += Assume((said < _OCTETS - 1) | self.octet.last)
+            m.d.comb += Assume((said < _BYTES - 1) | self.byte.last)
             m.d.sync += said.eq(said + 1)
         with m.If(asked & self.ready & (self.i.valid | over)):
             m.d.sync += waited.eq(waited + 1)

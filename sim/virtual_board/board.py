@@ -16,10 +16,10 @@ __all__ = ["BAUD", "BREAK_CYCLES", "CLOCK", "VirtualBoard"]
 #: Clock and bit rate of the simulated line: four cycles per bit, the fastest that the UART takes.
 CLOCK, BAUD = 48e6, 12e6
 
-#: Clock cycles between two looks at the pseudo-terminal: those of a hundred octets.
+#: Clock cycles between two looks at the pseudo-terminal: those of a hundred bytes.
 _SLICE = 4000
 
-#: Octets that are taken from the pseudo-terminal at once.
+#: Bytes that are taken from the pseudo-terminal at once.
 _CHUNK = 4096
 
 #: What another thread may ask for.
@@ -28,7 +28,7 @@ _STOP, _BREAK = b"s", b"b"
 #: Clock cycles for which a break holds the line low: 40 bit times, twice as long as is needed.
 BREAK_CYCLES = round(40 * CLOCK / BAUD)
 
-#: Slices without a new octet after which the clock stops until one comes, beyond those in which
+#: Slices without a new byte after which the clock stops until one comes, beyond those in which
 #: the watchdog ends a command. The longest sound one without a word takes far fewer cycles.
 _QUIET_SLICES = 200
 
@@ -122,7 +122,7 @@ class VirtualBoard:
         self._unit.set("low", 0)
 
     def _run(self, to_device: bytes) -> tuple[int, bytes]:
-        """Simulate a slice: octets that the adapter took, and those that it received."""
+        """Simulate a slice: bytes that the adapter took, and those that it received."""
         try:
             run = self._unit.run({"i": to_device}, {"o": _SLICE}, max_cycles=_SLICE)
         except DeadlockError as unfinished:

@@ -29,22 +29,22 @@ class Mishap(enum.Enum):
 #: Seconds of the longest delay, and for which a port is gone.
 _LONGEST_DELAY, _GONE = 0.03, 0.05
 
-#: Octets that are relayed at once.
+#: Bytes that are relayed at once.
 _PIECE = 4096
 
 
 class FaultProxy:
     """Relays between a pseudo-terminal of its own and a board's port.
 
-    What happens to the octets depends on the seed and on the frames alone; when mishaps come
-    depends also on how the driver's octets happen to be cut into pieces.
+    What happens to the bytes depends on the seed and on the frames alone; when mishaps come
+    depends also on how the driver's bytes happen to be cut into pieces.
 
     Parameters
     ----------
     port : str
         The board's.
     chances : dict of Fault or Mishap to float
-        Of each fault, at each octet or frame, either way; of each mishap, at each piece from the
+        Of each fault, at each byte or frame, either way; of each mishap, at each piece from the
         driver.
     seed : int
         Of everything.
@@ -124,8 +124,8 @@ class FaultProxy:
             if self._board in readable:
                 _write(self._master, self._back.carry(os.read(self._board, _PIECE)))
             if self._master in readable:
-                octets = os.read(self._master, _PIECE)
-                _write(self._board, self._there.carry(octets))
+                raw = os.read(self._master, _PIECE)
+                _write(self._board, self._there.carry(raw))
                 self._mishap()
 
     def _mishap(self) -> None:
@@ -143,6 +143,6 @@ class FaultProxy:
                 self._reset()
 
 
-def _write(handle: int, octets: bytes) -> None:
-    while octets:
-        octets = octets[os.write(handle, octets) :]
+def _write(handle: int, raw: bytes) -> None:
+    while raw:
+        raw = raw[os.write(handle, raw) :]

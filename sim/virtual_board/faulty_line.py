@@ -1,4 +1,4 @@
-"""A line that does to octets what lines do to octets, repeatably."""
+"""A line that does to bytes what lines do to bytes, repeatably."""
 
 import enum
 import random
@@ -8,19 +8,19 @@ __all__ = ["Fault", "FaultyLine"]
 
 
 class Fault(enum.Enum):
-    """What may happen: the first four at each octet, the others at each frame."""
+    """What may happen: the first four at each byte, the others at each frame."""
 
-    DROP = "an octet is lost"
-    FLIP = "a bit of an octet flips"
-    DOUBLE = "an octet comes twice"
-    GARBAGE = "a few octets that nobody sent come in"
+    DROP = "a byte is lost"
+    FLIP = "a bit of a byte flips"
+    DOUBLE = "a byte comes twice"
+    GARBAGE = "a few bytes that nobody sent come in"
     LOSE = "a frame is lost"
     REPEAT = "a frame comes twice"
     SWAP = "a frame comes after the next one"
     TRUNCATE = "a frame ends early"
 
 
-#: Most octets of garbage at once.
+#: Most bytes of garbage at once.
 _GARBAGE = 8
 
 
@@ -28,12 +28,12 @@ class FaultyLine:
     """One direction of a byte pipe.
 
     Frames pass when they are whole; what is not yet a whole frame is kept back, so that what
-    happens to them depends on the seed alone, and not on how the octets were cut into pieces.
+    happens to them depends on the seed alone, and not on how the bytes were cut into pieces.
 
     Parameters
     ----------
     chances : dict of Fault to float
-        Of each fault, at each octet or at each frame.
+        Of each fault, at each byte or at each frame.
     seed : int
         Of everything.
 
@@ -50,15 +50,15 @@ class FaultyLine:
         self._late = b""
         self.happened = dict.fromkeys(Fault, 0)
 
-    def carry(self, octets: bytes) -> bytes:
-        """What comes out when these octets go in."""
-        *frames, self._begun = (self._begun + octets).split(b"\0")
+    def carry(self, raw: bytes) -> bytes:
+        """What comes out when these bytes go in."""
+        *frames, self._begun = (self._begun + raw).split(b"\0")
         return b"".join(self._carry_frame(frame + b"\0") for frame in frames)
 
     def _carry_frame(self, frame: bytes) -> bytes:
         if self._happens(Fault.TRUNCATE):
             frame = frame[: self._random.randrange(len(frame))]
-        frame = b"".join(self._carry_octet(octet) for octet in frame)
+        frame = b"".join(self._carry_byte(byte) for byte in frame)
         if self._happens(Fault.LOSE):
             return b""
         if self._happens(Fault.REPEAT):
@@ -69,12 +69,12 @@ class FaultyLine:
         late, self._late = self._late, b""
         return frame + late
 
-    def _carry_octet(self, octet: int) -> bytes:
+    def _carry_byte(self, byte: int) -> bytes:
         if self._happens(Fault.DROP):
             return b""
         if self._happens(Fault.FLIP):
-            octet ^= 1 << self._random.randrange(8)
-        carried = bytes([octet])
+            byte ^= 1 << self._random.randrange(8)
+        carried = bytes([byte])
         if self._happens(Fault.DOUBLE):
             carried += carried
         if self._happens(Fault.GARBAGE):

@@ -27,7 +27,7 @@ class Wired(wiring.Component):
 
     Members
     -------
-    i, o : octet streams
+    i, o : byte streams
         The adapter's.
     low : ``In(1)``
         Holds the line to the device low: a break.

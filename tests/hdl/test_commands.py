@@ -27,9 +27,9 @@ from adagrain.models.interface.units.system import SystemOpcode
 
 
 def table_of(entries: int, size: int) -> Table:
-    m, octets = Module(), Deserializer(12)
-    exchange = Exchange(m, HandlerSignature().create(), octets)
-    return Table(m, exchange, octets, entries=entries, size=size, payload=256)
+    m, raw = Module(), Deserializer(12)
+    exchange = Exchange(m, HandlerSignature().create(), raw)
+    return Table(m, exchange, raw, entries=entries, size=size, payload=256)
 
 
 @pytest.mark.parametrize(
@@ -71,8 +71,8 @@ def test_replies_that_wait_are_whole() -> None:
     async def handle(ctx: SimulatorContext) -> None:
         ctx.set(handler.i_call.ready, 1)
         await ctx.tick().until(handler.i_call.valid)
-        for number, octet in enumerate(reply):
-            ctx.set(handler.o.payload, {"data": octet, "last": number == len(reply) - 1})
+        for number, byte in enumerate(reply):
+            ctx.set(handler.o.payload, {"data": byte, "last": number == len(reply) - 1})
             ctx.set(handler.o.valid, 1)
             await ctx.tick().until(handler.o.ready)
         ctx.set(handler.o.valid, 0)
@@ -101,13 +101,13 @@ def test_replies_that_wait_are_whole() -> None:
 async def asked(
     ctx: SimulatorContext, handler: Any, opcode: int, payload: bytes, pause: int
 ) -> bytes:
-    """A handler's reply, whose octets are taken after so many cycles each."""
+    """A handler's reply, whose bytes are taken after so many cycles each."""
     ctx.set(handler.i_call.payload, {"opcode": opcode, "length": len(payload)})
     ctx.set(handler.i_call.valid, 1)
     await ctx.tick().until(handler.i_call.ready)
     ctx.set(handler.i_call.valid, 0)
-    for octet in payload:
-        ctx.set(handler.i.payload, octet)
+    for byte in payload:
+        ctx.set(handler.i.payload, byte)
         ctx.set(handler.i.valid, 1)
         await ctx.tick().until(handler.i.ready)
     ctx.set(handler.i.valid, 0)
@@ -115,17 +115,17 @@ async def asked(
     while True:
         await ctx.tick().repeat(pause)
         ctx.set(handler.o.ready, 1)
-        (octet,) = await ctx.tick().sample(handler.o.payload).until(handler.o.valid)
+        (byte,) = await ctx.tick().sample(handler.o.payload).until(handler.o.valid)
         ctx.set(handler.o.ready, 0)
-        reply += bytes([octet.data])
-        if octet.last:
+        reply += bytes([byte.data])
+        if byte.last:
             return reply
 
 
 @pytest.mark.parametrize("name", ["cycles", "elements"])
 @pytest.mark.parametrize("pause", [1, 4])
 def test_halves_of_long_counters_belong_together(name: str, pause: int) -> None:
-    """However the carry falls between their octets; the upper half alone is read as it is."""
+    """However the carry falls between their bytes; the upper half alone is read as it is."""
     system = SystemCommands(configuration("tiny"))
     low = addresses()[name]
     follows = {"cycles": 0xC0FFEE, "elements": 0}[name]  # a register, or none

@@ -67,9 +67,9 @@ def move(
 @pytest.mark.parametrize("seed", [1, 2])
 def test_encoder_writes_what_the_cobs_package_does(seed: int) -> None:
     elements = [
-        {"data": octet, "last": at == len(packet) - 1}
+        {"data": byte, "last": at == len(packet) - 1}
         for packet in PACKETS
-        for at, octet in enumerate(packet)
+        for at, byte in enumerate(packet)
     ]
     wanted = b"".join(cobs.encode(packet) + b"\0" for packet in PACKETS)
     assert bytes(move(CobsEncoder(), elements, len(wanted), seed=seed)) == wanted
@@ -77,8 +77,8 @@ def test_encoder_writes_what_the_cobs_package_does(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", [1, 2])
 def test_decoder_reads_what_the_cobs_package_writes(seed: int) -> None:
-    octets = b"\0\0".join(cobs.encode(packet) for packet in PACKETS) + b"\0"
-    decoded = move(CobsDecoder(), list(octets), sum(len(p) + 1 for p in PACKETS), seed=seed)
+    raw = b"\0\0".join(cobs.encode(packet) for packet in PACKETS) + b"\0"
+    decoded = move(CobsDecoder(), list(raw), sum(len(p) + 1 for p in PACKETS), seed=seed)
     packets = [bytearray()]
     for element in decoded:
         if element["end"]:
@@ -90,7 +90,7 @@ def test_decoder_reads_what_the_cobs_package_writes(seed: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("octets", "decoded", "damaged"),
+    ("raw", "decoded", "damaged"),
     [
         (b"\x01\0", b"", 0),
         (b"\x02\0", b"", 1),
@@ -101,8 +101,8 @@ def test_decoder_reads_what_the_cobs_package_writes(seed: int) -> None:
         (b"\x02a\xff\0", b"a\0", 1),
     ],
 )
-def test_decoder_tells_damage(octets: bytes, decoded: bytes, damaged: int) -> None:
-    *body, end = move(CobsDecoder(), list(octets), len(decoded) + 1, seed=0)
+def test_decoder_tells_damage(raw: bytes, decoded: bytes, damaged: int) -> None:
+    *body, end = move(CobsDecoder(), list(raw), len(decoded) + 1, seed=0)
     assert bytes(element["data"] for element in body) == decoded
     assert (end["end"], end["damaged"]) == (1, damaged)
 
@@ -116,7 +116,7 @@ def test_queue_puts_heads_first_and_drops_the_rest(idle: float) -> None:
     for _ in range(60):
         body = generator.randbytes(generator.choice([0, 3, generator.randrange(15), 14]))
         keep, head = generator.randrange(len(body) + 1), generator.randrange(256)
-        elements += [{"data": octet, "end": 0, "keep": 0} for octet in body]
+        elements += [{"data": byte, "end": 0, "keep": 0} for byte in body]
         elements.append({"data": head, "end": 1, "keep": keep})
         wanted += bytes([head]) + body[:keep]
     assert bytes(move(queue, elements, len(wanted), seed=5, idle=idle)) == wanted

@@ -123,7 +123,7 @@ ROW = Given(
 BUILT = of_type(configuration("small"), type(configuration("small")), "small", 4)
 LANES, POWERS = one_of(4, 1, 2), one_of(4, 2)
 ENTRIES, COUNT_BITS, REGIONS = at_least(8, 2), between(32, 1, 32), between(8, 1, 65536)
-BLOCK, OCTETS = between(254, 1, 254), at_least(4, 1)
+BLOCK, BYTES = between(254, 1, 254), at_least(4, 1)
 UART = {
     "clock": rate(12e6),
     "baud": rate(115200.0, (4e6, "from 1 to 3000000 at 12000000 Hz, not 4e+06")),
@@ -162,7 +162,7 @@ CLASSES: dict[type, dict[str, Given]] = {
     CobsEncoder: {"block": BLOCK},
     Converter: {"source": ROW, "target": ROW},
     Counts: {"lanes": LANES, "bits": COUNT_BITS},
-    Deserializer: {"octets": OCTETS},
+    Deserializer: {"length": BYTES},
     Difference: {"lanes": LANES},
     DotProduct: {"entries": ENTRIES},
     Ecp5Clock: {
@@ -214,7 +214,7 @@ CLASSES: dict[type, dict[str, Given]] = {
         "small": flag(True),
     },
     RunningSum: {"entries": ENTRIES},
-    Serializer: {"octets": OCTETS},
+    Serializer: {"length": BYTES},
     Session: {"configuration": BUILT},
     Skid: {"shape": Given(8)},
     Statistics: {

@@ -20,7 +20,7 @@ def test_rates_that_no_step_comes_near_are_refused(unit: type) -> None:
         unit(50e6, 2000)
 
 
-def test_octets_after_a_pause_are_sent_alike() -> None:
+def test_bytes_after_a_pause_are_sent_alike() -> None:
     """Each begins a whole bit, wherever the one before left the fraction of a cycle."""
     unit = Transmitter(25e6, 3e6)
     sent: list[list[int]] = []

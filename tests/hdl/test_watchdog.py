@@ -57,10 +57,10 @@ def test_refusals(build: Callable[[], object], message: str) -> None:
         build()
 
 
-async def request(ctx: SimulatorContext, dispatcher: Dispatcher, octets: list[int]) -> None:
-    """Hand a request over, opcode first, without waiting for more than its octets to be taken."""
-    for number, octet in enumerate(octets):
-        ctx.set(dispatcher.i.payload, {"data": octet, "last": number == len(octets) - 1})
+async def request(ctx: SimulatorContext, dispatcher: Dispatcher, raw: list[int]) -> None:
+    """Hand a request over, opcode first, without waiting for more than its bytes to be taken."""
+    for number, byte in enumerate(raw):
+        ctx.set(dispatcher.i.payload, {"data": byte, "last": number == len(raw) - 1})
         ctx.set(dispatcher.i.valid, 1)
         await ctx.tick().until(dispatcher.i.ready)
     ctx.set(dispatcher.i.valid, 0)
@@ -70,32 +70,32 @@ async def send(
     ctx: SimulatorContext, handler: Any, reply: list[int], *, whole: bool = True
 ) -> None:
     """Answer as a handler, or begin to."""
-    for number, octet in enumerate(reply):
-        ctx.set(handler.o.payload, {"data": octet, "last": whole and number == len(reply) - 1})
+    for number, byte in enumerate(reply):
+        ctx.set(handler.o.payload, {"data": byte, "last": whole and number == len(reply) - 1})
         ctx.set(handler.o.valid, 1)
         await ctx.tick().until(handler.o.ready)
     ctx.set(handler.o.valid, 0)
 
 
 async def answer(ctx: SimulatorContext, dispatcher: Dispatcher) -> list[tuple[int, int]]:
-    """Octets of the next reply, and whether they replace it."""
+    """Bytes of the next reply, and whether they replace it."""
     ctx.set(dispatcher.o.ready, 1)
-    octets, last = list[tuple[int, int]](), 0
+    raw, last = list[tuple[int, int]](), 0
     while not last:
         (payload,) = await ctx.tick().sample(dispatcher.o.payload).until(dispatcher.o.valid)
-        octets.append((payload.data, payload.replaces))
+        raw.append((payload.data, payload.replaces))
         last = payload.last
     ctx.set(dispatcher.o.ready, 0)
-    return octets
+    return raw
 
 
-async def take(ctx: SimulatorContext, handler: Any, octets: int) -> None:
-    """Take a call, and some octets of its payload."""
+async def take(ctx: SimulatorContext, handler: Any, count: int) -> None:
+    """Take a call, and some bytes of its payload."""
     ctx.set(handler.i_call.ready, 1)
     await ctx.tick().until(handler.i_call.valid)
     ctx.set(handler.i_call.ready, 0)
     ctx.set(handler.i.ready, 1)
-    for _ in range(octets):
+    for _ in range(count):
         await ctx.tick().until(handler.i.valid)
     ctx.set(handler.i.ready, 0)
 
@@ -162,7 +162,7 @@ def test_a_handler_that_hangs_is_given_up(
 
 
 def test_a_handler_that_waits_for_the_link_is_not_given_up() -> None:
-    """For octets of the payload, and for somebody who takes those of the reply."""
+    """For bytes of the payload, and for somebody who takes those of the reply."""
     dispatcher = Dispatcher((SYSTEM,), watchdog=PATIENCE)
     handler = dispatcher.handler[0]
 

@@ -17,12 +17,12 @@ class Stage(enum.IntEnum):
     """What a handler does not do any more."""
 
     CALL = 0  #: take the request
-    PAYLOAD = 1  #: take more octets of its payload
-    REPLY = 2  #: answer with more octets, of which the status is the first
+    PAYLOAD = 1  #: take more bytes of its payload
+    REPLY = 2  #: answer with more bytes, of which the status is the first
     PRETENCE = 3  #: as above, but it shows progress all the same
 
 
-#: What is ordered; it comes behind the magic octets.
+#: What is ordered; it comes behind the magic bytes.
 _Order = data.StructLayout(
     {"opcode": unsigned(8), "stage": unsigned(8), "after": unsigned(8), "times": unsigned(8)}
 )
@@ -30,7 +30,7 @@ _Order = data.StructLayout(
 
 @dataclass(frozen=True)
 class Sabotage:
-    """A request of an opcode hangs at a stage, after so many octets; so many times.
+    """A request of an opcode hangs at a stage, after so many bytes; so many times.
 
     255 times are without an end.
     """
@@ -85,10 +85,10 @@ class SabotagedCoprocessor(Coprocessor):
         with m.If((calls & wanted | was_refused & ~call.valid) & (order.times != 255)):
             m.d.sync += order.times.eq(order.times - 1)
 
-    def _take_orders(self, m: Module, octets: stream.Interface) -> None:
+    def _take_orders(self, m: Module, raw: stream.Interface) -> None:
         seen = Signal(8 * len(_MAGIC) + _Order.size)
-        with m.If(octets.valid & octets.ready):
-            m.d.sync += seen.eq(Cat(seen[8:], octets.payload))
+        with m.If(raw.valid & raw.ready):
+            m.d.sync += seen.eq(Cat(seen[8:], raw.payload))
         with m.If(seen[: 8 * len(_MAGIC)] == int.from_bytes(_MAGIC, "little")):
             m.d.sync += [self._order.eq(seen[8 * len(_MAGIC) :]), seen.eq(0)]
 

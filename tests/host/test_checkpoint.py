@@ -32,7 +32,7 @@ OPTIONS = TrainingOptions(name="run", workers=1)
 MANIFEST = Manifest.of(OPTIONS, NETWORK)
 STATE = {
     "weights": torch.tensor([1.5, -0.0, float("inf")]),
-    "table": b"\x00\xff octets",
+    "table": b"\x00\xff bytes",
     "list": [1, (2, 3)],
     "none": None,
 }

@@ -34,9 +34,9 @@ def write_mnist(
         f"t10k-labels{separator}idx1-ubyte": np.arange(TESTS, dtype=np.uint8) % 10,
     }
     for name, array in arrays.items():
-        octets = idx(array)
+        raw = idx(array)
         path = folder / (f"{name}.gz" if zipped else name)
-        path.write_bytes(gzip.compress(octets) if zipped else octets)
+        path.write_bytes(gzip.compress(raw) if zipped else raw)
     return arrays
 
 

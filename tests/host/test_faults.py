@@ -55,7 +55,7 @@ def expected() -> list[object]:
 #: Repeats come soon, but a machine that is busy elsewhere is not taken for a dead device.
 PATIENT = {"timeout": 0.005, "retries": 400}
 
-#: Chance of each fault, alone and all together: at each octet, or at each frame.
+#: Chance of each fault, alone and all together: at each byte, or at each frame.
 CHANCES = {
     **{fault.name: {fault: 0.002} for fault in (Fault.DROP, Fault.FLIP, Fault.DOUBLE)},
     Fault.GARBAGE.name: {Fault.GARBAGE: 0.001},
@@ -125,7 +125,7 @@ def test_a_device_that_is_reset_again_and_again() -> None:
 
 @pytest.mark.parametrize("seed", range(4))
 def test_frames_that_are_much_too_long_for_the_line(seed: int) -> None:
-    """One error in a hundred octets, found out when frames of a kilobyte are under way."""
+    """One error in a hundred bytes, found out when frames of a kilobyte are under way."""
     small = configuration("small")
     transport = LossyTransport(small, chances={Fault.FLIP: 1e-2}, seed=seed)
     with Coprocessor(transport, small, url="test:", timeout=0.05, retries=400) as device:
@@ -135,7 +135,7 @@ def test_frames_that_are_much_too_long_for_the_line(seed: int) -> None:
         device.update_regions([{"region": r, "exponent": 130, "usable": 1} for r in range(40)])
         assert device.read_table(0, 40) == device.state_dict()["table"]
         with pytest.raises(
-            DeviceError, match=r"a frame of 10\d\d octets did not get through 16 times"
+            DeviceError, match=r"a frame of 10\d\d bytes did not get through 16 times"
         ):
             device.echo(bytes(range(1, 129)) * 8)
 

@@ -271,12 +271,12 @@ def test_what_a_unit_that_was_reset_has_forgotten(device: Coprocessor) -> None:
     assert device.counters()["elements"] == 0
     assert statistics() == ["OK"] * 3
 
-    assert [ask(TileOpcode.RUN, octets) for octets in (run, more)] == ["OK", "OK"]
+    assert [ask(TileOpcode.RUN, raw) for raw in (run, more)] == ["OK", "OK"]
     assert ask(TileOpcode.RUN, run) == "OK"
     order(device, Sabotage(TileOpcode.SCALES, Stage.REPLY))
     assert ask(TileOpcode.SCALES, bytes(1)) == "UNIT_RESET"
     assert ask(TileOpcode.RUN, more) == "NO_SUM"
-    assert [ask(TileOpcode.RUN, octets) for octets in (run, more)] == ["OK", "OK"]
+    assert [ask(TileOpcode.RUN, raw) for raw in (run, more)] == ["OK", "OK"]
 
     assert ask(RegionOpcode.STEP, step) == "OK"
     order(device, Sabotage(RegionOpcode.STEP, Stage.REPLY))

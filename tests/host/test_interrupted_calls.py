@@ -29,8 +29,8 @@ class MutedTransport(GoldenTransport):
     is_mute = False
 
     def receive(self, frames: int, timeout: float) -> bytes:
-        octets = super().receive(frames, timeout)
-        return b"" if self.is_mute else octets
+        raw = super().receive(frames, timeout)
+        return b"" if self.is_mute else raw
 
     def send_break(self) -> None:
         """The line is cut: not even that arrives."""
@@ -89,8 +89,8 @@ class InterruptedTransport(GoldenTransport):
         super().__init__(built)
         self._late = late
 
-    def send(self, octets: bytes) -> None:
-        self._interrupt(lambda: super(InterruptedTransport, self).send(octets))
+    def send(self, raw: bytes) -> None:
+        self._interrupt(lambda: super(InterruptedTransport, self).send(raw))
 
     def receive(self, frames: int, timeout: float) -> bytes:
         return self._interrupt(lambda: super(InterruptedTransport, self).receive(frames, timeout))

@@ -45,7 +45,7 @@ def test_products_of_any_shape(
     assert parts[-1] == (len(parts), len(parts))
     assert (found.cycles > 0) == (device.url == "sim:")
     given = (a.numel() + b.numel()) * precision.bits // 8
-    assert found.octets >= given + 5 * found.values.numel()  # each with its flags
+    assert found.bytes_moved >= given + 5 * found.values.numel()  # each with its flags
 
 
 def test_special_values_raise_flags(device: Coprocessor) -> None:

@@ -78,7 +78,7 @@ def test_products_with_an_empty_dimension(
         found = device.matmul(a, b, precision, **option)
         assert torch.equal(found.values, wanted.to(found.values.dtype))
         assert (found.flags.shape, found.flags.any().item()) == ((m, n), False)
-        assert (found.busy, found.octets) == (0, 0)
+        assert (found.busy, found.bytes_moved) == (0, 0)
 
 
 @pytest.mark.parametrize(

@@ -16,14 +16,14 @@ def counts(work: dict[str, int], **changes: object) -> dict[str, object]:
         "forward": "golden model",
         "flags": 0,
     }
-    counters = dict.fromkeys(("switches", "overrides", "products", "cycles", "octets"), 0)
+    counters = dict.fromkeys(("switches", "overrides", "products", "cycles", "bytes_moved"), 0)
     return found | counters | changes
 
 
 def test_workers_are_added_up() -> None:
     found = combined(
         [
-            counts({"INT8": 300}, products=2, cycles=50, octets=9, flags=int(Flag.OVERFLOW)),
+            counts({"INT8": 300}, products=2, cycles=50, bytes_moved=9, flags=int(Flag.OVERFLOW)),
             counts({"INT4": 100}, overrides=3, flags=int(Flag.INEXACT)),
         ]
     )
@@ -36,7 +36,7 @@ def test_workers_are_added_up() -> None:
         "bit-operations": "2.08e+04, 20% of FP16's, 5.1% of FP32's",
         "precisions": "one INT8",
         "changes of precision": "0, and 3 overridden",
-        "products in the devices": "2 in 50 cycles, 9 octets",
+        "products in the devices": "2 in 50 cycles, 9 bytes",
         "flags that they raised": "inexact, overflow",
     }
 
@@ -56,4 +56,4 @@ def test_counts_are_the_granularity_s() -> None:
     assert found["work"] == {"FP32": 0, "FP16": 0, "INT8": 72, "INT4": 72}
     assert found["units"] == {"Linear": "INT4"}
     assert found["products"] == 1
-    assert found["octets"] > 0
+    assert found["bytes_moved"] > 0

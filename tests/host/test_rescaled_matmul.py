@@ -115,9 +115,9 @@ def test_exponents_are_written_where_they_change() -> None:
     a, b = special_operands(9, 8, 15, Precision.INT8)
     per_column = torch.from_numpy(2.0 ** np.arange(15))
     with adagrain.open_device("golden:", GRANULAR) as device:
-        alike = device.matmul(a, b, "INT8", to="INT8", to_scale=0.5).octets
-        once = device.matmul(a, b, "INT8", to="INT8").octets
-        each = device.matmul(a, b, "INT8", (1.0, per_column), to="INT8").octets
+        alike = device.matmul(a, b, "INT8", to="INT8", to_scale=0.5).bytes_moved
+        once = device.matmul(a, b, "INT8", to="INT8").bytes_moved
+        each = device.matmul(a, b, "INT8", (1.0, per_column), to="INT8").bytes_moved
     row_tiles, column_tiles = 2, 3
     assert once == alike
     assert each == once + (row_tiles * column_tiles - 1) * SLICES

@@ -56,7 +56,7 @@ def test_tables_of_any_length(regions: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("opcode", "octet", "wanted"),
+    ("opcode", "byte", "wanted"),
     [
         (SystemOpcode.ECHO, 0, ["echo"]),
         (StatisticsOpcode.END, 40, [name for name in NAMES if "statistics" in name]),
@@ -70,15 +70,15 @@ def test_tables_of_any_length(regions: int) -> None:
     ],
     ids=str,
 )
-def test_faults_are_found(opcode: int, octet: int, wanted: list[str]) -> None:
+def test_faults_are_found(opcode: int, byte: int, wanted: list[str]) -> None:
     transport = GoldenTransport(GRANULAR)
     transport.data_port = opcode != TileOpcode.RUN  # so that all results are in replies
     operations = transport._model.commands._operations
 
     def faulty(honest: Callable[[bytes], bytes], payload: bytes) -> bytes:
         reply = bytearray(honest(payload))
-        if octet < len(reply):
-            reply[octet] ^= 1
+        if byte < len(reply):
+            reply[byte] ^= 1
         return bytes(reply)
 
     honest = operations[opcode]

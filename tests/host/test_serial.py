@@ -105,11 +105,11 @@ def test_a_wrong_bit_rate_is_named() -> None:
 
 @needs_verilator
 @pytest.mark.parametrize(
-    "octets", [20_000, pytest.param(691_200, marks=pytest.mark.full, id="a minute at 115200")]
+    "count", [20_000, pytest.param(691_200, marks=pytest.mark.full, id="a minute at 115200")]
 )
-def test_garbage_is_survived(octets: int) -> None:
+def test_garbage_is_survived(count: int) -> None:
     """The device is in step again after it, with its session, and has counted it."""
-    noise = torch.randint(256, (octets,), generator=torch.Generator().manual_seed(7))
+    noise = torch.randint(256, (count,), generator=torch.Generator().manual_seed(7))
     with SteppedTransport(configuration("tiny")) as line:
         device = Coprocessor(line, configuration("tiny"), url="virtual:", timeout=1, retries=3)
         before = device.counters()
@@ -118,13 +118,13 @@ def test_garbage_is_survived(octets: int) -> None:
         after = device.counters()
     assert after["sessions"] == before["sessions"] and after["restored"] == 0
     damaged = sum(after[name] - before[name] for name in ("bad_crc", "bad_frame"))
-    assert damaged & 0xFFFF > octets // 1000
+    assert damaged & 0xFFFF > count // 1000
 
 
 @needs_verilator
 def test_a_payload_that_is_too_long(board: VirtualBoard) -> None:
     with adagrain.open_device(f"serial:{board.port}", TINY) as device:
-        with pytest.raises(ValueError, match="payload must have at most 256 octets, not 257"):
+        with pytest.raises(ValueError, match="payload must have at most 256 bytes, not 257"):
             device.echo(bytes(257))
         assert device.echo(bytes(256)) == bytes(256)
 

@@ -35,8 +35,8 @@ class Line:
         self._due: list[tuple[float, bytes]] = []
         self.sent: list[tuple[float, int]] = []  # when, and which command
 
-    def send(self, octets: bytes) -> None:
-        frame = decode_frame(octets[:-1])
+    def send(self, raw: bytes) -> None:
+        frame = decode_frame(raw[:-1])
         self.sent.append((self._now, frame.sequence))
         if not self._is_lost(self._count):
             answer = frame._replace(status=Status.OK)
@@ -48,8 +48,8 @@ class Line:
         if not self._due or self._due[0][0] > until:
             self._now = until
             return b""
-        self._now, octets = self._due.pop(0)
-        return octets
+        self._now, raw = self._due.pop(0)
+        return raw
 
     def abandon(self) -> bool:
         return False
@@ -144,7 +144,7 @@ def test_a_frame_that_is_much_too_long_ends_the_session(groups: int, lost: bool)
     frame = encode_frame(1, 1, SystemOpcode.ECHO, payload)
     assert (len(frame) > longest) is lost
     if lost:
-        message = f"^a frame of {len(frame)} octets did not get through 16 times$"
+        message = f"^a frame of {len(frame)} bytes did not get through 16 times$"
         with pytest.raises(SessionLostError, match=message):
             session.call([Request(SystemOpcode.ECHO, payload)], retries=40)
         assert len(line.sent) == 1 + 1 + 16

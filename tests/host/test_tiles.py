@@ -67,12 +67,12 @@ class Slices:
 
     def _row(self, row: np.ndarray, lanes: int) -> bytes:
         bits = 32 // lanes
-        octets = b""
+        raw = b""
         for at in range(0, self.slices, lanes):
             numbers = [int(number) % (1 << bits) for number in row[at : at + lanes]]
             word = sum(number << (bits * lane) for lane, number in enumerate(numbers))
-            octets += pack(TileResult, word=word, flags=word & 0x1F)
-        return octets
+            raw += pack(TileResult, word=word, flags=word & 0x1F)
+        return raw
 
 
 SHAPES = [

@@ -118,7 +118,7 @@ CALLS: list[tuple[Callable[[Coprocessor], Any], str]] = [
     (lambda d: d.statistics(X, exponent=128), "exponent must be from -126 to 127, not 128"),
     (lambda d: d.statistics(X.double()), "dtype must be one of .*float32, .*, not .*float64"),
     (lambda d: d.statistics(X[:0]), r"tensor must have 1 to 2\*\*32-1 elements, not 0"),
-    (lambda d: d.echo(bytes(1025)), "payload must have at most 1024 octets, not 1025"),
+    (lambda d: d.echo(bytes(1025)), "payload must have at most 1024 bytes, not 1025"),
     (lambda d: d.update_regions([{"region": 1024}]), "region must be from 0 to 1023, not 1024"),
     (lambda _: adagrain.regions(nn.Linear(2, 2), "colour"), "by must be .*, not 'colour'"),
     (lambda _: adagrain.regions(nn.Linear(2, 2), "rows:0"), "must be .*, not 'rows:0'"),

@@ -18,8 +18,8 @@ class LossyTransport(GoldenTransport):
         self.there = FaultyLine(chances, seed)
         self.back = FaultyLine(chances, ~seed)
 
-    def send(self, octets: bytes) -> None:
-        super().send(self.there.carry(octets))
+    def send(self, raw: bytes) -> None:
+        super().send(self.there.carry(raw))
 
     def receive(self, frames: int, timeout: float) -> bytes:
         return self.back.carry(super().receive(frames, timeout))
@@ -40,11 +40,11 @@ class ForgetfulTransport(GoldenTransport):
         self._at = at
         self._sent = 0
 
-    def send(self, octets: bytes) -> None:
+    def send(self, raw: bytes) -> None:
         self._sent += 1
         if self._sent % self.every == 0 or self._sent in self._at:
             self._model.reset()
-        super().send(octets)
+        super().send(raw)
 
 
 class DyingTransport(GoldenTransport):

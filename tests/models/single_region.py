@@ -25,8 +25,8 @@ class Region:
         if "loss" in head:
             head["loss_valid"] = 1
         update = {"usable": 1, "decide": 1, "exponent": 120} | fields
-        octets = self.table.step(pack(RegionStep, **head), pack(RegionUpdate, **update))
-        return unpack(Decision, octets)
+        raw = self.table.step(pack(RegionStep, **head), pack(RegionUpdate, **update))
+        return unpack(Decision, raw)
 
     @property
     def record(self) -> dict[str, int]:

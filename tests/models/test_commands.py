@@ -1,4 +1,4 @@
-"""Requests of the golden device, octet by octet: registers, and who answers."""
+"""Requests of the golden device, byte by byte: registers, and who answers."""
 
 import pytest
 
@@ -18,9 +18,9 @@ def asked(model: CommandModel, opcode: int, *payload: int) -> tuple[Status, byte
 
 
 def words_of(model: CommandModel, first: int, count: int) -> list[int]:
-    status, octets = asked(model, SystemOpcode.REGISTERS, first, count)
+    status, raw = asked(model, SystemOpcode.REGISTERS, first, count)
     assert status is Status.OK
-    return [int.from_bytes(octets[at : at + 4], "little") for at in range(0, len(octets), 4)]
+    return [int.from_bytes(raw[at : at + 4], "little") for at in range(0, len(raw), 4)]
 
 
 def test_units_are_the_bits_of_a_register() -> None:

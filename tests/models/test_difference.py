@@ -69,8 +69,8 @@ def test_fused_equals_reference(code: FormatCode, seed: int) -> None:
     generator = random.Random(f"{code} {seed}")
     row = FORMATS[code]
     for length in (1, 5, 1000, 40_000):
-        octets = bytearray(generator.randbytes(length * row.bits // 8))
-        b = torch.frombuffer(octets, dtype=row.dtype)
+        raw = bytearray(generator.randbytes(length * row.bits // 8))
+        b = torch.frombuffer(raw, dtype=row.dtype)
         if generator.random() < 0.5:
             b = torch.randn(length).to(row.dtype)
         for a in (b, b * 1.125, b.flip(0)):
@@ -93,10 +93,10 @@ def test_clamping_begins_at_the_same_element(exponent: int, offset: int) -> None
 @pytest.mark.parametrize("code", STREAMED)
 def test_fused_equals_reference_where_denormals_are_flushed(code: FormatCode) -> None:
     row = FORMATS[code]
-    octets = bytearray(random.Random(code).randbytes(2000 * row.bits // 8))
+    raw = bytearray(random.Random(code).randbytes(2000 * row.bits // 8))
     high = slice(row.bits // 8 - 1, None, row.bits // 8)
-    octets[high] = bytes(octet & 0x83 for octet in octets[high])  # small and subnormal
-    b = torch.frombuffer(octets, dtype=row.dtype)
+    raw[high] = bytes(byte & 0x83 for byte in raw[high])  # small and subnormal
+    b = torch.frombuffer(raw, dtype=row.dtype)
     wanted = [difference(b.flip(0), b, e, kernel="reference") for e in (-126, -112)]
     assert torch.set_flush_denormal(True)
     try:

@@ -16,19 +16,19 @@ def words(numbers: np.ndarray, precision: Precision) -> np.ndarray:
     """Rows of numbers as words, by NumPy's own views; INT4 by pairs."""
     if precision is Precision.INT4:
         nibbles = numbers.astype(np.uint8) & 15
-        octets = nibbles[..., 0::2] | nibbles[..., 1::2] << 4
-        return np.ascontiguousarray(octets).view("<u4").astype(np.int64)
+        raw = nibbles[..., 0::2] | nibbles[..., 1::2] << 4
+        return np.ascontiguousarray(raw).view("<u4").astype(np.int64)
     return np.ascontiguousarray(numbers.astype(DTYPES[precision])).view("<u4").astype(np.int64)
 
 
 def values(found: list[int], precision: Precision) -> np.ndarray:
     """Sums as numbers: 32 bits, integers or FP32, or FP16."""
-    octets = np.array(found, dtype="<u4")
+    raw = np.array(found, dtype="<u4")
     if precision.integer:
-        return octets.view("<i4").astype(np.float64)
+        return raw.view("<i4").astype(np.float64)
     if precision is Precision.FP16:
-        return octets.astype("<u2").view("<f2").astype(np.float64)
-    return octets.view("<f4").astype(np.float64)
+        return raw.astype("<u2").view("<f2").astype(np.float64)
+    return raw.view("<f4").astype(np.float64)
 
 
 @pytest.mark.parametrize("precision", Precision, ids=lambda p: p.name)

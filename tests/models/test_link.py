@@ -33,8 +33,8 @@ def link() -> LinkModel:
     return LinkModel(TINY, executor)
 
 
-def replies(octets: bytes) -> list[Frame]:
-    *frames, rest = octets.split(b"\0")
+def replies(raw: bytes) -> list[Frame]:
+    *frames, rest = raw.split(b"\0")
     assert not rest
     return [decode_frame(frame) for frame in frames]
 
@@ -46,9 +46,9 @@ def notice(session: int, expected: int) -> Frame:
 def test_examples_of_the_page(link: LinkModel) -> None:
     lines = re.findall(r"^([<>]) ([0-9a-f ]+)$", PAGE.read_text(), re.MULTILINE)
     assert len(lines) == 14
-    for (sent, octets), (received, answer) in zip(lines[::2], lines[1::2], strict=True):
+    for (sent, raw), (received, answer) in zip(lines[::2], lines[1::2], strict=True):
         assert (sent, received) == (">", "<")
-        assert link.receive(bytes.fromhex(octets)) == bytes.fromhex(answer)
+        assert link.receive(bytes.fromhex(raw)) == bytes.fromhex(answer)
 
 
 def test_page_shows_the_frame_before_cobs() -> None:
@@ -62,24 +62,24 @@ def test_page_shows_the_frame_before_cobs() -> None:
 def test_frames_come_back(
     session: int, sequence: int, opcode: int, payload: bytes, status: int
 ) -> None:
-    octets = encode_frame(session, sequence, opcode, payload, status)
-    assert octets.index(0) == len(octets) - 1
-    assert decode_frame(octets[:-1]) == Frame(session, sequence, opcode, payload, status)
+    raw = encode_frame(session, sequence, opcode, payload, status)
+    assert raw.index(0) == len(raw) - 1
+    assert decode_frame(raw[:-1]) == Frame(session, sequence, opcode, payload, status)
 
 
 @given(st.binary(max_size=40), st.data())
 def test_no_flipped_bit_passes(payload: bytes, choice: st.DataObject) -> None:
-    octets = bytearray(encode_frame(1, 2, 3, payload)[:-1])
-    position = choice.draw(st.integers(0, len(octets) * 8 - 1))
-    octets[position // 8] ^= 1 << position % 8
+    raw = bytearray(encode_frame(1, 2, 3, payload)[:-1])
+    position = choice.draw(st.integers(0, len(raw) * 8 - 1))
+    raw[position // 8] ^= 1 << position % 8
     with pytest.raises(FrameError):
-        decode_frame(bytes(octets))
+        decode_frame(bytes(raw))
 
 
 @pytest.mark.parametrize(
-    ("octets", "verdict", "message"),
+    ("raw", "verdict", "message"),
     [
-        (b"\x05ab", Verdict.DAMAGED, "frame of 3 octets must be intact, but it is: damaged"),
+        (b"\x05ab", Verdict.DAMAGED, "frame of 3 bytes must be intact, but it is: damaged"),
         (cobs.encode(bytes(13)), Verdict.DAMAGED, "damaged"),
         (cobs.encode(bytes(14)), Verdict.WRONG_CHECKSUM, "wrong checksum"),
         (
@@ -89,17 +89,17 @@ def test_no_flipped_bit_passes(payload: bytes, choice: st.DataObject) -> None:
         ),
     ],
 )
-def test_frame_errors(octets: bytes, verdict: Verdict, message: str) -> None:
+def test_frame_errors(raw: bytes, verdict: Verdict, message: str) -> None:
     with pytest.raises(FrameError, match=message) as caught:
-        decode_frame(octets)
+        decode_frame(raw)
     assert caught.value.verdict == verdict
 
 
 def test_frames_may_be_split_anywhere(link: LinkModel) -> None:
-    octets = HELLO + encode_frame(7, 1, SystemOpcode.ECHO, bytes(range(256))) + b"\0\0" + HELLO
-    whole = link.receive(octets)
+    raw = HELLO + encode_frame(7, 1, SystemOpcode.ECHO, bytes(range(256))) + b"\0\0" + HELLO
+    whole = link.receive(raw)
     link.reset()
-    assert b"".join(link.receive(bytes([octet])) for octet in octets) == whole
+    assert b"".join(link.receive(bytes([byte])) for byte in raw) == whole
 
 
 def test_only_the_latest_replies_are_repeated(link: LinkModel) -> None:
@@ -192,5 +192,5 @@ def test_sound_frames_of_a_wrong_length_are_refused(link: LinkModel) -> None:
 
 def test_too_long_a_reply_is_refused() -> None:
     link = LinkModel(TINY, lambda request: bytes(TINY.payload + 2))
-    with pytest.raises(ValueError, match="reply must have at most 256 octets, not 257"):
+    with pytest.raises(ValueError, match="reply must have at most 256 bytes, not 257"):
         link.receive(HELLO)

@@ -40,10 +40,10 @@ def test_equal_to_amaranth_s_own(layout: data.Layout, seed: int) -> None:
     generator = random.Random(seed)
     for _ in range(50):
         fields = drawn(layout, generator)
-        octets = pack(layout, **fields)
-        assert octets == layout.const(fields).as_value().value.to_bytes(size(layout), "little")
-        assert unpack(layout, octets) == fields
-        assert unpack_all(layout, octets * 3) == [fields] * 3
+        raw = pack(layout, **fields)
+        assert raw == layout.const(fields).as_value().value.to_bytes(size(layout), "little")
+        assert unpack(layout, raw) == fields
+        assert unpack_all(layout, raw * 3) == [fields] * 3
 
 
 @pytest.mark.parametrize("layout", [*LAYOUTS.values(), MIXED], ids=[*LAYOUTS, "mixed"])
@@ -63,9 +63,9 @@ def test_wrong_records() -> None:
     with pytest.raises(TypeError, match=r"words must be an integer, not 1\.5"):
         pack(TileRun, words=1.5)  # type: ignore[arg-type]
     wanted = size(PrecisionUpdate)
-    for octets in (b"", bytes(wanted - 1), bytes(wanted + 1)):
-        with pytest.raises(ValueError, match=f"record must be {wanted} bytes .* not {len(octets)}"):
-            unpack(PrecisionUpdate, octets)
+    for raw in (b"", bytes(wanted - 1), bytes(wanted + 1)):
+        with pytest.raises(ValueError, match=f"record must be {wanted} bytes .* not {len(raw)}"):
+            unpack(PrecisionUpdate, raw)
     with pytest.raises(ValueError, match=f"record must be {wanted} bytes long, not 1"):
         unpack_all(PrecisionUpdate, bytes(2 * wanted + 1))
     with pytest.raises(ValueError, match="layout must be a whole number of bytes, not 9 bits"):

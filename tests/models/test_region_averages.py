@@ -217,8 +217,8 @@ def replayed(name: str) -> Iterator[tuple[int, int, int, int, int, dict[str, int
     ):
         update = {"region": region, "exponent": exponent, "a": a, "n": n, "usable": 1}
         update |= {"decide": (step + 1) % 16 == 0, "stall": 1000}
-        octets = table.step(pack(RegionStep), pack(RegionUpdate, **update))
-        yield region, step, exponent, a, n, unpack(Decision, octets)
+        raw = table.step(pack(RegionStep), pack(RegionUpdate, **update))
+        yield region, step, exponent, a, n, unpack(Decision, raw)
 
 
 @cache

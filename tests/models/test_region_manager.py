@@ -27,9 +27,9 @@ GLOBAL, HYBRID, FULL = SpeculationState
 energies = st.integers(0, 2**56 - 1)
 
 
-def unpack_all(layout: data.Layout, octets: bytes) -> list[dict[str, int]]:
+def unpack_all(layout: data.Layout, raw: bytes) -> list[dict[str, int]]:
     width = size(layout)
-    return [unpack(layout, octets[at : at + width]) for at in range(0, len(octets), width)]
+    return [unpack(layout, raw[at : at + width]) for at in range(0, len(raw), width)]
 
 
 @given(a=energies, n=energies, workers=st.integers(1, 1024))
@@ -155,12 +155,12 @@ def test_random_runs_stay_in_range() -> None:
 
 def test_words_keep_what_is_written() -> None:
     table = RegionTable(4)
-    octets = bytes(range(64)) * 2
-    table.write(8, octets)
-    assert table.read(0, 32) == bytes(64) + octets + bytes(64)
+    raw = bytes(range(64)) * 2
+    table.write(8, raw)
+    assert table.read(0, 32) == bytes(64) + raw + bytes(64)
     table.parameters = default_parameters(2)
     table.step(bytes(size(RegionStep)), pack(RegionUpdate, region=1, a=2**60))
-    assert table.read(8, 16) == octets
+    assert table.read(8, 16) == raw
     with pytest.raises(ValueError, match="words must be from 0 to 31, not 31 to 32"):
         table.read(31, 2)
     with pytest.raises(ValueError, match="whole words of 8, not 9"):

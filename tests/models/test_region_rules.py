@@ -219,15 +219,15 @@ def compare(seed: int) -> set[tuple[SpeculationState, SpeculationState]]:
     }
     table = RegionTable(1)
     table.parameters = parameters
-    octets = region_record(
+    raw = region_record(
         cadence_policy=CadencePolicy.NOISE,
         cadence=1,
         cadence_max=3,
         confidence=rng.randrange(8),
         dwell_length=rng.choice((0, 0, 100)),
     )
-    table.write(0, octets)
-    record = unpack(RegionRecord, octets)
+    table.write(0, raw)
+    record = unpack(RegionRecord, raw)
     loss, cadence = Loss(), Cadence(record, parameters)
     speculation = Speculation(record, parameters)
     seen = set[tuple[SpeculationState, SpeculationState]]()
@@ -254,7 +254,7 @@ def compare(seed: int) -> set[tuple[SpeculationState, SpeculationState]]:
         }
         assert {name: found[name] for name in wanted} == wanted, f"{update}: seed {seed}"
         seen.add((before, speculation.state))
-        kept = unpack(RegionRecord, table.read(0, len(octets) // 8))
+        kept = unpack(RegionRecord, table.read(0, len(raw) // 8))
         assert kept["samples"] == len(cadence.sums)
         assert kept["dwell_length"] == speculation.length
     return seen
@@ -263,12 +263,12 @@ def compare(seed: int) -> set[tuple[SpeculationState, SpeculationState]]:
 def test_samples_stay_at_their_largest_number() -> None:
     table = RegionTable(1)
     table.parameters = default_parameters(2)
-    octets = region_record(exponent=120, samples=65534, a_sum=5, n_sum=2)
-    table.write(0, octets)
+    raw = region_record(exponent=120, samples=65534, a_sum=5, n_sum=2)
+    table.write(0, raw)
     for number in (1, 2, 3):
         table.step(
             pack(RegionStep), pack(RegionUpdate, usable=1, exponent=120, a=10, n=4, decide=0)
         )
-        record = unpack(RegionRecord, table.read(0, len(octets) // 8))
+        record = unpack(RegionRecord, table.read(0, len(raw) // 8))
         assert record["samples"] == 65535
         assert (record["a_sum"], record["n_sum"]) == (5 + 10 * number, 2 + 4 * number)

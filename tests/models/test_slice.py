@@ -48,11 +48,11 @@ def test_numbers_of_floating_point(precision: Precision, operation: Operation) -
     softfloatpy.set_tininess_mode(softfloatpy.TininessMode.AFTER_ROUNDING)
     a, b = random_words(1)
     found = compute(a, b, precision, operation)
-    octets = precision.bits // 8
+    raw = precision.bits // 8
     for at in range(COUNT):
         word, flags = b"", list[int]()
         for place in range(precision.lanes):
-            part = slice(octets * place, octets * (place + 1))
+            part = slice(raw * place, raw * (place + 1))
             pair = (int(side[at]).to_bytes(4, "little")[part][::-1] for side in (a, b))
             softfloatpy.set_exception_flags(softfloatpy.ExceptionFlag(0))
             word += apply(*map(kind.from_bytes, pair)).to_bytes()[::-1]

@@ -117,8 +117,8 @@ def test_fused_equals_reference(code: FormatCode, seed: int) -> None:
     generator = random.Random(f"{code} {seed}")
     row = FORMATS[code]
     for _ in range(20):
-        octets = bytearray(generator.randbytes(generator.randrange(1, 5000) * row.bits // 8))
-        tensor = torch.frombuffer(octets, dtype=row.dtype)
+        raw = bytearray(generator.randbytes(generator.randrange(1, 5000) * row.bits // 8))
+        tensor = torch.frombuffer(raw, dtype=row.dtype)
         if generator.random() < 0.5:
             tensor = (torch.randn(len(tensor)) * 2.0 ** generator.randrange(-8, 8)).to(row.dtype)
         exponent = generator.choice([None, -126, -114, 127, generator.randrange(-20, 20)])
@@ -136,10 +136,10 @@ def test_fused_equals_reference_where_denormals_are_flushed(
     code: FormatCode, exponent: int
 ) -> None:
     row = FORMATS[code]
-    octets = bytearray(random.Random(f"{code} {exponent}").randbytes(3000 * row.bits // 8))
+    raw = bytearray(random.Random(f"{code} {exponent}").randbytes(3000 * row.bits // 8))
     high = slice(row.bits // 8 - 1, None, row.bits // 8)
-    octets[high] = bytes(octet & 0x83 for octet in octets[high])  # small and subnormal
-    tensor = torch.frombuffer(octets, dtype=row.dtype)
+    raw[high] = bytes(byte & 0x83 for byte in raw[high])  # small and subnormal
+    tensor = torch.frombuffer(raw, dtype=row.dtype)
     wanted = statistics(tensor, exponent, histogram=True, kernel="reference")
     assert torch.set_flush_denormal(True)
     try:
@@ -232,9 +232,9 @@ def test_moments_that_do_not_exist_are_nan() -> None:
 
 def test_records_survive_the_wire() -> None:
     found = statistics(torch.randn(100), None, histogram=True)
-    assert Statistics.from_record(found.record(), found.histogram_octets()) == found
+    assert Statistics.from_record(found.record(), found.histogram_bytes()) == found
     bare = statistics(torch.randn(100), None)
-    assert Statistics.from_record(bare.record(), bare.histogram_octets()) == bare
+    assert Statistics.from_record(bare.record(), bare.histogram_bytes()) == bare
 
 
 def test_valid_means_that_sums_may_be_used() -> None:

@@ -25,8 +25,8 @@ def threads(request: pytest.FixtureRequest) -> Iterator[int]:
 def tensor_of(generator: random.Random, elements: int) -> torch.Tensor:
     """Any bits, or numbers of about one size; whole, or every other element of more."""
     dtype = generator.choice(DTYPES)
-    octets = bytearray(generator.randbytes(2 * elements * dtype.itemsize))
-    anything = torch.frombuffer(octets, dtype=dtype)
+    raw = bytearray(generator.randbytes(2 * elements * dtype.itemsize))
+    anything = torch.frombuffer(raw, dtype=dtype)
     sized = torch.tensor([generator.gauss(0, 1) for _ in range(2 * elements)]).to(dtype)
     both = generator.choice([anything, sized])
     return generator.choice([both[:elements], both[::2], both.view(2, -1).t()[: elements // 2]])

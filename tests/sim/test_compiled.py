@@ -69,8 +69,8 @@ def shelf() -> Any:
 
 def _random_elements(rng: np.random.Generator, width: int, count: int) -> np.ndarray:
     """Elements whose storage is noise also above the payload's width."""
-    octets = next(n for n in (1, 2, 4, 8, 12, 16, 20) if width <= 8 * n)
-    return rng.integers(0, 256, (count, octets), dtype=np.uint8)
+    raw = next(n for n in (1, 2, 4, 8, 12, 16, 20) if width <= 8 * n)
+    return rng.integers(0, 256, (count, raw), dtype=np.uint8)
 
 
 def _numbers(elements: np.ndarray, width: int = 1000) -> list[int]:

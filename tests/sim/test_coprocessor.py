@@ -77,8 +77,8 @@ def test_the_longest_tensors(pair_of: Opened, variant: str, from_link: int, coun
 
 def test_reserved_bits_of_parameters_read_as_zero(pair_of: Opened) -> None:
     pair = pair_of("tiny_whole")
-    octets = PARAMETERS[:-4] + b"\xff" * 4
-    assert pair.ask(Request(RegionOpcode.PARAMETERS, octets)).status == Status.OK
+    raw = PARAMETERS[:-4] + b"\xff" * 4
+    assert pair.ask(Request(RegionOpcode.PARAMETERS, raw)).status == Status.OK
     read = pair.ask(Request(RegionOpcode.STATE)).payload
     assert read == PARAMETERS[:-4] + b"\1" + bytes(3)
 

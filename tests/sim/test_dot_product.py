@@ -20,8 +20,8 @@ CHUNK = 1_500
 
 
 def words(bits: list[int], count: int) -> np.ndarray:
-    octets = b"".join(value.to_bytes(4 * count, "little") for value in bits)
-    return np.frombuffer(octets, dtype="<u4").reshape(-1, count)
+    raw = b"".join(value.to_bytes(4 * count, "little") for value in bits)
+    return np.frombuffer(raw, dtype="<u4").reshape(-1, count)
 
 
 def demand_equal(unit: CompiledUnit, terms: Terms, seed: int) -> None:

@@ -1,4 +1,4 @@
-"""The compiled link against its model, octet for octet, at volume."""
+"""The compiled link against its model, byte for byte, at volume."""
 
 import random
 from collections.abc import Iterator
@@ -32,21 +32,21 @@ def built(request: pytest.FixtureRequest) -> Iterator[tuple[Configuration, Compi
 
 
 def _compare(
-    model: LinkModel, unit: CompiledUnit, octets: bytes, *, idle: int, stall: int, seed: int
+    model: LinkModel, unit: CompiledUnit, raw: bytes, *, idle: int, stall: int, seed: int
 ) -> int:
-    """Give octets to both, demand equal answers; the cycles taken."""
-    wanted = model.receive(octets)
+    """Give bytes to both, demand equal answers; the cycles taken."""
+    wanted = model.receive(raw)
     run = unit.run(
-        {"i": octets},
+        {"i": raw},
         {"o": len(wanted)},
-        max_cycles=10_000 + 40 * (len(octets) + len(wanted)),
+        max_cycles=10_000 + 40 * (len(raw) + len(wanted)),
         idle=idle,
         stall=stall,
         seed=seed,
     )
     got = bytes(run.outputs["o"].astype("uint8"))
-    assert got == wanted, f"answers differ from octet {_first_difference(got, wanted)}"
-    assert run.consumed["i"] == len(octets)
+    assert got == wanted, f"answers differ from byte {_first_difference(got, wanted)}"
+    assert run.consumed["i"] == len(raw)
     return run.cycles
 
 
@@ -62,9 +62,9 @@ def test_answers_as_the_model(built: tuple[Configuration, CompiledUnit], seed: i
     model = LinkModel(wanted, execute=bytes)
     traffic = Traffic(wanted, generator)
     for _ in range(8):
-        octets = b"".join(traffic.frames(100))
+        raw = b"".join(traffic.frames(100))
         idle, stall = generator.choices([0, 30, 128, 230], k=2)
-        _compare(model, unit, octets, idle=idle, stall=stall, seed=generator.getrandbits(32))
+        _compare(model, unit, raw, idle=idle, stall=stall, seed=generator.getrandbits(32))
     assert all(model.counters.values()), f"traffic must meet every case: {model.counters}"
 
 
@@ -84,7 +84,7 @@ def test_sequence_numbers_wrap(built: tuple[Configuration, CompiledUnit]) -> Non
 
 
 @pytest.mark.parametrize("fill", ["random", "ones", "zeros"])
-def test_bulk_takes_one_cycle_per_octet(
+def test_bulk_takes_one_cycle_per_byte(
     built: tuple[Configuration, CompiledUnit], fill: str
 ) -> None:
     """Longest requests and replies, at once in both directions."""
@@ -97,7 +97,7 @@ def test_bulk_takes_one_cycle_per_octet(
         "zeros": bytes(wanted.payload),
     }[fill]
     _compare(model, unit, encode_frame(1, 0, SystemOpcode.HELLO), idle=0, stall=0, seed=0)
-    octets = b"".join(encode_frame(1, n, SystemOpcode.ECHO, payload) for n in range(1, 65))
-    cycles = _compare(model, unit, octets, idle=0, stall=0, seed=0)
+    raw = b"".join(encode_frame(1, n, SystemOpcode.ECHO, payload) for n in range(1, 65))
+    cycles = _compare(model, unit, raw, idle=0, stall=0, seed=0)
     limit = 1.1 if wanted.window > 1 else 2.2
-    assert cycles <= limit * len(octets), f"{cycles / len(octets):.3f} cycles per octet"
+    assert cycles <= limit * len(raw), f"{cycles / len(raw):.3f} cycles per byte"

@@ -38,9 +38,9 @@ class CompiledTable:
         self._access = component.i_access.payload.shape()
         self.promise = component.configuration.decision_cycles
 
-    def write(self, first: int, octets: bytes) -> None:
-        starts = range(0, len(octets), WORD)
-        words = [int.from_bytes(octets[start : start + WORD], "little") for start in starts]
+    def write(self, first: int, raw: bytes) -> None:
+        starts = range(0, len(raw), WORD)
+        words = [int.from_bytes(raw[start : start + WORD], "little") for start in starts]
         self._run("i_access", self._accesses(first, words, write=1))
 
     def read(self, first: int, count: int) -> bytes:
@@ -53,25 +53,25 @@ class CompiledTable:
         return value.to_bytes(size(RegionParameters), "little")
 
     @settings.setter
-    def settings(self, octets: bytes) -> None:
-        self._run("i_parameters", octets)
+    def settings(self, raw: bytes) -> None:
+        self._run("i_parameters", raw)
 
     def step(self, head: bytes, updates: bytes) -> bytes:
         self._run("i_step", head)
         return self._run("i", updates, o=len(updates) // size(RegionUpdate)).tobytes()
 
     def _accesses(self, first: int, words: list[int], write: int) -> bytes:
-        octets = -(-self._access.size // 32) * 4
+        raw = -(-self._access.size // 32) * 4
         return b"".join(
             encode(self._access, {"address": first + at, "write": write, "data": word}).to_bytes(
-                octets, "little"
+                raw, "little"
             )
             for at, word in enumerate(words)
         )
 
-    def _run(self, name: str, octets: bytes, **outputs: int) -> np.ndarray:
+    def _run(self, name: str, raw: bytes, **outputs: int) -> np.ndarray:
         run = self.unit.run(
-            {name: octets}, outputs, max_cycles=20_000 + 100 * len(octets), idle=60, stall=60
+            {name: raw}, outputs, max_cycles=20_000 + 100 * len(raw), idle=60, stall=60
         )
         return next(iter(run.outputs.values()), np.empty(0))
 
@@ -141,9 +141,9 @@ def test_edges_of_the_noise_rule(
 ) -> None:
     fields = default_parameters(2) | {"noise_samples": 1} | parameters
     record = region_record(cadence_policy=CadencePolicy.NOISE, cadence=2, cadence_max=9)
-    octets = [pack(RegionUpdate, exponent=100, decide=1, **update) for update in updates]
+    raw = [pack(RegionUpdate, exponent=100, decide=1, **update) for update in updates]
     head = pack(RegionStep)
-    steps = [(head, update) for update in octets]
+    steps = [(head, update) for update in raw]
     compare(table, Run(pack(RegionParameters, **fields), record, steps))
 
 
@@ -172,8 +172,8 @@ def test_edges_of_the_seed_s_rules(
     usual = RegionTable(REGIONS)
     usual.parameters = default_parameters(2)
     usual.write(0, record)
-    (*_, octets) = [usual.step(*step) for step in steps]
-    decision = unpack(Decision, octets)
+    (*_, raw) = [usual.step(*step) for step in steps]
+    decision = unpack(Decision, raw)
     assert decision["alpha"] == 32768 and decision["loss_rate"] > 0
     fields = default_parameters(2) | {"variance": variance, "divergence": divergence}
     fields |= {"rate": decision["loss_rate"] + above}

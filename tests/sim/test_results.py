@@ -28,7 +28,7 @@ def test_results_of_every_number_of_slices(precisions: tuple[Precision, ...]) ->
     seed = random.SystemRandom().getrandbits(32)
     rng = np.random.default_rng(seed)
     component = Widths(WIDTHS, precisions)
-    octets = {port.name: port.octets for port in ports_of(component).inputs}
+    raw = {port.name: port.nbytes for port in ports_of(component).inputs}
     with CompiledUnit(component, "results") as unit:
         for idle, stall in PACES:
             exponents = rng.integers(-20, 21, max(WIDTHS)).tolist()
@@ -37,7 +37,7 @@ def test_results_of_every_number_of_slices(precisions: tuple[Precision, ...]) ->
             inputs, wanted = {}, {}
             for width in WIDTHS:
                 runs, rows, found = random_rows(exponents[:width], precisions, RUNS, rng)
-                size = octets[f"i_{width}"]
+                size = raw[f"i_{width}"]
                 inputs |= {
                     f"i_run_{width}": runs,
                     f"i_{width}": b"".join(row.to_bytes(size, "little") for row in rows),

@@ -29,11 +29,11 @@ class Transport(Protocol):
     backend: str
     data_port: bool
 
-    def send(self, octets: bytes) -> None:
-        """Put octets into the pipe; they may be processed only when :meth:`receive` is called."""
+    def send(self, raw: bytes) -> None:
+        """Put bytes into the pipe; they may be processed only when :meth:`receive` is called."""
 
     def receive(self, frames: int, timeout: float) -> bytes:
-        """Octets that came from the device.
+        """Bytes that came from the device.
 
         Returns as soon as ``frames`` frame delimiters have come, or with what there is when
         ``timeout`` seconds are over, or nothing more can come.

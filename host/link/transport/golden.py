@@ -48,8 +48,8 @@ class GoldenTransport:
         self._model = CoprocessorModel(configuration, kernel=kernel)
         self._replies = b""
 
-    def send(self, octets: bytes) -> None:
-        self._replies += self._model.receive(octets)
+    def send(self, raw: bytes) -> None:
+        self._replies += self._model.receive(raw)
 
     def receive(self, frames: int, timeout: float) -> bytes:
         replies, self._replies = self._replies, b""

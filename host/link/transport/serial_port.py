@@ -30,7 +30,7 @@ with suppress(ImportError):  # there is none on Windows
 
     _TROUBLE += (termios.error,)
 
-#: Seconds of each wait for octets; deadlines are met to this.
+#: Seconds of each wait for bytes; deadlines are met to this.
 _PATIENCE = 0.05
 
 #: Length of a break: so many seconds, which adapters can keep, and so many bits; 20 would do.
@@ -85,9 +85,9 @@ class SerialTransport:
         port.write(b"\0")  # ends whatever frame somebody else began
         return port
 
-    def send(self, octets: bytes) -> None:
+    def send(self, raw: bytes) -> None:
         try:
-            self._port.write(octets)
+            self._port.write(raw)
         except _TROUBLE as error:
             self._reopen(error)
 

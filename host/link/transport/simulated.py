@@ -51,8 +51,8 @@ class SimulatedTransport:
         if "o_data" in component.signature.members:
             self._rooms["o_data"] = _BEATS
 
-    def send(self, octets: bytes) -> None:
-        self._to_device += octets
+    def send(self, raw: bytes) -> None:
+        self._to_device += raw
 
     def receive(self, frames: int, timeout: float) -> bytes:
         deadline = time.monotonic() + timeout

@@ -13,10 +13,10 @@ from adagrain.sim.virtual_board.wired import Wired
 
 __all__ = ["SteppedTransport"]
 
-#: Bit times of an octet on the line.
-_OCTET_BITS = 10
+#: Bit times of a byte on the line.
+_BYTE_BITS = 10
 
-#: Octets that a run may bring, more frames than they can hold, and cycles of a run without an end.
+#: Bytes that a run may bring, more frames than they can hold, and cycles of a run without an end.
 _ROOM, _MANY, _SLICE = 1 << 16, 1 << 16, 1 << 20
 
 
@@ -42,7 +42,7 @@ class SteppedTransport:
     """
 
     data_port = False
-    CYCLES_PER_OCTET = round(_OCTET_BITS * CLOCK / BAUD)
+    CYCLES_PER_BYTE = round(_BYTE_BITS * CLOCK / BAUD)
 
     def __init__(
         self,
@@ -68,12 +68,12 @@ class SteppedTransport:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def send(self, octets: bytes) -> None:
-        self._to_device += self._there.carry(octets)
+    def send(self, raw: bytes) -> None:
+        self._to_device += self._there.carry(raw)
 
-    def insert(self, octets: bytes) -> None:
-        """Send octets that the driver knows nothing of, until the last one has left."""
-        self._to_device += octets
+    def insert(self, raw: bytes) -> None:
+        """Send bytes that the driver knows nothing of, until the last one has left."""
+        self._to_device += raw
         while self._to_device:
             self._arrived += self._run(Stop("o", 0, _MANY), _SLICE)
 

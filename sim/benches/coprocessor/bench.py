@@ -1,4 +1,4 @@
-"""Bench of the whole device: its octets against the golden model's, request by request."""
+"""Bench of the whole device: its bytes against the golden model's, request by request."""
 
 import cocotb
 

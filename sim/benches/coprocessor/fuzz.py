@@ -91,12 +91,12 @@ class Fuzzer:
         if self._pair.model.commands.tensor_input.groups:  # what follows a pass must find it over
             self._pair.exchange(*self._frames.frames(1))
             return
-        octets = b"".join(self._frames.frames(self._random.randrange(1, _BURST + 1)))
-        cut = self._random.choice([0, self._random.randrange(len(octets))])
-        self._pair.exchange(octets[:cut])
+        raw = b"".join(self._frames.frames(self._random.randrange(1, _BURST + 1)))
+        cut = self._random.choice([0, self._random.randrange(len(raw))])
+        self._pair.exchange(raw[:cut])
         if cut and self._random.random() < _PAUSES:
             self._pair.check_silence(self._pause)
-        self._pair.exchange(octets[cut:], pause=self._pause * (self._random.random() < _PAUSES))
+        self._pair.exchange(raw[cut:], pause=self._pause * (self._random.random() < _PAUSES))
 
     def _next(self) -> Request:
         if not self._waiting and self._random.random() < _WILD:

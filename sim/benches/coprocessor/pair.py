@@ -20,7 +20,7 @@ __all__ = ["DifferenceError", "Pair"]
 #: Clock cycles within which the device must have answered.
 _CYCLES = 400_000
 
-#: Cycles for which the device is given octets before a pause.
+#: Cycles for which the device is given bytes before a pause.
 _PUSHING = 1000
 
 #: Beats that a run may bring out of the data port.
@@ -35,7 +35,7 @@ class DifferenceError(AssertionError):
 
 
 class Pair:
-    """Gives octets to both, and demands the same answers.
+    """Gives bytes to both, and demands the same answers.
 
     Parameters
     ----------
@@ -83,8 +83,8 @@ class Pair:
         self._sequence = (self._sequence + 1) & 0xFFFF
         return decode_frame(self.exchange(frame, request.port or None)[:-1])
 
-    def exchange(self, octets: bytes, port: bytes | None = None, *, pause: int = 0) -> bytes:
-        """What both answer to octets from the host, which may end within a frame.
+    def exchange(self, raw: bytes, port: bytes | None = None, *, pause: int = 0) -> bytes:
+        """What both answer to bytes from the host, which may end within a frame.
 
         Parameters
         ----------
@@ -101,8 +101,8 @@ class Pair:
         if port is not None:
             self._port = np.frombuffer(bytearray(port), dtype=np.uint32).reshape(-1, 4)
             self.model.load(self._port.reshape(-1))
-        wanted = self.model.receive(octets)
-        self._to_device += octets
+        wanted = self.model.receive(raw)
+        self._to_device += raw
         if pause:
             self._run({"i": self._to_device}, 0, None, _PUSHING)
             self._unit.step(pause)
@@ -125,9 +125,9 @@ class Pair:
         if said:
             raise DifferenceError(f"device must be silent, not say {said.hex(' ')}")
 
-    def _answer(self, octets: int, frames: int) -> bytes:
+    def _answer(self, length: int, frames: int) -> bytes:
         inputs: dict[str, bytes | np.ndarray] = {"i": self._to_device, "i_data": self._port}
-        return self._run(inputs, octets + 64, Stop("o", 0, frames), _CYCLES)
+        return self._run(inputs, length + 64, Stop("o", 0, frames), _CYCLES)
 
     def _drain_port(self) -> None:
         """Let the device take from its port what the model has taken, and no more."""

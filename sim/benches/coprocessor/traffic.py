@@ -73,7 +73,7 @@ class Request:
     port: bytes = b""
 
     def words(self) -> np.ndarray:
-        """The port's octets as 32-bit words."""
+        """The port's bytes as 32-bit words."""
         return np.frombuffer(self.port, dtype=np.uint32)
 
 
@@ -192,7 +192,7 @@ class Traffic:
         count = self._random.randrange(1, self._longest)
         if unit is DIFFERENCE and (not from_link or self._random.random() < 0.9):
             count += count % 2
-        octets = self._random.randbytes(-(-count * FORMATS[code].bits // 8))
+        raw = self._random.randbytes(-(-count * FORMATS[code].bits // 8))
         begin = {
             "count": count,
             "format": code,
@@ -202,7 +202,7 @@ class Traffic:
         if unit is STATISTICS and (from_link or self._has_histogram):
             begin["histogram"] = self._random.randrange(2)
         record = pack(unit.begin.request.record, **begin)
-        return unit, record, octets + bytes(-len(octets) % BEAT)
+        return unit, record, raw + bytes(-len(raw) % BEAT)
 
     def _other(self, unit: Unit) -> list[Request]:
         """Now and then, what another unit refuses while a pass is under way."""
@@ -223,9 +223,9 @@ class Traffic:
             bytes([self._random.choice([0, first, max(0, BINS - count)]), count]),
         )
 
-    def _entries(self, octets: int, few: int) -> int:
+    def _entries(self, width: int, few: int) -> int:
         """How many to read: a few, what just fills the payload, or one more."""
-        room = min(self._configuration.payload // octets, 254)
+        room = min(self._configuration.payload // width, 254)
         return self._random.choice(
             [self._random.randrange(few), self._random.randrange(few), room, room + 1]
         )
@@ -270,19 +270,19 @@ class Traffic:
             if not run["first"] or self._random.random() < 0.5:
                 other = run | self._random.choice(_doubtful(run, self._configuration))
                 made.append(Request(TileOpcode.RUN, pack(TileRun, **other)))
-            for first, octets in _stretches(writes):
-                made += self._load(first, octets)
+            for first, raw in _stretches(writes):
+                made += self._load(first, raw)
             made.append(Request(TileOpcode.RUN, pack(TileRun, **run)))
             if run["destination"] or self._random.random() < 0.1:
                 made.append(Request(TileOpcode.SETTLE))
         return made
 
-    def _load(self, address: int, octets: bytes) -> list[Request]:
+    def _load(self, address: int, raw: bytes) -> list[Request]:
         """A pass that brings words, now and then one that leaves the memories, or is given up."""
         from_link = self._random.randrange(2)
-        words = {"count": len(octets) // 4, "format": FormatCode.FP32, "from_link": from_link}
+        words = {"count": len(raw) // 4, "format": FormatCode.FP32, "from_link": from_link}
         begin = Request(TileOpcode.LOAD, pack(TileLoad, **words, address=address))
-        whole = octets + bytes(-len(octets) % BEAT)
+        whole = raw + bytes(-len(raw) % BEAT)
         end = Request(TileOpcode.LOADED)
         wrong = []
         if self._random.random() < 0.1:
@@ -316,9 +316,9 @@ class Traffic:
         first = self._random.choice([self._random.randrange(units), units - 2])
         records = [precision_traffic.record(self._random) for _ in range(self._random.randrange(4))]
         updates = []
-        for number, octets in enumerate(records[: units - first]):
+        for number, raw in enumerate(records[: units - first]):
             unit = self._random.choice([first + number, first + number, 0xFFFF, units])
-            updates.append(precision_traffic.update(self._random, unit, octets))
+            updates.append(precision_traffic.update(self._random, unit, raw))
         return [
             Request(PrecisionOpcode.WRITE, _u16(first) + b"".join(records)),
             Request(PrecisionOpcode.STEP, b"".join(pack(PrecisionUpdate, **u) for u in updates)),

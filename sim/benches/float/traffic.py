@@ -95,7 +95,7 @@ def expected(unit: Any, columns: list[Words]) -> Words:
 
 
 def given(unit: Any, columns: list[Words]) -> NDArray[np.unsignedinteger[Any]]:
-    """What goes in: the operands side by side, in as few octets as hold them."""
+    """What goes in: the operands side by side, in as few bytes as hold them."""
     bits = unit.source.bits if isinstance(unit, Converter) else unit.row.bits
     words = np.zeros(len(columns[0]), dtype=np.uint64)
     for number, column in enumerate(columns):

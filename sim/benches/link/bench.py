@@ -1,4 +1,4 @@
-"""Bench of the link: its octets and its requests against the golden model's."""
+"""Bench of the link: its bytes and its requests against the golden model's."""
 
 import random
 import zlib
@@ -50,11 +50,11 @@ class Ends:
         """Requests that the gateware had executed."""
         return self._real.requests
 
-    async def exchange(self, octets: bytes) -> None:
-        """Give octets to both, and demand the same answers, requests and counts."""
+    async def exchange(self, raw: bytes) -> None:
+        """Give bytes to both, and demand the same answers, requests and counts."""
         b = self._bench
-        b.source("i").put(*octets)
-        await b.sink("o").expect(list(self.model.receive(octets)))
+        b.source("i").put(*raw)
+        await b.sink("o").expect(list(self.model.receive(raw)))
         await b.source("i").drain()
         assert self._real.requests == self._modelled.requests, f"requests differ: {b}"
         counters = decode(Counters, int(b.port("counters").value))
@@ -67,14 +67,14 @@ class Ends:
             request = bytearray()
             last = False
             while not last:
-                (octet,) = await requests.take()
-                request.append(octet["data"])
-                last = octet["last"]
+                (byte,) = await requests.take()
+                request.append(byte["data"])
+                last = byte["last"]
             assert int(b.port("request_length").value) == len(request) - 1, f"{request}: {b}"
             reply = self._real.execute(bytes(request))
             begun, replaces = self._real.begun or b"", self._real.begun is not None
-            *octets, final = begun + reply
-            replies.put(*({"data": octet} for octet in octets))
+            *raw, final = begun + reply
+            replies.put(*({"data": byte} for byte in raw))
             replies.put({"data": final, "last": True, "replaces": replaces})
 
 
@@ -96,10 +96,10 @@ async def executes_once_whatever_is_repeated(b: Bench) -> None:
         encode_frame(1, n, SystemOpcode.ECHO, n.to_bytes(2, "little"))
         for n in range(1, b.scaled(40))
     ]
-    octets = b""
+    raw = b""
     for n in range(len(frames)):
-        octets += b"".join(frames[max(0, n - window + 1) : n + 1]) * 2
-    await ends.exchange(octets)
+        raw += b"".join(frames[max(0, n - window + 1) : n + 1]) * 2
+    await ends.exchange(raw)
     assert ends.model.counters["frames"] > len(frames) * window
 
 
@@ -117,7 +117,7 @@ async def keeps_answers_that_nobody_takes(b: Bench) -> None:
 
 @bench(cycles=50_000)
 async def knows_the_longest_payload(b: Bench) -> None:
-    """It is taken, and one octet more is refused, without using the number up."""
+    """It is taken, and one byte more is refused, without using the number up."""
     longest = b.component.configuration.payload
     ends = Ends(b, longest_reply=20)
     frames = [
@@ -154,7 +154,7 @@ async def forgets_at_reset(b: Bench) -> None:
 
 @bench(cycles=100_000)
 async def swallows_what_never_ends(b: Bench) -> None:
-    """Octets without a delimiter go in at one per cycle; it takes a delimiter to be answered."""
+    """Bytes without a delimiter go in at one per cycle; it takes a delimiter to be answered."""
     ends = Ends(b)
     source, output = b.source("i", idle=0), b.sink("o")
     garbage = b"\1\xff" * (3 * b.component.configuration.payload)

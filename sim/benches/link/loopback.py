@@ -1,4 +1,4 @@
-"""A link whose every request is its own reply: octets against octets, at full speed."""
+"""A link whose every request is its own reply: bytes against bytes, at full speed."""
 
 from amaranth.hdl import Module
 from amaranth.lib import stream, wiring
@@ -23,7 +23,7 @@ class Loopback(wiring.Component):
 
     Members
     -------
-    i, o : octet streams
+    i, o : byte streams
         The link's.
     """
 

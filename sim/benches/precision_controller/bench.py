@@ -9,9 +9,9 @@ from adagrain.sim.simulators.payload import decode
 from .traffic import record, update
 
 
-async def write(b: Bench, model: PrecisionTable, unit: int, octets: bytes) -> None:
-    model.write(unit, octets)
-    bits = int.from_bytes(octets, "little")
+async def write(b: Bench, model: PrecisionTable, unit: int, raw: bytes) -> None:
+    model.write(unit, raw)
+    bits = int.from_bytes(raw, "little")
     access = {"write": 1, "unit": unit, "record": decode(PrecisionRecord, bits)}
     b.source("i_access").put(access)
     await b.source("i_access").drain()

@@ -75,8 +75,8 @@ async def _step(b: Bench, golden: RegionTable, head: bytes, updates: bytes) -> N
     b.source("i").put(*_elements(RegionUpdate, updates))
     await b.sink("o").expect(_elements(Decision, expected))
     await b.wait()
-    octets = int(b.port("parameters").value).to_bytes(size(RegionParameters), "little")
-    assert unpack(RegionParameters, octets) == golden.parameters, f"parameters differ: {b}"
+    raw = int(b.port("parameters").value).to_bytes(size(RegionParameters), "little")
+    assert unpack(RegionParameters, raw) == golden.parameters, f"parameters differ: {b}"
 
 
 async def _compare_table(b: Bench, golden: RegionTable) -> None:
@@ -87,34 +87,34 @@ async def _compare_table(b: Bench, golden: RegionTable) -> None:
             await _read(b, first, words)
 
 
-async def _put(b: Bench, stream: str, layout: Any, octets: bytes) -> None:
+async def _put(b: Bench, stream: str, layout: Any, raw: bytes) -> None:
     source = b.source(stream)
-    source.put(*_elements(layout, octets))
+    source.put(*_elements(layout, raw))
     await source.drain()
 
 
-async def _write(b: Bench, first: int, octets: bytes) -> None:
+async def _write(b: Bench, first: int, raw: bytes) -> None:
     source = b.source("i_access")
-    for at, word in enumerate(_words(octets)):
+    for at, word in enumerate(_words(raw)):
         source.put({"address": first + at, "write": 1, "data": word})
     await source.drain()
 
 
-async def _read(b: Bench, first: int, octets: bytes) -> None:
-    words = _words(octets)
+async def _read(b: Bench, first: int, raw: bytes) -> None:
+    words = _words(raw)
     source = b.source("i_access")
     source.put(*({"address": first + at, "write": 0, "data": 0} for at in range(len(words))))
     await b.sink("o_access").expect(words)
 
 
-def _words(octets: bytes) -> list[int]:
-    starts = range(0, len(octets), WORD)
-    return [int.from_bytes(octets[start : start + WORD], "little") for start in starts]
+def _words(raw: bytes) -> list[int]:
+    starts = range(0, len(raw), WORD)
+    return [int.from_bytes(raw[start : start + WORD], "little") for start in starts]
 
 
-def _elements(layout: Any, octets: bytes) -> list[Any]:
+def _elements(layout: Any, raw: bytes) -> list[Any]:
     width = size(layout)
-    starts = range(0, len(octets), width)
+    starts = range(0, len(raw), width)
     return [
-        decode(layout, int.from_bytes(octets[start : start + width], "little")) for start in starts
+        decode(layout, int.from_bytes(raw[start : start + width], "little")) for start in starts
     ]

@@ -67,9 +67,9 @@ def _parameters(rng: random.Random, workers: int, wild: bool, threshold: _Thresh
     fields |= {"dwell": rng.randrange(4), "guard": rng.choice((0, 100, 1024))}
     fields |= {"epoch": rng.choice((0, 0, 65534))}
     if wild:
-        octets = rng.randbytes(size(RegionParameters))
+        raw = rng.randbytes(size(RegionParameters))
         loss_valid = rng.randrange(2).to_bytes(4, "little")
-        return workers.to_bytes(2, "little") + octets[2:-4] + loss_valid
+        return workers.to_bytes(2, "little") + raw[2:-4] + loss_valid
     return pack(RegionParameters, **fields)
 
 

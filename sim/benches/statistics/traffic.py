@@ -34,9 +34,9 @@ class Pass:
 
     def words(self, lanes: int) -> np.ndarray:
         """The tensor's memory as 32-bit words, zero-padded to whole groups of lanes."""
-        octets = self.tensor.view(torch.uint8)
-        padding = octets.new_zeros(-len(octets) % (4 * lanes))
-        return torch.cat([octets, padding]).numpy().view(np.uint32)
+        raw = self.tensor.view(torch.uint8)
+        padding = raw.new_zeros(-len(raw) % (4 * lanes))
+        return torch.cat([raw, padding]).numpy().view(np.uint32)
 
 
 def random_pass(
@@ -54,17 +54,17 @@ def random_pass(
 def _any_bits(
     generator: random.Random, row: ElementFormat, count: int, exponent: int
 ) -> torch.Tensor:
-    octets = bytearray(generator.randbytes(count * row.bits // 8))
-    return torch.frombuffer(octets, dtype=row.dtype).clone()
+    raw = bytearray(generator.randbytes(count * row.bits // 8))
+    return torch.frombuffer(raw, dtype=row.dtype).clone()
 
 
 def _tiny(generator: random.Random, row: ElementFormat, count: int, exponent: int) -> torch.Tensor:
     """So small that subnormals still count in the histogram's last bin."""
-    octets = bytearray(generator.randbytes(count * row.bits // 8))
+    raw = bytearray(generator.randbytes(count * row.bits // 8))
     upper = slice(row.bits // 8 - 1, None, row.bits // 8)
     most = generator.randrange(16, 20)
-    octets[upper] = bytes(octet & 0x80 | (octet & 0x7F) % most for octet in octets[upper])
-    return torch.frombuffer(octets, dtype=row.dtype).clone()
+    raw[upper] = bytes(byte & 0x80 | (byte & 0x7F) % most for byte in raw[upper])
+    return torch.frombuffer(raw, dtype=row.dtype).clone()
 
 
 def _normal(
@@ -100,5 +100,5 @@ def _ends(generator: random.Random, row: ElementFormat, count: int, exponent: in
         sign | generator.choice(fields) << row.mantissa_bits | mantissa
         for mantissa in (generator.getrandbits(row.mantissa_bits) for _ in range(count))
     ]
-    octets = b"".join(word.to_bytes(row.bits // 8, "little") for word in words)
-    return torch.frombuffer(bytearray(octets), dtype=row.dtype).clone()
+    raw = b"".join(word.to_bytes(row.bits // 8, "little") for word in words)
+    return torch.frombuffer(bytearray(raw), dtype=row.dtype).clone()

@@ -1,4 +1,4 @@
-"""Bench of the serial line: octets at full rate, and everything that a line can do wrong."""
+"""Bench of the serial line: bytes at full rate, and everything that a line can do wrong."""
 
 import cocotb
 from cocotb.triggers import RisingEdge
@@ -28,24 +28,24 @@ async def _pull(b: Bench, cycles: int) -> None:
 
 
 @bench(cycles=800_000)
-async def carries_octets(b: Bench) -> None:
-    """At any idling, and at any delay shorter than an octet takes."""
-    octets = b.elements("i", b.scaled(400))
-    b.source("i").put(*octets)
-    await b.sink("o", stall=b.random.choice([0.0, 0.5])).expect(octets)
+async def carries_bytes(b: Bench) -> None:
+    """At any idling, and at any delay shorter than a byte takes."""
+    raw = b.elements("i", b.scaled(400))
+    b.source("i").put(*raw)
+    await b.sink("o", stall=b.random.choice([0.0, 0.5])).expect(raw)
     assert int(b.port("counters").value) == 0
 
 
 @bench(cycles=100_000)
 async def leaves_no_gap(b: Bench) -> None:
-    """A busy line carries an octet in ten bits, to the cycle."""
-    octets = b.elements("i", 50)
-    b.source("i", idle=0).put(*octets)
+    """A busy line carries a byte in ten bits, to the cycle."""
+    raw = b.elements("i", 50)
+    b.source("i", idle=0).put(*raw)
     output = b.sink("o", stall=0)
-    await output.expect(octets)
-    taken = (output.cycles[-1] - output.cycles[0]) / (len(octets) - 1)
+    await output.expect(raw)
+    taken = (output.cycles[-1] - output.cycles[0]) / (len(raw) - 1)
     sent = FRAME_BITS * b.component.cycles_per_bit / (1 + b.component.skew)
-    assert abs(taken - sent) <= 0.002 * sent + 2 / len(octets)
+    assert abs(taken - sent) <= 0.002 * sent + 2 / len(raw)
 
 
 @bench(cycles=100_000)
@@ -62,7 +62,7 @@ async def glitches_are_ignored(b: Bench) -> None:
 @cocotb.parametrize(low=[0.98, 1.2])
 @bench(cycles=100_000)
 async def a_break_is_noticed(b: Bench, low: float) -> None:
-    """From 20 bits on, not before; the octets around it are whole."""
+    """From 20 bits on, not before; the bytes around it are whole."""
     output = b.sink("o", stall=0)
     b.source("i").put(0xC3)
     await output.expect([0xC3])
@@ -80,7 +80,7 @@ async def a_break_is_noticed(b: Bench, low: float) -> None:
 
 
 @bench(cycles=100_000)
-async def an_octet_without_room_is_counted(b: Bench) -> None:
+async def a_byte_without_room_is_counted(b: Bench) -> None:
     """The first one waits, those behind it are dropped."""
     output = b.sink("o", stall=1)
     b.source("i", idle=0).put(1, 2, 3)
@@ -94,7 +94,7 @@ async def an_octet_without_room_is_counted(b: Bench) -> None:
 
 
 async def _race(b: Bench, delay: int) -> tuple[int | None, int, bool]:
-    """Two octets, of which the first is taken so many cycles after it is offered.
+    """Two bytes, of which the first is taken so many cycles after it is offered.
 
     In which cycle it was taken, if it could be, and the second one came; whether that got lost.
     """
@@ -110,14 +110,14 @@ async def _race(b: Bench, delay: int) -> tuple[int | None, int, bool]:
         await b.wait()
         lost = _counter(b, "overruns") > 0
         if lost or (valid.value and int(b.port("o__payload").value) == 0x5A):
-            return taken, cycle - 1, lost  # what an octet does shows a cycle after it came
+            return taken, cycle - 1, lost  # what a byte does shows a cycle after it came
         if cycle == delay:
             taken = cycle
         cycle += 1
 
 
 @bench(cycles=100_000)
-async def an_octet_may_come_as_the_one_before_is_taken(b: Bench) -> None:
+async def a_byte_may_come_as_the_one_before_is_taken(b: Bench) -> None:
     """There is room from the very cycle on in which the first one is taken."""
     _, usual, _ = await _race(b, 0)
     races = [await _race(b, usual + late) for late in range(-3, 4)]

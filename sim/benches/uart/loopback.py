@@ -23,8 +23,8 @@ class Loopback(wiring.Component):
 
     Members
     -------
-    i, o : octet streams
-        Octets to and from the line.
+    i, o : byte streams
+        Bytes to and from the line.
     low : ``In(1)``
         Forces the line low.
     rx : ``Out(1)``

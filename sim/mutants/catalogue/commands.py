@@ -38,7 +38,7 @@ MUTANTS = (
         _DEVICE_COMPILED,
     ),
     Mutant(
-        "serializer sends the record's octets in pairs swapped",
+        "serializer sends the record's bytes in pairs swapped",
         "hdl/stream/records.py",
         "word_select(index, 8)",
         "word_select(index ^ 1, 8)",

@@ -29,7 +29,7 @@ MUTANTS = (
         _UART,
     ),
     Mutant(
-        "receiver overwrites an octet that waits",
+        "receiver overwrites a byte that waits",
         "hdl/uart/receiver.py",
         "with m.Elif(self.o.valid & ~self.o.ready):",
         "with m.Elif(self.o.valid & ~self.o.ready & self.is_break):",
@@ -43,7 +43,7 @@ MUTANTS = (
         _UART,
     ),
     Mutant(
-        "an octet that comes as the one before is taken is lost",
+        "a byte that comes as the one before is taken is lost",
         "hdl/uart/receiver.py",
         "with m.Elif(self.o.valid & ~self.o.ready):",
         "with m.Elif(self.o.valid):",

@@ -275,8 +275,8 @@ def test_states_are_taken_as_far_as_the_policy_allows() -> None:
         model = convert(network(), Policy(dwell=2, hysteresis=0.0, **changes))
         model.load_state_dict(state)
         assert model.one.controllers.precisions == [Precision[wanted]]
-        (octets,) = model.one.controllers.asked_records([model.one.policy.bounds])
-        record = unpack(PrecisionRecord, octets)
+        (raw,) = model.one.controllers.asked_records([model.one.policy.bounds])
+        record = unpack(PrecisionRecord, raw)
         assert (record["dwell_length"], record["hysteresis"]) == (2, 0)
 
 

@@ -42,15 +42,15 @@ def test_counts_add_up(offload: Offload) -> None:
     assert offload.multiply(A, B).tolist() == [[5, 11, 17], [11, 25, 39]]
     once = offload.state_dict()
     # each row of A takes its two pairs, and a fourth of 12 multiplications is 3
-    assert once | {"octets": 0} == {
+    assert once | {"bytes_moved": 0} == {
         "products": 1,
         "cycles": 70,
         "busy": 4,
-        "octets": 0,
+        "bytes_moved": 0,
         "reckoned": 3,
         "flags": 0,
     }
-    assert once["octets"] > (4 + 6) * 4 + 6 * 5
+    assert once["bytes_moved"] > (4 + 6) * 4 + 6 * 5
     huge = replace(A, numbers=A.numbers * 1e38)
     offload.multiply(huge, B)
     twice = offload.state_dict()
@@ -60,7 +60,7 @@ def test_counts_add_up(offload: Offload) -> None:
 
 
 def test_counting_goes_on_from_what_was_kept(offload: Offload) -> None:
-    kept = {"products": 5, "cycles": 4, "busy": 3, "octets": 2, "reckoned": 1, "flags": 8}
+    kept = {"products": 5, "cycles": 4, "busy": 3, "bytes_moved": 2, "reckoned": 1, "flags": 8}
     offload.load_state_dict(kept)
     assert offload.state_dict() == kept
     offload.multiply(A, B)

@@ -25,7 +25,7 @@ from adagrain.models.interface.precision import Precision
         (Budget(bits=8), ["INT8", "INT8"]),
         (Budget(bits=4), ["INT4", "INT4"]),
         (Budget(cycles=960 // 4 + 400 // 4), ["INT8", "INT8"]),
-        (Budget(octets=96 * 2 + 40 * 4), ["FP16", "FP32"]),
+        (Budget(bytes=96 * 2 + 40 * 4), ["FP16", "FP32"]),
     ],
     ids=str,
 )
@@ -48,9 +48,9 @@ def test_budgets_lower_ceilings(budget: Budget, wanted: list[str]) -> None:
             "cycles must be at least 170 with all units at their floors, not 100",
         ),
         (
-            Budget(octets=10),
+            Budget(bytes=10),
             Policy(),
-            "octets must be at least 68 with all units at their floors, not 10",
+            "bytes must be at least 68 with all units at their floors, not 10",
         ),
         (
             Budget(bits=4),
@@ -164,7 +164,7 @@ COSTS = [
     ("name", "least"),
     [
         ("cycles", 125 + 84),  # 8 and 4 lanes
-        ("octets", 99 / 2 + 7),
+        ("bytes", 99 / 2 + 7),
         ("bits", (1000 * 4 + 333 * 8) / 1333),
     ],
 )
