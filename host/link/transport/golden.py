@@ -43,7 +43,7 @@ class GoldenTransport:
         self.direct = direct
         self.backend = f"golden model, {kernel} kernels"
         if direct:
-            self.backend += ", statistics and decisions without frames"
+            self.backend += ", asked without frames"
         self._kernel = kernel
         self._model = CoprocessorModel(configuration, kernel=kernel)
         self._replies = b""
