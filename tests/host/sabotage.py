@@ -72,7 +72,10 @@ class SabotagedCoprocessor(Coprocessor):
         _gate(m, port.i, handler.i, no_payload)
         _gate(m, handler.o, port.o, no_reply)
         pretends = no_reply & (order.stage == Stage.PRETENCE)
-        m.d.comb += port.progress.eq(handler.progress | pretends)
+        m.d.comb += [
+            port.progress.eq(handler.progress | pretends),
+            handler.hello.eq(port.hello),
+        ]
 
         m.d.sync += [
             taken.eq(taken + (port.i.valid & port.i.ready)),
