@@ -43,8 +43,8 @@ MUTANTS = (
     Mutant(
         "a tile's columns come the wrong way round",
         "hdl/granularity_unit/granularity_unit.py",
-        "results.i.p.sums[number].word",
-        "results.i.p.sums[self._slices - 1 - number].word",
+        "rows.p.sums[number].word",
+        "rows.p.sums[self._slices - 1 - number].word",
         bench("granularity_unit", "three_slices"),
     ),
     Mutant(
