@@ -28,7 +28,7 @@ def test_results_of_every_number_of_slices(precisions: tuple[Precision, ...]) ->
     seed = random.SystemRandom().getrandbits(32)
     rng = np.random.default_rng(seed)
     component = Widths(WIDTHS, precisions)
-    raw = {port.name: port.nbytes for port in ports_of(component).inputs}
+    sizes = {port.name: port.nbytes for port in ports_of(component).inputs}
     with CompiledUnit(component, "results") as unit:
         for idle, stall in PACES:
             exponents = rng.integers(-20, 21, max(WIDTHS)).tolist()
@@ -37,9 +37,9 @@ def test_results_of_every_number_of_slices(precisions: tuple[Precision, ...]) ->
             inputs, wanted = {}, {}
             for width in WIDTHS:
                 runs, rows, found = random_rows(exponents[:width], precisions, RUNS, rng)
-                size = raw[f"i_{width}"]
+                size, run_size = sizes[f"i_{width}"], sizes[f"i_run_{width}"]
                 inputs |= {
-                    f"i_run_{width}": runs,
+                    f"i_run_{width}": b"".join(run.ljust(run_size, b"\0") for run in runs),
                     f"i_{width}": b"".join(row.to_bytes(size, "little") for row in rows),
                 }
                 wanted[f"o_{width}"] = np.array(found, dtype=np.uint64)

@@ -69,7 +69,7 @@ def random_rows(
     precisions: Sequence[Precision],
     runs: int,
     rng: np.random.Generator,
-) -> tuple[bytes, list[int], list[int]]:
+) -> tuple[list[bytes], list[int], list[int]]:
     """So many runs, two of three of which are rescaled.
 
     Parameters
@@ -79,8 +79,8 @@ def random_rows(
 
     Returns
     -------
-    tuple of bytes, list of int and list of int
-        Runs, rows, and what comes out, as bits.
+    tuple of list of bytes, list of int and list of int
+        Runs as records, rows, and what comes out, as bits.
     """
     given, rows, wanted = [], [], []
     for _ in range(runs):
@@ -98,4 +98,4 @@ def random_rows(
             found = rescale(words, mode, np.array(exponents), to)
             results = packed_rows(Rounded(found.words, found.flags | flags), to)
         wanted += (results.words | results.flags << 32).ravel().tolist()
-    return b"".join(given), rows, wanted
+    return given, rows, wanted
