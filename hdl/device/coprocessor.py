@@ -6,6 +6,7 @@ from amaranth.hdl import Cat, Module, ResetInserter, Signal, Value, ValueLike
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
+from adagrain.hdl.checks import check_integer, check_kind
 from adagrain.hdl.link import Link
 from adagrain.hdl.tensor_input import Beat
 from adagrain.hdl.uart import LineCounters
@@ -52,11 +53,9 @@ class Coprocessor(wiring.Component):
     """
 
     def __init__(self, configuration: Configuration, *, starvation: int = 1 << 16) -> None:
+        check_kind("configuration", configuration, Configuration)
         most = configuration.watchdog - LONGEST_SILENCE
-        if not 1 <= starvation <= most:
-            raise ValueError(
-                f"starvation must be from 1 to {most} with this watchdog, not {starvation!r}"
-            )
+        check_integer("starvation", starvation, 1, most)
         self._configuration = configuration
         self._starvation = starvation
         super().__init__(

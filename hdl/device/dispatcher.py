@@ -7,6 +7,7 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
+from adagrain.hdl.checks import check_integer
 from adagrain.hdl.handler.call import HandlerSignature
 from adagrain.hdl.stream.packet import Packet, Reply
 from adagrain.hdl.stream.pipeline import stallable
@@ -69,8 +70,7 @@ class Dispatcher(wiring.Component):
                 raise ValueError(f"unit {unit.name!r} must have an operation, not none")
             if [other.group for other in units].count(unit.group) > 1:
                 raise ValueError(f"group of unit {unit.name!r} must be its own, not {unit.group}")
-        if watchdog < 1:
-            raise ValueError(f"watchdog must be positive, not {watchdog!r}")
+        check_integer("watchdog", watchdog, 1)
         self._units = tuple(units)
         self._watchdog = watchdog
         super().__init__(

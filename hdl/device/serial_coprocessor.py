@@ -5,7 +5,9 @@ from amaranth.lib import data, wiring
 from amaranth.lib.cdc import FFSynchronizer
 from amaranth.lib.wiring import In, Out, connect
 
+from adagrain.hdl.checks import check_kind
 from adagrain.hdl.uart import Receiver, Transmitter
+from adagrain.hdl.uart.rate import step_per_cycle
 from adagrain.models.interface.configuration import Configuration
 
 from .coprocessor import Coprocessor
@@ -53,6 +55,8 @@ class SerialCoprocessor(wiring.Component):
     """
 
     def __init__(self, configuration: Configuration, *, clock: float, baud: float) -> None:
+        check_kind("configuration", configuration, Configuration)
+        step_per_cycle(clock, baud)  # refuses what no line can be
         self._configuration = configuration
         self._clock = clock
         self._baud = baud

@@ -4,6 +4,8 @@ from amaranth.hdl import Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
+from adagrain.hdl.checks import check_integer
+
 __all__ = ["Watchdog"]
 
 
@@ -36,8 +38,7 @@ class Watchdog(wiring.Component):
     """
 
     def __init__(self, cycles: int) -> None:
-        if cycles < 1:
-            raise ValueError(f"cycles must be positive, not {cycles!r}")
+        check_integer("cycles", cycles, 1)
         self._cycles = cycles
         super().__init__({"watches": In(1), "progress": In(1), "excused": In(1), "expired": Out(1)})
 

@@ -4,6 +4,7 @@ from amaranth.hdl import Module
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import Out, connect, flipped
 
+from adagrain.hdl.checks import check_kind
 from adagrain.hdl.handler.call import HandlerSignature
 from adagrain.hdl.handler.choice import Choice
 from adagrain.hdl.tensor_input import Beat, TensorPort
@@ -13,6 +14,7 @@ from adagrain.models.interface.units.granularity_unit import GRANULARITY_UNIT, T
 
 from . import GranularityUnit
 from .loader import Loader
+from .operands import check_slices
 from .run_commands import RunCommands
 
 __all__ = ["TileCommands"]
@@ -41,6 +43,8 @@ class TileCommands(wiring.Component):
     """
 
     def __init__(self, configuration: Configuration) -> None:
+        check_kind("configuration", configuration, Configuration)
+        check_slices(configuration.slices)
         self._configuration = configuration
         super().__init__(
             {

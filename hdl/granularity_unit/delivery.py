@@ -13,7 +13,7 @@ from adagrain.models.interface.units.granularity_unit import (
     TileRun,
 )
 
-from .operands import write_layout
+from .operands import check_slices, check_words, write_layout
 from .results import RUNS
 
 __all__ = ["Delivery", "delivery_layout"]
@@ -72,6 +72,8 @@ class Delivery(wiring.Component):
     """
 
     def __init__(self, slices: int, words: int) -> None:
+        check_slices(slices)
+        check_words(words)
         self._slices, self._words = slices, words
         super().__init__(
             {

@@ -14,7 +14,7 @@ from adagrain.models.interface.precision import INTEGERS, WORD, Precision, check
 from adagrain.models.interface.units.granularity_unit import ROWS, TileResult, TileRun
 
 from .delivery import Delivery
-from .operands import Operands, write_layout
+from .operands import Operands, check_slices, check_words, write_layout
 from .results import Results, row_layout, row_results
 from .sequencer import Sequencer
 
@@ -73,10 +73,8 @@ class GranularityUnit(wiring.Component):
     def __init__(
         self, slices: int, words: int, precisions: tuple[Precision, ...] = tuple(Precision)
     ) -> None:
-        if slices < 1:
-            raise ValueError(f"slices must be at least 1, not {slices!r}")
-        if words < 2 or words & (words - 1):
-            raise ValueError(f"words must be a power of two and at least 2, not {words!r}")
+        check_slices(slices)
+        check_words(words)
         check_precisions(precisions)
         self._slices, self._words, self._precisions = slices, words, precisions
         super().__init__(

@@ -4,12 +4,12 @@ from amaranth.hdl import Array, Module, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from adagrain.hdl.stream.packet import beat_layout
+from adagrain.hdl.stream.packet import beat_layout, check_lanes
 from adagrain.models.interface.formats import FormatCode
 from adagrain.models.interface.protocol import Status
 from adagrain.models.interface.units.granularity_unit import TileLoad, TileLoaded
 
-from .operands import write_layout
+from .operands import check_slices, check_words, write_layout
 
 __all__ = ["Loader"]
 
@@ -50,12 +50,13 @@ class Loader(wiring.Component):
     Raises
     ------
     ValueError
-        If there are no lanes.
+        If there are not 1, 2 or 4 lanes, or no slices or words.
     """
 
     def __init__(self, lanes: int, slices: int, words: int) -> None:
-        if lanes < 1:
-            raise ValueError(f"lanes must be at least 1, not {lanes!r}")
+        check_lanes(lanes)
+        check_slices(slices)
+        check_words(words)
         self._lanes, self._room = lanes, (slices + 1) * words
         super().__init__(
             {

@@ -5,9 +5,32 @@ from amaranth.lib import data, memory, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
+from adagrain.hdl.checks import check_integer, check_power_of_two
 from adagrain.models.interface.precision import WORD
 
-__all__ = ["Operands", "write_layout"]
+__all__ = ["Operands", "check_slices", "check_words", "write_layout"]
+
+
+def check_slices(slices: int) -> None:
+    """Make sure that a unit can have so many slices.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If it cannot.
+    """
+    check_integer("slices", slices, 1, 16)
+
+
+def check_words(words: int) -> None:
+    """Make sure that an operand memory can have so many words.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If it cannot.
+    """
+    check_power_of_two("words", words, 2)
 
 
 def write_layout(slices: int, words: int) -> data.StructLayout:
@@ -44,6 +67,8 @@ class Operands(wiring.Component):
     """
 
     def __init__(self, slices: int, words: int) -> None:
+        check_slices(slices)
+        check_words(words)
         self._slices, self._words = slices, words
         super().__init__(
             {

@@ -8,8 +8,10 @@ from adagrain.hdl.arithmetic.float.parts import RESULT_FLAGS
 from adagrain.hdl.rescale import IntegerRescale, Packer, Rescale
 from adagrain.hdl.stream.queue import Queue
 from adagrain.models.granularity_unit import row_words
-from adagrain.models.interface.precision import INTEGERS, WORD, Precision
+from adagrain.models.interface.precision import INTEGERS, WORD, Precision, check_precisions
 from adagrain.models.interface.units.granularity_unit import ROWS, TileResult, TileRun
+
+from .operands import check_slices
 
 __all__ = ["RUNS", "Results", "row_layout", "row_results"]
 
@@ -85,6 +87,8 @@ class Results(wiring.Component):
     """
 
     def __init__(self, slices: int, precisions: tuple[Precision, ...]) -> None:
+        check_slices(slices)
+        check_precisions(precisions)
         self._slices, self._precisions = slices, precisions
         super().__init__(
             {

@@ -4,6 +4,7 @@ from amaranth.hdl import Array, Cat, Module, Mux, Signal, Value, signed, unsigne
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from adagrain.hdl.checks import check_kind
 from adagrain.hdl.handler.call import HandlerSignature
 from adagrain.hdl.handler.exchange import Exchange
 from adagrain.hdl.stream.records import Deserializer, Serializer
@@ -21,6 +22,7 @@ from adagrain.models.interface.units.granularity_unit import (
     TileSettled,
 )
 
+from .operands import check_slices
 from .results import row_results
 
 __all__ = ["RunCommands"]
@@ -81,6 +83,8 @@ class RunCommands(wiring.Component):
     """
 
     def __init__(self, configuration: Configuration) -> None:
+        check_kind("configuration", configuration, Configuration)
+        check_slices(configuration.slices)
         self._configuration = configuration
         slices = configuration.slices
         super().__init__(

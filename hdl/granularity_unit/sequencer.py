@@ -4,8 +4,11 @@ from amaranth.hdl import Module, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from adagrain.hdl.checks import check_flag
 from adagrain.hdl.dot_product.dot_product import terms_layout
 from adagrain.models.interface.units.granularity_unit import ROWS, TileRun
+
+from .operands import check_words
 
 __all__ = ["Sequencer"]
 
@@ -38,6 +41,8 @@ class Sequencer(wiring.Component):
     """
 
     def __init__(self, words: int, *, by_rows: bool) -> None:
+        check_words(words)
+        check_flag("by_rows", by_rows)
         self._words, self._by_rows = words, by_rows
         super().__init__(
             {

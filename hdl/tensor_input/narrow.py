@@ -4,6 +4,8 @@ from amaranth.hdl import Module, Mux, Signal, unsigned
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from adagrain.hdl.checks import check_integer
+
 __all__ = ["Narrow"]
 
 
@@ -30,7 +32,9 @@ class Narrow(wiring.Component):
     """
 
     def __init__(self, words: int, lanes: int) -> None:
-        if lanes < 1 or words % lanes:
+        check_integer("words", words, 1)
+        check_integer("lanes", lanes, 1)
+        if words % lanes:
             raise ValueError(f"lanes must divide {words}, not {lanes!r}")
         self._words = words
         self._lanes = lanes

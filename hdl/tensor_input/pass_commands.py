@@ -4,6 +4,7 @@ from amaranth.hdl import Module
 from amaranth.lib import wiring
 from amaranth.lib.wiring import Out, connect, flipped
 
+from adagrain.hdl.checks import check_kind
 from adagrain.hdl.handler.call import HandlerSignature
 from adagrain.models.interface.configuration import Configuration
 from adagrain.models.interface.units import Unit
@@ -45,6 +46,8 @@ class PassCommands(wiring.Component):
     """
 
     def __init__(self, configuration: Configuration, unit: Unit) -> None:
+        check_kind("configuration", configuration, Configuration)
+        check_kind("unit", unit, Unit)
         if not unit.core:
             raise ValueError(f"unit {unit.name!r} must name the core that takes its tensors")
         self._configuration, self._unit = configuration, unit

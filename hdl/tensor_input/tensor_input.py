@@ -4,6 +4,7 @@ from amaranth.hdl import Module, Mux, ResetInserter, Signal, Value, unsigned
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from adagrain.hdl.checks import check_integer, check_kind
 from adagrain.hdl.handler.call import HandlerSignature
 from adagrain.hdl.handler.exchange import Exchange
 from adagrain.hdl.stream.records import Deserializer
@@ -60,10 +61,9 @@ class TensorInput(wiring.Component):
     def __init__(
         self, configuration: Configuration, users: int, *, starvation: int = 1 << 16
     ) -> None:
-        if users < 1:
-            raise ValueError(f"users must be positive, not {users!r}")
-        if starvation < 1:
-            raise ValueError(f"starvation must be positive, not {starvation!r}")
+        check_kind("configuration", configuration, Configuration)
+        check_integer("users", users, 1)
+        check_integer("starvation", starvation, 1)
         self._configuration = configuration
         self._starvation = starvation
         ports = TensorPort(configuration.lanes).flip()

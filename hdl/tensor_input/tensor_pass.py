@@ -4,6 +4,7 @@ from amaranth.hdl import Module, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from adagrain.hdl.checks import check_kind
 from adagrain.hdl.handler.call import HandlerSignature
 from adagrain.hdl.handler.exchange import Exchange
 from adagrain.hdl.stream.packet import beat_layout
@@ -57,6 +58,8 @@ class TensorPass(wiring.Component):
     """
 
     def __init__(self, configuration: Configuration, unit: Unit) -> None:
+        check_kind("configuration", configuration, Configuration)
+        check_kind("unit", unit, Unit)
         self._configuration = configuration
         self._begin, self._end = begin, end = unit.begin, unit.end
         lanes = configuration.lanes

@@ -4,7 +4,7 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value, unsigned
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from adagrain.hdl.stream.packet import beat_layout
+from adagrain.hdl.stream.packet import beat_layout, check_lanes
 from adagrain.models.interface.formats import FORMATS, FormatCode
 from adagrain.models.interface.units.tensor_input import TENSOR_FIELDS
 
@@ -41,8 +41,7 @@ class Widen(wiring.Component):
     """
 
     def __init__(self, lanes: int, formats: tuple[FormatCode, ...]) -> None:
-        if lanes not in (1, 2, 4):
-            raise ValueError(f"lanes must be 1, 2 or 4, not {lanes!r}")
+        check_lanes(lanes)
         self._lanes = lanes
         self._formats = formats
         super().__init__(

@@ -41,7 +41,7 @@ def table_of(entries: int, size: int) -> Table:
         (lambda: table_of(0, 8), "entries must be from 1 to 65536, not 0"),
         (lambda: Dispatcher((), watchdog=1), "units must be at least one, not none"),
         (lambda: Dispatcher((LINK,), watchdog=1), "unit 'link' must have an operation, not none"),
-        (lambda: Dispatcher((SYSTEM,), watchdog=0), "watchdog must be positive, not 0"),
+        (lambda: Dispatcher((SYSTEM,), watchdog=0), "watchdog must be at least 1, not 0"),
         (
             lambda: Dispatcher((SYSTEM, SYSTEM), watchdog=1),
             "group of unit 'system' must be its own, not 0",
@@ -50,11 +50,11 @@ def table_of(entries: int, size: int) -> Table:
         (lambda: GranularityUnit(1, 1), "words must be a power of two and at least 2, not 1"),
         (
             lambda: Coprocessor(configuration("tiny"), starvation=0),
-            "starvation must be from 1 to 260096 with this watchdog, not 0",
+            "starvation must be from 1 to 260096, not 0",
         ),
         (
             lambda: Coprocessor(configuration("tiny", watchdog=4096)),
-            "starvation must be from 1 to 2048 with this watchdog, not 65536",
+            "starvation must be from 1 to 2048, not 65536",
         ),
     ],
 )

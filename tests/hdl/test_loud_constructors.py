@@ -26,6 +26,11 @@ from adagrain.hdl.arithmetic.ratio import Ratio
 from adagrain.hdl.boards import BOARDS
 from adagrain.hdl.boards.ecp5_clock import Ecp5Clock
 from adagrain.hdl.boards.top import Top
+from adagrain.hdl.device.coprocessor import Coprocessor
+from adagrain.hdl.device.dispatcher import Dispatcher
+from adagrain.hdl.device.serial_coprocessor import SerialCoprocessor
+from adagrain.hdl.device.system import SystemCommands
+from adagrain.hdl.device.watchdog import Watchdog
 from adagrain.hdl.difference import Difference
 from adagrain.hdl.dot_product import DotProduct, IntegerDotProduct
 from adagrain.hdl.dot_product.accumulator import Store
@@ -34,6 +39,15 @@ from adagrain.hdl.dot_product.floats import FloatAccumulator
 from adagrain.hdl.dot_product.integers import IntegerAccumulator
 from adagrain.hdl.dot_product.running_sum import RunningSum
 from adagrain.hdl.flow.alone import Harness
+from adagrain.hdl.granularity_unit import GranularityUnit
+from adagrain.hdl.granularity_unit.commands import TileCommands
+from adagrain.hdl.granularity_unit.delivery import Delivery
+from adagrain.hdl.granularity_unit.loader import Loader
+from adagrain.hdl.granularity_unit.operands import Operands
+from adagrain.hdl.granularity_unit.results import Results
+from adagrain.hdl.granularity_unit.run_commands import RunCommands
+from adagrain.hdl.granularity_unit.sequencer import Sequencer
+from adagrain.hdl.handler.choice import Choice
 from adagrain.hdl.link import Link
 from adagrain.hdl.link.cobs_decoder import CobsDecoder
 from adagrain.hdl.link.cobs_encoder import CobsEncoder
@@ -60,13 +74,15 @@ from adagrain.hdl.statistics.power_sums import PowerSums
 from adagrain.hdl.stream.queue import Queue
 from adagrain.hdl.stream.records import Deserializer, Serializer
 from adagrain.hdl.stream.skid import Skid
+from adagrain.hdl.tensor_input import TensorInput, Widen
+from adagrain.hdl.tensor_input.narrow import Narrow
+from adagrain.hdl.tensor_input.pass_commands import PassCommands
+from adagrain.hdl.tensor_input.tensor_pass import TensorPass
 from adagrain.hdl.uart import Receiver, Transmitter
 from adagrain.models.interface.configuration import configuration
 from adagrain.models.interface.formats import FORMATS, FormatCode
 from adagrain.models.interface.precision import INTEGERS, Precision
-
-#: Folders whose refusals are tested elsewhere.
-ELSEWHERE = ("device", "granularity_unit", "handler", "tensor_input")
+from adagrain.models.interface.units import DIFFERENCE, SYSTEM, Unit
 
 FP16 = FORMATS[FormatCode.FP16]
 
@@ -124,6 +140,12 @@ BUILT = of_type(configuration("small"), type(configuration("small")), "small", 4
 LANES, POWERS = one_of(4, 1, 2), one_of(4, 2)
 ENTRIES, COUNT_BITS, REGIONS = at_least(8, 2), between(32, 1, 32), between(8, 1, 65536)
 BLOCK, BYTES = between(254, 1, 254), at_least(4, 1)
+SLICES, WORDS = between(4, 1, 16), given(64, "a power of two and at least 2", 0, 1, 12, -4)
+PRECISIONS = Given(
+    INTEGERS, (((Precision.INT4,), "FP32, FP16, INT8, INT4, or INT8, INT4, not INT4"),)
+)
+WITH_SLICES = of_type(configuration("granular"), type(configuration("granular")), "granular", 4)
+UNIT = of_type(DIFFERENCE, Unit, "difference")
 UART = {
     "clock": rate(12e6),
     "baud": rate(115200.0, (4e6, "from 1 to 3000000 at 12000000 Hz, not 4e+06")),
@@ -191,11 +213,7 @@ CLASSES: dict[type, dict[str, Given]] = {
     Link: {"configuration": BUILT},
     Meter: {"cycles": at_least(64, 1)},
     Multiplier: {"row": ROW},
-    Packer: {
-        "precisions": Given(
-            INTEGERS, (((Precision.INT4,), "FP32, FP16, INT8, INT4, or INT8, INT4, not INT4"),)
-        )
-    },
+    Packer: {"precisions": PRECISIONS},
     PacketQueue: {"depth": given(16, "a power of two and at least 4", 2, 12, 0, -4)},
     PowerSums: {"lanes": LANES, "powers": POWERS, "count_bits": COUNT_BITS},
     PrecisionCommands: {"configuration": BUILT},
@@ -229,14 +247,42 @@ CLASSES: dict[type, dict[str, Given]] = {
     Top: {"board": Given(BOARDS["ulx3s"], (("ulx3s", "of type Board, not 'ulx3s'"),))},
     Transmitter: UART,
     Updates: {"regions": REGIONS},
+    Choice: {
+        "opcodes": Given(
+            [(1, 2), (3,)],
+            (
+                ([], "those of at least one handler, not none"),
+                ([(1,), (1,)], "of one handler each, not 1"),
+            ),
+        )
+    },
+    Coprocessor: {"configuration": BUILT, "starvation": between(400, 1, 260096)},
+    Delivery: {"slices": SLICES, "words": WORDS},
+    Dispatcher: {
+        "units": Given((SYSTEM,), (((), "at least one, not none"),)),
+        "watchdog": at_least(100, 1),
+    },
+    GranularityUnit: {"slices": SLICES, "words": WORDS, "precisions": PRECISIONS},
+    Loader: {"lanes": LANES, "slices": SLICES, "words": WORDS},
+    Narrow: {"words": at_least(4, 1), "lanes": given(2, "at least 1", 0, -2)},
+    Operands: {"slices": SLICES, "words": WORDS},
+    PassCommands: {"configuration": BUILT, "unit": UNIT},
+    Results: {"slices": SLICES, "precisions": PRECISIONS},
+    RunCommands: {"configuration": WITH_SLICES},
+    Sequencer: {"words": WORDS, "by_rows": flag(False)},
+    SerialCoprocessor: {"configuration": BUILT, **UART},
+    SystemCommands: {"configuration": BUILT},
+    TensorInput: {"configuration": BUILT, "users": at_least(2, 1), "starvation": at_least(400, 1)},
+    TensorPass: {"configuration": BUILT, "unit": UNIT},
+    TileCommands: {"configuration": WITH_SLICES},
+    Watchdog: {"cycles": at_least(100, 1)},
+    Widen: {"lanes": LANES, "formats": Given((FormatCode.FP32,))},
 }
 
 
 def gateware() -> Iterator[type]:
     """All classes of the gateware whose constructors take something."""
     for found in pkgutil.walk_packages(adagrain.hdl.__path__, "adagrain.hdl."):
-        if found.name.split(".")[2] in ELSEWHERE:
-            continue
         module = importlib.import_module(found.name)
         for kind in vars(module).values():
             if inspect.isclass(kind) and kind.__module__ == found.name:

@@ -9,7 +9,7 @@ from adagrain.models.interface.precision import Precision
 
 
 def test_no_slices() -> None:
-    with pytest.raises(ValueError, match="slices must be at least 1, not 0"):
+    with pytest.raises(ValueError, match="slices must be from 1 to 16, not 0"):
         GranularityUnit(0, 64)
 
 

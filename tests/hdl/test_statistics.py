@@ -17,9 +17,9 @@ def test_refusals_of_the_tensor_input() -> None:
         Widen(8, (FormatCode.FP32,))
     with pytest.raises(ValueError, match="lanes must divide 4, not 3"):
         Narrow(4, 3)
-    with pytest.raises(ValueError, match="starvation must be positive, not 0"):
+    with pytest.raises(ValueError, match="starvation must be at least 1, not 0"):
         TensorInput(configuration("tiny"), 1, starvation=0)
-    with pytest.raises(ValueError, match="users must be positive, not 0"):
+    with pytest.raises(ValueError, match="users must be at least 1, not 0"):
         TensorInput(configuration("tiny"), 0)
 
 

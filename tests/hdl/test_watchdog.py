@@ -48,8 +48,8 @@ def simulate(component: Any, test: Testbench, *others: Testbench) -> None:
 @pytest.mark.parametrize(
     ("build", "message"),
     [
-        (lambda: Dispatcher((SYSTEM, OTHER), watchdog=0), "watchdog must be positive, not 0"),
-        (lambda: Watchdog(-1), "cycles must be positive, not -1"),
+        (lambda: Dispatcher((SYSTEM, OTHER), watchdog=0), "watchdog must be at least 1, not 0"),
+        (lambda: Watchdog(-1), "cycles must be at least 1, not -1"),
     ],
 )
 def test_refusals(build: Callable[[], object], message: str) -> None:
