@@ -1,150 +1,34 @@
 """The driver: one :class:`Coprocessor`, whatever is behind its url."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Self
+from functools import cached_property
 
 import torch
 
-from adagrain.host.link.session import Request, Session
-from adagrain.host.link.transport import connect
-from adagrain.host.link.transport.base import Transport
 from adagrain.models.difference import Difference
-from adagrain.models.interface.configuration import Configuration
 from adagrain.models.interface.precision import Precision, precision_of
-from adagrain.models.interface.protocol import PROTOCOL_VERSION
-from adagrain.models.interface.records import size, unpack
-from adagrain.models.interface.units import GRANULARITY_UNIT, SYSTEM, UNITS, Unit, registers
-from adagrain.models.interface.units.region_manager import (
-    MAX_WORKERS,
-    RegionParameters,
-    RegionRecord,
-)
-from adagrain.models.interface.units.system import SystemOpcode
+from adagrain.models.interface.units import GRANULARITY_UNIT, SYSTEM
+from adagrain.models.interface.units.region_manager import MAX_WORKERS
 from adagrain.models.numerics.matrices import Matrix
 from adagrain.models.statistics import Statistics
 
 from .chain import Chain, Layer
-from .identity import Info, check_identity, read_identity, read_registers
-from .mirror import Mirror
-from .mirrored_table import MirroredTable
+from .connection import Connection
+from .identity import Info
 from .passes import Passes
 from .product import Product, Progress, multiply, spent
-from .recovery import Recovery
 from .scales import Scales
 from .selftest import Report, selftest
-from .tile_unit import TileUnit
 
 __all__ = ["Coprocessor", "Info"]
 
 
-class Coprocessor:
-    """A coprocessor, opened; a context manager that closes it.
+class Coprocessor(Connection):
+    """What a device's units can be asked for.
 
-    Results are bit-identical whatever the transport. Copies of the units' tables are kept: when the
-    device has lost them (it or a unit of it was reset), a session is opened, they are restored, and
-    the call is repeated, so that they end as if nothing had happened; ``counters()`` has how often.
-    They change when the device has accepted a call, so that after one that failed, or was
-    interrupted, all are as they were before, and the next call works. Threads may share a device:
-    their calls wait for each other.
-
-    A device that fails in spite of repeats raises :class:`DeviceError`; where :attr:`replaceable`
-    is set, the golden model takes its place instead, whatever the call: the tables are restored
-    into it, the operation is made again, and the change is logged as an error and counted in
-    ``counters()["fallbacks"]``. So it is where a transport raises anything else, unless the golden
-    model refuses the same operation. :attr:`backend` and :attr:`url` are then its.
-
-    After :meth:`close` all that needs the device raises :class:`ClosedError`.
-
-    Where the build has no ``region_manager``, the golden model on the host decides, and
-    :attr:`backend` says so.
-
-    Parameters
-    ----------
-    transport : Transport
-        Way to the device.
-    wanted : Configuration
-        What the device must have been built with.
-    url : str
-        For messages.
-    timeout : float
-        Seconds to wait for an answer before sending again.
-    retries : int
-        After ``(retries + 1) × timeout`` seconds without progress a break resets the device; if it
-        does not answer then either, :class:`DeviceTimeoutError`.
+    Results are bit-identical whatever the transport. Whatever happens to the device is dealt with
+    as :class:`Connection` says, which also has the parameters.
     """
-
-    def __init__(
-        self, transport: Transport, wanted: Configuration, *, url: str, timeout: float, retries: int
-    ) -> None:
-        self.configuration = wanted
-        self._url = url
-        self._session = Session(
-            transport,
-            window=wanted.window,
-            payload=wanted.payload,
-            timeout=timeout,
-            retries=retries,
-        )
-        self._recovery = Recovery(
-            self._session, self._restore, lambda: connect("golden:", self.configuration)
-        )
-        self._passes = Passes(wanted, self._session, self._recovery)
-        self._tiles = TileUnit(wanted, self._session, self._recovery)
-        self.tables = {
-            unit.name: MirroredTable(unit, wanted, self._session, self._recovery)
-            for unit in UNITS.values()
-            if unit.table is not None
-        }
-        check_identity(self._registers(SYSTEM), wanted, url)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Let go of the device; may be called twice."""
-        self._recovery.close()
-
-    @property
-    def backend(self) -> str:
-        """What really computes, for people."""
-        missing = [
-            f"; {name} is not built: golden model decides"
-            for name, table in self.tables.items()
-            if table.decides_alone
-        ]
-        return self._session.transport.backend + "".join(missing)
-
-    @property
-    def url(self) -> str:
-        """That of the device which computes now."""
-        return "golden:" if self._recovery.counters["fallbacks"] else self._url
-
-    @property
-    def replaceable(self) -> bool:
-        """Whether the golden model takes the device's place when it fails; settable."""
-        return self._recovery.replaces
-
-    @replaceable.setter
-    def replaceable(self, is_so: bool) -> None:
-        self._recovery.replaces = is_so
-
-    @property
-    def precisions(self) -> MirroredTable:
-        """Records of the precision controller, and its decisions."""
-        return self.tables["precision_controller"]
-
-    def info(self) -> Info:
-        """What answered, read from the device."""
-        return read_identity(self._registers(), url=self.url, backend=self.backend)
-
-    def counters(self) -> dict[str, int]:
-        """The device's counting registers and the driver's own counters, by name."""
-        constant = {register.name for _, _, register in registers() if register.constant}
-        counting = {k: v for k, v in self._registers().items() if k not in constant}
-        return counting | dict(self._session.counters) | dict(self._recovery.counters)
 
     def statistics(
         self, x: torch.Tensor, exponent: int | None = None, histogram: bool = False
@@ -390,30 +274,6 @@ class Coprocessor:
             updates, loss=loss or 0, loss_valid=loss is not None, epoch_end=bool(epoch_end)
         )
 
-    def echo(self, payload: bytes) -> bytes:
-        """Bytes that went to the device and back.
-
-        Raises
-        ------
-        ValueError
-            If they are more than a frame's payload may have: the device would refuse them.
-        """
-        if len(payload) > self.configuration.payload:
-            raise ValueError(
-                f"payload must have at most {self.configuration.payload} bytes, not {len(payload)}"
-            )
-        return self._recovery.run(
-            lambda: self._session.call([Request(SystemOpcode.ECHO, payload)])
-        )[0]
-
-    def selftest(self, seed: int = 0) -> Report:
-        """Compare the device with the golden models; see :mod:`adagrain.host.device.selftest`.
-
-        A device that fails is not replaced meanwhile.
-        """
-        with self._recovery.as_it_is():
-            return selftest(self, seed=seed)
-
     def read_regions(self, first: int, count: int) -> list[dict[str, int]]:
         """Records as they stand in the device's table: fields of :data:`RegionRecord`.
 
@@ -428,59 +288,19 @@ class Coprocessor:
         """The same records as bytes."""
         return self._regions.read_bytes(first, count)
 
-    def state_dict(self) -> dict[str, Any]:
-        """All tables and parameters, for checkpoints; read from the driver's copies."""
-        return {
-            "protocol": PROTOCOL_VERSION,
-            "table": b"".join(self._regions.state()),
-            "parameters": unpack(RegionParameters, self._regions.mirror.golden.settings),
-            "precisions": self.precisions.state(),
-        }
+    def selftest(self, seed: int = 0) -> Report:
+        """Compare the device with the golden models; see :mod:`adagrain.host.device.selftest`.
 
-    def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Restore what :meth:`state_dict` gave, and nothing else: other records become invalid.
-
-        Raises
-        ------
-        ValueError
-            If it is of another version of the protocol, which may have laid records out otherwise,
-            or has more regions than this device's table holds.
-        DeviceError
-            If the device fails.
+        A device that fails is not replaced meanwhile.
         """
-        version = state.get("protocol", "3 or older")
-        if version != PROTOCOL_VERSION:
-            raise ValueError(f"state must be of protocol {PROTOCOL_VERSION}, not {version}")
-        raw, width = state["table"], size(RegionRecord)
-        regions = [raw[at : at + width] for at in range(0, len(raw), width)]
-        mirrors = {
-            "region_manager": self._regions.restored(regions, state["parameters"]),
-            "precision_controller": self.precisions.restored(state.get("precisions", ())),
-        }
-        self._recovery.run(lambda: self._replace(mirrors))
+        with self._recovery.as_it_is():
+            return selftest(self, seed=seed)
 
-    @property
-    def _regions(self) -> MirroredTable:
-        return self.tables["region_manager"]
-
-    def _replace(self, mirrors: Mapping[str, Mirror]) -> None:
-        """Within an operation: make tables of the device equal to mirrors, which become ours."""
-        for name, mirror in mirrors.items():
-            self.tables[name].send(mirror)
-        for name, mirror in mirrors.items():
-            self.tables[name].mirror = mirror
-
-    def _restore(self) -> None:
-        """Give a device that may have forgotten everything the tables that it had."""
-        for table in self.tables.values():
-            table.send(table.mirror)
-        self._tiles.settle()
+    @cached_property
+    def _passes(self) -> Passes:
+        return Passes(self.configuration, self._session, self._recovery)
 
     def _clock(self) -> dict[str, int]:
         """What tells how long the granularity unit was at work, and on which device."""
         read = self._registers(SYSTEM, GRANULARITY_UNIT)
         return read | dict(self._recovery.counters)
-
-    def _registers(self, *units: Unit) -> dict[str, int]:
-        """Registers of units, or all of them."""
-        return self._recovery.run(lambda: read_registers(self._session, units))
