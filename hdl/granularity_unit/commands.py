@@ -79,6 +79,7 @@ class TileCommands(wiring.Component):
         connect(m, unit.o_data, flipped(self.o_data))
         moves = unit.multiplies | loader.busy | unit.o_data.valid & unit.o_data.ready
         m.d.comb += [
+            choice.hold.eq(tensor_pass.abandons),
             tensor_pass.refusal.eq(loader.refusal),
             tensor_pass.moves.eq(moves),
             loader.given_up.eq(tensor_pass.tensor.end & ~tensor_pass.ended),

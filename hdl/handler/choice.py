@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from amaranth.hdl import Module, Signal
 from amaranth.lib import wiring
-from amaranth.lib.wiring import Out
+from amaranth.lib.wiring import In, Out
 
 from .call import HandlerSignature
 
@@ -27,6 +27,8 @@ class Choice(wiring.Component):
         Requests and replies.
     inner : ``Out(HandlerSignature().flip()).array(len(opcodes))``
         The handlers.
+    hold : ``In(1)``
+        Requests wait, whosever they are.
 
     Raises
     ------
@@ -43,7 +45,11 @@ class Choice(wiring.Component):
             raise ValueError(f"opcodes must be of one handler each, not {twice[0]}")
         inner = HandlerSignature().flip()
         super().__init__(
-            {"handler": Out(HandlerSignature()), "inner": Out(inner).array(len(self._opcodes))}
+            {
+                "handler": Out(HandlerSignature()),
+                "inner": Out(inner).array(len(self._opcodes)),
+                "hold": In(1),
+            }
         )
 
     def elaborate(self, platform: object) -> Module:
@@ -57,8 +63,8 @@ class Choice(wiring.Component):
             ]
             with m.If(outer.i_call.payload.opcode.matches(*opcodes)):
                 m.d.comb += [
-                    inner.i_call.valid.eq(outer.i_call.valid),
-                    outer.i_call.ready.eq(inner.i_call.ready),
+                    inner.i_call.valid.eq(outer.i_call.valid & ~self.hold),
+                    outer.i_call.ready.eq(inner.i_call.ready & ~self.hold),
                 ]
                 with m.If(inner.i_call.valid & inner.i_call.ready):
                     m.d.sync += chosen.eq(number)

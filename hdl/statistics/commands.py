@@ -76,7 +76,11 @@ class StatisticsCommands(wiring.Component):
         self._judge(m, tensor_pass)
 
         with_histogram, is_there = Signal(), Signal()
-        m.d.comb += [bins.busy.eq(tensor_pass.active), bins.is_there.eq(is_there)]
+        m.d.comb += [
+            choice.hold.eq(tensor_pass.abandons),
+            bins.busy.eq(tensor_pass.active),
+            bins.is_there.eq(is_there),
+        ]
         with m.If(tensor_pass.o_begin.valid & tensor_pass.o_begin.ready):
             m.d.sync += with_histogram.eq(tensor_pass.o_begin.payload.histogram)
             with m.If(tensor_pass.o_begin.payload.histogram):

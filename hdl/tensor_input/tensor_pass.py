@@ -53,6 +53,8 @@ class TensorPass(wiring.Component):
         The unit gets on, though its streams do not move.
     active : ``Out(1)``
         From the start of a pass until its record is sent, or it is given up.
+    abandons : ``Out(1)``
+        The unit is freed of a pass that a new session has ended; this takes it some cycles.
     ended : ``Out(1)``
         The record on ``i`` is sent to its end in this cycle.
     """
@@ -73,6 +75,7 @@ class TensorPass(wiring.Component):
                 "i": In(stream.Signature(end.reply.record)),
                 "moves": In(1),
                 "active": Out(1),
+                "abandons": Out(1),
                 "ended": Out(1),
             }
         )
@@ -131,6 +134,7 @@ class TensorPass(wiring.Component):
                 with m.If(self._flush(m, complete)):
                     exchange.reply(Status.INCOMPLETE)
             with m.State("ABANDON"):
+                m.d.comb += self.abandons.eq(1)
                 with m.If(self._flush(m, complete)):
                     m.next = "IDLE"
             with m.State("RECORD_STATUS"):

@@ -9,7 +9,7 @@ import pytest
 from adagrain.models.interface.protocol import Status
 from adagrain.models.interface.records import pack, size
 from adagrain.models.interface.units import addresses
-from adagrain.models.interface.units.granularity_unit import TileOpcode, TileRun
+from adagrain.models.interface.units.granularity_unit import TileLoad, TileOpcode, TileRun
 from adagrain.models.interface.units.region_manager import (
     RegionOpcode,
     RegionParameters,
@@ -18,6 +18,7 @@ from adagrain.models.interface.units.region_manager import (
 from adagrain.models.interface.units.statistics import StatisticsBegin, StatisticsOpcode
 from adagrain.models.interface.units.system import SystemOpcode
 from adagrain.models.interface.units.tensor_input import TensorOpcode
+from adagrain.models.link import encode_frame
 from adagrain.models.region_manager.settings import default_parameters
 from adagrain.sim.benches.coprocessor import VARIANTS
 from adagrain.sim.benches.coprocessor.pair import Pair
@@ -118,3 +119,22 @@ def test_words_of_a_run_are_counted_from_its_start(pair_of: Opened) -> None:
     run = pack(TileRun, words=1, rows=8)  # has other rows: refused, and not counted
     assert pair.ask(Request(TileOpcode.RUN, run)).status == Status.NO_SUM
     assert pair.ask(counter).payload == words.to_bytes(4, "little")
+
+
+@pytest.mark.parametrize("opcode", [StatisticsOpcode.HISTOGRAM, TileOpcode.RUN])
+def test_granular_requests_right_behind_a_new_session_find_no_pass(
+    pair_of: Opened, opcode: int
+) -> None:
+    """Though the unit is still being freed of it: they wait."""
+    pair = pair_of("granular")
+    if opcode == TileOpcode.RUN:
+        begin = Request(TileOpcode.LOAD, pack(TileLoad, count=99, address=1, from_link=1))
+        payload = pack(TileRun, words=1, rows=1, mode=2, first=1, last=1)
+    else:
+        record = pack(StatisticsBegin, count=99, exponent=127, from_link=1, histogram=1)
+        begin, payload = Request(StatisticsOpcode.BEGIN, record), b"\0\1"
+    for session in range(2, 20):
+        pair.open(session)
+        assert pair.ask(begin).status == Status.OK
+        hello = encode_frame(100 + session, 0, SystemOpcode.HELLO)
+        pair.exchange(hello + encode_frame(100 + session, 1, opcode, payload))

@@ -86,4 +86,11 @@ MUTANTS = (
         "measured.length.eq(run.words + under_way.words)",
         compiled("coprocessor", "granular"),
     ),
+    Mutant(
+        "a request behind a new session finds the pass of the old one",
+        "hdl/handler/choice.py",
+        "inner.i_call.valid.eq(outer.i_call.valid & ~self.hold)",
+        "inner.i_call.valid.eq(outer.i_call.valid)",
+        compiled("coprocessor", "granular"),
+    ),
 )
