@@ -2,11 +2,11 @@
 
 from amaranth.hdl import Module, Mux, Signal, unsigned
 from amaranth.lib import data, wiring
-from amaranth.lib.wiring import In, Out
+from amaranth.lib.wiring import In, Out, connect, flipped
 
 from adagrain.hdl.checks import check_kind
+from adagrain.hdl.handler.answer import Answer
 from adagrain.hdl.handler.call import HandlerSignature
-from adagrain.hdl.handler.exchange import Exchange
 from adagrain.hdl.stream.records import Deserializer, Serializer
 from adagrain.models.interface.configuration import Configuration
 from adagrain.models.interface.protocol import Status
@@ -25,6 +25,9 @@ Registers = data.StructLayout(
 
 #: Words of registers that a request can name.
 _WORDS = GROUPS * SPAN
+
+#: Bodies of answers.
+_ECHO, _REGISTERS = 1, 2
 
 
 class SystemCommands(wiring.Component):
@@ -59,72 +62,78 @@ class SystemCommands(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        m.submodules.range = arguments = Deserializer(size(ByteRange))
+        m.submodules.reader = reader = Deserializer(size(ByteRange))
         m.submodules.word = word = Serializer(4)
-        call, i, o = self.handler.i_call, self.handler.i, self.handler.o
-        exchange = Exchange(m, self.handler, arguments)
+        m.submodules.answer = answer = Answer(2)
+        call, i, echo = self.handler.i_call, self.handler.i, answer.i[_ECHO - 1]
         left = Signal(range(self._payload + 1))
         value = Signal(32)
         upper = Signal(32)
         upper_held = Signal()
         address = Signal(range(_WORDS))
-        wanted = data.View(ByteRange, arguments.o.payload)
-        sent = o.valid & o.ready
+        wanted = reader.record(ByteRange)
+        connect(m, word.o, answer.i[_REGISTERS - 1])
+        connect(m, answer.o, flipped(self.handler.o))
+        m.d.comb += [
+            reader.i.payload.eq(i.payload),
+            echo.p.data.eq(i.payload),
+            echo.p.last.eq(left == 1),
+            word.i.payload.eq(value),
+            word.last.eq(left == 1),
+        ]
 
-        m.d.comb += word.i.payload.eq(value)
         with m.FSM():
             with m.State("IDLE"):
                 m.d.comb += call.ready.eq(1)
                 m.d.sync += left.eq(call.payload.length)
                 with m.If(call.valid):
-                    with m.Switch(call.payload.opcode):
-                        with m.Case(SystemOpcode.HELLO):
-                            m.d.comb += self.hello.eq(1)
-                            m.d.sync += left.eq(0)
-                            m.next = "ECHO_STATUS"
-                        with m.Case(SystemOpcode.ECHO):
-                            m.next = "ECHO_STATUS"
-                        with m.Case(SystemOpcode.REGISTERS):
-                            m.next = "RANGE"
-            with m.State("ECHO_STATUS"):
-                m.d.comb += [o.valid.eq(1), o.payload.last.eq(left == 0)]
-                with m.If(o.ready):
-                    m.next = "ECHO"
-                    with m.If(left == 0):
-                        m.next = "IDLE"
+                    self._accept(m, answer)
             with m.State("ECHO"):
-                m.d.comb += [
-                    o.payload.data.eq(i.payload),
-                    o.payload.last.eq(left == 1),
-                    o.valid.eq(i.valid),
-                    i.ready.eq(o.ready),
-                ]
-                with m.If(sent):
+                m.d.comb += [echo.valid.eq(i.valid), i.ready.eq(echo.ready)]
+                with m.If(echo.valid & echo.ready):
                     m.d.sync += left.eq(left - 1)
-                    with m.If(o.payload.last):
+                    with m.If(left == 1):
                         m.next = "IDLE"
             with m.State("RANGE"):
-                m.d.sync += [address.eq(wanted.first), left.eq(wanted.count)]
-                with m.If(exchange.take(size(ByteRange))):
-                    m.next = "REGISTERS_STATUS"
-                    outside = wanted.first + wanted.count > _WORDS
-                    with m.If((wanted.count == 0) | outside | (wanted.count > self._payload // 4)):
-                        exchange.reply(Status.BAD_VALUE)
-            with m.State("REGISTERS_STATUS"):
-                m.d.sync += upper_held.eq(0)
-                exchange.answer_then("SAMPLE")
+                m.d.comb += [*reader.take(size(ByteRange)), reader.i.valid.eq(i.valid)]
+                m.d.comb += i.ready.eq(reader.i.ready)
+                m.d.sync += [address.eq(wanted.first), left.eq(wanted.count), upper_held.eq(0)]
+                with m.If(reader.taken):
+                    self._check(m, answer, wanted)
             with m.State("SAMPLE"):
                 self._sample(m, address, value, upper, upper_held)
                 m.next = "SEND"
             with m.State("SEND"):
                 m.d.comb += word.i.valid.eq(1)
-                with m.If(exchange.send(word, last=left == 1)):
+                with m.If(word.i.ready):
                     m.d.sync += [address.eq(address + 1), left.eq(left - 1)]
                     m.next = "SAMPLE"
                     with m.If(left == 1):
                         m.next = "IDLE"
-            exchange.reply_state()
         return m
+
+    def _accept(self, m: Module, answer: Answer) -> None:
+        """Where requests go on; an echo of nothing ends here."""
+        call = self.handler.i_call.payload
+        with m.Switch(call.opcode):
+            with m.Case(SystemOpcode.HELLO):
+                m.d.comb += [self.hello.eq(1), *answer.give(Status.OK)]
+            with m.Case(SystemOpcode.ECHO):
+                m.d.comb += answer.give(Status.OK)
+                with m.If(call.length != 0):
+                    m.d.comb += answer.give(Status.OK, body=_ECHO)
+                    m.next = "ECHO"
+            with m.Case(SystemOpcode.REGISTERS):
+                m.next = "RANGE"
+
+    def _check(self, m: Module, answer: Answer, wanted: data.View) -> None:
+        """Whether such registers can be read."""
+        outside = wanted.first + wanted.count > _WORDS
+        m.next = "SAMPLE"
+        m.d.comb += answer.give(Status.OK, body=_REGISTERS)
+        with m.If((wanted.count == 0) | outside | (wanted.count > self._payload // 4)):
+            m.d.comb += answer.give(Status.BAD_VALUE)
+            m.next = "IDLE"
 
     def _sample(
         self, m: Module, address: Signal, value: Signal, upper: Signal, upper_held: Signal

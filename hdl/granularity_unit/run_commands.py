@@ -1,12 +1,12 @@
 """Requests to multiply what lies in the memories, and to scale what comes of it."""
 
-from amaranth.hdl import Array, Cat, Module, Mux, Signal, Value, signed, unsigned
+from amaranth.hdl import Array, Cat, Module, Mux, Signal, signed, unsigned
 from amaranth.lib import data, stream, wiring
-from amaranth.lib.wiring import In, Out
+from amaranth.lib.wiring import In, Out, connect, flipped
 
 from adagrain.hdl.checks import check_kind
+from adagrain.hdl.handler.answer import Answer
 from adagrain.hdl.handler.call import HandlerSignature
-from adagrain.hdl.handler.exchange import Exchange
 from adagrain.hdl.stream.records import Deserializer, Serializer
 from adagrain.models.granularity_unit import MAX_SUM
 from adagrain.models.interface.configuration import Configuration
@@ -26,6 +26,9 @@ from .operands import check_slices
 from .results import row_results
 
 __all__ = ["RunCommands"]
+
+#: Bodies of answers.
+_RESULTS, _FLAGS = 1, 2
 
 #: A sum that is under way, to which a run may add.
 _Open = data.StructLayout(
@@ -108,13 +111,17 @@ class RunCommands(wiring.Component):
         m.submodules.reader = reader = Deserializer(size(TileRun))
         m.submodules.result = result = Serializer(size(TileResult))
         m.submodules.flags = flags = Serializer(size(TileSettled))
-        exchange = Exchange(m, self.handler, reader)
-        call, gathered = self.handler.i_call, reader.o.payload
-        slices = self._configuration.slices
+        m.submodules.answer = answer = Answer(2)
+        connect(m, flipped(self.handler.i), reader.i)
+        connect(m, flipped(self.i), result.i)
+        connect(m, result.o, answer.i[_RESULTS - 1])
+        connect(m, flags.o, answer.i[_FLAGS - 1])
+        connect(m, answer.o, flipped(self.handler.o))
+        call, slices = self.handler.i_call, self._configuration.slices
         left, run, under_way = Signal(16), Signal(TileRun), Signal(_Open)
         m.d.comb += [
             self.o.payload.eq(run),
-            result.i.payload.eq(self.i.payload),
+            result.last.eq(left == 1),
             flags.i.payload.eq(self.kept),
         ]
         m.d.sync += self.handler.progress.eq(self.moves)
@@ -122,73 +129,76 @@ class RunCommands(wiring.Component):
         with m.FSM():
             with m.State("IDLE"):
                 m.d.comb += call.ready.eq(1)
+                m.d.sync += left.eq(call.payload.length)
                 with m.If(call.valid):
-                    self._accept(m, exchange, left)
+                    self._accept(m, answer)
             with m.State("RUN"):
-                m.d.sync += run.eq(gathered)
-                with m.If(exchange.take(size(TileRun))):
+                m.d.comb += reader.take(size(TileRun))
+                m.d.sync += run.eq(reader.record(TileRun))
+                with m.If(reader.taken):
                     m.next = "MEASURE"
             with m.State("MEASURE"):
                 measured = self._measure(m, run, under_way)
                 m.next = "CHECK"
             with m.State("CHECK"):
-                self._check(m, exchange, run, measured, under_way)
-            with m.State("SCALES"):
-                with m.If(self.settled):
-                    self._take_scale(m, exchange, gathered[-8:], left)
+                self._check(m, answer, run, measured, under_way)
             with m.State("START"):
                 m.d.comb += self.o.valid.eq(~self.clears)
                 m.d.sync += left.eq(run.rows * row_results(run, slices))
                 with m.If(self.o.valid & self.o.ready):
                     m.d.sync += self.tile_words.eq(self.tile_words + measured.pairs)
-                    m.next = "RESULT_STATUS"
-                    with m.If(~run.last | (run.destination != Destination.LINK)):
-                        exchange.reply(Status.OK)
-            with m.State("RESULT_STATUS"):
-                exchange.answer_then("RESULT")
-            with m.State("RESULT"):
-                with m.If(exchange.send_from(self.i, result, last=left == 1)):
+                    m.d.comb += answer.give(Status.OK)
+                    m.next = "IDLE"
+                    with m.If(run.last & (run.destination == Destination.LINK)):
+                        m.d.comb += answer.give(Status.OK, body=_RESULTS)
+                        m.next = "RESULTS"
+            with m.State("RESULTS"):
+                with m.If(result.i.valid & result.i.ready):
                     m.d.sync += left.eq(left - 1)
                     with m.If(left == 1):
                         m.next = "IDLE"
+            with m.State("SCALES"):
+                with m.If(self.settled):
+                    self._take_scale(m, reader, answer, left)
             with m.State("SETTLE"):
                 with m.If(self.settled):
-                    m.next = "FLAGS_STATUS"
-            with m.State("FLAGS_STATUS"):
-                exchange.answer_then("FLAGS")
+                    m.d.comb += answer.give(Status.OK, body=_FLAGS)
+                    m.next = "FLAGS"
             with m.State("FLAGS"):
                 m.d.comb += flags.i.valid.eq(1)
-                with m.If(exchange.send(flags, last=1)):
+                with m.If(flags.i.ready):
                     m.d.comb += self.forget.eq(1)
                     m.next = "IDLE"
-            exchange.reply_state()
         return m
 
-    def _accept(self, m: Module, exchange: Exchange, left: Signal) -> None:
+    def _accept(self, m: Module, answer: Answer) -> None:
         """What can be told before the payload."""
-        length = self.handler.i_call.payload.length
-        with m.Switch(self.handler.i_call.payload.opcode):
+        call = self.handler.i_call.payload
+        with m.Switch(call.opcode):
             with m.Case(TileOpcode.RUN):
                 m.next = "RUN"
                 with m.If(self.loads):
-                    exchange.reply(Status.BUSY)
+                    m.d.comb += answer.give(Status.BUSY)
+                    m.next = "IDLE"
             with m.Case(TileOpcode.SCALES):
-                m.d.sync += left.eq(length)
                 m.next = "SCALES"
-                with m.If(length != self._configuration.slices):
-                    exchange.reply(Status.BAD_LENGTH)
+                with m.If(call.length != self._configuration.slices):
+                    m.d.comb += answer.give(Status.BAD_LENGTH)
+                    m.next = "IDLE"
             with m.Case(TileOpcode.SETTLE):
                 m.next = "SETTLE"
 
-    def _take_scale(self, m: Module, exchange: Exchange, exponent: Value, left: Signal) -> None:
+    def _take_scale(self, m: Module, reader: Deserializer, answer: Answer, left: Signal) -> None:
         """The next slice's exponent."""
-        with m.If(exchange.take(1)):
+        m.d.comb += reader.take(1)
+        with m.If(reader.taken):
             m.d.sync += [
-                Cat(self.exponents).eq(Cat(*self.exponents[1:], exponent)),
+                Cat(self.exponents).eq(Cat(*self.exponents[1:], reader.record(signed(8)))),
                 left.eq(left - 1),
             ]
             with m.If(left == 1):
-                exchange.reply(Status.OK)
+                m.d.comb += answer.give(Status.OK)
+                m.next = "IDLE"
 
     def _measure(self, m: Module, run: data.View, under_way: data.View) -> data.View:
         """What a run needs, a cycle later."""
@@ -211,7 +221,7 @@ class RunCommands(wiring.Component):
     def _check(
         self,
         m: Module,
-        exchange: Exchange,
+        answer: Answer,
         run: data.View,
         measured: data.View,
         under_way: data.View,
@@ -219,14 +229,15 @@ class RunCommands(wiring.Component):
         """Start a sound run, and remember of which sums it is."""
         built = Array(precision in self._configuration.precisions for precision in Precision)
         outside = (run.rows == 0) | (run.rows > ROWS) | (run.words == 0) | ~measured.inside
+        m.next = "IDLE"
         with m.If(~built[run.mode] | run.last & run.scaled & ~built[run.to]):
-            exchange.reply(Status.UNSUPPORTED)
+            m.d.comb += answer.give(Status.UNSUPPORTED)
         with m.Elif(outside | ~measured.placed):
-            exchange.reply(Status.BAD_VALUE)
+            m.d.comb += answer.give(Status.BAD_VALUE)
         with m.Elif(~run.first & ~measured.same):
-            exchange.reply(Status.NO_SUM)
+            m.d.comb += answer.give(Status.NO_SUM)
         with m.Elif((run.mode == Precision.FP16) & (measured.length > MAX_SUM)):
-            exchange.reply(Status.BAD_VALUE)
+            m.d.comb += answer.give(Status.BAD_VALUE)
         with m.Else():
             m.d.sync += [
                 under_way.is_open.eq(~run.last),

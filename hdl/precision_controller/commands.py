@@ -2,20 +2,17 @@
 
 from amaranth.hdl import Module
 from amaranth.lib import wiring
-from amaranth.lib.wiring import Out
+from amaranth.lib.wiring import Out, connect, flipped
 
 from adagrain.hdl.checks import check_kind
+from adagrain.hdl.handler.access_commands import AccessCommands
 from adagrain.hdl.handler.call import HandlerSignature
-from adagrain.hdl.handler.exchange import Exchange
-from adagrain.hdl.handler.table import Table
-from adagrain.hdl.stream.records import Deserializer, Serializer
+from adagrain.hdl.handler.choice import Choice
+from adagrain.hdl.handler.step_commands import StepCommands
 from adagrain.models.interface.configuration import Configuration
-from adagrain.models.interface.records import size
 from adagrain.models.interface.units.precision_controller import (
-    PrecisionDecision,
+    PRECISION_CONTROLLER,
     PrecisionOpcode,
-    PrecisionRecord,
-    PrecisionUpdate,
 )
 
 from . import PrecisionController
@@ -49,49 +46,18 @@ class PrecisionCommands(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        m.submodules.controller = controller = PrecisionController(self._configuration.regions)
-        m.submodules.reader = reader = Deserializer(size(PrecisionRecord))
-        m.submodules.record = record = Serializer(size(PrecisionRecord))
-        m.submodules.decision = decision = Serializer(size(PrecisionDecision))
-
-        exchange = Exchange(m, self.handler, reader)
-        call, access = self.handler.i_call, controller.i_access
-        gathered = reader.o.payload
-        table = Table(
-            m,
-            exchange,
-            reader,
-            entries=self._configuration.regions,
-            size=size(PrecisionRecord),
-            payload=self._configuration.payload,
+        built = self._configuration
+        m.submodules.controller = controller = PrecisionController(built.regions)
+        m.submodules.access = access = AccessCommands(built, PRECISION_CONTROLLER)
+        m.submodules.step = step = StepCommands(built, PRECISION_CONTROLLER)
+        m.submodules.choice = choice = Choice(
+            [(PrecisionOpcode.WRITE, PrecisionOpcode.READ), (PrecisionOpcode.STEP,)]
         )
-        m.d.comb += [
-            access.p.unit.eq(table.entry),
-            access.p.record.eq(gathered),
-            controller.i.payload.eq(gathered[-PrecisionUpdate.size :]),
-            record.i.payload.eq(controller.o_access.payload),
-            decision.i.payload.eq(controller.o.payload),
-        ]
-
-        with m.FSM():
-            with m.State("IDLE"):
-                m.d.comb += call.ready.eq(1)
-                with m.If(call.valid):
-                    self._accept(m, exchange, table)
-            table.add_write(access)
-            table.add_read(access, controller.o_access, record)
-            table.add_step(controller.i, size(PrecisionUpdate), controller.o, decision)
-            exchange.reply_state()
+        connect(m, flipped(self.handler), choice.handler)
+        connect(m, choice.inner[0], access.handler)
+        connect(m, choice.inner[1], step.handler)
+        connect(m, access.o, controller.i_access)
+        connect(m, controller.o_access, access.i)
+        connect(m, step.o, controller.i)
+        connect(m, controller.o, step.i)
         return m
-
-    def _accept(self, m: Module, exchange: Exchange, table: Table) -> None:
-        """Where requests go on, and how many records or updates follow."""
-        length = self.handler.i_call.payload.length
-        with m.Switch(self.handler.i_call.payload.opcode):
-            with m.Case(PrecisionOpcode.WRITE):
-                table.accept_write(length)
-            with m.Case(PrecisionOpcode.READ):
-                table.accept_read()
-            with m.Case(PrecisionOpcode.STEP):
-                table.count(length, size(PrecisionUpdate))
-                m.next = "STEP_STATUS"

@@ -1,36 +1,21 @@
 """Which precision each granularity unit computes in."""
 
-from amaranth.hdl import Module, Mux, Signal, Value, unsigned
+from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib import data, memory, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from adagrain.hdl.arithmetic.ratio import Ratio
 from adagrain.hdl.checks import check_power_of_two
+from adagrain.hdl.handler.access import access_layout
 from adagrain.models.interface.units.precision_controller import (
+    PRECISION_CONTROLLER,
     PrecisionDecision,
     PrecisionRecord,
     PrecisionUpdate,
 )
 from adagrain.models.precision_controller import THRESHOLDS
 
-__all__ = ["PrecisionController", "access_layout"]
-
-
-def access_layout() -> data.StructLayout:
-    """A record to be written or read.
-
-    Members
-    -------
-    write : ``unsigned(1)``
-        Replace it; otherwise it is sent.
-    unit : ``unsigned(16)``
-        Whose it is.
-    record : ``PrecisionRecord``
-        What to replace it by.
-    """
-    return data.StructLayout(
-        {"write": unsigned(1), "unit": unsigned(16), "record": PrecisionRecord}
-    )
+__all__ = ["PrecisionController"]
 
 
 class PrecisionController(wiring.Component):
@@ -47,7 +32,7 @@ class PrecisionController(wiring.Component):
 
     Members
     -------
-    i_access : ``In(stream.Signature(access_layout()))``
+    i_access : ``In(stream.Signature(access_layout(PRECISION_CONTROLLER)))``
         Records to be written or read; they wait while an update is decided.
     o_access : ``Out(stream.Signature(PrecisionRecord))``
         Records that were asked for.
@@ -70,7 +55,7 @@ class PrecisionController(wiring.Component):
         self._units = units
         super().__init__(
             {
-                "i_access": In(stream.Signature(access_layout())),
+                "i_access": In(stream.Signature(access_layout(PRECISION_CONTROLLER))),
                 "o_access": Out(stream.Signature(PrecisionRecord)),
                 "i": In(stream.Signature(PrecisionUpdate)),
                 "o": Out(stream.Signature(PrecisionDecision)),
@@ -102,8 +87,8 @@ class PrecisionController(wiring.Component):
         with m.FSM():
             with m.State("IDLE"):
                 access = self.i_access
-                m.d.comb += unit.eq(Mux(access.valid, access.p.unit, self.i.p.unit))
-                m.d.comb += [write.data.eq(access.p.record), access.ready.eq(1)]
+                m.d.comb += unit.eq(Mux(access.valid, access.p.number, self.i.p.unit))
+                m.d.comb += [write.data.eq(access.p.item), access.ready.eq(1)]
                 with m.If(access.valid):
                     m.d.comb += write.en.eq(access.p.write)
                     with m.If(~access.p.write):

@@ -5,8 +5,10 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from adagrain.hdl.checks import check_kind
+from adagrain.hdl.handler.access import access_layout
 from adagrain.models.interface.configuration import Configuration
 from adagrain.models.interface.units.region_manager import (
+    REGION_MANAGER,
     Decision,
     RegionParameters,
     RegionStep,
@@ -18,7 +20,7 @@ from .judge import Judge
 from .layouts import WORD_BITS
 from .meter import Meter
 from .steps import Steps
-from .table import Table, access_layout
+from .table import Table
 from .updates import Updates
 from .words import Words
 
@@ -53,7 +55,7 @@ class RegionManager(wiring.Component):
         Replaces all parameters.
     parameters : ``Out(RegionParameters)``
         The parameters, with the loss averages and the epoch of now.
-    i_access : ``In(stream.Signature(access_layout(regions)))``
+    i_access : ``In(stream.Signature(access_layout(REGION_MANAGER)))``
         Reads or writes one 64-bit word of the table; eight make a record. ``address`` must be
         inside the table.
     o_access : ``Out(stream.Signature(64))``
@@ -80,7 +82,7 @@ class RegionManager(wiring.Component):
                 "o": Out(stream.Signature(Decision)),
                 "i_parameters": In(stream.Signature(RegionParameters)),
                 "parameters": Out(RegionParameters),
-                "i_access": In(stream.Signature(access_layout(configuration.regions))),
+                "i_access": In(stream.Signature(access_layout(REGION_MANAGER))),
                 "o_access": Out(stream.Signature(WORD_BITS)),
                 "decisions": Out(32),
                 "decision_cycles": Out(32),

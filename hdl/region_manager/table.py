@@ -1,34 +1,16 @@
 """The region table: block RAM, and who may use it."""
 
 from amaranth.hdl import Cat, Module, Signal, unsigned
-from amaranth.lib import data, memory, stream, wiring
+from amaranth.lib import memory, stream, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
+from adagrain.hdl.handler.access import access_layout
+from adagrain.models.interface.units.region_manager import REGION_MANAGER
+
 from .layouts import RECORD_WORDS, WORD_BITS, WORD_NUMBER, WordStream, check_regions
 
-__all__ = ["Table", "access_layout"]
-
-
-def access_layout(regions: int) -> data.StructLayout:
-    """A word that is read or written from outside.
-
-    Members
-    -------
-    address : ``range(8 * regions)``
-        Number of the word; eight make a record.
-    write : ``unsigned(1)``
-        It is written.
-    data : ``unsigned(64)``
-        With this.
-    """
-    return data.StructLayout(
-        {
-            "address": range(regions * RECORD_WORDS),
-            "write": unsigned(1),
-            "data": unsigned(WORD_BITS),
-        }
-    )
+__all__ = ["Table"]
 
 
 class Table(wiring.Component):
@@ -44,7 +26,7 @@ class Table(wiring.Component):
 
     Members
     -------
-    i_access : ``In(stream.Signature(access_layout(regions)))``
+    i_access : ``In(stream.Signature(access_layout(REGION_MANAGER)))``
         Reads or writes any word.
     o_access : ``Out(stream.Signature(64))``
         What such a read found, one cycle later.
@@ -68,7 +50,7 @@ class Table(wiring.Component):
         self._words = regions * RECORD_WORDS
         super().__init__(
             {
-                "i_access": In(stream.Signature(access_layout(regions))),
+                "i_access": In(stream.Signature(access_layout(REGION_MANAGER))),
                 "o_access": Out(stream.Signature(WORD_BITS)),
                 "region": In(16),
                 "i_read": In(stream.Signature(WORD_NUMBER, always_ready=True)),
@@ -106,10 +88,10 @@ class Table(wiring.Component):
         with m.If(self.i_access.valid & self.i_access.ready):
             m.d.sync += self.o_access.valid.eq(~access.write)
             m.d.comb += [
-                read.addr.eq(access.address),
+                read.addr.eq(access.number),
                 read.en.eq(~access.write),
-                write.addr.eq(access.address),
-                write.data.eq(access.data),
+                write.addr.eq(access.number),
+                write.data.eq(access.item),
                 write.en.eq(access.write),
             ]
         return m

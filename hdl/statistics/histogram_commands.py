@@ -2,11 +2,11 @@
 
 from amaranth.hdl import Const, Module, Signal
 from amaranth.lib import data, stream, wiring
-from amaranth.lib.wiring import In, Out
+from amaranth.lib.wiring import In, Out, connect, flipped
 
 from adagrain.hdl.checks import check_kind
+from adagrain.hdl.handler.answer import Answer
 from adagrain.hdl.handler.call import HandlerSignature
-from adagrain.hdl.handler.exchange import Exchange
 from adagrain.hdl.stream.records import Deserializer, Serializer
 from adagrain.models.interface.configuration import Configuration
 from adagrain.models.interface.protocol import Status
@@ -60,45 +60,48 @@ class HistogramCommands(wiring.Component):
         m = Module()
         m.submodules.reader = reader = Deserializer(size(ByteRange))
         m.submodules.record = record = Serializer(size(HistogramBin))
-        exchange = Exchange(m, self.handler, reader)
-        wanted = data.View(ByteRange, reader.o.payload)
+        m.submodules.answer = answer = Answer(1)
+        connect(m, flipped(self.handler.i), reader.i)
+        connect(m, flipped(self.i_bin), record.i)
+        connect(m, record.o, answer.i[0])
+        connect(m, answer.o, flipped(self.handler.o))
+        wanted = reader.record(ByteRange)
         asked, left = Signal(range(BINS)), Signal(range(BINS + 1))
-        m.d.comb += [
-            self.o_bin.payload.eq(asked),
-            record.i.payload.eq(self.i_bin.payload),
-        ]
+        m.d.comb += [self.o_bin.payload.eq(asked), record.last.eq(left == 1)]
         with m.FSM():
             with m.State("IDLE"):
                 m.d.comb += self.handler.i_call.ready.eq(1)
                 with m.If(self.handler.i_call.valid):
                     m.next = "RANGE"
                     with m.If(~self._is_built):
-                        exchange.reply(Status.UNSUPPORTED)
+                        m.d.comb += answer.give(Status.UNSUPPORTED)
+                        m.next = "IDLE"
             with m.State("RANGE"):
+                m.d.comb += reader.take(size(ByteRange))
                 m.d.sync += [asked.eq(wanted.first), left.eq(wanted.count)]
-                with m.If(exchange.take(size(ByteRange))):
-                    self._check(m, exchange, wanted)
-            with m.State("STATUS"):
-                exchange.answer_then("ASK")
+                with m.If(reader.taken):
+                    self._check(m, answer, wanted)
             with m.State("ASK"):
                 m.d.comb += self.o_bin.valid.eq(1)
                 with m.If(self.o_bin.ready):
                     m.next = "BIN"
             with m.State("BIN"):
-                with m.If(exchange.send_from(self.i_bin, record, last=left == 1)):
+                with m.If(record.i.valid & record.i.ready):
                     m.d.sync += [asked.eq(asked + 1), left.eq(left - 1)]
                     m.next = "ASK"
                     with m.If(left == 1):
                         m.next = "IDLE"
-            exchange.reply_state()
         return m
 
-    def _check(self, m: Module, exchange: Exchange, wanted: data.View) -> None:
+    def _check(self, m: Module, answer: Answer, wanted: data.View) -> None:
         too_many = (wanted.count > self._most) | (wanted.first + wanted.count > BINS)
-        m.next = "STATUS"
+        m.next = "IDLE"
         with m.If((wanted.count == 0) | too_many):
-            exchange.reply(Status.BAD_VALUE)
+            m.d.comb += answer.give(Status.BAD_VALUE)
         with m.Elif(self.busy):
-            exchange.reply(Status.BUSY)
+            m.d.comb += answer.give(Status.BUSY)
         with m.Elif(~self.is_there):
-            exchange.reply(Status.NO_HISTOGRAM)
+            m.d.comb += answer.give(Status.NO_HISTOGRAM)
+        with m.Else():
+            m.d.comb += answer.give(Status.OK, body=1)
+            m.next = "ASK"

@@ -1,7 +1,10 @@
 """Between bytes and records."""
 
-from amaranth.hdl import Cat, Module, Signal
-from amaranth.lib import stream, wiring
+from collections.abc import Sequence
+from typing import Any
+
+from amaranth.hdl import Cat, Module, Shape, Signal, Value
+from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from adagrain.hdl.checks import check_integer
@@ -12,9 +15,9 @@ __all__ = ["Deserializer", "Serializer"]
 
 
 class Serializer(wiring.Component):
-    """Sends a record byte by byte, little end first.
+    """Sends records byte by byte, little end first, as one packet or several.
 
-    It stores nothing: the record is taken from ``i`` together with its last byte, and must be
+    It stores nothing: a record is taken from ``i`` together with its last byte, and must be
     stable until then, as every stream's payload is. One byte per cycle, latency 0.
 
     Parameters
@@ -26,8 +29,10 @@ class Serializer(wiring.Component):
     -------
     i : ``In(stream.Signature(8 * length))``
         Records.
+    last : ``In(1, init=1)``
+        The record ends its packet.
     o : ``Out(stream.Signature(Packet))``
-        Their bytes, one packet each.
+        Their bytes.
 
     Raises
     ------
@@ -39,21 +44,26 @@ class Serializer(wiring.Component):
         check_integer("length", length, 1)
         self._length = length
         super().__init__(
-            {"i": In(stream.Signature(8 * length)), "o": Out(stream.Signature(Packet))}
+            {
+                "i": In(stream.Signature(8 * length)),
+                "last": In(1, init=1),
+                "o": Out(stream.Signature(Packet)),
+            }
         )
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
         index = Signal(range(self._length))
+        ends = index == self._length - 1
         m.d.comb += [
             self.o.payload.data.eq(self.i.payload.word_select(index, 8)),
-            self.o.payload.last.eq(index == self._length - 1),
+            self.o.payload.last.eq(ends & self.last),
             self.o.valid.eq(self.i.valid),
-            self.i.ready.eq(self.o.ready & self.o.payload.last),
+            self.i.ready.eq(self.o.ready & ends),
         ]
         with m.If(self.o.valid & self.o.ready):
             m.d.sync += index.eq(index + 1)
-            with m.If(self.o.payload.last):
+            with m.If(ends):
                 m.d.sync += index.eq(0)
         return m
 
@@ -95,6 +105,25 @@ class Deserializer(wiring.Component):
                 "o": Out(stream.Signature(8 * length)),
             }
         )
+
+    def record(self, shape: Any) -> Any:
+        """What is offered, as a record of a shape."""
+        payload = self.o.payload
+        raw = payload[len(payload) - Shape.cast(shape).width :]
+        return shape(raw) if isinstance(shape, data.Layout) else raw
+
+    def take(self, size: int) -> Sequence[Any]:
+        """Statements for the cycles in which a record of so many bytes is gathered."""
+        return self.size.eq(size), self.o.ready.eq(1)
+
+    def feed(self, size: int, port: stream.Interface) -> Sequence[Any]:
+        """Statements for the cycles in which one is gathered, and offered to a port."""
+        return self.size.eq(size), port.valid.eq(self.o.valid), self.o.ready.eq(port.ready)
+
+    @property
+    def taken(self) -> Value:
+        """High in the cycle in which a record is taken."""
+        return self.o.valid & self.o.ready
 
     def elaborate(self, platform: object) -> Module:
         m = Module()

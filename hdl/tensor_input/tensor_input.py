@@ -2,11 +2,11 @@
 
 from amaranth.hdl import Module, Mux, ResetInserter, Signal, Value, unsigned
 from amaranth.lib import data, stream, wiring
-from amaranth.lib.wiring import In, Out
+from amaranth.lib.wiring import In, Out, connect, flipped
 
 from adagrain.hdl.checks import check_integer, check_kind
+from adagrain.hdl.handler.answer import Answer
 from adagrain.hdl.handler.call import HandlerSignature
-from adagrain.hdl.handler.exchange import Exchange
 from adagrain.hdl.stream.records import Deserializer
 from adagrain.models.interface.configuration import Configuration
 from adagrain.models.interface.formats import FORMATS
@@ -81,7 +81,6 @@ class TensorInput(wiring.Component):
         active, from_link, missing = Signal(), Signal(), Signal(_MISSING)
         restart = Signal()
         through = Signal()  # the last element is out; what its beat holds beyond it goes nowhere
-        m.submodules.reader = reader = Deserializer(BEAT)
         m.submodules.narrow = narrow = ResetInserter(restart)(Narrow(BEAT // 4, lanes))
         m.submodules.widen = widen = ResetInserter(restart)(
             Widen(lanes, self._configuration.formats)
@@ -101,7 +100,7 @@ class TensorInput(wiring.Component):
         self._take(m, narrow, link, active, from_link, missing)
         self._give(m, widen, active)
         self._watch(m, active, from_link, missing)
-        self._handle(m, reader, link, active & from_link, active, missing)
+        self._handle(m, link, active & from_link, active, missing)
         return m
 
     def _begin(
@@ -187,14 +186,16 @@ class TensorInput(wiring.Component):
     def _handle(
         self,
         m: Module,
-        reader: Deserializer,
         link: stream.Interface,
         reads_link: Value,
         active: Signal,
         missing: Signal,
     ) -> None:
         """Execute requests."""
-        exchange = Exchange(m, self.handler, reader)
+        m.submodules.reader = reader = Deserializer(BEAT)
+        m.submodules.answer = answer = Answer(0)
+        connect(m, flipped(self.handler.i), reader.i)
+        connect(m, answer.o, flipped(self.handler.o))
         call = self.handler.i_call
         left = Signal(range(self._configuration.payload // BEAT + 1))
         m.d.comb += link.payload.eq(reader.o.payload)
@@ -203,14 +204,16 @@ class TensorInput(wiring.Component):
                 m.d.comb += call.ready.eq(1)
                 m.d.sync += left.eq(call.payload.length // BEAT)
                 with m.If(call.valid):
-                    m.next = "DATA"
                     with m.If(~active):
-                        exchange.reply(Status.NOT_STARTED)
+                        m.d.comb += answer.give(Status.NOT_STARTED)
                     with m.Elif(~reads_link | (call.payload.length // BEAT > missing)):
-                        exchange.reply(Status.OVERFLOW)
+                        m.d.comb += answer.give(Status.OVERFLOW)
+                    with m.Else():
+                        m.next = "DATA"
             with m.State("DATA"):
-                with m.If(exchange.feed(BEAT, link)):
+                m.d.comb += reader.feed(BEAT, link)
+                with m.If(reader.taken):
                     m.d.sync += left.eq(left - 1)
                     with m.If(left == 1):
-                        exchange.reply(Status.OK)
-            exchange.reply_state()
+                        m.d.comb += answer.give(Status.OK)
+                        m.next = "IDLE"

@@ -2,11 +2,11 @@
 
 from amaranth.hdl import Module, Signal
 from amaranth.lib import data, stream, wiring
-from amaranth.lib.wiring import In, Out
+from amaranth.lib.wiring import In, Out, connect, flipped
 
 from adagrain.hdl.checks import check_kind
+from adagrain.hdl.handler.answer import Answer
 from adagrain.hdl.handler.call import HandlerSignature
-from adagrain.hdl.handler.exchange import Exchange
 from adagrain.hdl.stream.packet import beat_layout
 from adagrain.hdl.stream.records import Deserializer, Serializer
 from adagrain.models.interface.configuration import Configuration
@@ -85,16 +85,19 @@ class TensorPass(wiring.Component):
         layout, result = self._begin.request.record, self._end.reply.record
         m.submodules.reader = reader = Deserializer(size(layout))
         m.submodules.record = record = Serializer(size(result))
-        exchange = Exchange(m, self.handler, reader)
+        m.submodules.answer = answer = Answer(1)
+        connect(m, flipped(self.handler.i), reader.i)
+        connect(m, flipped(self.i), record.i)
+        connect(m, record.o, answer.i[0])
+        connect(m, answer.o, flipped(self.handler.o))
         call, tensor = self.handler.i_call, self.tensor
-        begin = data.View(layout, reader.o.payload)
+        begin = reader.record(layout)
         complete = Signal()  # the unit has the last beat
         m.d.comb += [
             self.o_begin.payload.eq(begin),
             tensor.begin.payload.count.eq(begin.count),
             tensor.begin.payload.format.eq(begin.format),
             tensor.begin.payload.from_link.eq(begin.from_link),
-            record.i.payload.eq(self.i.payload),
             self.handler.progress.eq(tensor.moves & self.active | self.moves),
         ]
         with m.If(self.active):
@@ -112,10 +115,11 @@ class TensorPass(wiring.Component):
                 with m.If(self.handler.hello & self.active):
                     m.next = "ABANDON"
                 with m.Elif(call.valid):
-                    self._accept(m, exchange)
+                    self._accept(m, answer)
             with m.State("BEGIN"):
-                with m.If(exchange.take(size(layout))):
-                    self._check(m, exchange, begin)
+                m.d.comb += reader.take(size(layout))
+                with m.If(reader.taken):
+                    self._check(m, answer, begin)
             with m.State("START"):  # the record stands until another byte is gathered
                 m.d.comb += self.o_begin.valid.eq(1)
                 with m.If(self.o_begin.ready):
@@ -124,50 +128,54 @@ class TensorPass(wiring.Component):
                 m.d.comb += tensor.begin.valid.eq(1)
                 with m.If(tensor.begin.ready):
                     m.d.sync += [self.active.eq(1), complete.eq(0)]
-                    exchange.reply(Status.OK)
+                    m.d.comb += answer.give(Status.OK)
+                    m.next = "IDLE"
             with m.State("END"):
                 with m.If(self.i.valid):
-                    m.next = "RECORD_STATUS"
+                    m.d.comb += answer.give(Status.OK, body=1)
+                    m.next = "RECORD"
                 with m.Elif(tensor.starved):
                     m.next = "GIVE_UP"
             with m.State("GIVE_UP"):
                 with m.If(self._flush(m, complete)):
-                    exchange.reply(Status.INCOMPLETE)
+                    m.d.comb += answer.give(Status.INCOMPLETE)
+                    m.next = "IDLE"
             with m.State("ABANDON"):
                 m.d.comb += self.abandons.eq(1)
                 with m.If(self._flush(m, complete)):
                     m.next = "IDLE"
-            with m.State("RECORD_STATUS"):
-                exchange.answer_then("RECORD")
             with m.State("RECORD"):
-                m.d.comb += [self.ended.eq(exchange.send_from(self.i, record, last=1))]
+                m.d.comb += self.ended.eq(record.i.valid & record.i.ready)
                 m.d.comb += tensor.end.eq(self.ended)
                 with m.If(self.ended):
                     m.d.sync += self.active.eq(0)
                     m.next = "IDLE"
-            exchange.reply_state()
         return m
 
-    def _accept(self, m: Module, exchange: Exchange) -> None:
+    def _accept(self, m: Module, answer: Answer) -> None:
         """What can be told before the payload."""
         with m.If(self.handler.i_call.payload.opcode == self._begin.opcode):
             m.next = "BEGIN"
             with m.If(self.tensor.busy):
-                exchange.reply(Status.BUSY)
+                m.d.comb += answer.give(Status.BUSY)
+                m.next = "IDLE"
         with m.Else():
             m.next = "END"
             with m.If(~self.active):
-                exchange.reply(Status.NOT_STARTED)
+                m.d.comb += answer.give(Status.NOT_STARTED)
+                m.next = "IDLE"
 
-    def _check(self, m: Module, exchange: Exchange, begin: data.View) -> None:
+    def _check(self, m: Module, answer: Answer, begin: data.View) -> None:
         """Whether the tensor can come in, and what the unit says."""
-        m.next = "START"
+        m.next = "IDLE"
         with m.If(~begin.format.matches(*self._configuration.formats)):
-            exchange.reply(Status.UNSUPPORTED)
+            m.d.comb += answer.give(Status.UNSUPPORTED)
         with m.Elif(self.refusal != Status.OK):
-            exchange.reply(self.refusal)
+            m.d.comb += answer.give(self.refusal)
         with m.Elif(begin.count == 0):
-            exchange.reply(Status.BAD_VALUE)
+            m.d.comb += answer.give(Status.BAD_VALUE)
+        with m.Else():
+            m.next = "START"
 
     def _flush(self, m: Module, complete: Signal) -> Signal:
         """Give the pass up; high when the unit is through."""

@@ -72,11 +72,11 @@ class TableModel(UnitModel):
         return self.table.read(first, count)
 
     def _step(self, payload: bytes) -> bytes:
-        request = self._unit[self._of.step].request
+        request = self._unit.step.request
         head, updates = payload[: request.head_size], payload[request.head_size :]
         self.decisions += len(updates) // request.item_size
         return self._own().step(head, updates)
 
     def _check(self, first: int, count: int) -> None:
-        items = self._of.entries(self.configuration) * self._unit.items_per_entry
+        items = self._unit.items(self.configuration)
         require(count > 0 and first + count <= items, Status.BAD_VALUE)

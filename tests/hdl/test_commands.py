@@ -6,39 +6,51 @@ Their behaviour is benched in sim, where the link hardly ever lets a reply wait.
 
 import struct
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
-from amaranth.hdl import Module, Signal
 from amaranth.sim import Simulator, SimulatorContext
 
 from adagrain.hdl.device.coprocessor import Coprocessor
 from adagrain.hdl.device.dispatcher import Dispatcher
 from adagrain.hdl.device.system import SystemCommands
 from adagrain.hdl.granularity_unit import GranularityUnit
-from adagrain.hdl.handler.call import HandlerSignature
-from adagrain.hdl.handler.exchange import Exchange
-from adagrain.hdl.handler.table import Table
-from adagrain.hdl.stream.records import Deserializer
+from adagrain.hdl.handler.access_commands import AccessCommands
+from adagrain.hdl.handler.step_commands import StepCommands
 from adagrain.models.interface.configuration import configuration
 from adagrain.models.interface.protocol import Status
-from adagrain.models.interface.units import LINK, SYSTEM, addresses
+from adagrain.models.interface.units import LINK, SYSTEM, Unit, addresses
+from adagrain.models.interface.units.precision_controller import PRECISION_CONTROLLER
 from adagrain.models.interface.units.system import SystemOpcode
 
 
-def table_of(entries: int, size: int) -> Table:
-    m, raw = Module(), Deserializer(12)
-    exchange = Exchange(m, HandlerSignature().create(), raw)
-    return Table(m, exchange, raw, entries=entries, size=size, payload=256)
+def unit_of(entries: int) -> Unit:
+    """With a table of so many entries."""
+    table = PRECISION_CONTROLLER.table
+    assert table is not None
+    return replace(PRECISION_CONTROLLER, table=replace(table, entries=lambda _: entries))
 
 
 @pytest.mark.parametrize(
     ("build", "message"),
     [
-        (lambda: table_of(4, 12), "size must be a power of two, not 12"),
-        (lambda: table_of(4, 8).count(Signal(16), 12), "size must be a power of two, not 12"),
-        (lambda: table_of(65537, 8), "entries must be from 1 to 65536, not 65537"),
-        (lambda: table_of(0, 8), "entries must be from 1 to 65536, not 0"),
+        (
+            lambda: AccessCommands(configuration("tiny"), unit_of(65537)),
+            "table of precision_controller must have from 1 to 65536 items, not 65537",
+        ),
+        (
+            lambda: AccessCommands(configuration("tiny"), unit_of(0)),
+            "table of precision_controller must have from 1 to 65536 items, not 0",
+        ),
+        (
+            lambda: AccessCommands(configuration("tiny"), SYSTEM),
+            "unit 'system' must keep a table, but it has none",
+        ),
+        (
+            lambda: StepCommands(configuration("tiny"), SYSTEM),
+            "unit 'system' must keep a table, but it has none",
+        ),
         (lambda: Dispatcher((), watchdog=1), "units must be at least one, not none"),
         (lambda: Dispatcher((LINK,), watchdog=1), "unit 'link' must have an operation, not none"),
         (lambda: Dispatcher((SYSTEM,), watchdog=0), "watchdog must be at least 1, not 0"),

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from amaranth.hdl import ClockDomain, Elaboratable, Module, Signal, signed
+from amaranth.lib import data
 
 import adagrain.hdl
 from adagrain.hdl.arithmetic.dsp.ecp5 import Ecp5Product
@@ -47,7 +48,11 @@ from adagrain.hdl.granularity_unit.operands import Operands
 from adagrain.hdl.granularity_unit.results import Results
 from adagrain.hdl.granularity_unit.run_commands import RunCommands
 from adagrain.hdl.granularity_unit.sequencer import Sequencer
+from adagrain.hdl.handler.access_commands import AccessCommands
+from adagrain.hdl.handler.answer import Answer
 from adagrain.hdl.handler.choice import Choice
+from adagrain.hdl.handler.record_commands import RecordCommands
+from adagrain.hdl.handler.step_commands import StepCommands
 from adagrain.hdl.link import Link
 from adagrain.hdl.link.cobs_decoder import CobsDecoder
 from adagrain.hdl.link.cobs_encoder import CobsEncoder
@@ -83,6 +88,7 @@ from adagrain.models.interface.configuration import configuration
 from adagrain.models.interface.formats import FORMATS, FormatCode
 from adagrain.models.interface.precision import INTEGERS, Precision
 from adagrain.models.interface.units import DIFFERENCE, SYSTEM, Unit
+from adagrain.models.interface.units.region_manager import REGION_MANAGER, RegionParameters
 
 FP16 = FORMATS[FormatCode.FP16]
 
@@ -146,6 +152,7 @@ PRECISIONS = Given(
 )
 WITH_SLICES = of_type(configuration("granular"), type(configuration("granular")), "granular", 4)
 UNIT = of_type(DIFFERENCE, Unit, "difference")
+WITH_TABLE = of_type(REGION_MANAGER, Unit, "region_manager")
 UART = {
     "clock": rate(12e6),
     "baud": rate(115200.0, (4e6, "from 1 to 3000000 at 12000000 Hz, not 4e+06")),
@@ -178,6 +185,10 @@ def factors() -> Given:
 
 #: What each class is built with.
 CLASSES: dict[type, dict[str, Given]] = {
+    AccessCommands: {"configuration": BUILT, "unit": WITH_TABLE},
+    Answer: {"sources": at_least(2, 0)},
+    RecordCommands: {"layout": of_type(RegionParameters, data.StructLayout, 8, "layout")},
+    StepCommands: {"configuration": BUILT, "unit": WITH_TABLE},
     Adder: {"row": ROW},
     Arithmetic: {"row": ROW},
     CobsDecoder: {"block": BLOCK},

@@ -63,7 +63,7 @@ class CompiledTable:
     def _accesses(self, first: int, words: list[int], write: int) -> bytes:
         raw = -(-self._access.size // 32) * 4
         return b"".join(
-            encode(self._access, {"address": first + at, "write": write, "data": word}).to_bytes(
+            encode(self._access, {"number": first + at, "write": write, "item": word}).to_bytes(
                 raw, "little"
             )
             for at, word in enumerate(words)

@@ -261,14 +261,44 @@ class Unit:
         return {int(own.opcode): own for own in self.operations}[opcode]
 
     @property
+    def item(self) -> Any:
+        """Shape of what its table is written and read in."""
+        return self.read.reply.items
+
+    @property
     def item_size(self) -> int:
-        """Bytes of what its table is written and read in."""
-        return self[self._table().write].request.item_size
+        """Bytes of an item of its table."""
+        return self.write.request.item_size
 
     @property
     def items_per_entry(self) -> int:
         """Items that make up an entry of its table."""
         return _bits(self._table().record) // 8 // self.item_size
+
+    def items(self, configuration: Configuration) -> int:
+        """Items of its table in a build of a configuration."""
+        return self._table().entries(configuration) * self.items_per_entry
+
+    @property
+    def write(self) -> Operation:
+        """The request that writes items of its table."""
+        return self[self._table().write]
+
+    @property
+    def read(self) -> Operation:
+        """The request that reads items of its table."""
+        return self[self._table().read]
+
+    @property
+    def step(self) -> Operation:
+        """The request that has entries of its table decided."""
+        return self[self._table().step]
+
+    @property
+    def settings(self) -> Operation | None:
+        """The request that sets what holds for all entries of its table, if there is one."""
+        opcode = self._table().settings
+        return None if opcode is None else self[opcode]
 
     def _table(self) -> Table:
         if self.table is None:

@@ -12,14 +12,14 @@ from .traffic import record, update
 async def write(b: Bench, model: PrecisionTable, unit: int, raw: bytes) -> None:
     model.write(unit, raw)
     bits = int.from_bytes(raw, "little")
-    access = {"write": 1, "unit": unit, "record": decode(PrecisionRecord, bits)}
+    access = {"write": 1, "number": unit, "item": decode(PrecisionRecord, bits)}
     b.source("i_access").put(access)
     await b.source("i_access").drain()
 
 
 async def demand(b: Bench, model: PrecisionTable, unit: int) -> None:
     """The record in the unit is the model's."""
-    b.source("i_access").put({"write": 0, "unit": unit})
+    b.source("i_access").put({"write": 0, "number": unit})
     (found,) = await b.sink("o_access").take()
     wanted = unpack(PrecisionRecord, model.read(unit))
     assert {name: found[name] for name in wanted} == wanted, b

@@ -96,14 +96,14 @@ async def _put(b: Bench, stream: str, layout: Any, raw: bytes) -> None:
 async def _write(b: Bench, first: int, raw: bytes) -> None:
     source = b.source("i_access")
     for at, word in enumerate(_words(raw)):
-        source.put({"address": first + at, "write": 1, "data": word})
+        source.put({"number": first + at, "write": 1, "item": word})
     await source.drain()
 
 
 async def _read(b: Bench, first: int, raw: bytes) -> None:
     words = _words(raw)
     source = b.source("i_access")
-    source.put(*({"address": first + at, "write": 0, "data": 0} for at in range(len(words))))
+    source.put(*({"number": first + at, "write": 0, "item": 0} for at in range(len(words))))
     await b.sink("o_access").expect(words)
 
 

@@ -32,9 +32,9 @@ MUTANTS = (
     ),
     Mutant(
         "the table is read one word too far",
-        "hdl/handler/table.py",
-        "return (count == 0) | (first + count > self._entries)",
-        "return (count == 0) | (first + count > self._entries + 1)",
+        "hdl/handler/access_commands.py",
+        "return (count == 0) | (first + count > self._items)",
+        "return (count == 0) | (first + count > self._items + 1)",
         _DEVICE_COMPILED,
     ),
     Mutant(
@@ -60,9 +60,9 @@ MUTANTS = (
     ),
     Mutant(
         "a read that just fills a reply is refused",
-        "hdl/handler/table.py",
-        "wanted.count * self._size > self._payload",
-        "wanted.count * self._size >= self._payload",
+        "hdl/handler/access_commands.py",
+        "wanted.count * item_size > self._payload",
+        "wanted.count * item_size >= self._payload",
         _DEVICE_COMPILED,
     ),
     Mutant(
@@ -85,6 +85,20 @@ MUTANTS = (
         "measured.length.eq(run.words + Mux(run.first, 0, under_way.words))",
         "measured.length.eq(run.words + under_way.words)",
         compiled("coprocessor", "granular"),
+    ),
+    Mutant(
+        "an answer goes on with the bytes of another source",
+        "hdl/handler/answer.py",
+        "with m.Switch(given.body):",
+        "with m.Switch(self.i_status.p.body):",
+        _DEVICE_COMPILED,
+    ),
+    Mutant(
+        "a step without updates waits for one",
+        "hdl/handler/step_commands.py",
+        "with m.If(updates != 0):",
+        "with m.If(1):",
+        _DEVICE_COMPILED,
     ),
     Mutant(
         "a request behind a new session finds the pass of the old one",

@@ -106,8 +106,8 @@ MUTANTS = (
     Mutant(
         "exponents are taken whatever their number",
         "hdl/granularity_unit/run_commands.py",
-        "with m.If(length != self._configuration.slices):",
-        "with m.If(length == 0):",
+        "with m.If(call.length != self._configuration.slices):",
+        "with m.If(call.length == 0):",
         compiled("coprocessor", "granular"),
     ),
     Mutant(

@@ -35,8 +35,8 @@ MUTANTS = (
     ),
     Mutant(
         "records may be written past the table's end",
-        "hdl/handler/table.py",
-        "self._outside(first, self.left)",
+        "hdl/handler/access_commands.py",
+        "self._outside(first, left)",
         "self._outside(first, 1)",
         compiled("coprocessor", "granular"),
     ),
