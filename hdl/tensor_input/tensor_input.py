@@ -3,6 +3,7 @@
 from amaranth.hdl import Module, Mux, ResetInserter, Signal, Value, unsigned
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
+from amaranth.utils import exact_log2
 
 from adagrain.hdl.checks import check_integer, check_kind
 from adagrain.hdl.handler.answer import Answer
@@ -85,22 +86,31 @@ class TensorInput(wiring.Component):
         m.submodules.widen = widen = ResetInserter(restart)(
             Widen(lanes, self._configuration.formats)
         )
-        m.d.comb += [
-            restart.eq(~active),
-            widen.i.payload.eq(narrow.o.payload),
-            widen.i.valid.eq(narrow.o.valid),
-            narrow.o.ready.eq(widen.i.ready | through),
-        ]
+        m.d.comb += restart.eq(~active)
         with m.If(~active):
             m.d.sync += through.eq(0)
         with m.Elif(widen.o.valid & widen.o.ready & widen.o.payload.last):
             m.d.sync += through.eq(1)
-        link = stream.Signature(Beat).create(path=("link",))
+        link = widen.i.signature.flip().create(path=("link",))
         self._begin(m, widen, active, from_link, missing)
-        self._take(m, narrow, link, active, from_link, missing)
+        with m.If(active & (missing != 0) & ~from_link):
+            m.d.comb += [
+                narrow.i.payload.eq(self.i_data.payload),
+                narrow.i.valid.eq(self.i_data.valid),
+                self.i_data.ready.eq(narrow.i.ready),
+            ]
+        for source, chosen in ((link, active & from_link), (narrow.o, active & ~from_link)):
+            with m.If(chosen):
+                m.d.comb += [
+                    widen.i.payload.eq(source.payload),
+                    widen.i.valid.eq(source.valid),
+                    source.ready.eq(widen.i.ready | through),
+                ]
         self._give(m, widen, active)
         self._watch(m, active, from_link, missing)
-        self._handle(m, link, active & from_link, active, missing)
+        through_link = self._handle(m, link, active & from_link, active, missing)
+        with m.If(narrow.i.valid & narrow.i.ready | through_link):
+            m.d.sync += missing.eq(missing - 1)
         return m
 
     def _begin(
@@ -129,34 +139,15 @@ class TensorInput(wiring.Component):
 
     def _beats(self, begin: data.View) -> Value:
         """Beats that hold the announced elements."""
-        total: Value | int = 0
-        for code in self._configuration.formats:
-            per_beat = BEAT * 8 // FORMATS[code].bits
-            beats = (begin.count + (per_beat - 1)) // per_beat
-            total = Mux(begin.format == code, beats, total)
-        return Value.cast(total)
-
-    def _take(
-        self,
-        m: Module,
-        narrow: Narrow,
-        link: stream.Interface,
-        active: Signal,
-        from_link: Signal,
-        missing: Signal,
-    ) -> None:
-        """Take the beats that are missing from where they come."""
-        wanted = Signal()
-        m.d.comb += wanted.eq(active & (missing != 0))
-        for source, chosen in ((link, from_link), (self.i_data, ~from_link)):
-            with m.If(chosen):
-                m.d.comb += [
-                    narrow.i.payload.eq(source.payload),
-                    narrow.i.valid.eq(source.valid & wanted),
-                    source.ready.eq(narrow.i.ready & wanted),
-                ]
-        with m.If(narrow.i.valid & narrow.i.ready):
-            m.d.sync += missing.eq(missing - 1)
+        per_beat = {code: BEAT * 8 // FORMATS[code].bits for code in self._configuration.formats}
+        rest: Value | int = 0
+        for code, elements in per_beat.items():
+            rest = Mux(begin.format == code, elements - 1, rest)
+        filled = begin.count + rest
+        beats: Value | int = 0
+        for code, elements in per_beat.items():
+            beats = Mux(begin.format == code, filled >> exact_log2(elements), beats)
+        return Value.cast(beats)
 
     def _give(self, m: Module, widen: Widen, active: Signal) -> None:
         """Offer the elements to the unit whose pass it is."""
@@ -190,19 +181,20 @@ class TensorInput(wiring.Component):
         reads_link: Value,
         active: Signal,
         missing: Signal,
-    ) -> None:
-        """Execute requests."""
-        m.submodules.reader = reader = Deserializer(BEAT)
+    ) -> Value:
+        """Execute requests; high in the cycle in which the last words of a beat enter."""
+        group = 4 * self._configuration.lanes
+        m.submodules.reader = reader = Deserializer(group)
         m.submodules.answer = answer = Answer(0)
         connect(m, flipped(self.handler.i), reader.i)
         connect(m, answer.o, flipped(self.handler.o))
         call = self.handler.i_call
-        left = Signal(range(self._configuration.payload // BEAT + 1))
+        left = Signal(range(self._configuration.payload // group + 1))
         m.d.comb += link.payload.eq(reader.o.payload)
         with m.FSM():
             with m.State("IDLE"):
                 m.d.comb += call.ready.eq(1)
-                m.d.sync += left.eq(call.payload.length // BEAT)
+                m.d.sync += left.eq(call.payload.length // group)
                 with m.If(call.valid):
                     with m.If(~active):
                         m.d.comb += answer.give(Status.NOT_STARTED)
@@ -211,9 +203,10 @@ class TensorInput(wiring.Component):
                     with m.Else():
                         m.next = "DATA"
             with m.State("DATA"):
-                m.d.comb += reader.feed(BEAT, link)
+                m.d.comb += reader.feed(group, link)
                 with m.If(reader.taken):
                     m.d.sync += left.eq(left - 1)
                     with m.If(left == 1):
                         m.d.comb += answer.give(Status.OK)
                         m.next = "IDLE"
+        return reader.taken & (left % (BEAT // group) == 1 % (BEAT // group))
