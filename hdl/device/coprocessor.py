@@ -80,7 +80,8 @@ class Coprocessor(wiring.Component):
             tuple(built), watchdog=self._configuration.watchdog
         )
         for number, (unit, handler) in enumerate(built.items()):
-            reset = self._reset(dispatcher, number, list(built))
+            reset = Signal(name=f"{unit.name}_reset")  # a register, since it goes to so many
+            m.d.sync += reset.eq(self._reset(dispatcher, number, list(built)))
             m.submodules[unit.name] = ResetInserter(reset)(handler)
             self._attach(m, unit.name, dispatcher.handler[number], handler.handler)
             m.d.comb += dispatcher.handler[number].hello.eq(built[SYSTEM].hello)
