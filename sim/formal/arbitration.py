@@ -66,13 +66,13 @@ class ArbitrationProof(Proof):
         value, known, untouched = Signal(64), Signal(), Signal(init=1)
         awaited = Signal()
         access = self.i_access.payload
-        watched = access.address == self.watch[:3]
+        watched = access.number == self.watch[:3]
         with m.If(self.i.valid):
             m.d.sync += untouched.eq(0)
         with m.If(moves(self.i_access)):
             m.d.sync += awaited.eq(watched & ~access.write & known)
             with m.If(watched & access.write):
-                m.d.sync += [value.eq(access.data), known.eq(1)]
+                m.d.sync += [value.eq(access.item), known.eq(1)]
         with m.If(moves(self.o_access) & awaited & untouched):
             m.d.comb += Assert(self.o_access.payload == value)
         m.d.comb += [

@@ -58,7 +58,7 @@ class SerialProof(Proof):
     """Bytes that were gathered to records and sent again are the same bytes."""
 
     DEPTH = 12
-    PLANTED = ("hdl/stream/records.py", "self.o.ready & self.o.payload.last", "self.o.ready")
+    PLANTED = ("hdl/stream/records.py", "self.o.ready & ends", "self.o.ready")
 
     def __init__(self) -> None:
         super().__init__({"i": In(stream.Signature(8)), "o": Out(stream.Signature(8))})

@@ -13,6 +13,7 @@ from amaranth.back import rtlil
 from adagrain.hdl.flow.tools import find
 from adagrain.sim.simulators.netlist import CELLS, models_of
 
+from .answer import AnswerProof
 from .arbitration import ArbitrationProof
 from .cells import BlockRamProof, Ecp5ProductsProof, Ice40ProductsProof, MultiplierProof
 from .framing import CobsProof, PacketQueueProof
@@ -37,6 +38,7 @@ PROOFS: Mapping[str, type[Proof]] = {
     "widen": WidenProof,
     "receiver": ReceiverProof,
     "watchdog": WatchdogProof,
+    "answer": AnswerProof,
     "arbitration": ArbitrationProof,
     "results": ResultsProof,
     "multiplier": MultiplierProof,
