@@ -1,12 +1,13 @@
 """The region table's arbitration: one at a time, by rank, and each read is answered once."""
 
-from amaranth.hdl import Assert, Cover, Module, Signal
+from amaranth.hdl import Assert, Assume, Cover, Module, Signal
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from adagrain.hdl.region_manager import RegionManager
 from adagrain.models.interface.configuration import configuration
 from adagrain.models.interface.units.region_manager import (
+    WORDS_PER_REGION,
     Decision,
     RegionParameters,
     RegionStep,
@@ -67,6 +68,7 @@ class ArbitrationProof(Proof):
         awaited = Signal()
         access = self.i_access.payload
         watched = access.number == self.watch[:3]
+        m.d.comb += Assume(access.number < WORDS_PER_REGION)
         with m.If(self.i.valid):
             m.d.sync += untouched.eq(0)
         with m.If(moves(self.i_access)):
