@@ -312,8 +312,12 @@ class StreamSink:
         return [self.received.popleft() for _ in range(count)]
 
     async def expect(self, elements: Sequence[Any]) -> None:
-        """Take as many elements as given, and fail at the first that differs."""
-        for index, wanted in enumerate(elements):
+        """Take as many elements as given, and fail at the first that differs.
+
+        Fields left out are 0.
+        """
+        for index, element in enumerate(elements):
+            wanted = decode(self._shape, encode(self._shape, element))
             (got,) = await self.take()
             assert got == wanted, (
                 f"{self.name}[{index}] must be {self._show(wanted)}, "

@@ -5,7 +5,7 @@ Generators of traffic make a :class:`Stimulus` of elements in Python's form, as
 cocotb, :func:`adagrain.sim.compiled.demand` on compiled RTL; both encode through the layouts.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -74,9 +74,9 @@ class Stimulus:
         What ports that are not streams are set to before.
     """
 
-    inputs: dict[str, Elements]
-    outputs: dict[str, Elements] = field(default_factory=dict)
-    ports: dict[str, Any] = field(default_factory=dict)
+    inputs: Mapping[str, Elements]
+    outputs: Mapping[str, Elements] = field(default_factory=dict)
+    ports: Mapping[str, Any] = field(default_factory=dict)
 
 
 def as_list(elements: Elements) -> list[Any]:
