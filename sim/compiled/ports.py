@@ -7,6 +7,9 @@ import numpy as np
 from amaranth.hdl import Shape
 from amaranth.lib import stream, wiring
 
+from adagrain.sim.simulators.payload import decode, encode
+from adagrain.sim.simulators.stimulus import Columns, Elements
+
 __all__ = ["Port", "Ports", "StreamPort", "ports_of"]
 
 
@@ -53,6 +56,24 @@ class StreamPort(Port):
     def nbytes(self) -> int:
         """Bytes per element."""
         return self.words * self.dtype.itemsize
+
+    def encode(self, elements: Elements) -> np.ndarray:
+        """Elements as they lie in a buffer: a number for each, or a row of them."""
+        if not isinstance(elements, Columns):
+            raw = [encode(self.shape, one).to_bytes(self.nbytes, "little") for one in elements]
+            return self._rows(np.frombuffer(b"".join(raw), self.dtype))
+        bits = elements.encode(self.shape)
+        if self.words == 1:
+            return bits[:, 0].astype(self.dtype)
+        return np.ascontiguousarray(bits.view("<u4")[:, : self.words])
+
+    def decode(self, numbers: np.ndarray) -> list[Any]:
+        """The elements that lie in a buffer."""
+        rows = self._rows(numbers.reshape(-1))
+        return [decode(self.shape, int.from_bytes(row.tobytes(), "little")) for row in rows]
+
+    def _rows(self, numbers: np.ndarray) -> np.ndarray:
+        return numbers if self.words == 1 else numbers.reshape(-1, self.words)
 
 
 @dataclass(frozen=True)

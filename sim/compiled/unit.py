@@ -229,6 +229,10 @@ class CompiledUnit:
         self._library.unit_get(self._unit, index, raw)
         return decode(port.shape, int.from_bytes(raw.raw, "little"))
 
+    def stream(self, name: str) -> StreamPort:
+        """A stream's port, which encodes and decodes its elements."""
+        return _known(self._inputs | self._outputs, name, "stream")
+
     def close(self) -> None:
         """Free the unit and finish its waves; may be called twice."""
         if self._unit is not None:

@@ -18,7 +18,7 @@ import os
 import random
 import warnings
 from collections import deque
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from typing import Any
 
 import cocotb
@@ -29,6 +29,7 @@ from cocotb.triggers import Event, RisingEdge, SimTimeoutError, with_timeout
 from cocotb.utils import get_sim_time
 
 from .payload import decode, encode
+from .stimulus import Stimulus, as_list
 
 __all__ = ["Bench", "StreamSink", "StreamSource", "bench"]
 
@@ -167,13 +168,36 @@ class Bench:
         """
         return max(1, round(count * _sweep()))
 
-    async def demand_pipeline(self, elements: list[Any], expected: list[Any]) -> None:
+    def set(self, name: str, value: Any) -> None:
+        """Set an input port that is not part of a stream, by its name in Verilog."""
+        members = self.component.signature.flatten(self.component)
+        (shape,) = (m.shape for path, m, _ in members if "__".join(map(str, path)) == name)
+        self.port(name).value = encode(shape, value)
+
+    def begin(self, stimulus: Stimulus) -> None:
+        """Set a stimulus' ports, line up what goes in, and let what comes out."""
+        for name, value in stimulus.ports.items():
+            self.set(name, value)
+        for name in stimulus.outputs:
+            self.sink(name)
+        for name, elements in stimulus.inputs.items():
+            self.source(name).put(*as_list(elements))
+
+    async def demand(self, *stimuli: Stimulus) -> None:
+        """Give stimuli, one after the other, and demand what each must bring."""
+        for stimulus in stimuli:
+            self.begin(stimulus)
+            for name, elements in stimulus.outputs.items():
+                await self.sink(name).expect(as_list(elements))
+            for name in stimulus.inputs:
+                await self.source(name).drain()
+
+    async def demand_pipeline(self, stimulus: Stimulus) -> None:
         """``o`` must give one for each on ``i``, in each cycle, the first after ``LATENCY``."""
-        output = self.sink("o", stall=0)
+        source, output = self.source("i", idle=0), self.sink("o", stall=0)
         start = self.cycle
-        self.source("i", idle=0).put(*elements)
-        await output.expect(expected)
-        assert output.cycles[-1] - output.cycles[0] == len(elements) - 1, self
+        await self.demand(stimulus)
+        assert output.cycles[-1] - output.cycles[0] == source.accepted - 1, self
         assert output.cycles[0] - start <= self.component.LATENCY + 2, self
 
     def check_finished(self) -> None:
@@ -287,9 +311,13 @@ class StreamSink:
             await self._arrival.wait()
         return [self.received.popleft() for _ in range(count)]
 
-    async def expect(self, elements: list[Any]) -> None:
-        """Take as many elements as given, and fail at the first that differs."""
-        for index, wanted in enumerate(elements):
+    async def expect(self, elements: Sequence[Any]) -> None:
+        """Take as many elements as given, and fail at the first that differs.
+
+        Fields left out are 0.
+        """
+        for index, element in enumerate(elements):
+            wanted = decode(self._shape, encode(self._shape, element))
             (got,) = await self.take()
             assert got == wanted, (
                 f"{self.name}[{index}] must be {self._show(wanted)}, "

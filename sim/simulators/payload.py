@@ -10,7 +10,7 @@ from typing import Any
 from amaranth.hdl import Shape, ShapeCastable
 from amaranth.lib import data
 
-__all__ = ["decode", "encode"]
+__all__ = ["decode", "encode", "fields_of"]
 
 
 def encode(shape: Any, value: Any) -> int:
@@ -21,17 +21,8 @@ def encode(shape: Any, value: Any) -> int:
     ValueError
         If a field does not exist, a list has the wrong length, or a number does not fit.
     """
-    shape = _resolve(shape)
-    if isinstance(shape, data.StructLayout):
-        fields = dict(shape)
-        if unknown := ", ".join(map(str, value.keys() - fields.keys())):
-            raise ValueError(f"fields must be of {', '.join(map(str, fields))}, not {unknown}")
-        pairs = ((fields[name], item) for name, item in value.items())
-    elif isinstance(shape, data.ArrayLayout):
-        if len(value) != shape.length:
-            raise ValueError(f"array must have {shape.length} elements, not {len(value)}")
-        pairs = ((shape[index], item) for index, item in enumerate(value))
-    else:
+    pairs = fields_of(shape, value)
+    if pairs is None:
         return _encode_number(Shape.cast(shape), int(value))
     return sum(encode(field.shape, item) << field.offset for field, item in pairs)
 
@@ -46,6 +37,27 @@ def decode(shape: Any, bits: int) -> Any:
     number = Shape.cast(shape)
     bits &= (1 << number.width) - 1
     return bits - (1 << number.width) if number.signed and bits >> (number.width - 1) else bits
+
+
+def fields_of(shape: Any, value: Any) -> list[tuple[data.Field, Any]] | None:
+    """The fields of a structured value, each with its own; ``None`` if it is a number.
+
+    Raises
+    ------
+    ValueError
+        If a field does not exist, or a list has the wrong length.
+    """
+    shape = _resolve(shape)
+    if isinstance(shape, data.StructLayout):
+        fields = dict(shape)
+        if unknown := ", ".join(map(str, value.keys() - fields.keys())):
+            raise ValueError(f"fields must be of {', '.join(map(str, fields))}, not {unknown}")
+        return [(fields[name], item) for name, item in value.items()]
+    if isinstance(shape, data.ArrayLayout):
+        if len(value) != shape.length:
+            raise ValueError(f"array must have {shape.length} elements, not {len(value)}")
+        return [(shape[index], item) for index, item in enumerate(value)]
+    return None
 
 
 def _resolve(shape: Any) -> Any:

@@ -26,6 +26,7 @@ COVERED = {
     "region_manager": ("tiny",),
     "rescale": ("integers", "rows_of_integers"),
     "statistics": ("tiny", "full", "narrow_counters"),
+    "tensor_input": ("one_lane", "four_lanes", "one_format"),
 }
 
 

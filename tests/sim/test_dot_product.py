@@ -8,31 +8,19 @@ import pytest
 from adagrain.hdl.dot_product import DotProduct, IntegerDotProduct
 from adagrain.models.arithmetic.float import Flag
 from adagrain.models.interface.precision import Precision, packed
-from adagrain.sim.benches.dot_product.traffic import Terms, term
-from adagrain.sim.compiled import CompiledUnit
+from adagrain.sim.benches.dot_product.traffic import Term, stimulus, sum_columns, terms
+from adagrain.sim.compiled import CompiledUnit, demand
+from adagrain.sim.simulators.stimulus import Stimulus
 
 #: Sums that a unit holds where terms are made by hand.
 ENTRIES = 8
 
 #: Sums, each of up to 60 pairs of words.
 SUMS = 50_000 if os.environ.get("ADAGRAIN_FULL") == "1" else 1_500
-CHUNK = 1_500
+CHUNK = 500
 
-
-def words(bits: list[int], count: int) -> np.ndarray:
-    raw = b"".join(value.to_bytes(4 * count, "little") for value in bits)
-    return np.frombuffer(raw, dtype="<u4").reshape(-1, count)
-
-
-def demand_equal(unit: CompiledUnit, terms: Terms, seed: int) -> None:
-    given, wanted = words(terms.given, 3), words(terms.expected, 2)
-    limit = 100 * len(given) + 1000
-    inputs, outputs = {"i": given}, {"o": len(wanted)}
-    run = unit.run(inputs, outputs, max_cycles=limit, seed=seed, idle=16, stall=16)
-    found = run.outputs["o"].view("<u4").reshape(wanted.shape)
-    wrong = np.flatnonzero((found != wanted).any(axis=1))
-    report = [f"{wanted[n]}, not {found[n]}" for n in wrong[:3]]
-    assert not wrong.size, f"{wrong.size} of {len(wanted)} sums differ: {report}: seed {seed}"
+#: For each element, as each term of FP32 may wait for the one before.
+CYCLES = 100
 
 
 @pytest.mark.parametrize("entries", [8, pytest.param(16, marks=pytest.mark.full)])
@@ -40,7 +28,7 @@ def test_sums_of_all_precisions(entries: int, seed: int) -> None:
     rng = np.random.default_rng(seed)
     with CompiledUnit(DotProduct(entries), "dot_product") as unit:
         for _ in range(0, SUMS, CHUNK):
-            demand_equal(unit, Terms.random(CHUNK, entries, rng, longest=60), seed)
+            demand(unit, stimulus(CHUNK, entries, rng, longest=60), seed=seed, cycles=CYCLES)
 
 
 @pytest.mark.parametrize("used", [None, 1, 3])
@@ -51,8 +39,8 @@ def test_sums_of_integers_alone(entries: int, used: int | None, seed: int) -> No
     with CompiledUnit(IntegerDotProduct(entries), "integer_dot_product") as unit:
         for _ in range(0, SUMS, CHUNK):
             some = min(used or entries, entries)
-            terms = Terms.random(CHUNK, entries, rng, longest=60, used=some, precisions=precisions)
-            demand_equal(unit, terms, seed)
+            given = stimulus(CHUNK, entries, rng, longest=60, used=some, precisions=precisions)
+            demand(unit, given, seed=seed, cycles=CYCLES)
 
 
 def test_a_sum_that_rounds_up_to_the_smallest_normal_number() -> None:
@@ -65,15 +53,15 @@ def test_a_sum_that_rounds_up_to_the_smallest_normal_number() -> None:
     halves = (side.astype(np.float16).view(np.uint16).reshape(2, 2, 2) for side in (a, b))
     a_words, b_words = (packed(side.astype(np.int64), Precision.FP16) for side in halves)
     given = [
-        term(*pair, Precision.FP16, ENTRIES, first=k == 0, last=k == 1)
+        (*pair, Precision.FP16, 0, k == 0, k == 1)
         for rows in zip(a_words.tolist(), b_words.tolist(), strict=True)
         for k, pair in enumerate(zip(*rows, strict=True))
     ]
+    flags = np.array([Flag.INEXACT | Flag.UNDERFLOW, Flag.INEXACT])
+    zeros = np.zeros(2, dtype=np.int64)
+    wanted = sum_columns(zeros + 0x0400, flags, zeros + Precision.FP16, zeros)
     with CompiledUnit(DotProduct(ENTRIES), "dot_product") as unit:
-        run = unit.run({"i": words(given, 3)}, {"o": 2}, max_cycles=1000)
-    found = run.outputs["o"].view("<u4").reshape(2, 2)
-    assert found[:, 0].tolist() == [0x0400, 0x0400]
-    assert (found[:, 1] & 0x1F).tolist() == [Flag.INEXACT | Flag.UNDERFLOW, Flag.INEXACT]
+        demand(unit, Stimulus({"i": terms(given)}, {"o": wanted}), seed=1)
 
 
 def test_every_product_of_int8() -> None:
@@ -96,12 +84,30 @@ def test_every_pair_sum_of_int4() -> None:
 
 def everything(precision: Precision, a: np.ndarray, b: np.ndarray) -> None:
     """Sums of one pair of words each."""
-    words = [packed(side, precision).tolist() for side in (a, b)]
-    totals = ((a * b).sum(axis=1) & 0xFFFF_FFFF).tolist()
+    words = [packed(side, precision) for side in (a, b)]
+    zeros = np.zeros(len(a), dtype=np.int64)
+    given = np.stack([*words, zeros + precision, zeros, zeros + 1, zeros + 1], axis=1)
+    totals = (a * b).sum(axis=1) & 0xFFFF_FFFF
+    wanted = sum_columns(totals, zeros, zeros + precision, zeros)
     with CompiledUnit(IntegerDotProduct(ENTRIES), "integer_dot_product") as unit:
-        pairs = zip(*words, strict=True)
-        given = [term(*pair, precision, ENTRIES, first=True, last=True) for pair in pairs]
-        demand_equal(unit, Terms(given, [total | precision << 37 for total in totals]), seed=1)
+        demand(unit, Stimulus({"i": terms(given)}, {"o": wanted}), seed=1)
+
+
+def same_in_all_lanes(factor: int, index: int, length: int) -> list[Term]:
+    """Pairs of INT8's words that are the same number in all lanes: a whole sum."""
+    word = int(packed(np.full((1, Precision.INT8.lanes), factor), Precision.INT8)[0])
+    pair = (word, word, Precision.INT8, index)
+    return [(*pair, k == 0, k == length - 1) for k in range(length)]
+
+
+def total_of(total: int, index: int = 0) -> tuple[int, int, int, int]:
+    """A sum of INT8 that may have wrapped around."""
+    return total & 0xFFFF_FFFF, Flag.OVERFLOW * (total >= 1 << 31), Precision.INT8, index
+
+
+def totals_are(unit: CompiledUnit, given: list[Term], wanted: list[tuple[int, ...]]) -> None:
+    results = sum_columns(*np.array(wanted).T)
+    demand(unit, Stimulus({"i": terms(given)}, {"o": results}), seed=1)
 
 
 @pytest.mark.parametrize("kind", [DotProduct, IntegerDotProduct], ids=lambda k: k.__name__)
@@ -109,37 +115,23 @@ def everything(precision: Precision, a: np.ndarray, b: np.ndarray) -> None:
 def test_integers_wrap_around_and_tell(
     kind: type[DotProduct | IntegerDotProduct], factor: int, pairs: int
 ) -> None:
-    word = int.from_bytes(bytes([factor & 0xFF] * 4), "little")
-    given = [
-        term(word, word, Precision.INT8, ENTRIES, first=k == 0, last=k == pairs - 1)
-        for k in range(pairs)
-    ]
-    total = 4 * pairs * factor * factor
-    expected = [total & 0xFFFF_FFFF | (total >= 1 << 31) << 34 | Precision.INT8 << 37]
     with CompiledUnit(kind(ENTRIES), kind.__name__.lower()) as unit:
-        demand_equal(unit, Terms(given, expected), seed=1)
+        given = same_in_all_lanes(factor, 0, pairs)
+        totals_are(unit, given, [total_of(4 * pairs * factor * factor)])
 
 
 @pytest.mark.parametrize("others", [0, 1, 2, 3])
 def test_a_sum_that_has_wrapped_around_tells_it_at_its_end(others: int) -> None:
     """However many sums of one pair come in between, and then no longer."""
-    words = {number: int.from_bytes(bytes([number & 0xFF] * 4), "little") for number in (-128, 1)}
-
-    def same(factor: int, index: int, *, first: bool, last: bool) -> int:
-        word = words[factor]
-        return term(word, word, Precision.INT8, ENTRIES, index=index, first=first, last=last)
-
-    factors = [-128] * 32768 + [1] * 20
-    given, expected = [], []
-    for rows in (factors, [1] * 20):
-        for k, factor in enumerate(rows):
-            last = k == len(rows) - 1
-            given.append(same(factor, 0, first=k == 0, last=last))
-            if last:
-                total = sum(4 * factor * factor for factor in rows)
-                expected.append(total | (total >> 31) << 34 | Precision.INT8 << 37)
+    wraps = same_in_all_lanes(-128, 0, 32769)[:-1] + same_in_all_lanes(1, 0, 21)[1:]
+    given: list[Term] = []
+    for row in (wraps, same_in_all_lanes(1, 0, 20)):
+        for term in row:
+            given.append(term)
             for other in range(1, others + 1):
-                given.append(same(1, other, first=True, last=True))
-                expected.append(4 | Precision.INT8 << 37 | other << 39)
+                given += same_in_all_lanes(1, other, 1)
+    apart = [total_of(4, other) for other in range(1, others + 1)]
+    wanted = apart * (len(wraps) - 1) + [total_of(4 * (32768 * 128**2 + 20)), *apart]
+    wanted += apart * 19 + [total_of(80), *apart]
     with CompiledUnit(IntegerDotProduct(ENTRIES), "integer_dot_product") as unit:
-        demand_equal(unit, Terms(given, expected), seed=1)
+        totals_are(unit, given, wanted)

@@ -9,7 +9,7 @@ from adagrain.hdl.slice import Slice
 from adagrain.models.interface.precision import Operation, Precision, packed
 from adagrain.sim.benches.float.traffic import special
 from adagrain.sim.benches.slice.traffic import Pairs
-from adagrain.sim.compiled import CompiledUnit
+from adagrain.sim.compiled import CompiledUnit, demand
 
 FULL = os.environ.get("ADAGRAIN_FULL") == "1"
 
@@ -20,26 +20,14 @@ PAIRS = {
     Precision.FP32: 10_000_000 if FULL else 50_000,
     Precision.FP16: 50_000_000 if FULL else 50_000,
 }
-CHUNK = 500_000
-
-
-def demand_equal(unit: CompiledUnit, pairs: Pairs, seed: int) -> None:
-    given, wanted = pairs.given(), pairs.expected()
-    limit = 100 * len(given) + 1000
-    run = unit.run({"i": given}, {"o": len(given)}, max_cycles=limit, seed=seed, idle=64, stall=64)
-    wrong = np.flatnonzero((run.outputs["o"].reshape(wanted.shape) != wanted).any(axis=1))
-    report = [
-        f"{given[n]}: {wanted[n]}, not {run.outputs['o'].reshape(wanted.shape)[n]}"
-        for n in wrong[:3]
-    ]
-    assert not wrong.size, f"{wrong.size} of {len(given)} differ: {report}: seed {seed}"
+CHUNK = 25_000
 
 
 def test_modes_that_change_with_each_word(seed: int) -> None:
     rng = np.random.default_rng(seed)
     with CompiledUnit(Slice(), "slice") as unit:
         for _ in range(0, MIXED, CHUNK):
-            demand_equal(unit, Pairs.random(min(CHUNK, MIXED), rng), seed)
+            demand(unit, Pairs.random(min(CHUNK, MIXED), rng).stimulus(), seed=seed)
 
 
 @pytest.mark.parametrize("operation", Operation, ids=lambda o: o.name)
@@ -50,7 +38,7 @@ def test_many_pairs_of_one_precision(precision: Precision, operation: Operation,
     with CompiledUnit(Slice(), "slice") as unit:
         for _ in range(0, words, CHUNK):
             pairs = Pairs.of(precision, operation, min(CHUNK, words), rng)
-            demand_equal(unit, pairs, seed)
+            demand(unit, pairs.stimulus(), seed=seed)
 
 
 def test_every_product_of_int8() -> None:
@@ -90,4 +78,4 @@ def everything(
         packed(b, precision),
     )
     with CompiledUnit(Slice(), "slice") as unit:
-        demand_equal(unit, pairs, seed=1)
+        demand(unit, pairs.stimulus(), seed=1)

@@ -4,33 +4,26 @@ import numpy as np
 
 from adagrain.models.interface.precision import Precision
 from adagrain.sim.simulators.bench import Bench, bench
-from adagrain.sim.simulators.payload import decode
+from adagrain.sim.simulators.stimulus import Stimulus
 
-from .traffic import Terms
-
-
-def random_terms(b: Bench, rng: np.random.Generator, sums: int, **more: int) -> Terms:
-    precisions = b.component.PRECISIONS
-    return Terms.random(sums, b.component.entries, rng, precisions=precisions, **more)
+from .traffic import stimulus, terms
 
 
-async def demand(b: Bench, terms: Terms) -> None:
-    b.source("i").put(*(decode(b.shape("i"), bits) for bits in terms.given))
-    await b.sink("o").expect([decode(b.shape("o"), bits) for bits in terms.expected])
+def random_sums(b: Bench, sums: int, **more: int) -> Stimulus:
+    rng = np.random.default_rng(b.seed)
+    return stimulus(sums, b.component.entries, rng, precisions=b.component.PRECISIONS, **more)
 
 
 @bench(cycles=300_000)
 async def equals_the_model(b: Bench) -> None:
     """Sums of random precisions and lengths, at any idling and any back-pressure."""
-    rng = np.random.default_rng(b.seed)
-    await demand(b, random_terms(b, rng, b.scaled(300), longest=40))
+    await b.demand(random_sums(b, b.scaled(300), longest=40))
 
 
 @bench(cycles=100_000)
 async def waits_for_a_sum_alone(b: Bench) -> None:
     """Terms of one sum that follow each other immediately."""
-    rng = np.random.default_rng(b.seed)
-    await demand(b, random_terms(b, rng, b.scaled(60), longest=12, used=1))
+    await b.demand(random_sums(b, b.scaled(60), longest=12, used=1))
 
 
 @bench(cycles=20_000)
@@ -60,14 +53,12 @@ async def cycles_of(
     b: Bench, turns: list[tuple[int, int]], length: int, modes: list[Precision]
 ) -> int:
     """Cycles in which pairs of zeros are taken: of sums by index, the ``k``-th of each."""
-    shape, entries = b.shape("i"), b.component.entries
     source = b.source("i", idle=0)
     b.sink("o", stall=0)
-    for index, k in turns:
-        words = {"a": 0, "b": 0, "mode": int(modes[index]), "index": index}
-        source.put(decode(shape, 0) | words | {"first": k == 0, "last": k == length - 1})
+    zeros = terms([(0, 0, modes[i], i, k == 0, k == length - 1) for i, k in turns])
+    source.put(*zeros.elements())
     start = b.cycle
     await source.drain()
     found = b.cycle - start
-    await b.sink("o").take(entries)
+    await b.sink("o").take(b.component.entries)
     return found

@@ -1,91 +1,92 @@
 """Terms of dot products that overlap in any order, and the model's sums."""
 
 from collections import defaultdict, deque
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Self
+from collections.abc import Iterator, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from adagrain.models.dot_product import dot
 from adagrain.models.interface.precision import Precision
+from adagrain.sim.benches.float.traffic import raised
 from adagrain.sim.benches.slice.traffic import random_words
+from adagrain.sim.simulators.stimulus import Columns, Stimulus
 
-__all__ = ["Terms", "sum_words", "term"]
+__all__ = ["Term", "stimulus", "sum_columns", "sum_words", "terms"]
+
+Words = NDArray[np.int64]
 
 
-@dataclass(frozen=True)
-class Terms:
-    """What goes in and what comes out, as bits.
+#: Of a term: words, mode, number of the sum, whether it is the first and the last.
+Term = tuple[int, int, int, int, bool, bool]
 
-    Parameters
-    ----------
-    given : list of int
-        Terms, as ``terms_layout`` has them.
-    expected : list of int
-        Sums, as ``sums_layout`` has them, in the order in which they end.
+
+def stimulus(
+    sums: int,
+    entries: int,
+    rng: np.random.Generator,
+    *,
+    longest: int,
+    used: int | None = None,
+    precisions: Sequence[Precision] = tuple(Precision),
+) -> Stimulus:
+    """So many sums of all these precisions, each of up to ``longest`` pairs of words.
+
+    All entries, or the first ``used`` of them, are in use at the same time, and which of them gets
+    the next pair is random, or goes round.
     """
+    modes = rng.choice(precisions, sums)
+    lengths = rng.integers(1, longest + 1, sums)
+    words = [
+        sum_words(Precision(mode), int(length), rng)
+        for mode, length in zip(modes, lengths, strict=True)
+    ]
+    given: list[Term] = []
+    ended: list[tuple[int, int]] = []
+    for index, number, k in _turns(lengths, used or entries, rng):
+        a, b = words[number][:, k]
+        last = bool(k == lengths[number] - 1)
+        given.append((a, b, modes[number], index, k == 0, last))
+        if last:
+            ended.append((number, index))
+    numbers, indices = np.array(ended).T
+    word, flags = _totals(words, modes)[numbers].T
+    results = sum_columns(word, flags, modes[numbers], indices)
+    return Stimulus({"i": terms(given)}, {"o": results})
 
-    given: list[int]
-    expected: list[int]
 
-    @classmethod
-    def random(
-        cls,
-        sums: int,
-        entries: int,
-        rng: np.random.Generator,
-        *,
-        longest: int,
-        used: int | None = None,
-        precisions: Sequence[Precision] = tuple(Precision),
-    ) -> Self:
-        """So many sums of all these precisions, each of up to ``longest`` pairs of words.
+def terms(given: Sequence[Term] | np.ndarray) -> Columns:
+    """Terms as gateware has them, of which each is a row."""
+    names = ("a", "b", "mode", "index", "first", "last")
+    return Columns(dict(zip(names, np.array(given, dtype=np.int64).T, strict=True)))
 
-        All entries, or the first ``used`` of them, are in use at the same time, and which of them
-        gets the next pair is random, or goes round.
-        """
-        used = used or entries
-        waiting = deque(range(sums))
-        modes = rng.choice(precisions, sums)
-        lengths = rng.integers(1, longest + 1, sums)
-        words = [
-            sum_words(Precision(mode), int(length), rng)
-            for mode, length in zip(modes, lengths, strict=True)
-        ]
-        totals = _totals(words, modes)
-        given, expected = [], []
-        running: dict[int, tuple[int, int]] = {}
-        turn = 0
-        while waiting or running:
-            for index in range(used):
-                if index not in running and waiting:
-                    running[index] = (waiting.popleft(), 0)
-            turn = (turn + 1) % used if rng.integers(0, 4) else int(rng.integers(0, used))
-            if turn not in running:
-                continue
-            number, k = running[turn]
-            a, b = words[number]
-            mode, last = int(modes[number]), bool(k == lengths[number] - 1)
-            ends = {"first": k == 0, "last": last}
-            given.append(term(int(a[k]), int(b[k]), mode, entries, index=turn, **ends))
+
+def sum_columns(word: Words, flags: Words, mode: Words, index: Words) -> Columns:
+    """Sums as gateware has them."""
+    return Columns({"word": word, "flags": raised(flags), "mode": mode, "index": index})
+
+
+def _turns(
+    lengths: np.ndarray, used: int, rng: np.random.Generator
+) -> Iterator[tuple[int, int, int]]:
+    """Of each pair in turn: its entry, its sum, and where in the sum it is."""
+    waiting = deque(range(len(lengths)))
+    running: dict[int, tuple[int, int]] = {}
+    turn = 0
+    while waiting or running:
+        for index in range(used):
+            if index not in running and waiting:
+                running[index] = (waiting.popleft(), 0)
+        turn = (turn + 1) % used if rng.integers(0, 4) else int(rng.integers(0, used))
+        if turn not in running:
+            continue
+        number, k = running.pop(turn)
+        yield turn, number, k
+        if k < lengths[number] - 1:
             running[turn] = (number, k + 1)
-            if last:
-                del running[turn]
-                word, flags = totals[number]
-                expected.append(word | flags << 32 | mode << 37 | turn << 39)
-        return cls(given, expected)
 
 
-def term(
-    a: int, b: int, mode: int, entries: int, *, index: int = 0, first: bool, last: bool
-) -> int:
-    """Bits of a pair of words, as ``terms_layout(entries)`` has them."""
-    ends = (first | last << 1) << (entries - 1).bit_length()
-    return a | b << 32 | (mode | (index | ends) << 2) << 64
-
-
-def _totals(words: list[np.ndarray], modes: np.ndarray) -> list[list[int]]:
+def _totals(words: list[np.ndarray], modes: np.ndarray) -> Words:
     """Word and flags of each sum; sums of the same precision and length are found at once."""
     alike = defaultdict(list)
     for number, (mode, pairs) in enumerate(zip(modes, words, strict=True)):
@@ -94,7 +95,7 @@ def _totals(words: list[np.ndarray], modes: np.ndarray) -> list[list[int]]:
     for (mode, _), numbers in alike.items():
         a, b = np.stack([words[number] for number in numbers], axis=1)
         totals[numbers] = np.stack(dot(a, b, Precision(mode)), axis=1)
-    return totals.tolist()
+    return totals
 
 
 def sum_words(precision: Precision, count: int, rng: np.random.Generator) -> np.ndarray:

@@ -7,18 +7,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adagrain.hdl.arithmetic.float import Adder, Converter, Multiplier
-from adagrain.models.arithmetic.float import add, convert, multiply
+from adagrain.models.arithmetic.float import Flag, add, convert, multiply
 from adagrain.models.interface.formats import ElementFormat
+from adagrain.sim.simulators.stimulus import Columns, Stimulus
 
 __all__ = [
     "arithmetic_operands",
-    "expected",
     "extreme",
-    "given",
     "operands",
     "pairs",
+    "raised",
     "singles",
     "special",
+    "stimulus",
 ]
 
 Words = NDArray[np.int64]
@@ -82,22 +83,22 @@ def arithmetic_operands(row: ElementFormat, count: int, rng: np.random.Generator
     return [np.choose(kind, columns) for columns in zip(*kinds, strict=True)]
 
 
-def expected(unit: Any, columns: list[Words]) -> Words:
-    """What comes out, by the golden model: words, with the flags above them."""
+def stimulus(unit: Any, count: int, rng: np.random.Generator) -> Stimulus:
+    """So many operands, or pairs of them, and the golden model's results."""
+    columns = operands(unit, count, rng)
+    given: Any = dict(zip("ab", columns, strict=False))
     match unit:
         case Multiplier():
-            rounded, bits = multiply(columns[0], columns[1], unit.row), unit.row.bits
+            rounded = multiply(columns[0], columns[1], unit.row)
         case Adder():
-            rounded, bits = add(columns[0], columns[1], unit.row), unit.row.bits
+            rounded = add(columns[0], columns[1], unit.row)
         case Converter():
-            rounded, bits = convert(columns[0], unit.source, unit.target), unit.target.bits
-    return rounded.words | rounded.flags << bits
+            (given,) = columns
+            rounded = convert(given, unit.source, unit.target)
+    results = {"word": rounded.words, "flags": raised(rounded.flags)}
+    return Stimulus({"i": Columns(given)}, {"o": Columns(results)})
 
 
-def given(unit: Any, columns: list[Words]) -> NDArray[np.unsignedinteger[Any]]:
-    """What goes in: the operands side by side, in as few bytes as hold them."""
-    bits = unit.source.bits if isinstance(unit, Converter) else unit.row.bits
-    words = np.zeros(len(columns[0]), dtype=np.uint64)
-    for number, column in enumerate(columns):
-        words |= column.astype(np.uint64) << np.uint64(bits * number)
-    return words.astype(f"u{bits * len(columns) // 8}")
+def raised(flags: Words) -> dict[str, Words]:
+    """Exception flags by name, as gateware has them."""
+    return {str(flag.name).lower(): (flags & flag != 0).astype(np.int64) for flag in Flag}

@@ -6,19 +6,20 @@ import numpy as np
 from amaranth.hdl import Module, signed
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
+from numpy.typing import NDArray
 
 from adagrain.hdl.granularity_unit.results import Results, row_layout
 from adagrain.models.arithmetic.float import Rounded
 from adagrain.models.interface.precision import Precision
-from adagrain.models.interface.records import pack
 from adagrain.models.interface.units.granularity_unit import ROWS, TileResult, TileRun
 from adagrain.models.rescale import packed_rows, rescale
-from adagrain.sim.benches.rescale.traffic import random_sums
+from adagrain.sim.benches.float.traffic import raised
+from adagrain.sim.benches.rescale.traffic import random_flags, random_sums
+from adagrain.sim.simulators.stimulus import Columns, Elements, Stimulus
 
-__all__ = ["Widths", "random_rows"]
+__all__ = ["Widths", "stimulus"]
 
-#: Bits of flags, of a sum with them, and of a row's number.
-_FLAGS, _SUM, _INDEX = 5, 37, 3
+Words = NDArray[np.int64]
 
 
 class Widths(wiring.Component):
@@ -64,38 +65,47 @@ class Widths(wiring.Component):
         return m
 
 
-def random_rows(
-    exponents: Sequence[int],
+def stimulus(
+    widths: Sequence[int],
     precisions: Sequence[Precision],
     runs: int,
     rng: np.random.Generator,
-) -> tuple[list[bytes], list[int], list[int]]:
-    """So many runs, two of three of which are rescaled.
+) -> Stimulus:
+    """So many runs for each width, two of three of which are rescaled."""
+    exponents = rng.integers(-20, 21, max(widths))
+    inputs: dict[str, Elements] = {}
+    outputs: dict[str, Elements] = {}
+    for width in widths:
+        made = [_random_run(exponents[:width], precisions, rng) for _ in range(runs)]
+        given, rows, results = zip(*made, strict=True)
+        inputs |= {f"i_run_{width}": given, f"i_{width}": _rows(rows)}
+        words, flags = np.concatenate(results, axis=1)
+        outputs[f"o_{width}"] = Columns({"word": words, "flags": flags})
+    ports = {f"exponents__{number}": value for number, value in enumerate(exponents.tolist())}
+    return Stimulus(inputs, outputs, ports)
 
-    Parameters
-    ----------
-    exponents : sequence of int
-        Of each sum of a row.
 
-    Returns
-    -------
-    tuple of list of bytes, list of int and list of int
-        Runs as records, rows, and what comes out, as bits.
-    """
-    given, rows, wanted = [], [], []
-    for _ in range(runs):
-        mode, to = (Precision(int(rng.choice(precisions))) for _ in range(2))
-        shape = int(rng.integers(1, ROWS + 1)), len(exponents)
-        scaled = int(rng.integers(0, 3) > 0)
-        given.append(pack(TileRun, rows=shape[0], mode=mode, last=1, scaled=scaled, to=to))
-        words = random_sums(mode, to, shape[0] * shape[1], rng)[0].reshape(shape)
-        flags = rng.integers(0, 1 << _FLAGS, shape) & rng.integers(0, 1 << _FLAGS, shape)
-        for index, row in enumerate((words | flags << 32).tolist()):
-            bits = sum(number << _SUM * column for column, number in enumerate(row))
-            rows.append(index | bits << _INDEX)
-        results = Rounded(words, flags)
-        if scaled:
-            found = rescale(words, mode, np.array(exponents), to)
-            results = packed_rows(Rounded(found.words, found.flags | flags), to)
-        wanted += (results.words | results.flags << 32).ravel().tolist()
-    return given, rows, wanted
+def _random_run(
+    exponents: Words, precisions: Sequence[Precision], rng: np.random.Generator
+) -> tuple[dict[str, int], Rounded, Words]:
+    """A run, the sums of its rows, and words and flags that come of them."""
+    mode, to = (Precision(int(rng.choice(precisions))) for _ in range(2))
+    shape = int(rng.integers(1, ROWS + 1)), len(exponents)
+    scaled = int(rng.integers(0, 3) > 0)
+    run = {"rows": shape[0], "mode": mode, "last": 1, "scaled": scaled, "to": to}
+    words = random_sums(mode, to, shape[0] * shape[1], rng)[0].reshape(shape)
+    rows = results = Rounded(words, random_flags(shape, rng))
+    if scaled:
+        found = rescale(words, mode, exponents, to)
+        results = packed_rows(Rounded(found.words, found.flags | rows.flags), to)
+    return run, rows, np.stack(results).reshape(2, -1)
+
+
+def _rows(runs: Sequence[Rounded]) -> Columns:
+    """Rows of sums, as :func:`row_layout` has them."""
+    index = np.concatenate([np.arange(len(run.words)) for run in runs])
+    words, flags = np.concatenate(runs, axis=1)
+    sums = [
+        {"word": word, "flags": raised(flag)} for word, flag in zip(words.T, flags.T, strict=True)
+    ]
+    return Columns({"index": index, "sums": sums})

@@ -6,41 +6,46 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adagrain.hdl.rescale import Packer
-from adagrain.models.arithmetic.float import Rounded
+from adagrain.models.arithmetic.float import Flag, Rounded
 from adagrain.models.interface.precision import Precision
 from adagrain.models.rescale import EXPONENTS, packed_rows, rescale
-from adagrain.sim.benches.float.traffic import extreme, special
+from adagrain.sim.benches.float.traffic import extreme, raised, special
+from adagrain.sim.simulators.stimulus import Columns, Stimulus
 
-__all__ = ["exchanged", "random_sums", "rescaled_sums"]
+__all__ = ["random_flags", "random_sums", "stimulus"]
 
 Words = NDArray[np.int64]
 
-#: Bits of flags.
-_FLAGS = 5
 
-
-def exchanged(unit: Any, count: int, rng: np.random.Generator) -> tuple[Words, Words]:
-    """So many elements for a unit, and what comes out; as bits."""
+def stimulus(unit: Any, count: int, rng: np.random.Generator) -> Stimulus:
+    """So many elements for a unit, and what comes out."""
     if isinstance(unit, Packer):
         return _rows(unit.precisions, count, rng)
-    return rescaled_sums(unit.PRECISIONS, count, rng)
+    return _sums(unit.PRECISIONS, count, rng)
 
 
-def rescaled_sums(
-    precisions: tuple[Precision, ...], count: int, rng: np.random.Generator
-) -> tuple[Words, Words]:
+def random_flags(shape: Any, rng: np.random.Generator) -> Words:
+    """Exception flags, few of which are raised."""
+    every = int(~Flag(0)) + 1
+    return rng.integers(0, every, shape) & rng.integers(0, every, shape)
+
+
+def _sums(precisions: tuple[Precision, ...], count: int, rng: np.random.Generator) -> Stimulus:
     """Sums that change mode, exponent and precision with each."""
-    kinds = [(mode, to) for mode in precisions for to in precisions]
+    kinds = np.array([(mode, to) for mode in precisions for to in precisions])
     kind, last = rng.integers(0, len(kinds), count), rng.integers(0, 2, count)
-    raised = rng.integers(0, 1 << _FLAGS, count) & rng.integers(0, 1 << _FLAGS, count)
-    given, wanted = np.zeros((2, count), dtype=np.int64)
-    for number, (mode, to) in enumerate(kinds):
-        chosen = kind == number
-        words, exponents = random_sums(mode, to, int(chosen.sum()), rng)
-        found = rescale(words, mode, exponents, to)
-        given[chosen] = words | mode << 37 | (exponents & 0xFF) << 39 | to << 47
-        wanted[chosen] = found.words | found.flags << 32 | to << 37
-    return given | raised << 32 | last << 49, wanted | raised << 32 | last << 39
+    flags = random_flags(count, rng)
+    words, exponents, found, rounding = np.zeros((4, count), dtype=np.int64)
+    for number, (mode, to) in enumerate(kinds.tolist()):
+        chosen, precision = kind == number, (Precision(mode), Precision(to))
+        words[chosen], exponents[chosen] = random_sums(*precision, int(chosen.sum()), rng)
+        found[chosen], rounding[chosen] = rescale(
+            words[chosen], precision[0], exponents[chosen], precision[1]
+        )
+    modes, to = kinds[kind].T
+    given = {"word": words, "flags": raised(flags), "mode": modes, "exponent": exponents}
+    wanted = {"word": found, "flags": raised(flags | rounding), "to": to, "last": last}
+    return Stimulus({"i": Columns(given | {"to": to, "last": last})}, {"o": Columns(wanted)})
 
 
 def random_sums(
@@ -70,21 +75,23 @@ def random_sums(
     return words, np.where(rng.integers(0, 4, count) == 0, anywhere, near)
 
 
-def _rows(
-    precisions: tuple[Precision, ...], count: int, rng: np.random.Generator
-) -> tuple[Words, Words]:
+def _rows(precisions: tuple[Precision, ...], count: int, rng: np.random.Generator) -> Stimulus:
     """Rows of one to twenty numbers, each row of one precision; at least so many numbers."""
     given: list[Words] = []
     wanted: list[Words] = []
-    while sum(map(len, given)) < count:
+    while sum(row.shape[1] for row in given) < count:
         columns, to = int(rng.integers(1, 21)), precisions[rng.integers(0, len(precisions))]
-        numbers = Rounded(
-            rng.integers(0, 1 << to.bits, (1, columns)),
-            rng.integers(0, 1 << _FLAGS, (1, columns)) & rng.integers(0, 1 << _FLAGS, (1, columns)),
-        )
+        shape = 1, columns
+        numbers = Rounded(rng.integers(0, 1 << to.bits, shape), random_flags(shape, rng))
         words = packed_rows(numbers, to)
-        ends = np.arange(columns) == columns - 1
-        given.append(numbers.words[0] | numbers.flags[0] << 32 | to << 37 | ends.astype(int) << 39)
-        lasts = np.arange(words.words.shape[1]) == words.words.shape[1] - 1
-        wanted.append(words.words[0] | words.flags[0] << 32 | lasts.astype(int) << 37)
-    return np.concatenate(given), np.concatenate(wanted)
+        given.append(np.stack([*numbers, np.full(shape, to), _last(columns)])[:, 0])
+        wanted.append(np.stack([*words, _last(words.words.shape[1])])[:, 0])
+    word, flags, to, last = np.concatenate(given, axis=1)
+    elements = {"word": word, "flags": raised(flags), "to": to, "last": last}
+    word, flags, last = np.concatenate(wanted, axis=1)
+    results = {"word": word, "flags": raised(flags), "last": last}
+    return Stimulus({"i": Columns(elements)}, {"o": Columns(results)})
+
+
+def _last(columns: int) -> Words:
+    return (np.arange(columns) == columns - 1).astype(np.int64)[np.newaxis]

@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adagrain.models.interface.precision import WORD, Operation, Precision, packed
-from adagrain.models.slice import LANE_BITS, LANES, compute
-from adagrain.sim.benches.float.traffic import arithmetic_operands
+from adagrain.models.slice import LANES, compute
+from adagrain.sim.benches.float.traffic import arithmetic_operands, raised
+from adagrain.sim.simulators.stimulus import Columns, Stimulus
 
 __all__ = ["Pairs", "random_words"]
 
@@ -58,20 +59,18 @@ class Pairs:
         kind = np.zeros(count, dtype=np.int64)
         return cls([(precision, operation)], kind, *random_words(precision, count, rng))
 
-    def given(self) -> NDArray[np.uint32]:
-        """What goes in: rows of 32-bit words."""
-        modes = np.array([precision | operation << 2 for precision, operation in self.kinds])
-        return np.stack([self.a, self.b, modes[self.kind]], axis=1).astype(np.uint32)
-
-    def expected(self) -> NDArray[np.uint32]:
-        """What comes out: rows of 32-bit words."""
+    def stimulus(self) -> Stimulus:
+        """What goes in and what comes out."""
+        modes, operations = (np.array(column) for column in zip(*self.kinds, strict=True))
+        given = {"a": self.a, "b": self.b}
+        given |= {"mode": modes[self.kind], "operation": operations[self.kind]}
         lanes = np.zeros((len(self.kind), LANES), dtype=np.int64)
         flags = np.zeros((len(self.kind), Precision.FP16.lanes), dtype=np.int64)
         for number, kind in enumerate(self.kinds):
             chosen = self.kind == number
             lanes[chosen], flags[chosen] = compute(self.a[chosen], self.b[chosen], *kind)
-        pairs = lanes[:, 0::2] | lanes[:, 1::2] << LANE_BITS
-        return np.stack([*pairs.T, flags[:, 0] | flags[:, 1] << 5], axis=1).astype(np.uint32)
+        results = {"lanes": list(lanes.T), "flags": [raised(column) for column in flags.T]}
+        return Stimulus({"i": Columns(given)}, {"o": Columns(results)})
 
 
 def random_words(precision: Precision, count: int, rng: np.random.Generator) -> list[Words]:

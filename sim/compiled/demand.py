@@ -1,0 +1,84 @@
+"""Stimuli on compiled units, judged by what they must bring."""
+
+import random
+
+import numpy as np
+
+from adagrain.sim.simulators.stimulus import Stimulus
+
+from .ports import StreamPort
+from .unit import CompiledUnit, DeadlockError, Run
+
+__all__ = ["check_silence", "demand"]
+
+#: Chances in 256 of which each stream draws its own: 0, 0.1, 0.5 and 0.9.
+_CHANCES = (0, 26, 128, 230)
+
+#: Cycles in which nothing unexpected may come out, and in which any unit begins to answer.
+_AFTERMATH, _LATENCY = 20, 1000
+
+#: Cycles for each element, whatever the chances.
+_CYCLES = 40
+
+
+def demand(unit: CompiledUnit, *stimuli: Stimulus, seed: int, cycles: int = _CYCLES) -> list[Run]:
+    """Give stimuli, one after the other, and demand what each must bring.
+
+    Parameters
+    ----------
+    seed : int
+        From it each stream draws its chance of idling or back-pressure, anew for each stimulus.
+    cycles : int
+        After so many for each element a stimulus has come to no end.
+
+    Raises
+    ------
+    AssertionError
+        At the first stream with other elements; the message tells them, and the seed.
+    DeadlockError
+        If a stimulus comes to no end.
+    """
+    generator = random.Random(seed)
+    return [_demand(unit, stimulus, generator, seed, cycles) for stimulus in stimuli]
+
+
+def _demand(
+    unit: CompiledUnit, stimulus: Stimulus, generator: random.Random, seed: int, cycles: int
+) -> Run:
+    for name, value in stimulus.ports.items():
+        unit.set(name, value)
+    given = {name: unit.stream(name).encode(e) for name, e in stimulus.inputs.items()}
+    wanted = {name: unit.stream(name).encode(e) for name, e in stimulus.outputs.items()}
+    run = unit.run(
+        given,
+        {name: len(numbers) for name, numbers in wanted.items()},
+        max_cycles=_LATENCY + cycles * sum(map(len, (*given.values(), *wanted.values()))),
+        idle={name: generator.choice(_CHANCES) for name in given},
+        stall={name: generator.choice(_CHANCES) for name in wanted},
+        seed=generator.getrandbits(32),
+    )
+    for name, numbers in wanted.items():
+        _compare(unit.stream(name), numbers, run.outputs[name], f"seed {seed}")
+    return run
+
+
+def _compare(port: StreamPort, wanted: np.ndarray, got: np.ndarray, seed: str) -> None:
+    differs = wanted != got
+    wrong = np.flatnonzero(differs if port.words == 1 else differs.any(axis=1))
+    report = [
+        f"{port.name}[{at}] must be {port.decode(wanted[at])[0]}, not {port.decode(got[at])[0]}"
+        for at in wrong[:3]
+    ]
+    assert not wrong.size, f"{'; '.join(report)}; {wrong.size} of {len(wanted)} differ: {seed}"
+
+
+def check_silence(unit: CompiledUnit, *outputs: str) -> None:
+    """Demand that outputs have nothing more to deliver."""
+    try:
+        run = unit.run({}, dict.fromkeys(outputs, 1), max_cycles=_AFTERMATH)
+    except DeadlockError as unfinished:
+        run = unfinished.run
+    for name, came in run.outputs.items():
+        assert not came.size, (
+            f"nothing more may come of {name}, not {unit.stream(name).decode(came)}"
+        )

@@ -1,0 +1,38 @@
+"""Bugs that are planted in `tensor_input`."""
+
+from .mutant import Mutant, bench, compiled
+
+__all__ = ["MUTANTS"]
+
+_FILE = "hdl/tensor_input/tensor_input.py"
+
+MUTANTS = (
+    Mutant(
+        "a tensor begins where the one that was given up stood in its beat",
+        _FILE,
+        "ResetInserter(restart)(Narrow(BEAT // 4, lanes))",
+        "Narrow(BEAT // 4, lanes)",
+        compiled("tensor_input", "two_lanes"),
+    ),
+    Mutant(
+        "a unit sees the tensor of another one",
+        _FILE,
+        "user.x.valid.eq(widen.o.valid & mine)",
+        "user.x.valid.eq(widen.o.valid)",
+        bench("tensor_input", "four_lanes"),
+    ),
+    Mutant(
+        "what the last beat holds beyond the tensor stays",
+        _FILE,
+        "narrow.o.ready.eq(widen.i.ready | through)",
+        "narrow.o.ready.eq(widen.i.ready)",
+        bench("tensor_input", "one_lane"),
+    ),
+    Mutant(
+        "a tensor that comes in requests is never missed",
+        _FILE,
+        "waits & (from_link | over)",
+        "waits & over",
+        bench("tensor_input", "two_lanes"),
+    ),
+)

@@ -1,0 +1,122 @@
+"""What goes into a unit and what must come out: one stimulus for all simulators.
+
+Generators of traffic make a :class:`Stimulus` of elements in Python's form, as
+:mod:`.payload` has them, or of :class:`Columns` where there are many. ``Bench.demand`` runs it on
+cocotb, :func:`adagrain.sim.compiled.demand` on compiled RTL; both encode through the layouts.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from amaranth.hdl import Shape
+from numpy.typing import NDArray
+
+from .payload import fields_of
+
+__all__ = ["Columns", "Elements", "Stimulus", "as_list"]
+
+_WORD = 64
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Many elements of a stream, field by field.
+
+    Parameters
+    ----------
+    fields : array, dict or list
+        An element as :func:`.payload.decode` has it, with an array of all elements' numbers in the
+        place of each number. Numbers have at most 64 bits.
+    """
+
+    fields: Any
+
+    def __len__(self) -> int:
+        first = self.fields
+        while not isinstance(first, np.ndarray):
+            first = next(iter(first.values() if isinstance(first, dict) else first))
+        return len(first)
+
+    def __getitem__(self, chosen: slice) -> "Columns":
+        return Columns(_part(self.fields, chosen))
+
+    def elements(self) -> list[Any]:
+        """One by one."""
+        return _rows(self.fields)
+
+    def encode(self, shape: Any) -> NDArray[np.uint64]:
+        """Bits of each element, in words of 64, the least significant first; fields left out are 0.
+
+        Raises
+        ------
+        ValueError
+            If a field does not exist, a list has the wrong length, or a number does not fit.
+        """
+        words = np.zeros((len(self), -(-Shape.cast(shape).width // _WORD)), dtype=np.uint64)
+        _encode(words, shape, self.fields, 0)
+        return words
+
+
+Elements = Sequence[Any] | Columns
+
+
+@dataclass(frozen=True)
+class Stimulus:
+    """Elements that enter at once, each at its stream's own pace, and what comes of them.
+
+    Parameters
+    ----------
+    inputs, outputs : dict of str to elements
+        By stream.
+    ports : dict of str to value
+        What ports that are not streams are set to before.
+    """
+
+    inputs: Mapping[str, Elements]
+    outputs: Mapping[str, Elements] = field(default_factory=dict)
+    ports: Mapping[str, Any] = field(default_factory=dict)
+
+
+def as_list(elements: Elements) -> list[Any]:
+    """Elements one by one."""
+    return elements.elements() if isinstance(elements, Columns) else list(elements)
+
+
+def _rows(fields: Any) -> list[Any]:
+    if isinstance(fields, dict):
+        return [
+            dict(zip(fields, row, strict=True))
+            for row in zip(*map(_rows, fields.values()), strict=True)
+        ]
+    if isinstance(fields, list):
+        return [list(row) for row in zip(*map(_rows, fields), strict=True)]
+    return fields.tolist()
+
+
+def _part(fields: Any, chosen: slice) -> Any:
+    if isinstance(fields, dict):
+        return {name: _part(column, chosen) for name, column in fields.items()}
+    if isinstance(fields, list):
+        return [_part(column, chosen) for column in fields]
+    return fields[chosen]
+
+
+def _encode(words: NDArray[np.uint64], shape: Any, column: Any, offset: int) -> None:
+    """Put a field's bits where they belong."""
+    if (pairs := fields_of(shape, column)) is not None:
+        for part, item in pairs:
+            _encode(words, part.shape, item, offset + part.offset)
+        return
+    number = Shape.cast(shape)
+    low = -(1 << (number.width - 1)) if number.signed else 0
+    high = low + (1 << number.width) - 1
+    for value in (column.min(initial=low), column.max(initial=low)):
+        if not low <= value <= high:
+            raise ValueError(f"value must be from {low} to {high}, not {value}")
+    bits = column.astype(np.uint64) & np.uint64((1 << number.width) - 1)
+    at, shift = divmod(offset, _WORD)
+    words[:, at] |= bits << np.uint64(shift)
+    if shift + number.width > _WORD:
+        words[:, at + 1] |= bits >> np.uint64(_WORD - shift)
