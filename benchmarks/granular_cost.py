@@ -1,7 +1,7 @@
 """What a granular layer costs in training on the host, against the plain layer.
 
 A forward and a backward pass, one thread, medians of interleaved runs. The choosing layer looks at
-its input in some of its steps, and is taught then.
+its input in some of its steps, and thresholds get gradients then.
 """
 
 import statistics
@@ -25,7 +25,8 @@ LAYERS: dict[str, tuple[Callable[[], nn.Module], tuple[int, ...]]] = {
     "conv_32x32x16x16_64": (lambda: nn.Conv2d(32, 64, 3, padding=1), (32, 32, 16, 16)),
 }
 
-#: What a step may cost: the exact order of floats, integers, and integers with looks and lessons.
+#: What a step may cost: the exact order of floats, integers, and integers that are sampled and
+#: give thresholds gradients.
 MOST = {"FP32": 8.0, "FP16": 8.0, "INT8": 3.0, "INT4": 3.0, "choosing": 4.0}
 
 WAYS = {name: Policy(fixed=name) for name in ("FP32", "FP16", "INT8", "INT4")} | {

@@ -39,7 +39,7 @@ _FOUND = (
     "energy",
     "sum_magnitude",
     "largest",
-    "largest_magnitude",
+    "absmax",
 )
 
 _FIELD = np.int32(0x7F800000)
@@ -63,7 +63,7 @@ class Difference:
     energy: int
     sum_magnitude: int
     largest: int
-    largest_magnitude: int
+    absmax: int
     exponent: int
     bitwise_equal: int
 
@@ -123,7 +123,7 @@ class Difference:
     @property
     def relative_largest_difference(self) -> float:
         """Largest absolute difference, in units of the truth's largest magnitude."""
-        return float(_ratio(self.largest, self.largest_magnitude))
+        return float(_ratio(self.largest, self.absmax))
 
 
 def difference(
@@ -150,7 +150,7 @@ def difference(
         If the tensors' shapes differ, they are empty or too long, or an argument is out of its
         range.
     """
-    row = format_of(a.dtype)
+    fmt = format_of(a.dtype)
     check_pair(a, b)
     if exponent is not None and not -126 <= exponent <= 127:
         raise ValueError(f"exponent must be from -126 to 127, not {exponent!r}")
@@ -158,12 +158,12 @@ def difference(
         raise ValueError(f"kernel must be one of {', '.join(KERNELS)}, not {kernel!r}")
     flat_a, flat_b = (x.detach().to("cpu").contiguous().view(-1) for x in (a, b))
     if exponent is None:
-        sums = STATISTICS_KERNELS[kernel](flat_b, row, 254, 2, False)
+        sums = STATISTICS_KERNELS[kernel](flat_b, fmt, 254, 2, False)
         exponent = unbiased(sums.largest_exponent)
     biased = exponent + EXPONENT_BIAS
-    words = torch.int32 if row.bits == 32 else torch.int16
+    words = torch.int32 if fmt.bits == 32 else torch.int16
     return Difference(
-        **KERNELS[kernel](flat_a, flat_b, row, biased),
+        **KERNELS[kernel](flat_a, flat_b, fmt, biased),
         count=a.numel(),
         exponent=biased,
         bitwise_equal=int(torch.equal(flat_a.view(words), flat_b.view(words))),
@@ -187,10 +187,10 @@ def check_pair(a: torch.Tensor, b: torch.Tensor) -> None:
 
 
 def _reference(
-    a: torch.Tensor, b: torch.Tensor, row: ElementFormat, exponent: int
+    a: torch.Tensor, b: torch.Tensor, fmt: ElementFormat, exponent: int
 ) -> dict[str, int]:
     """The fields that depend on E, pair by pair in int64, which holds the sums of any pass."""
-    words_a, words_b = widened(a, row), widened(b, row)
+    words_a, words_b = widened(a, fmt), widened(b, fmt)
     finite = (words_a >> 23 & 0xFF != 255) & (words_b >> 23 & 0xFF != 255)
     qa, clamped_a = quantised(words_a[finite], exponent)
     qb, clamped_b = quantised(words_b[finite], exponent)
@@ -203,11 +203,11 @@ def _reference(
         "energy": int((truth * truth).sum()),
         "sum_magnitude": int(truth.sum()),
         "largest": int(error.max()) if len(error) else 0,
-        "largest_magnitude": int(truth.max()) if len(truth) else 0,
+        "absmax": int(truth.max()) if len(truth) else 0,
     }
 
 
-def _fused(a: torch.Tensor, b: torch.Tensor, row: ElementFormat, exponent: int) -> dict[str, int]:
+def _fused(a: torch.Tensor, b: torch.Tensor, fmt: ElementFormat, exponent: int) -> dict[str, int]:
     """As :func:`_reference`, fast."""
     of_a, of_b = (x.to(torch.float32).numpy() for x in (a, b))
     limit = np.int32(exponent << 23 | compiled.CLAMPED_MANTISSA)
@@ -228,7 +228,7 @@ def _compare(a, b, qa, qb, limit, found):  # pragma: no cover - compiled
     """Add the pairs of a chunk, given as FP32 words and quantised, to what was found."""
     non_finite, saturated = np.int32(0), np.int32(0)
     squared, absolute, energy, magnitude = np.int64(0), np.int64(0), np.int64(0), np.int64(0)
-    largest, largest_magnitude = np.int32(0), np.int32(0)
+    largest, absmax = np.int32(0), np.int32(0)
     for i in range(a.size):
         of_a, of_b = a[i] & _WORD, b[i] & _WORD
         finite = np.int32((of_a < _FIELD) & (of_b < _FIELD))
@@ -240,7 +240,7 @@ def _compare(a, b, qa, qb, limit, found):  # pragma: no cover - compiled
         energy += np.int64(truth) * np.int64(truth)
         magnitude += truth
         largest = max(largest, error)
-        largest_magnitude = max(largest_magnitude, truth)
+        absmax = max(absmax, truth)
     found[0] += non_finite
     found[1] += saturated
     found[2] += squared
@@ -248,7 +248,7 @@ def _compare(a, b, qa, qb, limit, found):  # pragma: no cover - compiled
     found[4] += energy
     found[5] += magnitude
     found[6] = max(found[6], largest)
-    found[7] = max(found[7], largest_magnitude)
+    found[7] = max(found[7], absmax)
 
 
 class DifferenceCommands(TensorPassModel):

@@ -77,9 +77,9 @@ def dot(a: Words, b: Words, precision: Precision) -> Rounded:
 
 
 def _floats(total: Words, a: Words, b: Words) -> Rounded:
-    row = Precision.FP32.row
-    product = multiply(a[:, 0], b[:, 0], row)
-    words, flags = add(total, product.words, row)
+    fmt = Precision.FP32.fmt
+    product = multiply(a[:, 0], b[:, 0], fmt)
+    words, flags = add(total, product.words, fmt)
     return Rounded(words, product.flags | flags)
 
 
@@ -97,8 +97,8 @@ def _exact(a: Words, b: Words) -> Rounded:
         raise ValueError(
             f"a sum of FP16 must have at most {EXACT_PRODUCTS} terms, not {a.shape[1]}"
         )
-    row = Precision.FP16.row
-    product = exact_products(a, b, row)
+    fmt = Precision.FP16.fmt
+    product = exact_products(a, b, fmt)
     sign = np.where(product.negative, -1, 1)
     places = product.exponent + EXACT_PLACES
     low_places = np.minimum(places, _LOW - 1)
@@ -111,11 +111,11 @@ def _exact(a: Words, b: Words) -> Rounded:
 
     plus, minus = ((product.infinite & (product.negative == n)).any(axis=1) for n in (False, True))
     result = Rounded(
-        *(np.where(plus | minus, *pair) for pair in zip(infinity(minus, row), finite, strict=True))
+        *(np.where(plus | minus, *pair) for pair in zip(infinity(minus, fmt), finite, strict=True))
     )
     opposed = plus & minus
     invalid = product.invalid.any(axis=1) | opposed
-    return with_nans(product.nan.any(axis=1) | opposed, invalid, result, row)
+    return with_nans(product.nan.any(axis=1) | opposed, invalid, result, fmt)
 
 
 def round_fixed(high: Words, low: Words) -> Rounded:
@@ -136,4 +136,4 @@ def round_fixed(high: Words, low: Words) -> Rounded:
     significand = np.where(large, high << 14 | low >> down, low)
     below = large & (low & ((1 << down) - 1) != 0)
     exponent = np.where(large, down - EXACT_PLACES, -EXACT_PLACES)
-    return round_exact(negative, significand, exponent, Precision.FP16.row, below)
+    return round_exact(negative, significand, exponent, Precision.FP16.fmt, below)

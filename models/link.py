@@ -25,9 +25,9 @@ __all__ = [
     "HEADER_SIZE",
     "NO_SESSION",
     "Frame",
+    "FrameCheck",
     "FrameError",
     "LinkModel",
-    "Verdict",
     "decode_frame",
     "encode_frame",
 ]
@@ -45,7 +45,7 @@ _header = struct.Struct("<" + "".join({8: "B", 16: "H", 32: "I"}[f.width] for _,
 _checksum = struct.Struct("<I")
 
 
-class Verdict(enum.IntEnum):
+class FrameCheck(enum.IntEnum):
     """What a receiver finds out about a frame; of several findings, the first in this order."""
 
     INTACT = 0
@@ -56,9 +56,9 @@ class Verdict(enum.IntEnum):
 
 
 #: Statuses of the refusals of frames that are sound but for these findings.
-REFUSED_VERDICTS = {
-    Verdict.TOO_LONG: Status.OVERFLOW,
-    Verdict.WRONG_LENGTH: Status.BAD_LENGTH,
+REFUSED_CHECKS = {
+    FrameCheck.TOO_LONG: Status.OVERFLOW,
+    FrameCheck.WRONG_LENGTH: Status.BAD_LENGTH,
 }
 
 
@@ -77,16 +77,16 @@ class FrameError(ValueError):
 
     Parameters
     ----------
-    verdict : Verdict
+    check : FrameCheck
         What is wrong with them; never ``INTACT``.
     length : int
         How many they are.
     """
 
-    def __init__(self, verdict: Verdict, length: int) -> None:
-        reason = verdict.name.lower().replace("_", " ")
+    def __init__(self, check: FrameCheck, length: int) -> None:
+        reason = check.name.lower().replace("_", " ")
         super().__init__(f"frame of {length} bytes must be intact, but it is: {reason}")
-        self.verdict = verdict
+        self.check = check
 
 
 def encode_frame(
@@ -110,32 +110,32 @@ def decode_frame(raw: bytes) -> Frame:
     Raises
     ------
     FrameError
-        If the frame is not intact; its ``verdict`` says why.
+        If the frame is not intact; its ``check`` says why.
     """
-    verdict, frame = _judge(raw, longest=0xFFFF)
-    if frame is None or verdict:
-        raise FrameError(verdict, len(raw))
+    check, frame = _check(raw, longest=0xFFFF)
+    if frame is None or check:
+        raise FrameError(check, len(raw))
     return frame
 
 
-def _judge(raw: bytes, longest: int) -> tuple[Verdict, Frame | None]:
-    """A verdict, and the frame where its header can be trusted."""
+def _check(raw: bytes, longest: int) -> tuple[FrameCheck, Frame | None]:
+    """What was found, and the frame where its header can be trusted."""
     try:
         decoded = cobs.decode(raw)
     except cobs.DecodeError:
-        return Verdict.DAMAGED, None
+        return FrameCheck.DAMAGED, None
     if len(decoded) < HEADER_SIZE + CHECKSUM_SIZE:
-        return Verdict.DAMAGED, None
+        return FrameCheck.DAMAGED, None
     body = decoded[:-CHECKSUM_SIZE]
     if _checksum.pack(zlib.crc32(body)) != decoded[-CHECKSUM_SIZE:]:
-        return Verdict.WRONG_CHECKSUM, None
+        return FrameCheck.WRONG_CHECKSUM, None
     session, sequence, opcode, status, length = _header.unpack_from(body)
     frame = Frame(session, sequence, opcode, body[HEADER_SIZE:], status)
     if len(frame.payload) > longest:
-        return Verdict.TOO_LONG, frame
+        return FrameCheck.TOO_LONG, frame
     if len(frame.payload) != length:
-        return Verdict.WRONG_LENGTH, frame
-    return Verdict.INTACT, frame
+        return FrameCheck.WRONG_LENGTH, frame
+    return FrameCheck.INTACT, frame
 
 
 class LinkModel:
@@ -175,13 +175,13 @@ class LinkModel:
         return b"".join(encode_frame(*self._answer(frame)) for frame in frames if frame)
 
     def _answer(self, raw: bytes) -> Frame:
-        verdict, frame = _judge(raw, self._longest)
+        check, frame = _check(raw, self._longest)
         if frame is None:
-            self._count("bad_crc" if verdict == Verdict.WRONG_CHECKSUM else "bad_frame")
+            self._count("bad_crc" if check == FrameCheck.WRONG_CHECKSUM else "bad_frame")
             return Frame(self._session, self._expected, 0, status=Status.BAD_CRC)
-        if verdict != Verdict.INTACT:
+        if check != FrameCheck.INTACT:
             self._count("bad_frame")
-            return _refusal(frame, REFUSED_VERDICTS[verdict])
+            return _refusal(frame, REFUSED_CHECKS[check])
         self._count("frames")
         return self._hello(frame) if frame.opcode == SystemOpcode.HELLO else self._command(frame)
 

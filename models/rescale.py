@@ -42,10 +42,10 @@ def rescale(words: Words, mode: Precision, exponents: Words, to: Precision) -> R
         FP16 are as IEEE 754 has them.
     """
     words, exponents = np.broadcast_arrays(words, exponents)
-    exact = _integers(words) if mode.integer else exact_numbers(words, mode.row)
+    exact = _integers(words) if mode.integer else exact_numbers(words, mode.fmt)
     scaled = exact._replace(exponent=exact.exponent + exponents)
     if not to.integer:
-        return nearest(scaled, to.row)
+        return nearest(scaled, to.fmt)
     numbers, flags = nearest_integer(scaled, LEVELS[to])
     return Rounded(numbers & ((1 << to.bits) - 1), flags)
 

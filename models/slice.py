@@ -47,7 +47,7 @@ def compute(a: Words, b: Words, precision: Precision, operation: Operation) -> R
         sums = (x * y).reshape(len(a), LANES, -1).sum(axis=-1)
         return Results(sums & ((1 << LANE_BITS) - 1), flags)
     apply = {Operation.MULTIPLY: multiply, Operation.ADD: add}[operation]
-    rounded = apply(x, y, precision.row)
+    rounded = apply(x, y, precision.fmt)
     words = packed(rounded.words, precision)
     lanes[:, 0], lanes[:, 1] = words & 0xFFFF, words >> LANE_BITS
     flags[:, : precision.lanes] = rounded.flags

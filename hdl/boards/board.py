@@ -36,7 +36,7 @@ class Board:
     clocking : callable or None
         Makes what drives the domain ``sync``, given the domain; ``None``: the board's own clock
         does.
-    lights : tuple of (str, int)
+    leds : tuple of (str, int)
         Resources for life, link and error.
     high : tuple of str
         Resources to be held high.
@@ -54,7 +54,7 @@ class Board:
     options: tuple[str, ...] = ()
     capacity: Mapping[str, int]
     clocking: Callable[[ClockDomain], Elaboratable] | None
-    lights: tuple[tuple[str, int], tuple[str, int], tuple[str, int]]
+    leds: tuple[tuple[str, int], tuple[str, int], tuple[str, int]]
     high: tuple[str, ...] = ()
     programmer: str
 

@@ -14,6 +14,6 @@ ICEBREAKER = Board(
     part=("--up5k", "--package", "sg48"),
     capacity={"LUT": 5280, "FF": 5280, "DSP": 8, "block RAM": 30},
     clocking=None,
-    lights=(("led_g", 0), ("led_g", 1), ("led_r", 0)),
+    leds=(("led_g", 0), ("led_g", 1), ("led_r", 0)),
     programmer="ice40_generic",
 )

@@ -13,6 +13,6 @@ TANG_NANO_9K = Board(
     baud=1e6,
     capacity={"LUT": 8640, "FF": 6480, "DSP": 20, "block RAM": 26},
     clocking=None,
-    lights=(("led", 0), ("led", 1), ("led", 2)),
+    leds=(("led", 0), ("led", 1), ("led", 2)),
     programmer="tangnano9k",
 )

@@ -45,9 +45,9 @@ class Top(Elaboratable):
             device.rx.eq(sensed(m, uart.rx)),
             driven(m, uart.tx).eq(device.tx),
         ]
-        for (name, number), (light, _) in zip(board.lights, device.lights.shape(), strict=True):
+        for (name, number), (led, _) in zip(board.leds, device.leds.shape(), strict=True):
             pin = platform.request(name, number, dir="-")
-            m.d.comb += driven(m, pin).eq(device.lights[light])
+            m.d.comb += driven(m, pin).eq(device.leds[led])
         for name in board.high:
             m.d.comb += driven(m, platform.request(name, dir="-")).eq(1)
         return m

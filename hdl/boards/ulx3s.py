@@ -22,7 +22,7 @@ ULX3S_85F = Board(
     options=_OPTIONS,
     capacity={"LUT": 83640, "FF": 83640, "DSP": 156, "block RAM": 208},
     clocking=lambda domain: Ecp5Clock(domain, "clk25", multiple=2),
-    lights=(("led", 0), ("led", 1), ("led", 2)),
+    leds=(("led", 0), ("led", 1), ("led", 2)),
     high=("uart_tx_enable",),
     programmer="ulx3s",
 )

@@ -10,7 +10,7 @@ from amaranth.utils import exact_log2
 from adagrain.hdl.checks import check_integer
 from adagrain.hdl.handler.call import HandlerSignature
 from adagrain.hdl.stream.packet import Packet, Reply
-from adagrain.hdl.stream.pipeline import stallable
+from adagrain.hdl.stream.pipeline import elastic
 from adagrain.models.interface.protocol import Status
 from adagrain.models.interface.units import UNITS, Payload, Unit
 
@@ -93,7 +93,7 @@ class Dispatcher(wiring.Component):
         payload_over = Signal()
         arrives = self.i.valid & self.i.ready
         reply = stream.Signature(Reply).create(path=("reply",))
-        with m.If(stallable(m, reply, self.o, 1)):
+        with m.If(elastic(m, reply, self.o, 1)):
             m.d.sync += self.o.payload.eq(reply.payload)
         replied = reply.valid & reply.ready & reply.payload.last
 

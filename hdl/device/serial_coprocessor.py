@@ -12,10 +12,10 @@ from adagrain.models.interface.configuration import Configuration
 
 from .coprocessor import Coprocessor
 
-__all__ = ["Lights", "SerialCoprocessor"]
+__all__ = ["Leds", "SerialCoprocessor"]
 
 #: What a board's LEDs show.
-Lights = data.StructLayout(
+Leds = data.StructLayout(
     {
         "life": unsigned(1),  # blinks once a second
         "link": unsigned(1),  # bytes come or go
@@ -50,7 +50,7 @@ class SerialCoprocessor(wiring.Component):
         From the host, asynchronous; high when idle.
     tx : ``Out(1)``
         To the host.
-    lights : ``Out(Lights)``
+    leds : ``Out(Leds)``
         For people.
     """
 
@@ -60,7 +60,7 @@ class SerialCoprocessor(wiring.Component):
         self._configuration = configuration
         self._clock = clock
         self._baud = baud
-        super().__init__({"rx": In(1, init=1), "tx": Out(1, init=1), "lights": Out(Lights)})
+        super().__init__({"rx": In(1, init=1), "tx": Out(1, init=1), "leds": Out(Leds)})
 
     @property
     def configuration(self) -> Configuration:
@@ -84,21 +84,21 @@ class SerialCoprocessor(wiring.Component):
         if "o_data" in coprocessor.signature.members:
             m.d.comb += coprocessor.o_data.ready.eq(1)
         m.d.comb += [coprocessor.line.eq(receiver.counters), self.tx.eq(transmitter.tx)]
-        self._light(m, moves=~receiver.rx | ~self.tx, errs=receiver.fails)
+        self._blink(m, moves=~receiver.rx | ~self.tx, errs=receiver.fails)
         return m
 
-    def _light(self, m: Module, *, moves: Signal, errs: Signal) -> None:
+    def _blink(self, m: Module, *, moves: Signal, errs: Signal) -> None:
         """Stretch events until people can see them."""
         eighth = round(self._clock / 8)
         cycle = Signal(range(eighth))
         passes = cycle == eighth - 1
         eighths = Signal(3)
         m.d.sync += [cycle.eq(Mux(passes, 0, cycle + 1)), eighths.eq(eighths + passes)]
-        m.d.comb += self.lights.life.eq(eighths < 4)
-        for light, event in ((self.lights.link, moves), (self.lights.error, errs)):
+        m.d.comb += self.leds.life.eq(eighths < 4)
+        for led, event in ((self.leds.link, moves), (self.leds.error, errs)):
             left = Signal(range(_VISIBLE + 1))
-            m.d.comb += light.eq(left != 0)
+            m.d.comb += led.eq(left != 0)
             with m.If(event):
                 m.d.sync += left.eq(_VISIBLE)
-            with m.Elif(passes & light):
+            with m.Elif(passes & led):
                 m.d.sync += left.eq(left - 1)

@@ -33,7 +33,7 @@ _Share = data.StructLayout(
 )
 
 #: Field of the record → the share whose largest one it is.
-_LARGEST = {"largest": "sum_absolute", "largest_magnitude": "sum_magnitude"}
+_LARGEST = {"largest": "sum_absolute", "absmax": "sum_magnitude"}
 
 
 class _Compare(wiring.Component):
@@ -113,8 +113,8 @@ class Difference(wiring.Component):
     the next pass begins.
 
     Roots and quotients are the host's; formats narrower than FP32 are widened by
-    :class:`~adagrain.hdl.tensor_input.Widen`. It does not count what comes: the number of elements
-    must be even (an element of a without one of b is left out) and less than 2^32.
+    :class:`~adagrain.hdl.tensor_input.Unpacker`. It does not count what comes: the number of
+    elements must be even (an element of a without one of b is left out) and less than 2^32.
 
     Source: our own; as ``docs/difference.md`` says.
 

@@ -7,7 +7,7 @@ from amaranth.lib.data import ShapeLike
 from adagrain.hdl.checks import check_integer
 from adagrain.hdl.stream.delay import delayed
 
-__all__ = ["Store", "check_entries", "index_shape", "later", "step_layout"]
+__all__ = ["AccumulatorMemory", "check_entries", "index_shape", "later", "step_layout"]
 
 
 def check_entries(entries: int) -> None:
@@ -42,7 +42,7 @@ def step_layout(entries: int) -> data.StructLayout:
     return data.StructLayout(names)
 
 
-class Store:
+class AccumulatorMemory:
     """A memory of sums, read at one step and written at the same or a later one.
 
     Parameters

@@ -4,7 +4,7 @@ from amaranth.hdl import Cat, EnableInserter, Module, Signal, Value, unsigned
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from adagrain.hdl.arithmetic.float.parts import RESULT_FLAGS
+from adagrain.hdl.arithmetic.float.operand import RESULT_FLAGS
 from adagrain.hdl.arithmetic.float.round import Round
 from adagrain.hdl.slice import ExactProducts
 from adagrain.hdl.stream.delay import delayed
@@ -136,7 +136,7 @@ class DotProduct(wiring.Component):
         mode, step = self._steps(m, valid)
         m.submodules.integers = integers = IntegerAccumulator(self._entries)
         m.submodules.exact = exact = ExactAccumulator(self._entries)
-        m.submodules.floats = floats = FloatAccumulator(Precision.FP32.row, self._entries)
+        m.submodules.floats = floats = FloatAccumulator(Precision.FP32.fmt, self._entries)
         m.d.comb += [
             integers.i.eq(products.integers),
             exact.i.eq(products.narrow),
@@ -179,7 +179,7 @@ class DotProduct(wiring.Component):
 
     def _rounded(self, m: Module, product: data.View) -> data.View:
         m.submodules.round = rounding = Round(
-            Precision.FP32.row, len(product.significand), len(product.exponent), small=True
+            Precision.FP32.fmt, len(product.significand), len(product.exponent), small=True
         )
         m.d.comb += rounding.i.eq(product)
         return rounding.o

@@ -4,29 +4,29 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value, signed, unsigne
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from adagrain.hdl.arithmetic.float.parts import result_layout
-from adagrain.hdl.arithmetic.float.round import Round, exact_layout
+from adagrain.hdl.arithmetic.float.operand import result_layout
+from adagrain.hdl.arithmetic.float.round import Round, unrounded_layout
 from adagrain.hdl.slice.products import exact_product
 from adagrain.hdl.stream.delay import delayed
 from adagrain.models.dot_product import EXACT_BITS, EXACT_PLACES
 from adagrain.models.interface.precision import Precision
 
-from .accumulator import Store, check_entries, later, step_layout
+from .accumulator import AccumulatorMemory, check_entries, later, step_layout
 
 __all__ = ["ExactAccumulator"]
 
-_ROW = Precision.FP16.row
+_FMT = Precision.FP16.fmt
 _LANES = Precision.FP16.lanes
 
 #: The shift of a product by its exponent: by so many places more, first by less than 16.
-_SHIFT = _ROW.bias - 3
+_SHIFT = _FMT.bias - 3
 _FINE = 4
 
 #: Bits of a shifted product, and of the sum that FP16 can hold; below that are the guard, another
 #: bit that tells whether the smallest normal number is tiny before it is rounded, and the rest.
-_SHIFTED = 2 * (_ROW.mantissa_bits + 1) + 2 * (1 << _ROW.exponent_bits) - 6
-_TOP = EXACT_PLACES + _ROW.bias + 1
-_GUARD = EXACT_PLACES - (_ROW.bias - 1 + _ROW.mantissa_bits) - 2
+_SHIFTED = 2 * (_FMT.mantissa_bits + 1) + 2 * (1 << _FMT.exponent_bits) - 6
+_TOP = EXACT_PLACES + _FMT.bias + 1
+_GUARD = EXACT_PLACES - (_FMT.bias - 1 + _FMT.mantissa_bits) - 2
 
 #: What a sum remembers beside its value.
 _SEEN = data.StructLayout(dict.fromkeys(("positive", "negative", "nan", "invalid"), unsigned(1)))
@@ -67,8 +67,8 @@ class ExactAccumulator(wiring.Component):
         super().__init__(
             {
                 "step": In(step_layout(entries)),
-                "i": In(data.ArrayLayout(exact_product(_ROW), _LANES)),
-                "o": Out(result_layout(_ROW)),
+                "i": In(data.ArrayLayout(exact_product(_FMT), _LANES)),
+                "o": Out(result_layout(_FMT)),
             }
         )
 
@@ -81,12 +81,12 @@ class ExactAccumulator(wiring.Component):
         step = later(m, self.step, 3)
 
         # Stage 4: the sum so far.
-        sums = Store(m, EXACT_BITS, self._entries)
+        sums = AccumulatorMemory(m, EXACT_BITS, self._entries)
         before = sums.read(step)
         total = Signal(EXACT_BITS)
         m.d.comb += total.eq(Mux(negative, before - pair, before + pair))
         sums.write(step, total)
-        history = Store(m, _SEEN, self._entries)
+        history = AccumulatorMemory(m, _SEEN, self._entries)
         ever = Signal(_SEEN)
         m.d.comb += ever.eq(history.read(step) | seen.as_value())
         history.write(step, ever)
@@ -139,16 +139,16 @@ class ExactAccumulator(wiring.Component):
     def _round(self, m: Module, magnitude: Value, sign: Value, seen: data.View) -> None:
         kept = Cat(magnitude[:_GUARD].any(), magnitude[_GUARD:_TOP])
         too_large = magnitude[_TOP:].any()
-        width, exponent_bits = len(kept), _ROW.exponent_bits + 2
+        width, exponent_bits = len(kept), _FMT.exponent_bits + 2
         opposed = seen.positive & seen.negative
-        exact = Signal(exact_layout(width, exponent_bits), reset_less=True)
+        exact = Signal(unrounded_layout(width, exponent_bits), reset_less=True)
         m.d.sync += [
             exact.significand.eq(Mux(too_large, Const(1 << (width - 1), width), kept)),
-            exact.exponent.eq(Mux(too_large, 2 * _ROW.bias + 1, 2 * _ROW.bias)),
+            exact.exponent.eq(Mux(too_large, 2 * _FMT.bias + 1, 2 * _FMT.bias)),
             exact.sign.eq(Mux(seen.positive | seen.negative, seen.negative, sign)),
             exact.infinite.eq(seen.positive | seen.negative),
             exact.nan.eq(seen.nan | opposed),
             exact.invalid.eq(seen.invalid | opposed),
         ]
-        m.submodules.round = rounding = Round(_ROW, width, exponent_bits, small=False)
+        m.submodules.round = rounding = Round(_FMT, width, exponent_bits, small=False)
         m.d.comb += [rounding.i.eq(exact), self.o.eq(rounding.o)]

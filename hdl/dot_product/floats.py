@@ -4,18 +4,18 @@ from amaranth.hdl import Module, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from adagrain.hdl.arithmetic.float.parts import (
+from adagrain.hdl.arithmetic.float.operand import (
     RESULT_FLAGS,
     check_format,
     result_layout,
-    take_apart,
+    unpack_operand,
 )
 from adagrain.hdl.arithmetic.float.round import Round
 from adagrain.hdl.arithmetic.float.sum import ExactSum
 from adagrain.hdl.stream.delay import delayed
 from adagrain.models.interface.formats import ElementFormat
 
-from .accumulator import Store, check_entries, later, step_layout
+from .accumulator import AccumulatorMemory, check_entries, later, step_layout
 
 __all__ = ["FloatAccumulator"]
 
@@ -28,7 +28,7 @@ class FloatAccumulator(wiring.Component):
 
     Parameters
     ----------
-    row : ElementFormat
+    fmt : ElementFormat
         Format of products and sums.
     entries : int
         Number of sums, at least 2.
@@ -37,9 +37,9 @@ class FloatAccumulator(wiring.Component):
     -------
     step : ``In(step_layout(entries))``
         To which sum.
-    i : ``In(result_layout(row))``
+    i : ``In(result_layout(fmt))``
         Product, and the flags that it has raised.
-    o : ``Out(result_layout(row))``
+    o : ``Out(result_layout(fmt))``
         The sum with it, and all flags since it began.
 
     Raises
@@ -50,33 +50,33 @@ class FloatAccumulator(wiring.Component):
 
     LATENCY = ExactSum.LATENCY + Round.LATENCY
 
-    def __init__(self, row: ElementFormat, entries: int) -> None:
-        check_format("row", row)
+    def __init__(self, fmt: ElementFormat, entries: int) -> None:
+        check_format("fmt", fmt)
         check_entries(entries)
-        self._row, self._entries = row, entries
+        self._fmt, self._entries = fmt, entries
         super().__init__(
             {
                 "step": In(step_layout(entries)),
-                "i": In(result_layout(row)),
-                "o": Out(result_layout(row)),
+                "i": In(result_layout(fmt)),
+                "o": Out(result_layout(fmt)),
             }
         )
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        row = self._row
+        fmt = self._fmt
         last = later(m, self.step, self.LATENCY)
-        sums = Store(m, row.bits, self._entries)
-        flags = Store(m, RESULT_FLAGS, self._entries)
-        m.submodules.add = add = ExactSum(row)
-        rounding = Round(row, len(add.o.significand), len(add.o.exponent), small=False)
+        sums = AccumulatorMemory(m, fmt.bits, self._entries)
+        flags = AccumulatorMemory(m, RESULT_FLAGS, self._entries)
+        m.submodules.add = add = ExactSum(fmt)
+        rounding = Round(fmt, len(add.o.significand), len(add.o.exponent), small=False)
         m.submodules.round = rounding
         augend, addend = sums.read(self.step), self.i.word
         raised = delayed(m, Value.cast(self.i.flags), self.LATENCY)
         m.d.comb += [
-            add.a.eq(take_apart(m, augend, row)),
-            add.b.eq(take_apart(m, addend, row)),
-            add.turn.eq(augend[:-1] < addend[:-1]),
+            add.a.eq(unpack_operand(m, augend, fmt)),
+            add.b.eq(unpack_operand(m, addend, fmt)),
+            add.swap.eq(augend[:-1] < addend[:-1]),
             rounding.i.eq(add.o),
             self.o.word.eq(rounding.o.word),
             self.o.flags.eq(flags.read(last) | raised | Value.cast(rounding.o.flags)),

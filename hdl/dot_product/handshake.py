@@ -3,7 +3,7 @@
 from amaranth.hdl import Module, Signal, Value
 from amaranth.lib import stream
 
-from adagrain.hdl.stream.pipeline import stallable
+from adagrain.hdl.stream.pipeline import elastic
 
 __all__ = ["summing"]
 
@@ -26,11 +26,11 @@ def summing(
         Terms are there and not busy; all stages move in this cycle.
     """
     terms, sums = (stream.Signature(1).create(path=(name,)) for name in ("terms", "sums"))
-    moves = stallable(m, terms, sums, stages)
+    enable = elastic(m, terms, sums, stages)
     m.d.comb += [
         terms.valid.eq(i.valid & ~busy),
         i.ready.eq(terms.ready & ~busy),
         o.valid.eq(sums.valid & last),
         sums.ready.eq(o.ready | ~last),
     ]
-    return terms.valid, moves
+    return terms.valid, enable

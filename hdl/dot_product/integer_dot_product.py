@@ -11,7 +11,7 @@ from .accumulator import check_entries, later
 from .dot_product import sums_layout, terms_layout
 from .handshake import summing
 from .product_sum import ProductSum
-from .running_sum import RunningSum, turn_layout
+from .running_sum import RunningSum, slot_layout
 
 __all__ = ["IntegerDotProduct"]
 
@@ -74,7 +74,7 @@ class IntegerDotProduct(wiring.Component):
         stages = Module()
         stages.submodules.sums = sums = RunningSum(self._entries)
         stages.d.comb += [
-            sums.turn.eq(later(stages, self._turn(stages, taken), ProductSum.LATENCY - 1)),
+            sums.slot.eq(later(stages, self._slot(stages, taken), ProductSum.LATENCY - 1)),
             sums.i.eq(products.o),
             self.o.p.word.eq(sums.o),
             self.o.p.flags.overflow.eq(sums.overflow),
@@ -85,17 +85,17 @@ class IntegerDotProduct(wiring.Component):
         m.submodules.stages = EnableInserter(moves)(stages)
         return m
 
-    def _turn(self, m: Module, taken: Value) -> Signal:
-        """Whose turn it is."""
-        turn = Signal(turn_layout(self._entries))
+    def _slot(self, m: Module, taken: Value) -> Signal:
+        """The sum that a product belongs to."""
+        slot = Signal(slot_layout(self._entries))
         index = Signal.like(self.i.p.index, reset_less=True)
         same = index == self.i.p.index
         m.d.comb += [
-            turn.valid.eq(taken),
-            turn.index.eq(self.i.p.index),
-            turn.stays.eq(same & ~self.i.p.first),
-            turn.returns.eq(~same & ~self.i.p.first),
+            slot.valid.eq(taken),
+            slot.index.eq(self.i.p.index),
+            slot.stays.eq(same & ~self.i.p.first),
+            slot.returns.eq(~same & ~self.i.p.first),
         ]
         with m.If(taken):
             m.d.sync += index.eq(self.i.p.index)
-        return turn
+        return slot

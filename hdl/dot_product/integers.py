@@ -8,7 +8,7 @@ from adagrain.hdl.stream.delay import delayed
 from adagrain.models.dot_product import INTEGER_BITS
 from adagrain.models.slice import LANE_BITS, LANES
 
-from .accumulator import Store, check_entries, later, step_layout
+from .accumulator import AccumulatorMemory, check_entries, later, step_layout
 
 __all__ = ["IntegerAccumulator"]
 
@@ -60,7 +60,7 @@ class IntegerAccumulator(wiring.Component):
         addend = Signal(signed(LANE_BITS + 2), reset_less=True)
         m.d.sync += addend.eq((self.i[0] + self.i[1]) + (self.i[2] + self.i[3]))
 
-        sums = Store(m, INTEGER_BITS + 1, self._entries)
+        sums = AccumulatorMemory(m, INTEGER_BITS + 1, self._entries)
         before = sums.read(step)
         total = Signal(INTEGER_BITS)
         value = before[:INTEGER_BITS]

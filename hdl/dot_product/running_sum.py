@@ -9,10 +9,10 @@ from adagrain.models.slice import LANE_BITS
 
 from .accumulator import check_entries, index_shape, later
 
-__all__ = ["RunningSum", "turn_layout"]
+__all__ = ["RunningSum", "slot_layout"]
 
 
-def turn_layout(entries: int) -> data.StructLayout:
+def slot_layout(entries: int) -> data.StructLayout:
     """Which sum an integer belongs to.
 
     Members
@@ -34,7 +34,7 @@ class RunningSum(wiring.Component):
     """Adds integers to sums of 32 bits, which wrap around and tell it.
 
     One integer per cycle, in any order of sums. The one that grows is in a register, all are in a
-    memory that is read synchronously, as an FPGA without any other has it. The turn comes a cycle
+    memory that is read synchronously, as an FPGA without any other has it. The slot comes a cycle
     before its integer, and the sum a cycle after this. No back-pressure.
 
     Parameters
@@ -44,7 +44,7 @@ class RunningSum(wiring.Component):
 
     Members
     -------
-    turn : ``In(turn_layout(entries))``
+    slot : ``In(slot_layout(entries))``
         To which sum.
     i : ``In(signed(18))``
         Integer.
@@ -64,7 +64,7 @@ class RunningSum(wiring.Component):
         self._entries = entries
         super().__init__(
             {
-                "turn": In(turn_layout(entries)),
+                "slot": In(slot_layout(entries)),
                 "i": In(signed(LANE_BITS + 2)),
                 "o": Out(INTEGER_BITS),
                 "overflow": Out(1),
@@ -73,19 +73,19 @@ class RunningSum(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        turn = later(m, self.turn, 1)
+        slot = later(m, self.slot, 1)
         value, total = Signal(INTEGER_BITS), Signal(INTEGER_BITS)
-        stored = self._stored(m, turn, total)
+        stored = self._stored(m, slot, total)
         m.d.comb += [
-            value.eq(Mux(turn.stays, self.o, stored)),
+            value.eq(Mux(slot.stays, self.o, stored)),
             total.eq(value.as_signed() + self.i),
         ]
-        with m.If(turn.valid):
+        with m.If(slot.valid):
             m.d.sync += self.o.eq(total)
-        self._tell(m, turn, value[-1])
+        self._tell(m, slot, value[-1])
         return m
 
-    def _stored(self, m: Module, turn: data.View, total: Value) -> Value:
+    def _stored(self, m: Module, slot: data.View, total: Value) -> Value:
         """What is in the memory, to which the total goes in the same cycle.
 
         What is read is not what is written: the sum would stay.
@@ -96,27 +96,27 @@ class RunningSum(wiring.Component):
         m.submodules.sums = sums
         read, write = sums.read_port(domain="comb"), sums.write_port()
         stored = Signal(INTEGER_BITS, reset_less=True)
-        m.d.sync += stored.eq(Mux(self.turn.returns, read.data, 0))
+        m.d.sync += stored.eq(Mux(self.slot.returns, read.data, 0))
         m.d.comb += [
-            read.addr.eq(self.turn.index),
-            write.addr.eq(turn.index),
+            read.addr.eq(self.slot.index),
+            write.addr.eq(slot.index),
             write.data.eq(total),
-            write.en.eq(turn.valid),
+            write.en.eq(slot.valid),
         ]
         return stored
 
-    def _tell(self, m: Module, turn: data.View, sign: Value) -> None:
+    def _tell(self, m: Module, slot: data.View, sign: Value) -> None:
         """Whether the sum has wrapped around; a 33rd bit of the memory would be a block RAM."""
-        ended = later(m, turn, 1)
+        ended = later(m, slot, 1)
         raised = Signal(self._entries)
         before, signs = Signal(), Signal(2)
         wraps = (signs[0] == signs[1]) & (self.o[-1] != signs[0])
         m.d.comb += self.overflow.eq(before | wraps)
-        with m.If(turn.valid):
+        with m.If(slot.valid):
             m.d.sync += [
                 signs.eq(Cat(sign, self.i[-1])),
                 before.eq(
-                    (turn.stays & self.overflow) | (turn.returns & raised.bit_select(turn.index, 1))
+                    (slot.stays & self.overflow) | (slot.returns & raised.bit_select(slot.index, 1))
                 ),
             ]
         with m.If(ended.valid):

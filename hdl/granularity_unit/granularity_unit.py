@@ -6,7 +6,7 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 
 from adagrain.hdl.dot_product import DotProduct, IntegerDotProduct
 from adagrain.hdl.dot_product.dot_product import terms_layout
-from adagrain.hdl.stream.pipeline import stallable
+from adagrain.hdl.stream.pipeline import elastic
 from adagrain.hdl.stream.queue import Queue
 from adagrain.hdl.stream.skid import Skid
 from adagrain.hdl.tensor_input import Beat
@@ -195,7 +195,7 @@ class GranularityUnit(wiring.Component):
             skid.i.payload.eq(held),
             self.busy.eq(~sequencer.i.ready | sequencer.o.valid | skid.o.valid),
         ]
-        with m.If(stallable(m, sequencer.o, skid.i, 1)):
+        with m.If(elastic(m, sequencer.o, skid.i, 1)):
             m.d.sync += [
                 held.common.eq(sequencer.o.payload),
                 held.common.a.eq(operands.a),

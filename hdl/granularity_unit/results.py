@@ -4,7 +4,7 @@ from amaranth.hdl import Array, Module, Mux, Signal, Value, signed, unsigned
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out, connect
 
-from adagrain.hdl.arithmetic.float.parts import RESULT_FLAGS
+from adagrain.hdl.arithmetic.float.operand import RESULT_FLAGS
 from adagrain.hdl.rescale import IntegerRescale, Packer, Rescale
 from adagrain.hdl.stream.queue import Queue
 from adagrain.models.granularity_unit import row_words

@@ -64,31 +64,31 @@ class CobsEncoder(wiring.Component):
                 m.d.sync += filled.eq(0)
 
         with m.FSM():
-            with m.State("bytes"), m.If(self.i.valid):
+            with m.State("BYTES"), m.If(self.i.valid):
                 m.d.comb += self.i.ready.eq(blocks.i.ready)
                 m.d.sync += last.eq(self.i.p.last)
                 with m.If(self.i.p.data == 0):
                     close_block()
                     with m.If(blocks.i.ready & self.i.p.last):
-                        m.next = "block"
+                        m.next = "BLOCK"
                 with m.Else():
                     m.d.comb += [blocks.i.valid.eq(1), blocks.i.p.data.eq(self.i.p.data)]
                     with m.If(blocks.i.ready):
                         m.d.sync += filled.eq(filled + 1)
                         with m.If(self.i.p.last | (filled == self._block - 1)):
-                            m.next = "block"
+                            m.next = "BLOCK"
 
-            with m.State("block"):
+            with m.State("BLOCK"):
                 close_block()
                 with m.If(blocks.i.ready):
                     with m.If(last):
-                        m.next = "delimiter"
+                        m.next = "DELIMITER"
                     with m.Else():
-                        m.next = "bytes"
+                        m.next = "BYTES"
 
-            with m.State("delimiter"):  # a packet of its own: the head is a zero, no body
+            with m.State("DELIMITER"):  # a packet of its own: the head is a zero, no body
                 m.d.comb += [blocks.i.valid.eq(1), blocks.i.p.end.eq(1)]
                 with m.If(blocks.i.ready):
-                    m.next = "bytes"
+                    m.next = "BYTES"
 
         return m

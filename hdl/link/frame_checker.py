@@ -7,7 +7,7 @@ from amaranth.lib.wiring import In, Out
 
 from adagrain.hdl.checks import check_integer
 from adagrain.models.interface.protocol import Header
-from adagrain.models.link import CHECKSUM_SIZE, HEADER_SIZE, Verdict
+from adagrain.models.link import CHECKSUM_SIZE, HEADER_SIZE, FrameCheck
 
 from .cobs_decoder import DecodedByte
 from .packet_queue import queued_byte_layout
@@ -21,7 +21,7 @@ class FrameChecker(wiring.Component):
     """Turns decoded frames into records that are safe to act on.
 
     Each frame becomes one packet for a :class:`~adagrain.hdl.link.packet_queue.PacketQueue`:
-    a :class:`~adagrain.models.link.Verdict`; then the header, if the checksum is right; then
+    a :class:`~adagrain.models.link.FrameCheck`; then the header, if the checksum is right; then
     the payload, if the frame is intact. Takes one byte per cycle, adds no latency, and waits
     only for the queue. Frames may be of any length: what exceeds a header and the longest
     payload is not passed on.
@@ -38,7 +38,7 @@ class FrameChecker(wiring.Component):
     i : ``In(stream.Signature(DecodedByte))``
         Frames.
     o : ``Out(stream.Signature(queued_byte_layout(depth)))``
-        Records: verdict as the head, header and payload as the body.
+        Records: check as the head, header and payload as the body.
 
     Raises
     ------
@@ -66,23 +66,23 @@ class FrameChecker(wiring.Component):
         too_long = count == self._longest + 1
         length = Signal(16)  # of the payload, as the header names it
 
-        verdict = Signal(Verdict)
+        check = Signal(FrameCheck)
         keep = Signal.like(self.o.p.keep)
         with m.If(self.i.p.damaged | (count < HEADER_SIZE + CHECKSUM_SIZE)):
-            m.d.comb += verdict.eq(Verdict.DAMAGED)
+            m.d.comb += check.eq(FrameCheck.DAMAGED)
         with m.Elif(~crc.match_detected):
-            m.d.comb += verdict.eq(Verdict.WRONG_CHECKSUM)
+            m.d.comb += check.eq(FrameCheck.WRONG_CHECKSUM)
         with m.Elif(too_long):
-            m.d.comb += [verdict.eq(Verdict.TOO_LONG), keep.eq(HEADER_SIZE)]
+            m.d.comb += [check.eq(FrameCheck.TOO_LONG), keep.eq(HEADER_SIZE)]
         with m.Elif(count != HEADER_SIZE + length + CHECKSUM_SIZE):
-            m.d.comb += [verdict.eq(Verdict.WRONG_LENGTH), keep.eq(HEADER_SIZE)]
+            m.d.comb += [check.eq(FrameCheck.WRONG_LENGTH), keep.eq(HEADER_SIZE)]
         with m.Else():
-            m.d.comb += [verdict.eq(Verdict.INTACT), keep.eq(HEADER_SIZE + length)]
+            m.d.comb += [check.eq(FrameCheck.INTACT), keep.eq(HEADER_SIZE + length)]
 
         fits = count < self._longest_body
         m.d.comb += [
             self.o.valid.eq(self.i.valid & (self.i.p.end | fits)),
-            self.o.p.data.eq(Mux(self.i.p.end, verdict, self.i.p.data)),
+            self.o.p.data.eq(Mux(self.i.p.end, check, self.i.p.data)),
             self.o.p.end.eq(self.i.p.end),
             self.o.p.keep.eq(keep),
             self.i.ready.eq(~self.o.valid | self.o.ready),

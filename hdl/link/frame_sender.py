@@ -83,7 +83,7 @@ class FrameSender(wiring.Component):
         moved = offered & room
 
         with m.FSM() as part:
-            with m.State("idle"):
+            with m.State("IDLE"):
                 m.d.comb += [self.i.ready.eq(1), crc.start.eq(1)]
                 m.d.sync += [
                     header.eq(self.i.p.header),
@@ -91,9 +91,9 @@ class FrameSender(wiring.Component):
                     slot.eq(self.i.p.slot),
                 ]
                 with m.If(self.i.valid):
-                    m.next = "header"
+                    m.next = "HEADER"
 
-            with m.State("header"):
+            with m.State("HEADER"):
                 m.d.comb += [
                     byte.data.eq(header.as_value()[:8]),
                     done.eq(position == HEADER_SIZE - 1),
@@ -101,33 +101,33 @@ class FrameSender(wiring.Component):
                 with m.If(moved):
                     m.d.sync += header.eq(header.as_value() >> 8)
                     with m.If(done & (length == 0)):
-                        m.next = "checksum"
+                        m.next = "CHECKSUM"
                     with m.Elif(done):
-                        m.next = "payload"
+                        m.next = "PAYLOAD"
 
-            with m.State("payload"):
+            with m.State("PAYLOAD"):
                 m.d.comb += [
                     byte.data.eq(self.memory.data),
                     done.eq(position == length - 1),
                 ]
                 with m.If(moved & done):
-                    m.next = "checksum"
+                    m.next = "CHECKSUM"
 
-            with m.State("checksum"):
+            with m.State("CHECKSUM"):
                 m.d.comb += [
                     byte.data.eq(crc.crc.word_select(position[:2], 8)),
                     byte.last.eq(done),
                     done.eq(position == CHECKSUM_SIZE - 1),
                 ]
                 with m.If(moved & done):
-                    m.next = "idle"
+                    m.next = "IDLE"
 
         m.d.comb += [
-            offered.eq(~part.ongoing("idle")),
+            offered.eq(~part.ongoing("IDLE")),
             next_position.eq(Mux(moved & done, 0, position + moved)),
             self.memory.en.eq(1),
             self.memory.addr.eq(Cat(next_position, slot)),
-            crc.valid.eq(moved & ~part.ongoing("checksum")),
+            crc.valid.eq(moved & ~part.ongoing("CHECKSUM")),
             crc.data.eq(byte.data),
         ]
         m.d.sync += position.eq(next_position)

@@ -18,8 +18,8 @@ from .session import Counters, Session
 
 __all__ = ["Link"]
 
-#: Bytes that a frame takes in the receive queue beside its payload: verdict, header, and a
-#: free place for the verdict of the next one.
+#: Bytes that a frame takes in the receive queue beside its payload: check, header, and a
+#: free place for the check of the next one.
 RECORD_OVERHEAD = HEADER_SIZE + 2
 
 

@@ -10,7 +10,7 @@ from adagrain.hdl.stream.packet import Packet, Reply
 from adagrain.models.interface.configuration import Configuration
 from adagrain.models.interface.protocol import Header, Status
 from adagrain.models.interface.units.system import SystemOpcode
-from adagrain.models.link import COUNTERS, HEADER_SIZE, NO_SESSION, Verdict
+from adagrain.models.link import COUNTERS, HEADER_SIZE, NO_SESSION, FrameCheck
 
 from .frame_sender import reply_layout
 
@@ -22,8 +22,8 @@ Counters = data.StructLayout(dict.fromkeys(COUNTERS, 16))
 #: What is kept of a reply beside its payload; with the repeated request it makes the header.
 Summary = data.StructLayout({name: Header[name].shape for name in ("opcode", "status", "length")})
 
-#: Verdicts of records without a header, and what counts them.
-UNREADABLE = {Verdict.DAMAGED: "bad_frame", Verdict.WRONG_CHECKSUM: "bad_crc"}
+#: Checks of records without a header, and what counts them.
+UNREADABLE = {FrameCheck.DAMAGED: "bad_frame", FrameCheck.WRONG_CHECKSUM: "bad_crc"}
 
 
 class Session(wiring.Component):
@@ -94,7 +94,7 @@ class Session(wiring.Component):
         expected = Signal(Header["sequence"].shape)
         kept = Signal(range(self._window + 1))  # replies of this session in memory
 
-        verdict = Signal(Verdict)
+        check = Signal(FrameCheck)
         header = Signal(Header)  # the request's, which then turns into the reply's
         position = Signal(range(HEADER_SIZE))
         remaining = Signal(range(self._payload + 1))  # bytes of the request still to come
@@ -119,27 +119,27 @@ class Session(wiring.Component):
 
         def refuse(status: Status) -> None:
             m.d.sync += [header.status.eq(status), header.length.eq(0)]
-            m.next = "reply"
+            m.next = "REPLY"
 
         def execute() -> None:
             m.d.sync += header.length.eq(0)
-            m.next = "execute"
+            m.next = "EXECUTE"
 
         def recall() -> None:
             with m.If((age != 0) & (age <= kept)):
                 count("repeats")
-                m.next = "recall"
+                m.next = "RECALL"
             with m.Else():
                 count("out_of_order")
                 m.d.sync += header.sequence.eq(expected)
                 refuse(Status.OUT_OF_ORDER)
 
         with m.FSM() as state:
-            with m.State("verdict"):
+            with m.State("CHECK"):
                 m.d.comb += self.i.ready.eq(1)
-                m.d.sync += [verdict.eq(self.i.payload), position.eq(0), remaining.eq(0)]
+                m.d.sync += [check.eq(self.i.payload), position.eq(0), remaining.eq(0)]
                 with m.If(self.i.valid):
-                    m.next = "header"
+                    m.next = "HEADER"
                     for unreadable, counter in UNREADABLE.items():
                         with m.If(self.i.payload == unreadable):
                             count(counter)
@@ -150,33 +150,33 @@ class Session(wiring.Component):
                             ]
                             refuse(Status.BAD_CRC)
 
-            with m.State("header"):
+            with m.State("HEADER"):
                 m.d.comb += self.i.ready.eq(1)
                 with m.If(self.i.valid):
                     m.d.sync += header.eq(Cat(header.as_value()[8:], self.i.payload))
                     m.d.sync += position.eq(position + 1)
                     with m.If(position == HEADER_SIZE - 1):
-                        m.next = "compare"
+                        m.next = "COMPARE"
 
-            with m.State("compare"):
+            with m.State("COMPARE"):
                 m.d.sync += [
                     opens.eq((header.sequence == 0) & (header.session != NO_SESSION)),
                     belongs.eq(header.session == session),
                     age.eq(expected - header.sequence),
                 ]
-                m.next = "judge"
+                m.next = "EXECUTE_OR_REFUSE"
 
-            with m.State("judge"):
+            with m.State("EXECUTE_OR_REFUSE"):
                 m.d.sync += self.request_length.eq(header.length[: len(remaining)])
-                with m.If(verdict == Verdict.INTACT):
+                with m.If(check == FrameCheck.INTACT):
                     count("frames")
                     m.d.sync += remaining.eq(header.length)
                 with m.Else():
                     count("bad_frame")
 
-                with m.If(verdict == Verdict.TOO_LONG):
+                with m.If(check == FrameCheck.TOO_LONG):
                     refuse(Status.OVERFLOW)
-                with m.Elif(verdict == Verdict.WRONG_LENGTH):
+                with m.Elif(check == FrameCheck.WRONG_LENGTH):
                     refuse(Status.BAD_LENGTH)
                 with m.Elif(header.opcode == SystemOpcode.HELLO):
                     with m.If(header.length != 0):
@@ -197,27 +197,27 @@ class Session(wiring.Component):
                 with m.Else():
                     recall()
 
-            with m.State("execute"):
+            with m.State("EXECUTE"):
                 with m.If(forwarded & (remaining == 0) & answered):
                     m.d.comb += summary_write.en.eq(1)
                     m.d.sync += expected.eq(expected + 1)
                     with m.If(kept != self._window):
                         m.d.sync += kept.eq(kept + 1)
-                    m.next = "reply"
+                    m.next = "REPLY"
 
-            with m.State("recall"):
+            with m.State("RECALL"):
                 m.d.sync += [header[name].eq(summary_read.data[name]) for name, _ in Summary]
-                m.next = "reply"
+                m.next = "REPLY"
 
-            with m.State("reply"):
+            with m.State("REPLY"):
                 with m.If(remaining != 0):  # of a request that is not executed
                     m.d.comb += self.i.ready.eq(1)
                 with m.Else():
                     m.d.comb += self.o.valid.eq(1)
                     with m.If(self.o.ready):
-                        m.next = "verdict"
+                        m.next = "CHECK"
 
-        executing = state.ongoing("execute")
+        executing = state.ongoing("EXECUTE")
         self._forward(m, executing, header.opcode, remaining, forwarded)
         self._collect(m, executing, header, slot, answered)
         m.d.comb += [self.o.p.header.eq(header), self.o.p.slot.eq(slot)]

@@ -114,7 +114,7 @@ class PrecisionController(wiring.Component):
                 known = self.o.p.unit < self._units
                 m.d.comb += [unit.eq(self.o.p.unit), write.en.eq(known), ratio.o.ready.eq(1)]
                 self._decide(m, record, _clamped(record.wanted, least, most), write.data)
-                m.d.sync += self.o.p.spread.eq(ratio.o.payload)
+                m.d.sync += self.o.p.normalised_variance.eq(ratio.o.payload)
                 with m.If(~known):
                     answer = self.o.p
                     m.d.sync += [self.o.payload.eq(0), answer.unit.eq(answer.unit)]
@@ -126,13 +126,13 @@ class PrecisionController(wiring.Component):
                     m.next = "IDLE"
         return m
 
-    def _compare(self, m: Module, record: data.View, spread: Value) -> tuple[Signal, Signal]:
+    def _compare(self, m: Module, record: data.View, normalised: Value) -> tuple[Signal, Signal]:
         """Ranks between which what is wanted must be."""
         least, most = Signal(2), Signal(2)
         thresholds = [record[name] for name in THRESHOLDS]
         m.d.sync += [
-            least.eq(sum(spread > t + record.hysteresis for t in thresholds)),
-            most.eq(sum(spread + record.hysteresis >= t for t in thresholds)),
+            least.eq(sum(normalised > t + record.hysteresis for t in thresholds)),
+            most.eq(sum(normalised + record.hysteresis >= t for t in thresholds)),
         ]
         return least, most
 

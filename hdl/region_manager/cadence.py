@@ -7,7 +7,7 @@ from amaranth.lib.wiring import In, Out
 from adagrain.models.interface.units.region_manager import CadencePolicy, RegionParameters
 from adagrain.models.region_manager.policies import CADENCE_DWELL
 
-from .judge import Verdict
+from .comparator import Comparisons
 from .layouts import Head
 
 __all__ = ["Cadence"]
@@ -31,7 +31,7 @@ class Cadence(wiring.Component):
         Epoch and thresholds.
     alarm : ``In(1)``
         The loss has risen above the guard.
-    verdict : ``In(Verdict)``
+    comparisons : ``In(Comparisons)``
         Noise in the sums.
     choice : ``Out``
         New values of the record's ``cadence``, ``cadence_dwell`` and ``samples``; without
@@ -46,7 +46,7 @@ class Cadence(wiring.Component):
                 "record": In(Head),
                 "parameters": In(RegionParameters),
                 "alarm": In(1),
-                "verdict": In(Verdict),
+                "comparisons": In(Comparisons),
                 "choice": Out(_Choice),
                 "guarded": Out(1),
             }
@@ -54,7 +54,7 @@ class Cadence(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        record, verdict = self.record, self.verdict
+        record, comparisons = self.record, self.comparisons
         for field, _ in _Choice:
             m.d.comb += self.choice[field].eq(record[field])
 
@@ -74,14 +74,14 @@ class Cadence(wiring.Component):
                 with m.Elif(record.cadence_dwell != 0):
                     m.d.comb += self.choice.cadence_dwell.eq(record.cadence_dwell - 1)
                 with m.Elif(
-                    verdict.measured
+                    comparisons.measured
                     & (record.samples != 0)
                     & (record.samples >= self.parameters.noise_samples)
                 ):
                     m.d.comb += self.choice.samples.eq(0)
-                    with m.If(verdict.quiet):
+                    with m.If(comparisons.quiet):
                         self._shorten(m)
-                    with m.Elif(verdict.noisy):
+                    with m.Elif(comparisons.noisy):
                         self._lengthen(m)
         return m
 

@@ -15,8 +15,8 @@ from adagrain.models.interface.units.region_manager import (
     RegionUpdate,
 )
 
+from .comparator import Comparator
 from .fetch import Fetch
-from .judge import Judge
 from .layouts import WORD_BITS
 from .meter import Meter
 from .steps import Steps
@@ -99,7 +99,7 @@ class RegionManager(wiring.Component):
         m.submodules.table = table = Table(self._configuration.regions)
         m.submodules.fetch = fetch = Fetch()
         m.submodules.words = words = Words()
-        m.submodules.judge = judge = Judge()
+        m.submodules.comparator = comparator = Comparator()
         m.submodules.steps = steps = Steps()
         m.submodules.updates = updates = Updates(self._configuration.regions)
         m.submodules.meter = meter = Meter(self._configuration.decision_cycles)
@@ -108,7 +108,7 @@ class RegionManager(wiring.Component):
         self._supply(m, words, fetch, table)
         connect(m, table.o_access, flipped(self.o_access))
         connect(m, updates.o, flipped(self.o))
-        connect(m, updates.judge, judge.asker)
+        connect(m, updates.comparator, comparator.asker)
         connect(m, steps.run, updates.run)
         connect(m, updates.o_head, table.i_head)
         connect(m, words.o_arrived, updates.i_arrived)
@@ -119,10 +119,10 @@ class RegionManager(wiring.Component):
             ]
         m.d.comb += [
             table.region.eq(updates.region),
-            judge.x.eq(words.x),
-            judge.y.eq(words.y),
-            judge.record.eq(updates.record),
-            judge.parameters.eq(steps.run.parameters),
+            comparator.x.eq(words.x),
+            comparator.y.eq(words.y),
+            comparator.record.eq(updates.record),
+            comparator.parameters.eq(steps.run.parameters),
             meter.busy.eq(updates.busy),
             meter.decided.eq(updates.i.ready),
             self.parameters.eq(steps.run.parameters),
@@ -133,7 +133,7 @@ class RegionManager(wiring.Component):
 
     def _arbitrate(self, m: Module, table: Table, steps: Steps, updates: Updates) -> None:
         """Serve one thing at a time, to its end; where several wait, in this order."""
-        turn: Value = ~(table.o_access.valid | steps.busy | updates.busy)
+        free: Value = ~(table.o_access.valid | steps.busy | updates.busy)
         for port, server, busy in (
             (self.i_parameters, steps.i_parameters, 0),
             (self.i_access, table.i_access, 0),
@@ -142,12 +142,12 @@ class RegionManager(wiring.Component):
         ):
             served = Signal()
             m.d.comb += [
-                served.eq(turn | busy),
+                served.eq(free | busy),
                 server.payload.eq(port.payload),
                 server.valid.eq(port.valid & served),
                 port.ready.eq(server.ready & served),
             ]
-            turn = turn & ~port.valid
+            free = free & ~port.valid
 
     def _lend(self, m: Module, words: Words, steps: Steps, updates: Updates) -> None:
         """Let the one that is being served use the pipeline."""

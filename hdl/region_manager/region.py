@@ -13,7 +13,7 @@ from adagrain.models.region_manager.averages import ALPHA_BITS
 from adagrain.models.region_manager.table import ENERGY_BITS
 
 from .cadence import Cadence
-from .judge import Verdict
+from .comparator import Comparisons
 from .layouts import HEAD_WORDS, WORD_BITS, Head, RunSignature, WordStream, check_regions
 from .learning import Learning
 from .speculation import Speculation
@@ -61,7 +61,7 @@ class Region(wiring.Component):
         The rate, when it is kept.
     run : ``In(RunSignature())``
         What the run is like.
-    verdict : ``In(Verdict)``
+    comparisons : ``In(Comparisons)``
         What the rules ask for, when they choose.
     record : ``Out(Head)``
         The region as it is now.
@@ -94,7 +94,7 @@ class Region(wiring.Component):
                 "fresh": In(1),
                 "fall": In(signed(16)),
                 "run": In(RunSignature()),
-                "verdict": In(Verdict),
+                "comparisons": In(Comparisons),
                 "record": Out(Head),
                 "number": Out(16),
                 "held": Out(1),
@@ -170,11 +170,11 @@ class Region(wiring.Component):
             speculation.record.eq(self.record),
             speculation.parameters.eq(self.run.parameters),
             speculation.loss_rate.eq(self.run.loss_rate),
-            speculation.verdict.eq(self.verdict),
+            speculation.comparisons.eq(self.comparisons),
             cadence.record.eq(self.record),
             cadence.parameters.eq(self.run.parameters),
             cadence.alarm.eq(self.run.alarm),
-            cadence.verdict.eq(self.verdict),
+            cadence.comparisons.eq(self.comparisons),
         ]
         with m.If(self.orders.begin):
             m.d.sync += guarded.eq(0)

@@ -12,7 +12,7 @@ from adagrain.models.interface.units.region_manager import (
 from adagrain.models.region_manager.averages import ALPHA_BITS
 from adagrain.models.region_manager.policies import TENTH
 
-from .judge import Verdict
+from .comparator import Comparisons
 from .layouts import Head
 
 __all__ = ["Choice", "Speculation", "sixteenths"]
@@ -42,7 +42,7 @@ class Speculation(wiring.Component):
         Thresholds.
     loss_rate : ``In(signed(16))``
         Convergence rate of the run, octaves, Q5.10.
-    verdict : ``In(Verdict)``
+    comparisons : ``In(Comparisons)``
         The gain was asked for at confidence 4 where the state is ``GLOBAL``.
     choice : ``Out(Choice)``
         New values of the record's fields.
@@ -54,7 +54,7 @@ class Speculation(wiring.Component):
                 "record": In(Head),
                 "parameters": In(RegionParameters),
                 "loss_rate": In(signed(16)),
-                "verdict": In(Verdict),
+                "comparisons": In(Comparisons),
                 "choice": Out(Choice),
             }
         )
@@ -83,7 +83,7 @@ class Speculation(wiring.Component):
 
     def _cost_aware(self, m: Module) -> None:
         record, parameters, choice, gains = (
-            self.record, self.parameters, self.choice, self.verdict.gains
+            self.record, self.parameters, self.choice, self.comparisons.gains
         )  # fmt: skip
         settled = record.dwell == 0
         length, longer = Signal(8), Signal(8)
@@ -135,15 +135,15 @@ class Speculation(wiring.Component):
                     m.d.comb += choice.confidence.eq(4)
 
     def _seed_literal(self, m: Module) -> None:
-        record, thresholds, verdict = self.record, self.parameters, self.verdict
+        record, thresholds, comparisons = self.record, self.parameters, self.comparisons
         rate, divergence = self.loss_rate, ~record.alpha[ALPHA_BITS:]
-        slow = (rate < thresholds.rate) & verdict.wide & (divergence > thresholds.divergence)
-        fast = (rate > thresholds.rate) & verdict.narrow & (divergence < thresholds.divergence)
+        slow = (rate < thresholds.rate) & comparisons.wide & (divergence > thresholds.divergence)
+        fast = (rate > thresholds.rate) & comparisons.narrow & (divergence < thresholds.divergence)
         percentage = Signal(unsigned(16))
-        with m.If(verdict.above):
+        with m.If(comparisons.above):
             more = record.percentage + TENTH
             m.d.comb += percentage.eq(Mux(more[16], 65535, more))
-        with m.Elif(verdict.below):
+        with m.Elif(comparisons.below):
             m.d.comb += percentage.eq(Mux(record.percentage > TENTH, record.percentage - TENTH, 0))
         with m.Else():
             m.d.comb += percentage.eq(record.percentage)

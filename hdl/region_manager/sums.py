@@ -50,19 +50,19 @@ class Sums(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         stored = Signal(WORD_BITS - SUM_BITS + 2 * LARGEST_RESCALE)  # high bits of the sums
-        crowded, rise = Signal(), Signal(signed(9))
+        near_overflow, rise = Signal(), Signal(signed(9))
         arrived, data = self.i_arrived, self.i_arrived.p.data
         with m.If(self.clear):
-            m.d.sync += [stored.eq(0), crowded.eq(0)]
+            m.d.sync += [stored.eq(0), near_overflow.eq(0)]
         with m.Elif(self.look & arrived.valid & in_pair(arrived.p.word, Word.A_SUM)):
             m.d.sync += [
                 stored.eq(stored | data[-len(stored) :]),
-                crowded.eq(crowded | data[SUM_BITS - 1 :].any()),
+                near_overflow.eq(near_overflow | data[SUM_BITS - 1 :].any()),
             ]
         m.d.comb += [
             rise.eq(self.update.exponent - self.record.exponent),
             self.intake.rescale.eq(rise),
-            self.intake.halve.eq(crowded),
+            self.intake.halve.eq(near_overflow),
             self.intake.fresh.eq(
                 (self.record.samples == 0) | _too_far(rise) | _overflows(stored, rise)
             ),

@@ -12,7 +12,7 @@ from adagrain.models.interface.units.region_manager import (
     RegionUpdate,
 )
 
-from .judge import JudgeSignature, Question
+from .comparator import ComparatorSignature, Question
 from .layouts import (
     HEAD_WORDS,
     Head,
@@ -62,7 +62,7 @@ class Updates(wiring.Component):
         How its averages take in the update.
     o_head : ``Out(WordStream)``
         Its small fields, to be written.
-    judge : ``Out(JudgeSignature())``
+    comparator : ``Out(ComparatorSignature())``
         What the rules want to know of the pair that is loaded.
     run : ``In(RunSignature())``
         What the run is like; stable while an update is at work.
@@ -88,7 +88,7 @@ class Updates(wiring.Component):
                 "levels": Out(Intake),
                 "sums": Out(SumsIntake),
                 "o_head": Out(WordStream),
-                "judge": Out(JudgeSignature()),
+                "comparator": Out(ComparatorSignature()),
                 "run": In(RunSignature()),
             }
         )
@@ -123,11 +123,11 @@ class Updates(wiring.Component):
             region.quotient.eq(ratio.o.payload),
             region.fresh.eq(sums.intake.fresh),
             region.fall.eq(self.words.fall),
-            region.verdict.eq(self.judge.verdict),
+            region.comparisons.eq(self.comparator.comparisons),
             sums.clear.eq(region.orders.begin),
             sums.update.eq(self.i.payload),
             sums.record.eq(region.record),
-            ratio.i.p.x.eq(self.judge.agreement),
+            ratio.i.p.x.eq(self.comparator.agreement),
             ratio.i.p.y.eq(self.words.x),
             self.region.eq(region.number),
             self.record.eq(region.record),
@@ -214,7 +214,7 @@ class Updates(wiring.Component):
 
     def _ask(self, m: Module, state: str, question: Question, *, then: str) -> None:
         """A state that has a question answered."""
-        port = self.judge.question
+        port = self.comparator.question
         with m.State(state):
             m.d.comb += [port.valid.eq(1), port.payload.eq(question)]
             with m.If(port.ready):

@@ -18,7 +18,7 @@ PLACE = signed(10)
 
 #: Place of the highest bit of a normal number's significand, or of the largest integer.
 _TOP = {
-    p: REST + (LEVELS[p].bit_length() - 1 if p.integer else p.row.mantissa_bits) for p in Precision
+    p: REST + (LEVELS[p].bit_length() - 1 if p.integer else p.fmt.mantissa_bits) for p in Precision
 }
 
 
@@ -70,10 +70,10 @@ class Align(wiring.Component):
             place.eq(self.place),
         ]
 
-        # Stage 2: where the last bit goes, and how often it is turned to the left.
+        # Stage 2: where the last bit goes, and how often it is rotated to the left.
         normal, above, goes = Signal(signed(6)), Signal(PLACE), Signal(PLACE)
         tops = Array(Const(_TOP[p] - WORD + 1, signed(6)) for p in Precision)
-        turns, raised = Signal(range(WORD)), Signal.like(self.raised)
+        places, raised = Signal(range(WORD)), Signal.like(self.raised)
         right, gone = Signal(), Signal()  # bits are lost, and all of them
         m.d.comb += [
             normal.eq(zeros + tops[delayed(m, self.to, 1)]),
@@ -81,20 +81,20 @@ class Align(wiring.Component):
             goes.eq(Mux(above < 0, place, normal)),
         ]
         m.d.sync += [
-            turns.eq(goes),
+            places.eq(goes),
             right.eq(goes < 0),
             gone.eq(goes <= -WORD),
             raised.eq(Mux((above < 0) | nothing, 0, above)),
         ]
 
-        # Stage 3: turn.
-        turned = Signal(WORD)
-        m.d.sync += turned.eq(_turned(delayed(m, self.magnitude, 2), turns))
+        # Stage 3: rotate.
+        rotated = Signal(WORD)
+        m.d.sync += rotated.eq(_rotated(delayed(m, self.magnitude, 2), places))
 
         # Stage 4: take off what came round.
-        right, gone, turns = (delayed(m, value, 1) for value in (right, gone, turns))
-        stays = Cat(~right | (turns > bit) & ~gone for bit in range(WORD))
-        left, lost = turned & stays, (turned & ~stays).any()
+        right, gone, places = (delayed(m, value, 1) for value in (right, gone, places))
+        stays = Cat(~right | (places > bit) & ~gone for bit in range(WORD))
+        left, lost = rotated & stays, (rotated & ~stays).any()
         m.d.sync += [
             self.kept.eq(left[REST:]),
             self.rest.eq(Cat(left[0] | lost, left[1:REST])),
@@ -103,8 +103,8 @@ class Align(wiring.Component):
         return m
 
 
-def _turned(value: Value, turns: Value) -> Value:
+def _rotated(value: Value, places: Value) -> Value:
     """A word, rotated to the left."""
-    for bit, chosen in enumerate(turns):
+    for bit, chosen in enumerate(places):
         value = Mux(chosen, value.rotate_left(1 << bit), value)
     return value

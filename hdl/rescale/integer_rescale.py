@@ -4,9 +4,9 @@ from amaranth.hdl import Cat, Const, EnableInserter, Module, Mux, Signal, Value,
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from adagrain.hdl.arithmetic.float.parts import RESULT_FLAGS
+from adagrain.hdl.arithmetic.float.operand import RESULT_FLAGS
 from adagrain.hdl.stream.delay import delayed
-from adagrain.hdl.stream.pipeline import stallable
+from adagrain.hdl.stream.pipeline import elastic
 from adagrain.models.interface.precision import INTEGERS, LEVELS, WORD
 
 from .layouts import number_layout, sum_layout
@@ -56,32 +56,32 @@ class IntegerRescale(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        moves = stallable(m, self.i, self.o, self.LATENCY)
+        enable = elastic(m, self.i, self.o, self.LATENCY)
         stages = Module()
-        magnitude, turns = self._take_apart(stages)
+        magnitude, places = self._unpack(stages)
         coarse = Signal(_shifted_layout(_NARROW))
-        _shift(stages, magnitude, turns[_FINE:] << _FINE, coarse)
+        _shift(stages, magnitude, places[_FINE:] << _FINE, coarse)
         fine = Signal(_shifted_layout(1 + _RESULT))
-        _shift(stages, coarse, delayed(stages, turns[:_FINE], 1), fine)
+        _shift(stages, coarse, delayed(stages, places[:_FINE], 1), fine)
         self._finish(stages, fine)
-        m.submodules.stages = EnableInserter(moves)(stages)
+        m.submodules.stages = EnableInserter(enable)(stages)
         return m
 
-    def _take_apart(self, m: Module) -> tuple[data.View, Value]:
+    def _unpack(self, m: Module) -> tuple[data.View, Value]:
         """Stage 1: the magnitude, moved to the left, and by how much it goes to the right."""
         word, exponent = self.i.p.word, self.i.p.exponent
-        magnitude, turns = Signal(WORD), Signal(range(_WIDE + 1))
+        magnitude, places = Signal(WORD), Signal(range(_WIDE + 1))
         m.d.sync += [
             magnitude.eq(Mux(word[-1], -word, word)),
-            turns.eq(_RESULT - exponent),
+            places.eq(_RESULT - exponent),
         ]
         with m.If(exponent >= _RESULT):
-            m.d.sync += turns.eq(0)  # anything else than zero is clamped there
+            m.d.sync += places.eq(0)  # anything else than zero is clamped there
         with m.Elif(exponent <= _RESULT - _WIDE):
-            m.d.sync += turns.eq(_WIDE)  # even the guard bit is zero there
+            m.d.sync += places.eq(_WIDE)  # even the guard bit is zero there
         wide = Signal(_shifted_layout(_WIDE))
         m.d.comb += wide.bits.eq(Cat(Const(0, 1 + _RESULT), magnitude))
-        return wide, turns
+        return wide, places
 
     def _finish(self, m: Module, fine: data.View) -> None:
         """Stage 4: rounds to nearest even, and clamps."""
@@ -108,12 +108,12 @@ class IntegerRescale(wiring.Component):
         m.d.sync += [o.flags.eq(Value.cast(raised) | flags), o.to.eq(to), o.last.eq(last)]
 
 
-def _shift(m: Module, given: data.View, turns: Value, kept: data.View) -> None:
+def _shift(m: Module, given: data.View, places: Value, kept: data.View) -> None:
     """A stage that shifts to the right, and keeps the low bits."""
     bits, lost = given.bits, Const(0, 1)
-    for number, turn in enumerate(turns):
-        lost = lost | turn & bits[: 1 << number].any()
-        bits = Mux(turn, bits >> (1 << number), bits)
+    for number, bit in enumerate(places):
+        lost = lost | bit & bits[: 1 << number].any()
+        bits = Mux(bit, bits >> (1 << number), bits)
     m.d.sync += [
         kept.bits.eq(bits),
         kept.above.eq(given.above | bits[len(kept.bits) :].any()),

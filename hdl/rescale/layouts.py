@@ -3,7 +3,7 @@
 from amaranth.hdl import signed, unsigned
 from amaranth.lib import data
 
-from adagrain.hdl.arithmetic.float.parts import RESULT_FLAGS
+from adagrain.hdl.arithmetic.float.operand import RESULT_FLAGS
 from adagrain.models.interface.precision import WORD
 
 __all__ = ["number_layout", "packed_layout", "sum_layout"]

@@ -4,8 +4,8 @@ from amaranth.hdl import Array, Cat, Const, EnableInserter, Module, Mux, Signal,
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from adagrain.hdl.arithmetic.float.parts import RESULT_FLAGS, take_apart
-from adagrain.hdl.stream.pipeline import stallable
+from adagrain.hdl.arithmetic.float.operand import RESULT_FLAGS, unpack_operand
+from adagrain.hdl.stream.pipeline import elastic
 from adagrain.models.interface.precision import LEVELS, WORD, Precision
 
 from .align import PLACE, REST, Align
@@ -14,7 +14,7 @@ from .layouts import number_layout, sum_layout
 __all__ = ["Rescale"]
 
 #: Exponent of a sum's last bit, without the field in its word.
-_UNIT = {p: 0 if p.integer else -p.row.bias - p.row.mantissa_bits for p in Precision}
+_UNIT = {p: 0 if p.integer else -p.fmt.bias - p.fmt.mantissa_bits for p in Precision}
 
 #: Exponent of the last place of a result that is an integer, or a subnormal number.
 _LEAST = {p: 0 if p.integer else _UNIT[p] + 1 for p in Precision}
@@ -56,27 +56,27 @@ class Rescale(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        moves = stallable(m, self.i, self.o, self.LATENCY)
+        enable = elastic(m, self.i, self.o, self.LATENCY)
         stages = Module()
         stages.submodules.align = align = Align()
-        passing = self._take_apart(stages, align)
+        passing = self._unpack(stages, align)
         for _ in range(Align.LATENCY):
             passing = _later(stages, passing)
         self._finish(stages, *self._round(stages, align, passing.to), _later(stages, passing))
-        m.submodules.stages = EnableInserter(moves)(stages)
+        m.submodules.stages = EnableInserter(enable)(stages)
         return m
 
-    def _take_apart(self, m: Module, align: Align) -> data.View:
+    def _unpack(self, m: Module, align: Align) -> data.View:
         """Stage 1: magnitude and exponent; what passes by."""
         i = self.i.p
         wide, narrow = (
-            take_apart(m, i.word[: precision.bits], precision.row)
+            unpack_operand(m, i.word[: precision.bits], precision.fmt)
             for precision in (Precision.FP32, Precision.FP16)
         )
         is_half, is_integer = i.mode == Precision.FP16, i.mode[1]
         parts = {name: Mux(is_half, narrow[name], wide[name]) for name, _ in wide.shape()}
         units = [_UNIT[mode] + REST - _LEAST[to] for mode in Precision for to in Precision]
-        unit, field = Signal(PLACE), Signal(Precision.FP32.row.exponent_bits)
+        unit, field = Signal(PLACE), Signal(Precision.FP32.fmt.exponent_bits)
         first = Signal(_PASSING)
         m.d.sync += [
             unit.eq(i.exponent + Array(Const(u, PLACE) for u in units)[Cat(i.to, i.mode)]),
@@ -107,7 +107,7 @@ class Rescale(wiring.Component):
             flags.underflow.eq(0),
         ]
         for precision in (Precision.FP32, Precision.FP16):
-            places = precision.row.mantissa_bits
+            places = precision.fmt.mantissa_bits
             becomes_normal = kept[:places].all() & guard & next_bit  # with one bit more
             with m.If(to == precision):
                 m.d.sync += flags.underflow.eq(inexact & ~kept[places] & ~becomes_normal)
@@ -143,13 +143,13 @@ def _float(
     precision: Precision, rounded: Value, raised: Value, passing: data.View
 ) -> tuple[Value, Value, Value]:
     """Bits of a floating-point number; whether it raises OVERFLOW, and INVALID."""
-    row, places = precision.row, precision.row.mantissa_bits
+    fmt, places = precision.fmt, precision.fmt.mantissa_bits
     # The hidden bit, and what rounding carries over, raise the exponent by themselves.
     field = raised + rounded[places : places + 2]
-    overflow = field >= row.beyond >> places
-    magnitude = Cat(rounded[:places], field[: row.exponent_bits])
-    magnitude = Mux(overflow | passing.infinite, row.beyond, magnitude)[: row.bits - 1]
-    word = Mux(passing.nan, row.quiet_nan, Cat(magnitude, passing.sign))
+    overflow = field >= fmt.overflow_value >> places
+    magnitude = Cat(rounded[:places], field[: fmt.exponent_bits])
+    magnitude = Mux(overflow | passing.infinite, fmt.overflow_value, magnitude)[: fmt.bits - 1]
+    word = Mux(passing.nan, fmt.quiet_nan, Cat(magnitude, passing.sign))
     return word, overflow, passing.signalling
 
 

@@ -6,23 +6,23 @@ from amaranth.lib.wiring import In, Out
 
 from adagrain.hdl.arithmetic.dsp import Products
 from adagrain.hdl.arithmetic.float.product import product_parts
-from adagrain.hdl.arithmetic.float.round import exact_layout
+from adagrain.hdl.arithmetic.float.round import unrounded_layout
 from adagrain.hdl.stream.delay import delayed
 from adagrain.models.interface.formats import ElementFormat
 from adagrain.models.interface.precision import Precision
 from adagrain.models.slice import LANE_BITS, LANES
 
-from .steering import FIELD, MULTIPLIERS, WIDTH, factors, numbers
+from .operand_mux import FIELD, MULTIPLIERS, WIDTH, factors, numbers
 
 __all__ = ["ExactProducts", "exact_product", "products_layout"]
 
-_FP32, _FP16 = Precision.FP32.row, Precision.FP16.row
+_FP32, _FP16 = Precision.FP32.fmt, Precision.FP16.fmt
 _HALF = (_FP32.mantissa_bits + 1) // 2
 
 
-def exact_product(row: ElementFormat) -> data.StructLayout:
+def exact_product(fmt: ElementFormat) -> data.StructLayout:
     """Layout of a format's product before rounding."""
-    return exact_layout(2 * row.mantissa_bits + 2, row.exponent_bits + 2)
+    return unrounded_layout(2 * fmt.mantissa_bits + 2, fmt.exponent_bits + 2)
 
 
 def products_layout() -> data.StructLayout:
@@ -120,7 +120,7 @@ class ExactProducts(wiring.Component):
     ) -> None:
         """All of a product but its significand, as late as that."""
         early = Signal(product.shape(), name="early", reset_less=True)
-        m.d.sync += product_parts(early, sides[0], sides[1], precision.row)
+        m.d.sync += product_parts(early, sides[0], sides[1], precision.fmt)
         for name, _ in early.shape():
             if name != "significand":
                 late = delayed(m, Value.cast(early[name]), self.LATENCY - 2)

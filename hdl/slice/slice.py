@@ -4,11 +4,11 @@ from amaranth.hdl import Cat, Const, EnableInserter, Module, Signal, Value, unsi
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from adagrain.hdl.arithmetic.float.parts import RESULT_FLAGS, take_apart
+from adagrain.hdl.arithmetic.float.operand import RESULT_FLAGS, unpack_operand
 from adagrain.hdl.arithmetic.float.round import Round
 from adagrain.hdl.arithmetic.float.sum import ExactSum
 from adagrain.hdl.stream.delay import delayed
-from adagrain.hdl.stream.pipeline import stallable
+from adagrain.hdl.stream.pipeline import elastic
 from adagrain.models.interface.precision import Operation, Precision
 from adagrain.models.slice import LANE_BITS, LANES
 
@@ -79,15 +79,15 @@ class Slice(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        moves = stallable(m, self.i, self.o, self.LATENCY)
+        enable = elastic(m, self.i, self.o, self.LATENCY)
         m.submodules.products = products = ExactProducts()
         m.d.comb += [
-            products.en.eq(moves),
+            products.en.eq(enable),
             products.mode.eq(self.i.p.mode),
             products.a.eq(self.i.p.a),
             products.b.eq(self.i.p.b),
         ]
-        m.submodules.stages = EnableInserter(moves)(self._stages(products.o))
+        m.submodules.stages = EnableInserter(enable)(self._stages(products.o))
         return m
 
     def _stages(self, products: data.View) -> Module:
@@ -114,7 +114,7 @@ class Slice(wiring.Component):
         results = []
         for lane, product in enumerate(products):
             rounding = Round(
-                precision.row, len(product.significand), len(product.exponent), small=True
+                precision.fmt, len(product.significand), len(product.exponent), small=True
             )
             m.submodules += rounding
             total = self._sum(m, precision, lane)
@@ -127,12 +127,12 @@ class Slice(wiring.Component):
     def _sum(self, m: Module, precision: Precision, lane: int) -> data.View:
         """The sum of two numbers, as late as their product, and in the product's layout."""
         a, b = (word.word_select(lane, precision.bits) for word in (self.i.p.a, self.i.p.b))
-        row, layout = precision.row, exact_product(precision.row)
-        m.submodules += (unit := ExactSum(row))
+        fmt, layout = precision.fmt, exact_product(precision.fmt)
+        m.submodules += (unit := ExactSum(fmt))
         m.d.comb += [
-            unit.a.eq(take_apart(m, a, row)),
-            unit.b.eq(take_apart(m, b, row)),
-            unit.turn.eq(a[:-1] < b[:-1]),
+            unit.a.eq(unpack_operand(m, a, fmt)),
+            unit.b.eq(unpack_operand(m, b, fmt)),
+            unit.swap.eq(a[:-1] < b[:-1]),
         ]
         late = unit.o.shape()(delayed(m, unit.o.as_value(), ExactProducts.LATENCY - unit.LATENCY))
         total = Signal(layout, name="total")

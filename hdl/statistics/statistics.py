@@ -34,7 +34,7 @@ class Statistics(wiring.Component):
     reset.
 
     Finishing (mean, variance and so on) is the host's; formats narrower than FP32 are widened by
-    :class:`~adagrain.hdl.statistics.Widen`.
+    :class:`~adagrain.hdl.tensor_input.Unpacker`.
 
     Parameters
     ----------

@@ -1,12 +1,12 @@
-"""Stages that wait together."""
+"""An elastic pipeline: its stages wait together."""
 
 from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import stream
 
-__all__ = ["stallable"]
+__all__ = ["elastic"]
 
 
-def stallable(m: Module, i: stream.Interface, o: stream.Interface, stages: int) -> Signal:
+def elastic(m: Module, i: stream.Interface, o: stream.Interface, stages: int) -> Signal:
     """Join the handshakes of two streams over so many register stages.
 
     Returns
@@ -15,12 +15,12 @@ def stallable(m: Module, i: stream.Interface, o: stream.Interface, stages: int) 
         All stages move in this cycle.
     """
     valid = Signal(stages)
-    moves = Signal()
+    enable = Signal()
     m.d.comb += [
         o.valid.eq(valid[-1]),
-        moves.eq(~o.valid | o.ready),
-        i.ready.eq(moves),
+        enable.eq(~o.valid | o.ready),
+        i.ready.eq(enable),
     ]
-    with m.If(moves):
+    with m.If(enable):
         m.d.sync += valid.eq(Cat(i.valid, valid[:-1]))
-    return moves
+    return enable

@@ -2,6 +2,6 @@
 
 from .port import TensorPort
 from .tensor_input import Beat, TensorInput
-from .widen import Widen
+from .unpacker import Unpacker
 
-__all__ = ["Beat", "TensorInput", "TensorPort", "Widen"]
+__all__ = ["Beat", "TensorInput", "TensorPort", "Unpacker"]

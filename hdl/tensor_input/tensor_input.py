@@ -14,9 +14,9 @@ from adagrain.models.interface.formats import FORMATS
 from adagrain.models.interface.protocol import Status
 from adagrain.models.interface.units.tensor_input import BEAT
 
-from .narrow import Narrow
+from .downsizer import Downsizer
 from .port import TensorPort
-from .widen import Widen
+from .unpacker import Unpacker
 
 __all__ = ["Beat", "TensorInput"]
 
@@ -82,45 +82,48 @@ class TensorInput(wiring.Component):
         active, from_link, missing = Signal(), Signal(), Signal(_MISSING)
         restart = Signal()
         through = Signal()  # the last element is out; what its beat holds beyond it goes nowhere
-        m.submodules.narrow = narrow = ResetInserter(restart)(Narrow(BEAT // 4, lanes))
-        m.submodules.widen = widen = ResetInserter(restart)(
-            Widen(lanes, self._configuration.formats)
+        m.submodules.downsizer = downsizer = ResetInserter(restart)(Downsizer(BEAT // 4, lanes))
+        m.submodules.unpacker = unpacker = ResetInserter(restart)(
+            Unpacker(lanes, self._configuration.formats)
         )
         m.d.comb += restart.eq(~active)
         with m.If(~active):
             m.d.sync += through.eq(0)
-        with m.Elif(widen.o.valid & widen.o.ready & widen.o.payload.last):
+        with m.Elif(unpacker.o.valid & unpacker.o.ready & unpacker.o.payload.last):
             m.d.sync += through.eq(1)
-        link = widen.i.signature.flip().create(path=("link",))
-        self._begin(m, widen, active, from_link, missing)
+        link = unpacker.i.signature.flip().create(path=("link",))
+        self._begin(m, unpacker, active, from_link, missing)
         with m.If(active & (missing != 0) & ~from_link):
             m.d.comb += [
-                narrow.i.payload.eq(self.i_data.payload),
-                narrow.i.valid.eq(self.i_data.valid),
-                self.i_data.ready.eq(narrow.i.ready),
+                downsizer.i.payload.eq(self.i_data.payload),
+                downsizer.i.valid.eq(self.i_data.valid),
+                self.i_data.ready.eq(downsizer.i.ready),
             ]
-        for source, chosen in ((link, active & from_link), (narrow.o, active & ~from_link)):
+        for source, chosen in ((link, active & from_link), (downsizer.o, active & ~from_link)):
             with m.If(chosen):
                 m.d.comb += [
-                    widen.i.payload.eq(source.payload),
-                    widen.i.valid.eq(source.valid),
-                    source.ready.eq(widen.i.ready | through),
+                    unpacker.i.payload.eq(source.payload),
+                    unpacker.i.valid.eq(source.valid),
+                    source.ready.eq(unpacker.i.ready | through),
                 ]
-        self._give(m, widen, active)
+        self._give(m, unpacker, active)
         self._watch(m, active, from_link, missing)
         through_link = self._handle(m, link, active & from_link, active, missing)
-        with m.If(narrow.i.valid & narrow.i.ready | through_link):
+        with m.If(downsizer.i.valid & downsizer.i.ready | through_link):
             m.d.sync += missing.eq(missing - 1)
         return m
 
     def _begin(
-        self, m: Module, widen: Widen, active: Signal, from_link: Signal, missing: Signal
+        self, m: Module, unpacker: Unpacker, active: Signal, from_link: Signal, missing: Signal
     ) -> None:
         """Begin a pass for the unit that offers one, and end it as it says."""
-        started = Signal()  # ``widen`` knows of the tensor
-        tensor = Signal.like(widen.i_begin.payload)
+        started = Signal()  # ``unpacker`` knows of the tensor
+        tensor = Signal.like(unpacker.i_begin.payload)
         owner = self._owner = Signal(range(len(self.user)))
-        m.d.comb += [widen.i_begin.payload.eq(tensor), widen.i_begin.valid.eq(active & ~started)]
+        m.d.comb += [
+            unpacker.i_begin.payload.eq(tensor),
+            unpacker.i_begin.valid.eq(active & ~started),
+        ]
         m.d.sync += started.eq(active)
         for number, user in enumerate(self.user):
             begin = user.begin.payload
@@ -149,18 +152,18 @@ class TensorInput(wiring.Component):
             beats = Mux(begin.format == code, filled >> exact_log2(elements), beats)
         return Value.cast(beats)
 
-    def _give(self, m: Module, widen: Widen, active: Signal) -> None:
+    def _give(self, m: Module, unpacker: Unpacker, active: Signal) -> None:
         """Offer the elements to the unit whose pass it is."""
         for number, user in enumerate(self.user):
             mine = self._owner == number
             m.d.comb += [
-                user.x.payload.eq(widen.o.payload),
-                user.x.valid.eq(widen.o.valid & mine),
+                user.x.payload.eq(unpacker.o.payload),
+                user.x.valid.eq(unpacker.o.valid & mine),
                 user.busy.eq(active),
                 user.moves.eq(self.i_data.valid & self.i_data.ready),
             ]
             with m.If(mine):
-                m.d.comb += widen.o.ready.eq(user.x.ready)
+                m.d.comb += unpacker.o.ready.eq(user.x.ready)
 
     def _watch(self, m: Module, active: Signal, from_link: Signal, missing: Signal) -> None:
         """Notice a port that offers nothing."""

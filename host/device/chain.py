@@ -236,10 +236,10 @@ class Chain:
                 f"not {self._slices}"
             )
         tiles = -(-len(b) // self._slices)
-        spread = b.new_zeros((tiles, width, b.shape[1]))
+        padded = b.new_zeros((tiles, width, b.shape[1]))
         whole = torch.nn.functional.pad(b, (0, 0, 0, tiles * self._slices - len(b)))
-        spread[:, : self._slices] = whole.reshape(tiles, self._slices, -1)
-        return spread.reshape(tiles * width, -1)
+        padded[:, : self._slices] = whole.reshape(tiles, self._slices, -1)
+        return padded.reshape(tiles * width, -1)
 
     def _check_room(self) -> None:
         for stage in self._stages[:-1]:

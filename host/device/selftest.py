@@ -122,10 +122,10 @@ def _echo(device: Coprocessor, generator: torch.Generator) -> str:
 
 def _tensor(code: FormatCode, generator: torch.Generator) -> torch.Tensor:
     """Random bit patterns (all special values among them) behind a normal tensor's elements."""
-    row = FORMATS[code]
-    raw = torch.randint(256, (2011 * row.bits // 8,), generator=generator, dtype=torch.uint8)
-    normal = torch.randn(4096, generator=generator).to(row.dtype)
-    return torch.cat([normal, raw.view(row.dtype)])
+    fmt = FORMATS[code]
+    raw = torch.randint(256, (2011 * fmt.bits // 8,), generator=generator, dtype=torch.uint8)
+    normal = torch.randn(4096, generator=generator).to(fmt.dtype)
+    return torch.cat([normal, raw.view(fmt.dtype)])
 
 
 def _statistics(device: Coprocessor, tensor: torch.Tensor) -> str:

@@ -87,7 +87,7 @@ class Job:
         if words <= self.operands // ROWS:
             yield from self._resident(words, destination)
         else:
-            yield from self._in_pieces(words, destination)
+            yield from self._in_blocks(words, destination)
 
     def _resident(self, words: int, destination: Destination) -> Iterator[Load | Request]:
         """All columns are loaded once, and as many tiles of rows at a time as there is room for."""
@@ -102,16 +102,16 @@ class Job:
                     first = {"a_first": number * ROWS * words, "b_first": tile * words}
                     yield self._run(rows, words, destination, **first, first=1, last=1)
 
-    def _in_pieces(self, words: int, destination: Destination) -> Iterator[Load | Request]:
-        """Rows and columns that are too long are loaded piece by piece; sums go on."""
-        piece = self.operands // ROWS
+    def _in_blocks(self, words: int, destination: Destination) -> Iterator[Load | Request]:
+        """Rows and columns that are too long are loaded K-block by K-block; sums go on."""
+        block = self.operands // ROWS
         for rows in self._row_tiles():
             yield from self._scales(0, anew=rows.start == 0)
-            for at in range(0, words, piece):
-                part = slice(at, at + piece)
+            for at in range(0, words, block):
+                part = slice(at, at + block)
                 yield _load(0, self.a[rows, part].T)
                 yield from self._columns(part)
-                length, last = min(piece, words - at), at + piece >= words
+                length, last = min(block, words - at), at + block >= words
                 run = {"a_first": 0, "b_first": 0, "first": at == 0, "last": last}
                 yield self._run(rows, length, destination, **run)
 

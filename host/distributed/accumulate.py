@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Sequence
 
 import torch
 
-from adagrain.host.regions.pieces import Piece, flat, pieces_of
+from adagrain.host.regions.chunks import Chunk, chunks_of, flat
 from adagrain.host.regions.regions import Regions
 
 from .bundle import Bundle
@@ -41,20 +41,20 @@ class Accumulators:
 
     def __init__(self, regions: Regions, clock: Clock) -> None:
         self._clock = clock
-        self._pieces = pieces_of(regions)
+        self._chunks = chunks_of(regions)
         self.totals = [flat(region) for region in regions]
         self.averages = [flat(region) for region in regions]
-        self.slices = sum(len(pieces) for pieces in self._pieces.values())
+        self.slices = sum(len(chunks) for chunks in self._chunks.values())
         self._bundles: dict[tuple[int, ...], Bundle | None] = {}
         self._placed: dict[int, Flat] = {}
 
-    def pieces(self, parameter: torch.Tensor) -> Sequence[Piece]:
+    def chunks(self, parameter: torch.Tensor) -> Sequence[Chunk]:
         """Where a parameter's slices lie; none for those that are in no region."""
-        return self._pieces.get(id(parameter), ())
+        return self._chunks.get(id(parameter), ())
 
-    def share(self, piece: Piece) -> Share:
+    def share(self, chunk: Chunk) -> Share:
         """What is exchanged of a slice."""
-        return Share(piece.region, piece.of(self.totals), piece.of(self.averages))
+        return Share(chunk.region, chunk.of(self.totals), chunk.of(self.averages))
 
     def means(self, regions: Sequence[int]) -> list[torch.Tensor]:
         """All elements of each region that is due: the mean over its period; in some order."""
@@ -100,46 +100,46 @@ class Accumulators:
         for parameter, gradient in zip(parameters, gradients, strict=True):
             if gradient.data_ptr() != at or not gradient.is_contiguous():
                 return None
-            if not self.pieces(parameter):
+            if not self.chunks(parameter):
                 return None
             at += gradient.nbytes
-        pieces = [piece for parameter in parameters for piece in self.pieces(parameter)]
-        return Bundle(pieces, flat, [total.numel() for total in self.totals])
+        chunks = [chunk for parameter in parameters for chunk in self.chunks(parameter)]
+        return Bundle(chunks, flat, [total.numel() for total in self.totals])
 
     def take(self, bundle: Bundle) -> None:
         """Add the gradients of a bundle, which stay where they are."""
         self._placed |= bundle.placed
-        for piece, share in bundle.scattered:
-            self._placed.pop(piece.region, None)
-            piece.of(self.totals).copy_(share.mean)
+        for chunk, share in bundle.scattered:
+            self._placed.pop(chunk.region, None)
+            chunk.of(self.totals).copy_(share.mean)
 
     def settle(self, bundle: Bundle) -> None:
         """Take over averages of a bundle that has been exchanged."""
-        for piece, share in bundle.scattered:
-            piece.of(self.averages).copy_(share.average)
+        for chunk, share in bundle.scattered:
+            chunk.of(self.averages).copy_(share.average)
 
-    def add(self, piece: Piece, gradient: torch.Tensor, *, first: bool) -> None:
+    def add(self, chunk: Chunk, gradient: torch.Tensor, *, first: bool) -> None:
         """Add a slice of its parameter's gradient.
 
         Parameters
         ----------
-        piece : Piece
+        chunk : Chunk
             The slice.
         gradient : Tensor
             The whole parameter's.
         first : bool
             From the first backward pass of this step.
         """
-        clock, region = self._clock, piece.region
+        clock, region = self._clock, chunk.region
         self._placed.pop(region, None)
         cadence = clock.cadences[region]
-        total, part = piece.of(self.totals), piece.part.of(gradient).reshape(-1)
+        total, part = chunk.of(self.totals), chunk.part.of(gradient).reshape(-1)
         if cadence == 1 or (first and clock.begins(region)):
             total.copy_(part)  # so that −0 stays −0
         elif first or not clock.is_due(region):
             total.add_(part)
         else:
-            total.add_(part - piece.of(self.averages), alpha=1.0 / cadence)
+            total.add_(part - chunk.of(self.averages), alpha=1.0 / cadence)
         if first and cadence > 1 and clock.is_due(region):
             total.mul_(1.0 / cadence)
 
@@ -147,9 +147,9 @@ class Accumulators:
         self, parameter: torch.Tensor, gradient: torch.Tensor, due: Collection[int]
     ) -> None:
         """Write the averages of due regions into a gradient, and zeros elsewhere."""
-        for piece in self.pieces(parameter):
-            part = piece.part.of(gradient)
-            if piece.region in due:
-                part.copy_(piece.of(self.averages).view_as(part))
+        for chunk in self.chunks(parameter):
+            part = chunk.part.of(gradient)
+            if chunk.region in due:
+                part.copy_(chunk.of(self.averages).view_as(part))
             else:
                 part.zero_()

@@ -5,7 +5,7 @@ from itertools import groupby
 
 import torch
 
-from adagrain.host.regions.pieces import Piece
+from adagrain.host.regions.chunks import Chunk
 
 from .exchange import Flat, Share
 
@@ -17,7 +17,7 @@ class Bundle:
 
     Parameters
     ----------
-    pieces : sequence of Piece
+    chunks : sequence of Chunk
         What lies there, slice by slice.
     means : Tensor
         The memory; of one dimension.
@@ -36,18 +36,18 @@ class Bundle:
         Slices of other regions, with their shares.
     """
 
-    def __init__(self, pieces: Sequence[Piece], means: torch.Tensor, sizes: Sequence[int]) -> None:
+    def __init__(self, chunks: Sequence[Chunk], means: torch.Tensor, sizes: Sequence[int]) -> None:
         self.flat = Flat(means, torch.empty_like(means))
         self.shares: tuple[Share, ...] = ()
         self.placed: dict[int, Flat] = {}
-        self.scattered: list[tuple[Piece, Share]] = []
-        self.regions = frozenset(piece.region for piece in pieces)
+        self.scattered: list[tuple[Chunk, Share]] = []
+        self.regions = frozenset(chunk.region for chunk in chunks)
         start = 0
-        for region, group in groupby(pieces, key=lambda piece: piece.region):
+        for region, group in groupby(chunks, key=lambda chunk: chunk.region):
             own = [*group]
             shares = self._shares(own, start)
             self.shares += shares
-            elements = sum(piece.part.numel for piece in own)
+            elements = sum(chunk.part.numel for chunk in own)
             if elements == sizes[region]:
                 self.placed[region] = self.flat.part(start, elements)
             else:
@@ -62,9 +62,9 @@ class Bundle:
                     share.average.zero_()
         return self.flat.averages
 
-    def _shares(self, pieces: Sequence[Piece], start: int) -> tuple[Share, ...]:
+    def _shares(self, chunks: Sequence[Chunk], start: int) -> tuple[Share, ...]:
         shares = []
-        for piece in pieces:
-            shares.append(Share(piece.region, *self.flat.part(start, piece.part.numel)))
-            start += piece.part.numel
+        for chunk in chunks:
+            shares.append(Share(chunk.region, *self.flat.part(start, chunk.part.numel)))
+            start += chunk.part.numel
         return tuple(shares)

@@ -41,12 +41,12 @@ class Gather:
     def add(self, step: Step, parameter: torch.Tensor, gradient: torch.Tensor) -> None:
         """Add a parameter's gradient of this pass to its regions' accumulators."""
         self.bytes_dense += gradient.nbytes
-        pieces = self._accumulators.pieces(parameter)
-        if not pieces:
+        chunks = self._accumulators.chunks(parameter)
+        if not chunks:
             step.current.alone.append(gradient)
-        for piece in pieces:
-            self._accumulators.add(piece, gradient, first=not step.passes)
-        step.current.gathered += len(pieces)
+        for chunk in chunks:
+            self._accumulators.add(chunk, gradient, first=not step.passes)
+        step.current.gathered += len(chunks)
 
     def add_together(
         self,
@@ -75,10 +75,10 @@ class Gather:
             current.pending.append(self._exchange.begin(bundle.shares, bundle.flat))
             return
         shares = [
-            self._accumulators.share(piece)
+            self._accumulators.share(chunk)
             for parameter in parameters
-            for piece in self._accumulators.pieces(parameter)
-            if self._clock.is_due(piece.region)
+            for chunk in self._accumulators.chunks(parameter)
+            if self._clock.is_due(chunk.region)
         ]
         shares += [Share(None, gradient, gradient) for gradient in current.alone]
         current.alone = []
@@ -116,7 +116,7 @@ class Gather:
         if not late:
             return
         for parameter in parameters:
-            pieces = self._accumulators.pieces(parameter) if parameter.grad is None else ()
-            if any(piece.region in late for piece in pieces):
+            chunks = self._accumulators.chunks(parameter) if parameter.grad is None else ()
+            if any(chunk.region in late for chunk in chunks):
                 parameter.grad = torch.zeros_like(parameter)
                 self._accumulators.write_back(parameter, parameter.grad, late)

@@ -42,10 +42,10 @@ class Controllers(nn.Module):
     Members
     -------
     thresholds : Parameter, shape (units, 3)
-        Logarithms to base 2 of the spreads below which INT4, INT8 and FP16 do.
+        Logarithms to base 2 of the normalised variances below which INT4, INT8 and FP16 do.
     precisions : list of Precision
         What each unit computes in.
-    spread : float or None
+    normalised_variance : float or None
         What the last look at the layer's input found.
     in_regions : bool
         Thresholds are no part of the network: they are averaged and updated in every step.
@@ -62,7 +62,7 @@ class Controllers(nn.Module):
         record = torch.tensor(list(policy.record()), dtype=torch.uint8)
         self._records = record.repeat(units, 1)
         self.precisions = [policy.first] * units
-        self.spread: float | None = None
+        self.normalised_variance: float | None = None
 
     def take(self, precisions: list[Precision], records: list[bytes]) -> None:
         """Keep what was decided, and the records as they then stand."""
@@ -71,13 +71,16 @@ class Controllers(nn.Module):
         self._records = torch.from_numpy(joined).view(self._records.shape)
 
     def get_extra_state(self) -> torch.Tensor:
-        """Precision, record and last spread of each unit, for ``state_dict``.
+        """Precision, record and last normalised variance of each unit, for ``state_dict``.
 
         They are no buffers: DistributedDataParallel would overwrite them with the first worker's.
         """
         codes = torch.tensor(self.precisions, dtype=torch.uint8)
-        spread = torch.tensor(math.nan if self.spread is None else self.spread, dtype=torch.float64)
-        raw = spread.view(1).view(torch.uint8).repeat(len(codes), 1)
+        seen = torch.tensor(
+            math.nan if self.normalised_variance is None else self.normalised_variance,
+            dtype=torch.float64,
+        )
+        raw = seen.view(1).view(torch.uint8).repeat(len(codes), 1)
         return torch.cat([codes[:, None], self._records, raw], dim=1)
 
     def set_extra_state(self, state: torch.Tensor) -> None:
@@ -95,8 +98,8 @@ class Controllers(nn.Module):
         self.precisions = [self._policy.allowed(Precision(code)) for code in state[:, 0].tolist()]
         restored = [self._restored(bytes(row.tolist())) for row in state[:, 1 : 1 + raw]]
         self._records = torch.tensor([list(record) for record in restored], dtype=torch.uint8)
-        spread = state[0, 1 + raw :].clone().view(torch.float64).item()
-        self.spread = None if math.isnan(spread) else spread
+        seen = state[0, 1 + raw :].clone().view(torch.float64).item()
+        self.normalised_variance = None if math.isnan(seen) else seen
 
     def asked_records(self, bounds: list[tuple[Precision, Precision]]) -> list[bytes]:
         """Records with the thresholds of now, and the bounds that resources set.
@@ -130,15 +133,16 @@ class Controllers(nn.Module):
         with torch.no_grad():
             self.thresholds.clamp_(max=0.0)
 
-    def spreads(self) -> list[tuple[float, ...]]:
-        """Each unit's thresholds, as spreads."""
+    def bounds(self) -> list[tuple[float, ...]]:
+        """Each unit's thresholds, as normalised variances."""
         return [tuple(row) for row in self._ascending().detach().exp2().tolist()]
 
     def weights(self) -> torch.Tensor:
         """How much of each unit's output the soft choice takes from each precision.
 
-        Between two neighbouring ranks the odds are 2 ** ((log2 spread - threshold) / softness),
-        so that the largest weight is that of the rank whose thresholds the spread lies between.
+        Between two neighbouring ranks the odds are 2 ** ((log2 v - threshold) / softness), with
+        v the normalised variance, so that the largest weight is that of the rank whose thresholds
+        it lies between.
 
         Returns
         -------
@@ -150,9 +154,9 @@ class Controllers(nn.Module):
         RuntimeError
             If nothing was looked at yet.
         """
-        if self.spread is None:
+        if self.normalised_variance is None:
             raise RuntimeError("weights need a look at the layer's input first")
-        seen = math.log2(max(self.spread, 1 / _ONE))
+        seen = math.log2(max(self.normalised_variance, 1 / _ONE))
         odds = (seen - self._ascending()) * (math.log(2) / self._policy.softness)
         logits = torch.cat([torch.zeros_like(odds[:, :1]), odds.cumsum(dim=1)], dim=1)
         return logits.masked_fill(~self._allowed(), -math.inf).softmax(dim=1)
@@ -160,7 +164,7 @@ class Controllers(nn.Module):
     def bits(self) -> torch.Tensor:
         """Bits of each unit's numbers: the hard choice's value, the soft choice's gradient."""
         hard = self._tensor([float(precision.bits) for precision in self.precisions])
-        if not self._policy.learns or self.spread is None:
+        if not self._policy.learns or self.normalised_variance is None:
             return hard
         soft = self.weights() @ self._tensor(_BITS)
         return hard + (soft - soft.detach())

@@ -10,17 +10,17 @@ import torch
 from torch import nn
 
 from adagrain.models.interface.precision import Precision
+from adagrain.models.numerics.normalised_variance import exponent_of, normalised_variance_of
 from adagrain.models.numerics.quantisation import check_terms, multiplied
-from adagrain.models.numerics.spread import exponent_of, spread_of
 from adagrain.models.numerics.surroundings import exactly
 from adagrain.models.statistics import Statistics, statistics
 
 from .controller import Controllers
 from .geometry import Dense, Geometry, Patches
-from .lesson import taught
 from .policy import Policy
 from .product import Multiply, Part, Plan, of_layer, straight_through
 from .resources import Cost
+from .sensitivity import with_sensitivities
 
 __all__ = ["GranularConv2d", "GranularLayer", "GranularLinear"]
 
@@ -153,7 +153,7 @@ class GranularLayer(nn.Module):
         return [high - low for low, high in pairwise(self._ends)]
 
     def _product(self, x: torch.Tensor, samples: int) -> torch.Tensor:
-        """Input times the weights, looked at and taught where it is time to."""
+        """Input times the weights, sampled, with threshold gradients, where it is time to."""
         thresholds = self.controllers.thresholds
         if not len(x):
             return self._biased(self.geometry.plain(x, self.weight) + 0 * thresholds.sum())
@@ -166,7 +166,7 @@ class GranularLayer(nn.Module):
                 # A look stands for all steps up to the next.
                 shares = self.controllers.weights() * self.policy.every
                 operands = x.detach(), self.weight.detach()
-                y = taught(y, shares, *operands, sizes=self._sizes(), samples=samples)
+                y = with_sensitivities(y, shares, *operands, sizes=self._sizes(), samples=samples)
         return self._biased(y)
 
     def _biased(self, y: torch.Tensor) -> torch.Tensor:
@@ -200,10 +200,10 @@ class GranularLayer(nn.Module):
 
     def _measure(self, x: torch.Tensor) -> None:
         x = x.detach()
-        found = spread_of(self.measure(x, exponent_of(x)))
+        found = normalised_variance_of(self.measure(x, exponent_of(x)))
         self.seen = found
         if found is not None:
-            self.controllers.spread = found[0] / found[1]
+            self.controllers.normalised_variance = found[0] / found[1]
 
     def _teaches(self) -> bool:
         """Whether this pass teaches the thresholds."""

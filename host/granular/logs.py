@@ -21,7 +21,7 @@ class UnitLog:
         Its layer, and its number there.
     precision, wanted : Precision
         What it computes in from now on, and what it would without bounds.
-    spread : float
+    normalised_variance : float
         Of its input, 0 to 1.
     thresholds : tuple of float
         As they stand.
@@ -32,7 +32,7 @@ class UnitLog:
     name: str
     precision: Precision
     wanted: Precision
-    spread: float
+    normalised_variance: float
     thresholds: tuple[float, ...]
     switched: bool
     overridden: bool
@@ -68,13 +68,13 @@ def unit_names(layer: GranularLayer) -> list[str]:
 
 def logs_of(layer: GranularLayer, decisions: list[dict[str, int]]) -> list[UnitLog]:
     """What was decided for each unit of a layer, from fields of ``PrecisionDecision``."""
-    thresholds = layer.controllers.spreads()
+    thresholds = layer.controllers.bounds()
     return [
         UnitLog(
             name=name,
             precision=Precision(decision["precision"]),
             wanted=precision_of_rank(decision["wanted"]),
-            spread=decision["spread"] / (1 << 16),
+            normalised_variance=decision["normalised_variance"] / (1 << 16),
             thresholds=row,
             switched=bool(decision["switched"]),
             overridden=bool(decision["overridden"]),

@@ -93,7 +93,7 @@ class Policy:
 
     @property
     def learns(self) -> bool:
-        """Whether thresholds are taught."""
+        """Whether thresholds are learned."""
         return self.learn and self.fixed is None
 
     @property

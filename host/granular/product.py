@@ -10,9 +10,9 @@ import torch
 from torch.autograd.function import once_differentiable
 
 from adagrain.models.interface.precision import Precision
-from adagrain.models.numerics.dither import dithered
-from adagrain.models.numerics.magnitude import largest_magnitude
+from adagrain.models.numerics.magnitude import absmax
 from adagrain.models.numerics.quantisation import Operand, operand, rounded
+from adagrain.models.numerics.stochastic_rounding import stochastically_rounded
 from adagrain.models.numerics.surroundings import exactly
 
 from .geometry import Geometry
@@ -88,10 +88,10 @@ def straight_through(
 
     The backward pass multiplies operands of its own precision in float32. Integers of the
     gradient have a scale for each place in the product with the weights, and one for each output
-    in that with ``x``; those of the weights one for each input. Gradients are dithered
-    (:mod:`adagrain.models.numerics.dither`): rounded to nearest, their small elements would be
-    lost. What becomes FP16 in the backward pass is brought into its range by powers of two. There
-    is no second derivative.
+    in that with ``x``; those of the weights one for each input. Gradients are rounded
+    stochastically (:mod:`adagrain.models.numerics.stochastic_rounding`): rounded to nearest, their
+    small elements would be lost. What becomes FP16 in the backward pass is brought into its
+    range by powers of two. There is no second derivative.
 
     Parameters
     ----------
@@ -178,7 +178,7 @@ def _operand(
     x: torch.Tensor, precision: Precision, *, along: tuple[int, ...] | None = None, name: str = "x"
 ) -> torch.Tensor:
     """An operand in a precision; FP16 with powers of two where it is far from what that holds."""
-    if precision is Precision.FP16 and not _LEAST < largest_magnitude(x) < _MOST:
+    if precision is Precision.FP16 and not _LEAST < absmax(x) < _MOST:
         return _half(x, along or (1,))
     return rounded(x, precision, along=along, name=name)
 
@@ -188,13 +188,13 @@ def _rounded_gradient(
 ) -> torch.Tensor:
     """A gradient in a precision."""
     if precision.integer:
-        return dithered(gradient, precision, along=along, name="gradient")
+        return stochastically_rounded(gradient, precision, along=along, name="gradient")
     return _half(gradient, along) if precision is Precision.FP16 else gradient
 
 
 def _half(x: torch.Tensor, along: tuple[int, ...]) -> torch.Tensor:
     """Numbers rounded to FP16, brought into range by powers of two that they share along these."""
-    largest = largest_magnitude(x, along)
+    largest = absmax(x, along)
     exponent = (_EXPONENT - torch.frexp(largest).exponent).clamp(max=_MOST_UP)
     up = torch.ldexp(torch.ones_like(largest), exponent)
     return rounded(x * up, Precision.FP16).mul_(up.reciprocal_())

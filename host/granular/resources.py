@@ -95,8 +95,8 @@ def host_load() -> tuple[float, float]:
 class ResourceManager:
     """Sets floor and ceiling of each granularity unit, so that a budget is kept.
 
-    Bounds hold for a unit from its next look on that finds a spread, and for a layer that has been
-    used in a step.
+    Bounds hold for a unit from its next sample on that has a normalised variance, and for a layer
+    that has been used in a step.
 
     Parameters
     ----------

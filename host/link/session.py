@@ -179,14 +179,14 @@ class Session:
         due: list[Frame] = []
         for frame in filter(None, frames):
             try:
-                due += self._judge(decode_frame(frame), flight)
+                due += self._match(decode_frame(frame), flight)
             except FrameError:
                 self.counters["damaged_replies"] += 1
                 self.frame_size.lost()
                 flight.unreadable()
         return due
 
-    def _judge(self, reply: Frame, flight: Flight) -> list[Frame]:
+    def _match(self, reply: Frame, flight: Flight) -> list[Frame]:
         if reply.status in (Status.BAD_CRC, Status.OUT_OF_ORDER):
             self._go_back(reply, flight)
             return []

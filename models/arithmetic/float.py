@@ -77,22 +77,22 @@ class _Number(NamedTuple):
     signalling: Truths
 
 
-def multiply(a: Words, b: Words, row: ElementFormat) -> Rounded:
+def multiply(a: Words, b: Words, fmt: ElementFormat) -> Rounded:
     """Products of numbers of one format.
 
     Parameters
     ----------
     a, b : array of int64
         The operands' bits; they are broadcast.
-    row : ElementFormat
+    fmt : ElementFormat
         Format of operands and products.
     """
-    return nearest(exact_products(a, b, row), row)
+    return nearest(exact_products(a, b, fmt), fmt)
 
 
-def exact_products(a: Words, b: Words, row: ElementFormat) -> Exact:
+def exact_products(a: Words, b: Words, fmt: ElementFormat) -> Exact:
     """Products before rounding; parameters as in :func:`multiply`."""
-    x, y = _unpack(a, row), _unpack(b, row)
+    x, y = _unpack(a, fmt), _unpack(b, fmt)
     undefined = (x.infinite & y.zero) | (x.zero & y.infinite)
     nan = x.nan | y.nan | undefined
     return Exact(
@@ -105,16 +105,16 @@ def exact_products(a: Words, b: Words, row: ElementFormat) -> Exact:
     )
 
 
-def add(a: Words, b: Words, row: ElementFormat) -> Rounded:
+def add(a: Words, b: Words, fmt: ElementFormat) -> Rounded:
     """Sums of numbers of one format; parameters as in :func:`multiply`."""
-    x, y = _unpack(a, row), _unpack(b, row)
+    x, y = _unpack(a, fmt), _unpack(b, fmt)
     ahead = x.exponent >= y.exponent
     large, small = _where(ahead, x, y), _where(ahead, y, x)
 
     # The larger one is shifted up until nothing of the smaller one is lost, or until what is
     # lost lies so deep below the last place that only its presence matters.
     distance = large.exponent - small.exponent
-    up = np.minimum(distance, row.mantissa_bits + 4)
+    up = np.minimum(distance, fmt.mantissa_bits + 4)
     down = np.minimum(distance - up, 62)
     lost = (small.significand & ((np.int64(1) << down) - 1)) != 0
     augend, addend = large.significand << up, small.significand >> down
@@ -122,13 +122,13 @@ def add(a: Words, b: Words, row: ElementFormat) -> Rounded:
     total = np.where(differ, augend - addend - lost, augend + addend)
     turned = total < 0
     negative = np.where(total == 0, large.negative & small.negative, large.negative ^ turned)
-    result = round_exact(negative, np.abs(total), large.exponent - up, row, below=lost)
+    result = round_exact(negative, np.abs(total), large.exponent - up, fmt, below=lost)
 
     infinite = x.infinite | y.infinite
-    result = _where(infinite, infinity(np.where(x.infinite, x.negative, y.negative), row), result)
+    result = _where(infinite, infinity(np.where(x.infinite, x.negative, y.negative), fmt), result)
     opposed = x.infinite & y.infinite & (x.negative != y.negative)
     invalid = x.signalling | y.signalling | opposed
-    return with_nans(x.nan | y.nan | opposed, invalid, result, row)
+    return with_nans(x.nan | y.nan | opposed, invalid, result, fmt)
 
 
 def convert(a: Words, source: ElementFormat, target: ElementFormat) -> Rounded:
@@ -144,25 +144,25 @@ def convert(a: Words, source: ElementFormat, target: ElementFormat) -> Rounded:
     return nearest(exact_numbers(a, source), target)
 
 
-def exact_numbers(a: Words, row: ElementFormat) -> Exact:
+def exact_numbers(a: Words, fmt: ElementFormat) -> Exact:
     """What numbers of a format stand for.
 
     Parameters
     ----------
     a : array of int64
         Their bits.
-    row : ElementFormat
+    fmt : ElementFormat
         Their format.
     """
-    x = _unpack(a, row)
+    x = _unpack(a, fmt)
     return Exact(x.negative, x.significand, x.exponent, x.infinite, x.nan, x.signalling)
 
 
-def nearest(x: Exact, row: ElementFormat) -> Rounded:
+def nearest(x: Exact, fmt: ElementFormat) -> Rounded:
     """The numbers of a format that are nearest to exact values; significands are below 2**62."""
-    finite = round_exact(x.negative, x.significand, x.exponent, row)
-    result = _where(x.infinite, infinity(x.negative, row), finite)
-    return with_nans(x.nan, x.invalid, result, row)
+    finite = round_exact(x.negative, x.significand, x.exponent, fmt)
+    result = _where(x.infinite, infinity(x.negative, fmt), finite)
+    return with_nans(x.nan, x.invalid, result, fmt)
 
 
 def nearest_integer(x: Exact, top: int) -> Rounded:
@@ -196,24 +196,24 @@ def nearest_integer(x: Exact, top: int) -> Rounded:
     )
 
 
-def _unpack(words: Words, row: ElementFormat) -> _Number:
+def _unpack(words: Words, fmt: ElementFormat) -> _Number:
     words = np.asarray(words, dtype=np.int64)
-    fraction = words & ((1 << row.mantissa_bits) - 1)
-    top = (1 << row.exponent_bits) - 1
-    field = words >> row.mantissa_bits & top
-    magnitude = field << row.mantissa_bits | fraction
-    special = magnitude >= row.beyond
-    nan = special & (magnitude != row.beyond) if row.infinities else special
+    fraction = words & ((1 << fmt.mantissa_bits) - 1)
+    top = (1 << fmt.exponent_bits) - 1
+    field = words >> fmt.mantissa_bits & top
+    magnitude = field << fmt.mantissa_bits | fraction
+    special = magnitude >= fmt.overflow_value
+    nan = special & (magnitude != fmt.overflow_value) if fmt.infinities else special
     return _Number(
-        negative=(words >> (row.bits - 1) & 1) != 0,
+        negative=(words >> (fmt.bits - 1) & 1) != 0,
         significand=np.where(
-            special, 0, np.where(field != 0, fraction | 1 << row.mantissa_bits, fraction)
+            special, 0, np.where(field != 0, fraction | 1 << fmt.mantissa_bits, fraction)
         ),
-        exponent=np.maximum(field, 1) - (row.bias + row.mantissa_bits),
+        exponent=np.maximum(field, 1) - (fmt.bias + fmt.mantissa_bits),
         zero=(field == 0) & (fraction == 0),
         infinite=special & ~nan,
         nan=nan,
-        signalling=nan & (fraction >> (row.mantissa_bits - 1) == 0),
+        signalling=nan & (fraction >> (fmt.mantissa_bits - 1) == 0),
     )
 
 
@@ -221,7 +221,7 @@ def round_exact(
     negative: Truths,
     significand: Words,
     exponent: Words,
-    row: ElementFormat,
+    fmt: ElementFormat,
     below: Truths | bool = False,
 ) -> Rounded:
     """The nearest number of a format, the even one of two.
@@ -232,24 +232,24 @@ def round_exact(
         Signs.
     significand, exponent : array of int64
         The exact magnitude is ``significand * 2**exponent``; significands are below 2**62.
-    row : ElementFormat
+    fmt : ElementFormat
         Format of the results.
     below : array of bool
         The exact magnitude lies a little above that; the significand then has at least two bits
         more than the format.
     """
-    lowest = 1 - row.bias - row.mantissa_bits
-    normal = exponent + _bit_length(significand) - (row.mantissa_bits + 1)
+    lowest = 1 - fmt.bias - fmt.mantissa_bits
+    normal = exponent + _bit_length(significand) - (fmt.mantissa_bits + 1)
     kept, inexact = _shift_right(significand, np.maximum(normal, lowest) - exponent, below)
     place = np.maximum(normal, lowest)
-    field = np.where(kept >> row.mantissa_bits != 0, place - lowest + 1, 0)
+    field = np.where(kept >> fmt.mantissa_bits != 0, place - lowest + 1, 0)
     # What rounding carries over raises the exponent by itself, since the fraction is then zero.
-    magnitude = np.where(field != 0, (field - 1) << row.mantissa_bits, 0) + kept
+    magnitude = np.where(field != 0, (field - 1) << fmt.mantissa_bits, 0) + kept
 
     unbounded, _ = _shift_right(significand, normal - exponent, below)
-    tiny = normal + (unbounded >> (row.mantissa_bits + 1)) < lowest
-    overflow = magnitude >= row.beyond
-    words = np.minimum(magnitude, row.beyond) | _sign(negative, row)
+    tiny = normal + (unbounded >> (fmt.mantissa_bits + 1)) < lowest
+    overflow = magnitude >= fmt.overflow_value
+    words = np.minimum(magnitude, fmt.overflow_value) | _sign(negative, fmt)
     flags = sum(
         np.where(raised, int(flag), 0)
         for flag, raised in (
@@ -281,20 +281,20 @@ def _bit_length(value: Words) -> Words:
     return length + (value != 0)
 
 
-def _sign(negative: Truths, row: ElementFormat) -> Words:
-    return negative.astype(np.int64) << (row.bits - 1)
+def _sign(negative: Truths, fmt: ElementFormat) -> Words:
+    return negative.astype(np.int64) << (fmt.bits - 1)
 
 
-def infinity(negative: Truths, row: ElementFormat) -> Rounded:
+def infinity(negative: Truths, fmt: ElementFormat) -> Rounded:
     """Infinities, which raise no flag; where there are none, what overflows, with its flags."""
-    words = _sign(negative, row) | row.beyond
-    flags = 0 if row.infinities else Flag.OVERFLOW | Flag.INEXACT
+    words = _sign(negative, fmt) | fmt.overflow_value
+    flags = 0 if fmt.infinities else Flag.OVERFLOW | Flag.INEXACT
     return Rounded(words, np.full_like(words, flags))
 
 
-def with_nans(nan: Truths, invalid: Truths, otherwise: Rounded, row: ElementFormat) -> Rounded:
+def with_nans(nan: Truths, invalid: Truths, otherwise: Rounded, fmt: ElementFormat) -> Rounded:
     """The canonical NaN where there is one, with INVALID where it comes of an invalid operation."""
-    words = np.where(nan, row.quiet_nan, otherwise.words)
+    words = np.where(nan, fmt.quiet_nan, otherwise.words)
     return Rounded(words, np.where(nan, np.where(invalid, Flag.INVALID, 0), otherwise.flags))
 
 

@@ -3,7 +3,7 @@
 A tile has up to eight rows of ``a`` and as many columns of ``b`` as there are slices. Both lie in
 operand memories, packed in 32-bit words at their precision: those of ``a`` word by word of its
 rows (all rows' first words, then all second words, …), those of ``b`` column by column, a memory
-for each slice. A sum may go on over several runs, so that operands that do not fit come in pieces.
+for each slice. A sum may go on over several runs, so that operands that do not fit come in blocks.
 
 Sums that have ended are sent as they are; or, where the run asks for it, each times a power of two
 that its slice has, in any precision, the numbers of a row packed in words.
@@ -151,7 +151,7 @@ class TileModel:
             self._a, self._b = [], []
         elif self._sum != (precision, rows):
             raise RunError("a sum of this precision and rows must be under way", started=False)
-        length = words + sum(piece.shape[1] for piece in self._b)
+        length = words + sum(block.shape[1] for block in self._b)
         if precision is Precision.FP16 and length > MAX_SUM:
             raise RunError(f"a sum of FP16 must have at most {MAX_SUM} words, not {length}")
         self._a.append(self.memory.a(run["a_first"], words, rows).copy())

@@ -59,7 +59,7 @@ class ElementFormat:
         return dtype
 
     @property
-    def beyond(self) -> int:
+    def overflow_value(self) -> int:
         """The magnitude that what is too large becomes: that of infinity, or of the NaN."""
         fields = self.exponent_bits + self.mantissa_bits
         return (1 << fields) - (1 << self.mantissa_bits if self.infinities else 1)

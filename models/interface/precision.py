@@ -49,7 +49,7 @@ class Precision(enum.IntEnum):
         return self.name.startswith("INT")
 
     @property
-    def row(self) -> ElementFormat:
+    def fmt(self) -> ElementFormat:
         """Its floating-point format.
 
         Raises

@@ -12,7 +12,7 @@ from numba import njit
 
 from adagrain.models.dot_product import round_fixed
 
-from .magnitude import largest_magnitude
+from .magnitude import absmax
 
 __all__ = ["exact_product"]
 
@@ -42,7 +42,7 @@ def exact_product(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
     """
     terms = (a.shape[1] - 1).bit_length()
     x, y = a.double(), b.double()
-    ends = [int(torch.frexp(largest_magnitude(z.float())).exponent) for z in (a, b)]
+    ends = [int(torch.frexp(absmax(z.float())).exponent) for z in (a, b)]
     split = int(y.numel() < x.numel())  # of both operands the smaller one, if one has to be
     room = _BITS - terms - (ends[1 - split] - _LAST)  # bits that it, or a part of it, may have
     if ends[split] - _LAST <= room:

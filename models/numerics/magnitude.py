@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from numba import njit
 
-__all__ = ["Run", "array_of", "largest_magnitude", "largest_of", "runs"]
+__all__ = ["Run", "absmax", "array_of", "largest_of", "runs"]
 
 #: All bits of a float32 but its sign: as integers they are in order, NaN above infinity.
 _MAGNITUDE = np.int32(0x7FFF_FFFF)
@@ -57,7 +57,7 @@ def runs(shape: tuple[int, ...], along: tuple[int, ...] | None) -> list[Run]:
     return found
 
 
-def largest_magnitude(x: torch.Tensor, along: tuple[int, ...] | None = None) -> torch.Tensor:
+def absmax(x: torch.Tensor, along: tuple[int, ...] | None = None) -> torch.Tensor:
     """The largest magnitude along some dimensions, which are kept with a length of 1.
 
     Parameters
@@ -81,7 +81,7 @@ def array_of(x: torch.Tensor) -> np.ndarray:
 
 
 def largest_of(x: np.ndarray, along: tuple[int, ...] | None = None) -> np.ndarray:
-    """:func:`largest_magnitude` of a contiguous array."""
+    """:func:`absmax` of a contiguous array."""
     found = x
     for run in runs(x.shape, along):
         largest = np.empty(run.shape, dtype=np.float32)

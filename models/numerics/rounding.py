@@ -23,7 +23,7 @@ def multiples(
     along: tuple[int, ...] | None,
     top: int,
     *,
-    dithered: bool = False,
+    stochastic: bool = False,
     valued: bool = False,
 ) -> torch.Tensor:
     """Whole numbers that stand for a tensor.
@@ -38,9 +38,9 @@ def multiples(
         These dimensions, ascending; None: all.
     top : int
         Largest magnitude; what is above becomes that.
-    dithered : bool
-        Whether to round by chance, as :mod:`adagrain.models.numerics.dither` does, or to nearest
-        even.
+    stochastic : bool
+        Whether to round by chance, as :mod:`adagrain.models.numerics.stochastic_rounding` does,
+        or to nearest even.
     valued : bool
         Whether to multiply the numbers by the scale.
 
@@ -56,14 +56,14 @@ def multiples(
     scales = scales.reshape(run.before, run.after)
     kernel = _rows if run.after == 1 else _between_rows
     shape = (run.before, run.length, run.after)[: 2 + (run.after > 1)]
-    ways = np.float32(top), dithered, valued
+    ways = np.float32(top), stochastic, valued
     kernel(numbers.reshape(shape), scales, *ways, out.reshape(shape))
     return torch.from_numpy(out).to(x.device)
 
 
 @njit(nogil=True, inline="always")
-def _whole(number, bits, top, dithered):  # pragma: no cover - compiled
-    if dithered:
+def _whole(number, bits, top, stochastic):  # pragma: no cover - compiled
+    if stochastic:
         mixed = np.int32(bits * _HASH)
         number = np.floor(number + np.float32((mixed >> _LOW) & _PARTS) * _PART)
     else:
@@ -73,18 +73,18 @@ def _whole(number, bits, top, dithered):  # pragma: no cover - compiled
 
 
 @njit(cache=True, nogil=True)
-def _rows(x, scales, top, dithered, valued, out):  # pragma: no cover - compiled
+def _rows(x, scales, top, stochastic, valued, out):  # pragma: no cover - compiled
     one, bits = np.float32(1), x.view(np.int32)
     for i in range(x.shape[0]):
         scale = scales[i, 0]
         up, back = one / scale, scale if valued else one
         row, own, found = x[i], bits[i], out[i]
         for j in range(row.size):
-            found[j] = _whole(row[j] * up, own[j], top, dithered) * back
+            found[j] = _whole(row[j] * up, own[j], top, stochastic) * back
 
 
 @njit(cache=True, nogil=True)
-def _between_rows(x, scales, top, dithered, valued, out):  # pragma: no cover - compiled
+def _between_rows(x, scales, top, stochastic, valued, out):  # pragma: no cover - compiled
     one, bits = np.float32(1), x.view(np.int32)
     for i in range(x.shape[0]):
         ups = one / scales[i]
@@ -92,4 +92,4 @@ def _between_rows(x, scales, top, dithered, valued, out):  # pragma: no cover - 
         for j in range(x.shape[1]):
             row, own, found = x[i, j], bits[i, j], out[i, j]
             for k in range(row.size):
-                found[k] = _whole(row[k] * ups[k], own[k], top, dithered) * backs[k]
+                found[k] = _whole(row[k] * ups[k], own[k], top, stochastic) * backs[k]

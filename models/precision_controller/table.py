@@ -1,7 +1,7 @@
 """Which precision each granularity unit computes in: the twin of ``hdl/precision_controller``.
 
-What decides is the spread of a unit's input, its variance over the square of its largest
-magnitude: high spread asks for high precision, and scaling the input by any factor changes
+What decides is the normalised variance of a unit's input, σ² over the square of its absmax:
+a high one asks for high precision, and scaling the input by any factor changes
 nothing. A threshold counts once it is passed by the hysteresis, and a change lasts for some
 updates, so that noise at a threshold does not flap. Floor and ceiling, which a resource manager
 sets, prevail over that, and are counted where they do.
@@ -155,8 +155,8 @@ class PrecisionTable:
                 PrecisionDecision, pack(PrecisionDecision, unit=update["unit"], unknown=1)
             )
         record = SimpleNamespace(**unpack(PrecisionRecord, self._records[update["unit"]]))
-        spread = _ratio(update["variance"], update["square"])
-        wanted = record.wanted if record.dwell else _asked_for(record, spread)
+        normalised = _ratio(update["variance"], update["square"])
+        wanted = record.wanted if record.dwell else _asked_for(record, normalised)
         switched = wanted != record.wanted
         chosen = min(max(wanted, record.floor), record.ceiling)
         overridden = chosen != wanted
@@ -165,7 +165,11 @@ class PrecisionTable:
         record.switches = (record.switches + switched) & 0xFFFF
         record.overrides = (record.overrides + overridden) & 0xFFFF
         self._records[update["unit"]] = pack(PrecisionRecord, **vars(record))
-        decision = {"unit": update["unit"], "spread": spread, "wanted": wanted}
+        decision = {
+            "unit": update["unit"],
+            "normalised_variance": normalised,
+            "wanted": wanted,
+        }
         decision |= {"switched": int(switched), "overridden": int(overridden)}
         decision["precision"] = precision_of_rank(chosen)
         return unpack(PrecisionDecision, pack(PrecisionDecision, **decision))
@@ -182,9 +186,9 @@ def _ratio(x: int, y: int) -> int:
     return min(_ONE, (x << 16) // y) if x and y else (_ONE if x else 0)
 
 
-def _asked_for(record: SimpleNamespace, spread: int) -> int:
-    """The rank between whose thresholds the spread lies, or the present one near to them."""
+def _asked_for(record: SimpleNamespace, normalised: int) -> int:
+    """The rank between whose thresholds it lies, or the present one near to them."""
     thresholds = [getattr(record, name) for name in THRESHOLDS]
-    least = sum(spread > threshold + record.hysteresis for threshold in thresholds)
-    most = sum(spread >= threshold - record.hysteresis for threshold in thresholds)
+    least = sum(normalised > threshold + record.hysteresis for threshold in thresholds)
+    most = sum(normalised >= threshold - record.hysteresis for threshold in thresholds)
     return min(max(record.wanted, least), most)

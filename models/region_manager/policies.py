@@ -111,17 +111,17 @@ def _seed_literal(record: SimpleNamespace, parameters: SimpleNamespace, loss_rat
     """
     alpha, workers = _agreement(record), parameters.workers
     whole = workers << 16 if record.measured else 0
-    spread = max(0, whole - alpha * workers) << 8
+    variance = max(0, whole - alpha * workers) << 8
     unit = alpha * (workers - 1)
     divergence = 65535 - alpha
     slow = (
         loss_rate < parameters.rate
-        and spread > parameters.variance * unit
+        and variance > parameters.variance * unit
         and divergence > parameters.divergence
     )
     fast = (
         loss_rate > parameters.rate
-        and spread < parameters.variance * unit
+        and variance < parameters.variance * unit
         and divergence < parameters.divergence
     )
     if slow:
@@ -130,7 +130,7 @@ def _seed_literal(record: SimpleNamespace, parameters: SimpleNamespace, loss_rat
         _enter(record, SpeculationState.GLOBAL, 0)
     else:
         medium = parameters.medium_variance * unit
-        percentage = record.percentage + TENTH * ((spread > medium) - (spread < medium))
+        percentage = record.percentage + TENTH * ((variance > medium) - (variance < medium))
         _enter(record, SpeculationState.HYBRID, min(65535, max(0, percentage)))
 
 
@@ -161,12 +161,12 @@ def decide_cadence(record: SimpleNamespace, parameters: SimpleNamespace, alarm: 
     elif record.samples >= max(1, parameters.noise_samples):
         a, n = normalised(record.a_sum, record.n_sum, 22)
         if a:
-            _move_cadence(record, _verdict(a, n, parameters))
+            _move_cadence(record, _comparison(a, n, parameters))
             record.samples = 0
     return alarm
 
 
-def _verdict(a: int, n: int, parameters: SimpleNamespace) -> int:
+def _comparison(a: int, n: int, parameters: SimpleNamespace) -> int:
     """+1 where noise-to-signal S is above T, −1 where it is at most T/4, else 0.
 
     ``S = W·(A − N·W) / (N·W² − A)``. No noise (A ≤ N·W) gives −1; no signal gives +1.

@@ -267,9 +267,9 @@ def _accumulate(record: SimpleNamespace, update: SimpleNamespace) -> None:
     if not record.samples or abs(rise) > LARGEST_RESCALE or overflows:
         record.a_sum, record.n_sum, record.samples = update.a, update.n, 1
     else:
-        crowded = stored >> (SUM_BITS - 1) != 0
-        record.a_sum = _scaled(record.a_sum, 2 * rise + crowded) + update.a
-        record.n_sum = _scaled(record.n_sum, 2 * rise + crowded) + update.n
+        near_overflow = stored >> (SUM_BITS - 1) != 0
+        record.a_sum = _scaled(record.a_sum, 2 * rise + near_overflow) + update.a
+        record.n_sum = _scaled(record.n_sum, 2 * rise + near_overflow) + update.n
         record.samples = min(65535, record.samples + 1)
     record.exponent = update.exponent
 

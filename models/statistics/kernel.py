@@ -202,7 +202,7 @@ def run_parts(parts, exponents, scales, powers, results):  # pragma: no cover - 
 
 
 def fused_sums(
-    x: torch.Tensor, row: ElementFormat, exponent: int, powers: int, histogram: bool
+    x: torch.Tensor, fmt: ElementFormat, exponent: int, powers: int, histogram: bool
 ) -> Sums:
     """As :func:`adagrain.models.statistics.reference.reference_sums`, fast.
 

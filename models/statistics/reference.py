@@ -41,29 +41,29 @@ class Sums:
     raw_bins: np.ndarray
 
 
-def widened(x: torch.Tensor, row: ElementFormat) -> torch.Tensor:
+def widened(x: torch.Tensor, fmt: ElementFormat) -> torch.Tensor:
     """Words of the elements as FP32, in int64; exact, NaN payloads aside.
 
     A subnormal of a format with fewer exponent bits than FP32 is normalised.
     """
-    mask = (1 << row.bits) - 1
-    words = x.view(torch.int32 if row.bits == 32 else torch.int16).to(torch.int64) & mask
-    if row.exponent_bits == 8:
-        return words << (32 - row.bits)
-    sign = words >> (row.bits - 1) << 31
-    field = words >> row.mantissa_bits & ((1 << row.exponent_bits) - 1)
-    mantissa = words & ((1 << row.mantissa_bits) - 1)
-    special = field == (1 << row.exponent_bits) - 1
-    length = sum((mantissa >> bit != 0).to(torch.int64) for bit in range(row.mantissa_bits))
-    shift = torch.where((field == 0) & (mantissa != 0), row.mantissa_bits + 1 - length, 0)
-    normal = (mantissa << shift) & ((1 << row.mantissa_bits) - 1)
-    exponent = torch.where(field == 0, 1 - shift, field) + 127 - row.bias
+    mask = (1 << fmt.bits) - 1
+    words = x.view(torch.int32 if fmt.bits == 32 else torch.int16).to(torch.int64) & mask
+    if fmt.exponent_bits == 8:
+        return words << (32 - fmt.bits)
+    sign = words >> (fmt.bits - 1) << 31
+    field = words >> fmt.mantissa_bits & ((1 << fmt.exponent_bits) - 1)
+    mantissa = words & ((1 << fmt.mantissa_bits) - 1)
+    special = field == (1 << fmt.exponent_bits) - 1
+    length = sum((mantissa >> bit != 0).to(torch.int64) for bit in range(fmt.mantissa_bits))
+    shift = torch.where((field == 0) & (mantissa != 0), fmt.mantissa_bits + 1 - length, 0)
+    normal = (mantissa << shift) & ((1 << fmt.mantissa_bits) - 1)
+    exponent = torch.where(field == 0, 1 - shift, field) + 127 - fmt.bias
     exponent = torch.where(special, 255, torch.where((field == 0) & (mantissa == 0), 0, exponent))
-    return sign | exponent << 23 | normal << (23 - row.mantissa_bits)
+    return sign | exponent << 23 | normal << (23 - fmt.mantissa_bits)
 
 
 def reference_sums(
-    x: torch.Tensor, row: ElementFormat, exponent: int, powers: int, histogram: bool
+    x: torch.Tensor, fmt: ElementFormat, exponent: int, powers: int, histogram: bool
 ) -> Sums:
     """Everything that a pass finds, element by element in int64, sums in two limbs.
 
@@ -71,7 +71,7 @@ def reference_sums(
     ----------
     x : Tensor
         One dimension, contiguous, on the CPU, not empty.
-    row : ElementFormat
+    fmt : ElementFormat
         Its format.
     exponent : int
         Shared exponent, biased, 1 to 254.
@@ -80,7 +80,7 @@ def reference_sums(
     histogram : bool
         Whether to fill the raw bins.
     """
-    words = widened(x, row)
+    words = widened(x, fmt)
     negative = words >> 31 == 1
     field = words >> 23 & 0xFF
     mantissa = words & 0x7FFFFF

@@ -111,14 +111,14 @@ class Statistics:
     @property
     def skewness(self) -> float:
         """Third standardised moment; NaN where the variance is 0, or s3 was not summed."""
-        spread = self._central(2) if self.finite and self.s4 else 0
-        return self._central(3) / spread**1.5 if spread else math.nan
+        variance = self._central(2) if self.finite and self.s4 else 0
+        return self._central(3) / variance**1.5 if variance else math.nan
 
     @property
     def kurtosis(self) -> float:
         """Fourth standardised moment (3 for a normal distribution); NaN as above."""
-        spread = self._central(2) if self.finite and self.s4 else 0
-        return float(Fraction(self._central(4), spread**2)) if spread else math.nan
+        variance = self._central(2) if self.finite and self.s4 else 0
+        return float(Fraction(self._central(4), variance**2)) if variance else math.nan
 
     @property
     def l2_norm(self) -> float:

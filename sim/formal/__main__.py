@@ -1,4 +1,4 @@
-"""``python -m adagrain.sim.formal``: the proofs, and whether they find planted bugs."""
+"""``python -m adagrain.sim.formal``: the proofs, and whether they find mutants."""
 
 import sys
 import time
@@ -19,21 +19,21 @@ app = typer.Typer(add_completion=False)
 @app.command()
 def run(
     proof: Annotated[str, typer.Argument(help="A proof, or 'all'.")] = "all",
-    planted: Annotated[
+    mutants: Annotated[
         bool, typer.Option(help="Then plant each proof's bug, which it must find.")
     ] = True,
 ) -> None:
     """Prove what is demanded of the gateware's plumbing, for a bounded number of cycles.
 
-    Example: python -m adagrain.sim.formal cobs --no-planted
+    Example: python -m adagrain.sim.formal cobs --no-mutants
     """
     if proof != "all" and proof not in PROOFS:
         raise typer.BadParameter(f"must be all or one of {', '.join(PROOFS)}, not {proof!r}")
-    results = [_report(name, planted) for name in (PROOFS if proof == "all" else [proof])]
+    results = [_report(name, mutants) for name in (PROOFS if proof == "all" else [proof])]
     sys.exit(0 if all(results) else 1)
 
 
-def _report(name: str, planted: bool) -> bool:
+def _report(name: str, mutants: bool) -> bool:
     console = Console(stderr=True)
     started = time.monotonic()
     with console.status(f"proving {name} …"):
@@ -44,15 +44,15 @@ def _report(name: str, planted: bool) -> bool:
         print(f"{name}: FAILED ({result.mode})", flush=True)
         return False
     print(f"{name}: holds for {result.depth} cycles, covers reached ({seconds:.0f} s)", flush=True)
-    return not planted or _finds_its_bug(name, console)
+    return not mutants or _finds_its_bug(name, console)
 
 
 def _finds_its_bug(name: str, console: Console) -> bool:
-    file, text, wrong = PROOFS[name].PLANTED
-    command = ("adagrain.sim.formal", name, "--no-planted")
+    file, text, wrong = PROOFS[name].MUTANT
+    command = ("adagrain.sim.formal", name, "--no-mutants")
     with console.status(f"planting a bug for {name} …"):
         found = check(Mutant(name, file, text, wrong, command)) is Verdict.FOUND
-    print(f"{name}: {'finds' if found else 'DOES NOT FIND'} the planted bug in {file}", flush=True)
+    print(f"{name}: {'finds' if found else 'DOES NOT FIND'} the mutant of {file}", flush=True)
     return found
 
 

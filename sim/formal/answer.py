@@ -16,7 +16,7 @@ class AnswerProof(Proof):
     """A status leaves first, then a packet of the source that it names; the others wait."""
 
     DEPTH = 12
-    PLANTED = (
+    MUTANT = (
         "hdl/handler/answer.py",
         "with m.Switch(given.body):",
         "with m.Switch(self.i_status.p.body):",

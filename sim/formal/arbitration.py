@@ -23,10 +23,10 @@ class ArbitrationProof(Proof):
     """Accesses, steps, updates and parameters in any mixture."""
 
     DEPTH = 7
-    PLANTED = (
+    MUTANT = (
         "hdl/region_manager/manager.py",
-        "turn = turn & ~port.valid",
-        "turn = turn & ~self.i_parameters.valid",
+        "free = free & ~port.valid",
+        "free = free & ~self.i_parameters.valid",
     )
 
     def __init__(self) -> None:

@@ -41,7 +41,7 @@ class MultiplierProof(Proof):
 
     DEPTH = 2
     CELLS = "ecp5"
-    PLANTED = ("sim/cells/ecp5/MULT18X18D.v", "SIGNEDB & used_b[17]", "SIGNEDA & used_b[17]")
+    MUTANT = ("sim/cells/ecp5/MULT18X18D.v", "SIGNEDB & used_b[17]", "SIGNEDA & used_b[17]")
 
     def __init__(self) -> None:
         super().__init__({"a": In(18), "b": In(18)})
@@ -107,13 +107,13 @@ class _Elaborated(Elaboratable):
 class Ecp5ProductsProof(_ProductsProof):
     CELLS = "ecp5"
     WIDTH = 18
-    PLANTED = ("hdl/arithmetic/dsp/ecp5.py", '"INPUTB", "PIPELINE"', '"PIPELINE"')
+    MUTANT = ("hdl/arithmetic/dsp/ecp5.py", '"INPUTB", "PIPELINE"', '"PIPELINE"')
 
 
 class Ice40ProductsProof(_ProductsProof):
     CELLS = "ice40"
     WIDTH = 8
-    PLANTED = ("hdl/arithmetic/dsp/ice40.py", '"A_SIGNED", "B_SIGNED"', '"A_SIGNED"')
+    MUTANT = ("hdl/arithmetic/dsp/ice40.py", '"A_SIGNED", "B_SIGNED"', '"A_SIGNED"')
 
 
 #: What a port of a block RAM is given.
@@ -146,7 +146,7 @@ class BlockRamProof(Proof):
 
     DEPTH = 4
     CELLS = "ecp5"
-    PLANTED = (
+    MUTANT = (
         "sim/cells/ecp5/DP16KD.v",
         "4: place = 9 * address[3]",
         "4: place = 8 * address[3]",

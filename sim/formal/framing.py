@@ -21,7 +21,7 @@ class CobsProof(Proof):
     """Packets come out of encoder and decoder as they went in; nothing is taken for damage."""
 
     DEPTH = 12
-    PLANTED = (
+    MUTANT = (
         "hdl/link/cobs_decoder.py",
         "zero_owed.eq(byte != self._block + 1)",
         "zero_owed.eq(1)",
@@ -68,7 +68,7 @@ class PacketQueueProof(Proof):
 
     DEPTH = 10
     ROOM = 4
-    PLANTED = (
+    MUTANT = (
         "hdl/link/packet_queue.py",
         "head.eq(next_head), tail.eq(next_head + 1)",
         "head.eq(next_head), tail.eq(tail + 1)",

@@ -8,7 +8,7 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In
 
 __all__ = [
-    "Planted",
+    "Mutant",
     "Proof",
     "always_steady",
     "assume_stable",
@@ -20,7 +20,7 @@ __all__ = [
 ]
 
 #: A bug: a file below the project, a text in it, and the wrong one to put there.
-Planted = tuple[str, str, str]
+Mutant = tuple[str, str, str]
 
 
 class Proof(wiring.Component):
@@ -43,7 +43,7 @@ class Proof(wiring.Component):
     DEPTH : int
         Clock cycles after reset for which the assertions are proved, and within which each cover
         must be reached.
-    PLANTED : Planted
+    MUTANT : Mutant
         A bug that the proof must find.
     CELLS : str or None
         The FPGA family whose cells it is about; their memories then begin with any content.
@@ -52,7 +52,7 @@ class Proof(wiring.Component):
     """
 
     DEPTH: ClassVar[int] = 16
-    PLANTED: ClassVar[Planted]
+    MUTANT: ClassVar[Mutant]
     CELLS: ClassVar[str | None] = None
     FLAT: ClassVar[bool] = False
 

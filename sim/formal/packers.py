@@ -5,8 +5,8 @@ from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from adagrain.hdl.stream.records import Deserializer, Serializer
-from adagrain.hdl.tensor_input import Widen
-from adagrain.hdl.tensor_input.narrow import Narrow
+from adagrain.hdl.tensor_input import Unpacker
+from adagrain.hdl.tensor_input.downsizer import Downsizer
 from adagrain.models.interface.formats import FormatCode
 
 from .harness import (
@@ -20,14 +20,14 @@ from .harness import (
     moves,
 )
 
-__all__ = ["NarrowProof", "SerialProof", "WidenProof"]
+__all__ = ["DownsizerProof", "SerialProof", "UnpackerProof"]
 
 
-class NarrowProof(Proof):
+class DownsizerProof(Proof):
     """Each word of a group leaves once, the first one first; the group is held until its end."""
 
     DEPTH = 12
-    PLANTED = ("hdl/tensor_input/narrow.py", "self.o.ready & last", "self.o.ready & (part != 0)")
+    MUTANT = ("hdl/tensor_input/downsizer.py", "self.o.ready & last", "self.o.ready & (part != 0)")
 
     def __init__(self) -> None:
         super().__init__(
@@ -38,9 +38,9 @@ class NarrowProof(Proof):
         )
 
     def build(self, m: Module) -> None:
-        m.submodules.narrow = narrow = Narrow(4, 1)
-        connect(m, flipped(self.i), narrow.i)
-        connect(m, narrow.o, flipped(self.o))
+        m.submodules.downsizer = downsizer = Downsizer(4, 1)
+        connect(m, flipped(self.i), downsizer.i)
+        connect(m, downsizer.o, flipped(self.o))
         assume_stable(m, self.i)
         demand_stable(m, self.o)
         demand_patience(m, self.i.valid, self.o.valid, cycles=0)
@@ -58,7 +58,7 @@ class SerialProof(Proof):
     """Bytes that were gathered to records and sent again are the same bytes."""
 
     DEPTH = 12
-    PLANTED = ("hdl/stream/records.py", "self.o.ready & ends", "self.o.ready")
+    MUTANT = ("hdl/stream/records.py", "self.o.ready & ends", "self.o.ready")
 
     def __init__(self) -> None:
         super().__init__({"i": In(stream.Signature(8)), "o": Out(stream.Signature(8))})
@@ -81,11 +81,15 @@ class SerialProof(Proof):
         demand_patience(m, held == 0, self.i.ready, cycles=0)
 
 
-class WidenProof(Proof):
+class UnpackerProof(Proof):
     """Of a BF16 tensor each element leaves once, in order, widened; the rest of a word nowhere."""
 
     DEPTH = 12
-    PLANTED = ("hdl/tensor_input/widen.py", "half = Mux(second, words", "half = Mux(~second, words")
+    MUTANT = (
+        "hdl/tensor_input/unpacker.py",
+        "half = Mux(second, words",
+        "half = Mux(~second, words",
+    )
 
     def __init__(self) -> None:
         super().__init__(
@@ -98,20 +102,20 @@ class WidenProof(Proof):
         )
 
     def build(self, m: Module) -> None:
-        m.submodules.widen = widen = Widen(1, (FormatCode.FP32, FormatCode.BF16))
+        m.submodules.unpacker = unpacker = Unpacker(1, (FormatCode.FP32, FormatCode.BF16))
         always_steady(m, self.count)
         always_steady(m, self.halves)
         assume_stable(m, self.i)
-        connect(m, flipped(self.i), widen.i)
-        begun = counted(m, moves(widen.i_begin))
+        connect(m, flipped(self.i), unpacker.i)
+        begun = counted(m, moves(unpacker.i_begin))
         m.d.comb += [
             Assume(self.count != 0),
-            widen.i_begin.valid.eq(begun == 0),
-            widen.i_begin.payload.count.eq(self.count),
-            widen.i_begin.payload.format.eq(Mux(self.halves, FormatCode.BF16, FormatCode.FP32)),
-            self.o.payload.eq(widen.o.payload.data.as_value()),
-            self.o.valid.eq(widen.o.valid),
-            widen.o.ready.eq(self.o.ready),
+            unpacker.i_begin.valid.eq(begun == 0),
+            unpacker.i_begin.payload.count.eq(self.count),
+            unpacker.i_begin.payload.format.eq(Mux(self.halves, FormatCode.BF16, FormatCode.FP32)),
+            self.o.payload.eq(unpacker.o.payload.data.as_value()),
+            self.o.valid.eq(unpacker.o.valid),
+            unpacker.o.ready.eq(self.o.ready),
         ]
         demand_stable(m, self.o)
         number = counted(m, moves(self.o))
@@ -123,6 +127,6 @@ class WidenProof(Proof):
                 Assert(number < self.count),
                 Assert(self.o.payload == Mux(self.halves, half, word)),
                 Assert(words == Mux(self.halves, number >> 1, number)),
-                Assert(widen.o.payload.last == (number == self.count - 1)),
+                Assert(unpacker.o.payload.last == (number == self.count - 1)),
             ]
         m.d.comb += [Cover(number == 5), Cover(self.halves & (number == 5))]

@@ -17,7 +17,7 @@ class QueueProof(Proof):
 
     ELEMENTS = 3
     DEPTH = 10
-    PLANTED = (
+    MUTANT = (
         "hdl/stream/queue.py",
         "wiring.connect(m, wiring.flipped(self.o), fifo.r_stream)",
         "wiring.connect(m, wiring.flipped(self.o), fifo.r_stream)\n"
@@ -49,7 +49,7 @@ class SingleProof(QueueProof):
     """A queue of one element, which cuts a stream's combinational paths."""
 
     ELEMENTS = 1
-    PLANTED = (
+    MUTANT = (
         "hdl/stream/queue.py",
         "width=Shape.cast(self._shape).width, depth=self._depth",
         "width=Shape.cast(self._shape).width, depth=self._depth + 1",

@@ -8,7 +8,7 @@ from adagrain.hdl.link.session import Session
 from adagrain.models.interface.configuration import configuration
 from adagrain.models.interface.protocol import Header, Status
 from adagrain.models.interface.units.system import SystemOpcode
-from adagrain.models.link import HEADER_SIZE, Verdict
+from adagrain.models.link import HEADER_SIZE, FrameCheck
 
 from .harness import Proof, counted, moves
 
@@ -26,7 +26,7 @@ class ReceiverProof(Proof):
     """
 
     DEPTH = 76
-    PLANTED = (
+    MUTANT = (
         "hdl/link/session.py",
         "m.d.sync += expected.eq(expected + 1)",
         "m.d.sync += expected.eq(expected + (kept != self._window))",
@@ -60,7 +60,7 @@ class ReceiverProof(Proof):
         with m.If(hello):
             m.d.comb += header.opcode.eq(SystemOpcode.HELLO)
         with m.If(position == 0):
-            m.d.comb += session.i.payload.eq(Verdict.INTACT)
+            m.d.comb += session.i.payload.eq(FrameCheck.INTACT)
             with m.If(moves(session.i)):
                 m.d.sync += sequence.eq(self.sequence)
         with m.If(moves(session.i)):

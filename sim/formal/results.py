@@ -32,7 +32,7 @@ class ResultsProof(Proof):
 
     DEPTH = 24
     FLAT = True
-    PLANTED = (
+    MUTANT = (
         "hdl/granularity_unit/results.py",
         "rescale.i.ready & begins",
         "rescale.i.ready & rescale.i.p.last",

@@ -18,7 +18,7 @@ from .arbitration import ArbitrationProof
 from .cells import BlockRamProof, Ecp5ProductsProof, Ice40ProductsProof, MultiplierProof
 from .framing import CobsProof, PacketQueueProof
 from .harness import Proof
-from .packers import NarrowProof, SerialProof, WidenProof
+from .packers import DownsizerProof, SerialProof, UnpackerProof
 from .queue import QueueProof, SingleProof
 from .receiver import ReceiverProof
 from .results import ResultsProof
@@ -33,9 +33,9 @@ PROOFS: Mapping[str, type[Proof]] = {
     "skid": SkidProof,
     "packet_queue": PacketQueueProof,
     "cobs": CobsProof,
-    "narrow": NarrowProof,
+    "downsizer": DownsizerProof,
     "serial": SerialProof,
-    "widen": WidenProof,
+    "unpacker": UnpackerProof,
     "receiver": ReceiverProof,
     "watchdog": WatchdogProof,
     "answer": AnswerProof,

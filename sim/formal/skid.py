@@ -14,7 +14,7 @@ class SkidProof(QueueProof):
     """A skid, whose output is its input's as long as it keeps nothing."""
 
     ELEMENTS = 1
-    PLANTED = (
+    MUTANT = (
         "hdl/stream/skid.py",
         "full.eq(self.o.valid & ~self.o.ready)",
         "full.eq(self.i.valid & ~self.o.ready)",

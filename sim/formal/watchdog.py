@@ -30,7 +30,7 @@ class WatchdogProof(Proof):
     """
 
     DEPTH = 15
-    PLANTED = (
+    MUTANT = (
         "hdl/device/dispatcher.py",
         "(handler.i.ready & ~self.i.valid & ~payload_over)",
         "(handler.i.ready & ~handler.i.valid)",

@@ -1,4 +1,4 @@
-"""Planted bugs, each of which a test or a proof must find."""
+"""Mutants, each of which a test or a proof must find."""
 
 from .catalogue import MUTANTS, Mutant
 from .runner import Verdict, check, patched_copy

@@ -43,7 +43,7 @@ def run(
                 survivors.append((verdict, mutant))
             progress.advance(task)
     found = len(chosen) - len(survivors)
-    print(f"{found} of {len(chosen)} planted bugs were found ({found / len(chosen):.0%})")
+    print(f"{found} of {len(chosen)} mutants were found ({found / len(chosen):.0%})")
     for verdict, mutant in survivors:
         print(f"{verdict.value}: {mutant.file}: {mutant.name}")
     sys.exit(0 if found >= GOAL * len(chosen) else 1)

@@ -29,7 +29,7 @@ _RED = re.compile(r"AssertionError|E   +Failed: |came to no end|FAILED \((?:bmc|
 
 
 class Verdict(enum.Enum):
-    """What became of a planted bug."""
+    """What became of a mutant."""
 
     FOUND = "found"
     SURVIVED = "survived"

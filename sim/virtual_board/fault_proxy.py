@@ -19,7 +19,7 @@ __all__ = ["FaultProxy", "Mishap"]
 
 
 class Mishap(enum.Enum):
-    """What may happen to a cable, at each piece of what the driver sends."""
+    """What may happen to a cable, at each chunk of what the driver sends."""
 
     DELAY = "everything waits for a while"
     DISCONNECT = "the port vanishes for a while, with what is on the way"
@@ -37,14 +37,14 @@ class FaultProxy:
     """Relays between a pseudo-terminal of its own and a board's port.
 
     What happens to the bytes depends on the seed and on the frames alone; when mishaps come
-    depends also on how the driver's bytes happen to be cut into pieces.
+    depends also on how the driver's bytes happen to be cut into chunks.
 
     Parameters
     ----------
     port : str
         The board's.
     chances : dict of Fault or Mishap to float
-        Of each fault, at each byte or frame, either way; of each mishap, at each piece from the
+        Of each fault, at each byte or frame, either way; of each mishap, at each chunk from the
         driver.
     seed : int
         Of everything.

@@ -28,7 +28,7 @@ class FaultyLine:
     """One direction of a byte pipe.
 
     Frames pass when they are whole; what is not yet a whole frame is kept back, so that what
-    happens to them depends on the seed alone, and not on how the bytes were cut into pieces.
+    happens to them depends on the seed alone, and not on how the bytes were cut into chunks.
 
     Parameters
     ----------

@@ -1,5 +1,5 @@
 # amaranth: UnusedElaboratable=no
-"""What boards add to the device: a PLL's numbers, and lights."""
+"""What boards add to the device: a PLL's numbers, and leds."""
 
 import pytest
 from amaranth.build import Clock as ClockConstraint
@@ -13,7 +13,7 @@ from adagrain.hdl.device import SerialCoprocessor
 from adagrain.hdl.granularity_unit import GranularityUnit
 from adagrain.models.interface.configuration import configuration
 
-#: Cycles per second of a board so slow that its lights can be watched.
+#: Cycles per second of a board so slow that its leds can be watched.
 SLOW, BAUD = 80.0, 8.0
 
 
@@ -48,19 +48,19 @@ def test_a_clock_out_of_reach() -> None:
         pll(40)
 
 
-def test_lights_stay_on_for_a_while_after_something_moved() -> None:
+def test_leds_stay_on_for_a_while_after_something_moved() -> None:
     device = SerialCoprocessor(configuration("tiny"), clock=SLOW, baud=BAUD)
     seen = list[int]()
 
     async def watch(ctx: SimulatorContext) -> None:
         await ctx.tick().repeat(4)
-        assert not ctx.get(device.lights.link)
+        assert not ctx.get(device.leds.link)
         ctx.set(device.rx, 0)
         await ctx.tick().repeat(4)
         ctx.set(device.rx, 1)
         for _ in range(60):
             await ctx.tick()
-            seen.append(ctx.get(device.lights.link))
+            seen.append(ctx.get(device.leds.link))
 
     simulator = Simulator(device)
     simulator.add_clock(1 / SLOW)
@@ -74,8 +74,8 @@ def test_lights_stay_on_for_a_while_after_something_moved() -> None:
 
 @pytest.mark.parametrize("name", BOARDS)
 def test_each_light_of_a_board_is_another_one(name: str) -> None:
-    lights = BOARDS[name].lights
-    assert len(set(lights)) == len(lights) == 3
+    leds = BOARDS[name].leds
+    assert len(set(leds)) == len(leds) == 3
 
 
 def test_the_smallest_memories() -> None:

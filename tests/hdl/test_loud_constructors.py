@@ -34,7 +34,7 @@ from adagrain.hdl.device.system import SystemCommands
 from adagrain.hdl.device.watchdog import Watchdog
 from adagrain.hdl.difference import Difference
 from adagrain.hdl.dot_product import DotProduct, IntegerDotProduct
-from adagrain.hdl.dot_product.accumulator import Store
+from adagrain.hdl.dot_product.accumulator import AccumulatorMemory
 from adagrain.hdl.dot_product.exact import ExactAccumulator
 from adagrain.hdl.dot_product.floats import FloatAccumulator
 from adagrain.hdl.dot_product.integers import IntegerAccumulator
@@ -79,8 +79,8 @@ from adagrain.hdl.statistics.power_sums import PowerSums
 from adagrain.hdl.stream.queue import Queue
 from adagrain.hdl.stream.records import Deserializer, Serializer
 from adagrain.hdl.stream.skid import Skid
-from adagrain.hdl.tensor_input import TensorInput, Widen
-from adagrain.hdl.tensor_input.narrow import Narrow
+from adagrain.hdl.tensor_input import TensorInput, Unpacker
+from adagrain.hdl.tensor_input.downsizer import Downsizer
 from adagrain.hdl.tensor_input.pass_commands import PassCommands
 from adagrain.hdl.tensor_input.tensor_pass import TensorPass
 from adagrain.hdl.uart import Receiver, Transmitter
@@ -134,7 +134,7 @@ def rate(right: float, *more: tuple[Any, str]) -> Given:
     return Given(right, (*out_of_range, *others, *more))
 
 
-ROW = Given(
+FMT = Given(
     FP16,
     (
         (FORMATS[FormatCode.FP8_E4M3], "a format with infinities, not FP8_E4M3"),
@@ -189,11 +189,11 @@ CLASSES: dict[type, dict[str, Given]] = {
     Answer: {"sources": at_least(2, 0)},
     RecordCommands: {"layout": of_type(RegionParameters, data.StructLayout, 8, "layout")},
     StepCommands: {"configuration": BUILT, "unit": WITH_TABLE},
-    Adder: {"row": ROW},
-    Arithmetic: {"row": ROW},
+    Adder: {"fmt": FMT},
+    Arithmetic: {"fmt": FMT},
     CobsDecoder: {"block": BLOCK},
     CobsEncoder: {"block": BLOCK},
-    Converter: {"source": ROW, "target": ROW},
+    Converter: {"source": FMT, "target": FMT},
     Counts: {"lanes": LANES, "bits": COUNT_BITS},
     Deserializer: {"length": BYTES},
     Difference: {"lanes": LANES},
@@ -210,9 +210,9 @@ CLASSES: dict[type, dict[str, Given]] = {
         "o": Given(Signal(signed(36))),
     },
     ExactAccumulator: {"entries": ENTRIES},
-    ExactSum: {"row": ROW},
+    ExactSum: {"fmt": FMT},
     Extremes: {"lanes": LANES},
-    FloatAccumulator: {"row": ROW, "entries": ENTRIES},
+    FloatAccumulator: {"fmt": FMT, "entries": ENTRIES},
     FrameChecker: {"payload": between(256, 1, 65535), "depth": at_least(512, 268)},
     FrameSender: {"configuration": BUILT},
     Harness: {"unit": Given(Skid(8), (("skid", "of type Component, not 'skid'"),))},
@@ -223,7 +223,7 @@ CLASSES: dict[type, dict[str, Given]] = {
     IntegerDotProduct: {"entries": ENTRIES},
     Link: {"configuration": BUILT},
     Meter: {"cycles": at_least(64, 1)},
-    Multiplier: {"row": ROW},
+    Multiplier: {"fmt": FMT},
     Packer: {"precisions": PRECISIONS},
     PacketQueue: {"depth": given(16, "a power of two and at least 4", 2, 12, 0, -4)},
     PowerSums: {"lanes": LANES, "powers": POWERS, "count_bits": COUNT_BITS},
@@ -237,7 +237,7 @@ CLASSES: dict[type, dict[str, Given]] = {
     RegionCommands: {"configuration": BUILT},
     RegionManager: {"configuration": BUILT},
     Round: {
-        "row": ROW,
+        "fmt": FMT,
         "width": at_least(24, 14),
         "exponent_bits": at_least(7, 6),
         "small": flag(True),
@@ -253,7 +253,7 @@ CLASSES: dict[type, dict[str, Given]] = {
         "count_bits": COUNT_BITS,
     },
     StatisticsCommands: {"configuration": BUILT},
-    Store: {"m": Given(Module()), "shape": Given(8), "entries": ENTRIES},
+    AccumulatorMemory: {"m": Given(Module()), "shape": Given(8), "entries": ENTRIES},
     Table: {"regions": REGIONS},
     Top: {"board": Given(BOARDS["ulx3s"], (("ulx3s", "of type Board, not 'ulx3s'"),))},
     Transmitter: UART,
@@ -275,7 +275,7 @@ CLASSES: dict[type, dict[str, Given]] = {
     },
     GranularityUnit: {"slices": SLICES, "words": WORDS, "precisions": PRECISIONS},
     Loader: {"lanes": LANES, "slices": SLICES, "words": WORDS},
-    Narrow: {"words": at_least(4, 1), "lanes": given(2, "at least 1", 0, -2)},
+    Downsizer: {"words": at_least(4, 1), "lanes": given(2, "at least 1", 0, -2)},
     Operands: {"slices": SLICES, "words": WORDS},
     PassCommands: {"configuration": BUILT, "unit": UNIT},
     Results: {"slices": SLICES, "precisions": PRECISIONS},
@@ -287,7 +287,7 @@ CLASSES: dict[type, dict[str, Given]] = {
     TensorPass: {"configuration": BUILT, "unit": UNIT},
     TileCommands: {"configuration": WITH_SLICES},
     Watchdog: {"cycles": at_least(100, 1)},
-    Widen: {"lanes": LANES, "formats": Given((FormatCode.FP32,))},
+    Unpacker: {"lanes": LANES, "formats": Given((FormatCode.FP32,))},
 }
 
 
@@ -297,7 +297,7 @@ def gateware() -> Iterator[type]:
         module = importlib.import_module(found.name)
         for kind in vars(module).values():
             if inspect.isclass(kind) and kind.__module__ == found.name:
-                own = issubclass(kind, Elaboratable) or kind is Store
+                own = issubclass(kind, Elaboratable) or kind is AccumulatorMemory
                 if own and inspect.signature(kind).parameters:
                     yield kind
 

@@ -6,17 +6,17 @@ from amaranth.hdl import Signal
 from amaranth.sim import Simulator, SimulatorContext
 
 from adagrain.hdl.statistics import Statistics
-from adagrain.hdl.tensor_input import TensorInput, Widen
-from adagrain.hdl.tensor_input.narrow import Narrow
+from adagrain.hdl.tensor_input import TensorInput, Unpacker
+from adagrain.hdl.tensor_input.downsizer import Downsizer
 from adagrain.models.interface.configuration import configuration
 from adagrain.models.interface.formats import FormatCode
 
 
 def test_refusals_of_the_tensor_input() -> None:
     with pytest.raises(ValueError, match="lanes must be 1, 2 or 4, not 8"):
-        Widen(8, (FormatCode.FP32,))
+        Unpacker(8, (FormatCode.FP32,))
     with pytest.raises(ValueError, match="lanes must divide 4, not 3"):
-        Narrow(4, 3)
+        Downsizer(4, 3)
     with pytest.raises(ValueError, match="starvation must be at least 1, not 0"):
         TensorInput(configuration("tiny"), 1, starvation=0)
     with pytest.raises(ValueError, match="users must be at least 1, not 0"):

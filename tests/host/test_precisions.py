@@ -69,7 +69,7 @@ def test_a_device_that_decides_differently(monkeypatch: pytest.MonkeyPatch) -> N
     with adagrain.open_device("golden:", GRANULAR, direct=False) as device:
         device.precisions.configure([RECORD])
         before = device.precisions.state()
-        other = {"unit": 0, "spread": 1, "precision": 0, "wanted": 0, "switched": 0}
+        other = {"unit": 0, "normalised_variance": 1, "precision": 0, "wanted": 0, "switched": 0}
         other |= {"overridden": 0, "unknown": 0}
         table = device._session.transport._model.commands["precision_controller"].table
         monkeypatch.setattr(table, "update", lambda _: other)

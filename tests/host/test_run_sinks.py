@@ -99,7 +99,7 @@ def test_what_people_look_at_is_shown(tmp_path: Path) -> None:
         rows = [(line["step"], line["regions"][-1]) for line in steps]
         assert values == [(step, pytest.approx(row[name])) for step, row in rows]
     assert [one.step for one in shown.Scalars("bits/output")] == [0, 8]
-    assert len(shown.Scalars("spread/output")) == 2
+    assert len(shown.Scalars("normalised_variance/output")) == 2
     assert [one.value for one in shown.Scalars("accuracy")] == pytest.approx([0.1, 0.2])
     losses = [one.value for one in shown.Scalars("loss")]
     assert losses == [line["loss"] for line in steps if line["loss"] is not None]

@@ -81,7 +81,7 @@ SHAPES = [
     (9, 3, 5),  # a row and a column too many
     (3, 8, 13),  # as many words as fit
     (3, 9, 13),  # one more: sums go on
-    (17, 27, 6),  # sums of four pieces
+    (17, 27, 6),  # sums of four blocks
     (130, 2, 9),  # more rows than a job has
     (2, 3, 90),  # more columns than the memories hold
 ]
@@ -137,7 +137,7 @@ def test_operands_that_fit_are_loaded_once(words: int, loads: int) -> None:
 def test_a_job_has_as_many_columns_as_the_memories_hold() -> None:
     assert len(product_of((8, 3, 84), None)[1]) == 1, "21 tiles of 3 words in 64"
     assert len(product_of((8, 3, 85), None)[1]) == 2
-    assert len(product_of((8, 9, 85), None)[1]) == 22, "pieces: one tile each"
+    assert len(product_of((8, 9, 85), None)[1]) == 22, "blocks: one tile each"
 
 
 def test_a_job_has_at_most_1024_rows() -> None:

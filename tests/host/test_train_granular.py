@@ -48,7 +48,7 @@ def test_log_and_picture(runs: Path, whole: dict[str, Any]) -> None:
     assert [look["step"] for look in looks] == list(range(0, STEPS, Policy().every))
     first, *_, unit = (look["precisions"]["units"][0] for look in looks)
     assert unit["name"] == "hidden1[0]"
-    assert 0 < unit["spread"] < 1
+    assert 0 < unit["normalised_variance"] < 1
     assert unit["thresholds"] == sorted(unit["thresholds"])
     assert unit["thresholds"] != first["thresholds"], "they learn"
     events = EventAccumulator(str(runs / "whole" / "events"))

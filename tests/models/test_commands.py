@@ -83,8 +83,8 @@ def test_registers_that_do_not_fit_a_reply() -> None:
 def test_operations_that_there_are_not(opcode: int) -> None:
     """A group of which the build has nothing is another matter than one that nobody has."""
     for built in (FULL, GRANULAR):
-        absent = {unit.group for unit in UNITS.values() if unit not in built.built()}
-        group = Status.UNSUPPORTED if opcode >> 4 in absent else Status.UNKNOWN_OPCODE
+        unbuilt = {unit.group for unit in UNITS.values() if unit not in built.built()}
+        group = Status.UNSUPPORTED if opcode >> 4 in unbuilt else Status.UNKNOWN_OPCODE
         assert asked(CommandModel(built), opcode) == (group, b"")
 
 

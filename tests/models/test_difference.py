@@ -53,7 +53,7 @@ def test_equals_fractions(kernel: str, pairs: list[tuple[float, float]], exponen
         energy=sum(truth**2 for truth in truths),
         sum_magnitude=sum(truths),
         largest=max(errors, default=0),
-        largest_magnitude=max(truths, default=0),
+        absmax=max(truths, default=0),
         exponent=exponent + 127,
         bitwise_equal=int(all(struct.pack("f", x) == struct.pack("f", y) for x, y in pairs)),
     )
@@ -67,12 +67,12 @@ def is_finite(x: float, y: float) -> bool:
 def test_fused_equals_reference(code: FormatCode, seed: int) -> None:
     """Over any bits and over close tensors, in lengths of one chunk and of several."""
     generator = random.Random(f"{code} {seed}")
-    row = FORMATS[code]
+    fmt = FORMATS[code]
     for length in (1, 5, 1000, 40_000):
-        raw = bytearray(generator.randbytes(length * row.bits // 8))
-        b = torch.frombuffer(raw, dtype=row.dtype)
+        raw = bytearray(generator.randbytes(length * fmt.bits // 8))
+        b = torch.frombuffer(raw, dtype=fmt.dtype)
         if generator.random() < 0.5:
-            b = torch.randn(length).to(row.dtype)
+            b = torch.randn(length).to(fmt.dtype)
         for a in (b, b * 1.125, b.flip(0)):
             for exponent in (None, -126, 127, generator.randrange(-20, 20)):
                 both = [difference(a, b, exponent, kernel=kernel) for kernel in KERNELS]
@@ -92,11 +92,11 @@ def test_clamping_begins_at_the_same_element(exponent: int, offset: int) -> None
 
 @pytest.mark.parametrize("code", STREAMED)
 def test_fused_equals_reference_where_denormals_are_flushed(code: FormatCode) -> None:
-    row = FORMATS[code]
-    raw = bytearray(random.Random(code).randbytes(2000 * row.bits // 8))
-    high = slice(row.bits // 8 - 1, None, row.bits // 8)
+    fmt = FORMATS[code]
+    raw = bytearray(random.Random(code).randbytes(2000 * fmt.bits // 8))
+    high = slice(fmt.bits // 8 - 1, None, fmt.bits // 8)
     raw[high] = bytes(byte & 0x83 for byte in raw[high])  # small and subnormal
-    b = torch.frombuffer(raw, dtype=row.dtype)
+    b = torch.frombuffer(raw, dtype=fmt.dtype)
     wanted = [difference(b.flip(0), b, e, kernel="reference") for e in (-126, -112)]
     assert torch.set_flush_denormal(True)
     try:

@@ -115,11 +115,11 @@ def test_sums_of_extreme_numbers_are_softfloats() -> None:
     """Of infinities, NaNs of both kinds, zeros, the smallest and the largest numbers, and ones."""
     rng = np.random.default_rng(7)
     for length in (2, 4, 6):
-        numbers = rng.choice(extreme(FP32.row), (2, 2_000, length))
+        numbers = rng.choice(extreme(FP32.fmt), (2, 2_000, length))
         words, flags = dot(*numbers, FP32)
         for pair, word, raised in zip(numbers.transpose(1, 0, 2), words, flags, strict=True):
             assert (word, raised) == sum_of_fp32(*pair.tolist()), pair
-        numbers = rng.choice(extreme(FP16.row), (2, 4_000, length))
+        numbers = rng.choice(extreme(FP16.fmt), (2, 4_000, length))
         words, flags = dot(*packed(numbers.reshape(2, 4_000, -1, 2), FP16), FP16)
         for pair, word, raised in zip(numbers.transpose(1, 0, 2), words, flags, strict=True):
             special, invalid = special_sum_of_fp16(*pair.tolist())
@@ -181,4 +181,4 @@ def test_a_word_that_is_not_full() -> None:
 
 def test_integers_have_no_floating_point_format() -> None:
     with pytest.raises(ValueError, match="precision must be a floating-point one, not INT4"):
-        _ = Precision.INT4.row
+        _ = Precision.INT4.fmt

@@ -27,9 +27,9 @@ CHUNK = 500_000
 OPERATIONS = {"mul": multiply, "add": add}
 
 
-def soft(function: Callable[..., Any], row: ElementFormat, *operands: np.ndarray) -> Rounded:
+def soft(function: Callable[..., Any], fmt: ElementFormat, *operands: np.ndarray) -> Rounded:
     """What SoftFloat makes of it, one by one."""
-    kind, size = SOFT[row][0], row.bits // 8
+    kind, size = SOFT[fmt][0], fmt.bits // 8
     words, flags = [], []
     softfloatpy.set_tininess_mode(softfloatpy.TininessMode.AFTER_ROUNDING)
     for values in zip(*(column.tolist() for column in operands), strict=True):
@@ -50,20 +50,20 @@ def demand_equal(ours: Rounded, theirs: Rounded, *operands: np.ndarray) -> None:
     assert not wrong.size, f"{wrong.size} of {operands[0].size} differ: {'; '.join(report)}"
 
 
-@pytest.mark.parametrize("row", SOFT, ids=lambda row: row.code.name)
+@pytest.mark.parametrize("fmt", SOFT, ids=lambda fmt: fmt.code.name)
 @pytest.mark.parametrize("operation", OPERATIONS)
 class TestArithmetic:
-    def test_all_special_pairs(self, row: ElementFormat, operation: str) -> None:
-        a, b = (side.ravel() for side in np.meshgrid(special(row), special(row)))
-        function = getattr(softfloatpy, f"{SOFT[row][1]}_{operation}")
-        demand_equal(OPERATIONS[operation](a, b, row), soft(function, row, a, b), a, b)
+    def test_all_special_pairs(self, fmt: ElementFormat, operation: str) -> None:
+        a, b = (side.ravel() for side in np.meshgrid(special(fmt), special(fmt)))
+        function = getattr(softfloatpy, f"{SOFT[fmt][1]}_{operation}")
+        demand_equal(OPERATIONS[operation](a, b, fmt), soft(function, fmt, a, b), a, b)
 
-    def test_random_pairs(self, row: ElementFormat, operation: str) -> None:
+    def test_random_pairs(self, fmt: ElementFormat, operation: str) -> None:
         rng = np.random.default_rng(7)
-        function = getattr(softfloatpy, f"{SOFT[row][1]}_{operation}")
-        for _ in range(0, PAIRS[row], CHUNK):
-            a, b = pairs(row, min(CHUNK, PAIRS[row]), rng)
-            demand_equal(OPERATIONS[operation](a, b, row), soft(function, row, a, b), a, b)
+        function = getattr(softfloatpy, f"{SOFT[fmt][1]}_{operation}")
+        for _ in range(0, PAIRS[fmt], CHUNK):
+            a, b = pairs(fmt, min(CHUNK, PAIRS[fmt]), rng)
+            demand_equal(OPERATIONS[operation](a, b, fmt), soft(function, fmt, a, b), a, b)
 
 
 @pytest.mark.parametrize(("source", "target"), [(FP16, FP32), (FP32, FP16)])

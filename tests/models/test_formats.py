@@ -18,52 +18,52 @@ JUDGES = {
     FORMATS[FormatCode.FP8_E4M3]: ml_dtypes.float8_e4m3fn,
     FORMATS[FormatCode.FP8_E5M2]: ml_dtypes.float8_e5m2,
 }
-EIGHT_BITS = [row for row in JUDGES if row.bits == 8]
+EIGHT_BITS = [fmt for fmt in JUDGES if fmt.bits == 8]
 
-rows = pytest.mark.parametrize("row", JUDGES, ids=lambda row: row.code.name)
+rows = pytest.mark.parametrize("fmt", JUDGES, ids=lambda fmt: fmt.code.name)
 
 
-def values(words: np.ndarray, row: ElementFormat) -> np.ndarray:
+def values(words: np.ndarray, fmt: ElementFormat) -> np.ndarray:
     """What words stand for, as ml_dtypes has it; exact in float64."""
     with np.errstate(invalid="ignore"):  # widening a signalling NaN
-        return words.astype(f"<u{row.bits // 8}").view(JUDGES[row]).astype(np.float64)
+        return words.astype(f"<u{fmt.bits // 8}").view(JUDGES[fmt]).astype(np.float64)
 
 
-def nearest(exact: np.ndarray, row: ElementFormat) -> Rounded:
+def nearest(exact: np.ndarray, fmt: ElementFormat) -> Rounded:
     """The nearest number by search among all of them, with the flags; for what is not NaN."""
-    table = values(np.arange(row.beyond), row)
+    table = values(np.arange(fmt.overflow_value), fmt)
     size = np.abs(exact)
-    above = np.minimum(np.searchsorted(table, size), row.beyond - 1)
+    above = np.minimum(np.searchsorted(table, size), fmt.overflow_value - 1)
     below = np.maximum(above - (table[above] > size), 0)
-    above = np.where(table[above] < size, row.beyond, above)
+    above = np.where(table[above] < size, fmt.overflow_value, above)
     last = table[-1] + (table[-1] - table[-2])  # what would come next
     high = np.append(table, last)[above]
     middle = (table[below] + high) / 2
     up = (size > middle) | ((size == middle) & (below % 2 == 1))
     magnitude = np.where(size == table[below], below, np.where(up, above, below))
-    least = table[1 << row.mantissa_bits]
-    overflow = (magnitude >= row.beyond) & np.isfinite(size)
+    least = table[1 << fmt.mantissa_bits]
+    overflow = (magnitude >= fmt.overflow_value) & np.isfinite(size)
     inexact = np.isfinite(size) & (overflow | (size != np.append(table, last)[magnitude]))
-    tiny = size < least * (1 - 2.0 ** -(row.mantissa_bits + 2))
+    tiny = size < least * (1 - 2.0 ** -(fmt.mantissa_bits + 2))
     flags = inexact * Flag.INEXACT + (inexact & tiny) * Flag.UNDERFLOW + overflow * Flag.OVERFLOW
-    magnitude = np.where(np.isinf(size), row.beyond, magnitude)
-    words = magnitude | np.signbit(exact).astype(np.int64) << (row.bits - 1)
+    magnitude = np.where(np.isinf(size), fmt.overflow_value, magnitude)
+    words = magnitude | np.signbit(exact).astype(np.int64) << (fmt.bits - 1)
     return Rounded(words, flags)
 
 
-def demand_nearest(found: Rounded, exact: np.ndarray, row: ElementFormat) -> None:
-    wanted = nearest(np.nan_to_num(exact, nan=0.0, posinf=np.inf, neginf=-np.inf), row)
-    known = ~np.isnan(exact) & (np.isfinite(exact) | row.infinities)
+def demand_nearest(found: Rounded, exact: np.ndarray, fmt: ElementFormat) -> None:
+    wanted = nearest(np.nan_to_num(exact, nan=0.0, posinf=np.inf, neginf=-np.inf), fmt)
+    known = ~np.isnan(exact) & (np.isfinite(exact) | fmt.infinities)
     assert np.array_equal(found.words[known], wanted.words[known])
     assert np.array_equal(found.flags[known], wanted.flags[known])
-    assert (found.words[np.isnan(exact)] == row.quiet_nan).all()
+    assert (found.words[np.isnan(exact)] == fmt.quiet_nan).all()
 
 
 @rows
-def test_every_number_is_widened_exactly(row: ElementFormat) -> None:
-    words = np.arange(1 << row.bits)
-    wanted = values(words, row)
-    found = convert(words, row, FP32)
+def test_every_number_is_widened_exactly(fmt: ElementFormat) -> None:
+    words = np.arange(1 << fmt.bits)
+    wanted = values(words, fmt)
+    found = convert(words, fmt, FP32)
     numbers = found.words.astype("<u4").view(np.float32)
     assert np.array_equal(numbers, wanted.astype(np.float32), equal_nan=True)
     assert np.array_equal(np.signbit(numbers), np.signbit(wanted) & ~np.isnan(wanted))
@@ -71,20 +71,20 @@ def test_every_number_is_widened_exactly(row: ElementFormat) -> None:
 
 
 @rows
-def test_fp32_is_narrowed_as_ml_dtypes_does(row: ElementFormat) -> None:
+def test_fp32_is_narrowed_as_ml_dtypes_does(fmt: ElementFormat) -> None:
     rng = np.random.default_rng(1)
-    steps = values(np.arange(row.beyond), row).astype(np.float32)
+    steps = values(np.arange(fmt.overflow_value), fmt).astype(np.float32)
     middles = steps[1:] / 2 + steps[:-1] / 2
     near = np.concatenate([np.nextafter(middles, np.float32(s)) for s in (-np.inf, np.inf)])
     random = rng.integers(0, 1 << 32, 200_000).astype(np.uint32).view(np.float32)
     ends = np.array([np.inf, -np.inf, np.nan, 448, 464, 465, 480, 57344, 61440, 1e30], np.float32)
     inputs = np.concatenate([steps, middles, near, random, ends, -middles])
-    found = convert(inputs.view(np.uint32).astype(np.int64), FP32, row)
+    found = convert(inputs.view(np.uint32).astype(np.int64), FP32, fmt)
     with np.errstate(all="ignore"):
-        wanted = inputs.astype(JUDGES[row]).astype(np.float64)
-    assert np.array_equal(values(found.words, row), wanted, equal_nan=True)
+        wanted = inputs.astype(JUDGES[fmt]).astype(np.float64)
+    assert np.array_equal(values(found.words, fmt), wanted, equal_nan=True)
     with np.errstate(invalid="ignore"):
-        demand_nearest(found, inputs.astype(np.float64), row)
+        demand_nearest(found, inputs.astype(np.float64), fmt)
 
 
 @pytest.mark.parametrize(
@@ -92,25 +92,25 @@ def test_fp32_is_narrowed_as_ml_dtypes_does(row: ElementFormat) -> None:
 )
 @rows
 def test_arithmetic(
-    row: ElementFormat,
+    fmt: ElementFormat,
     ours: Callable[..., Rounded],
     theirs: Callable[[np.ndarray, np.ndarray], np.ndarray],
 ) -> None:
     """All pairs of eight bits; random ones of BF16, whose sums are exact in float64 when near."""
-    if row in EIGHT_BITS:
+    if fmt in EIGHT_BITS:
         a, b = (side.ravel() for side in np.meshgrid(*[np.arange(256)] * 2))
     else:
         a = np.random.default_rng(2).integers(0, 1 << 16, 300_000)
         near = np.random.default_rng(3).integers(-40 << 7, 40 << 7, a.size)
         b = np.clip((a & 0x7FFF) + near, 0, 0x7FFF) | near << 15 & 0x8000
     with np.errstate(invalid="ignore"):
-        exact = theirs(values(a, row), values(b, row))
-    demand_nearest(ours(a, b, row), exact, row)
+        exact = theirs(values(a, fmt), values(b, fmt))
+    demand_nearest(ours(a, b, fmt), exact, fmt)
 
 
 def test_e4m3_says_where_it_has_no_infinity() -> None:
-    row = FORMATS[FormatCode.FP8_E4M3]
-    found = convert(np.array([0x7F80_0000, 0x43E8_0001, 0x43E8_0000]), FP32, row)
+    fmt = FORMATS[FormatCode.FP8_E4M3]
+    found = convert(np.array([0x7F80_0000, 0x43E8_0001, 0x43E8_0000]), FP32, fmt)
     assert found.words.tolist() == [0x7F, 0x7F, 0x7E]  # beyond 464, the middle, there is the NaN
     overflow = int(Flag.OVERFLOW | Flag.INEXACT)
     assert found.flags.tolist() == [overflow, overflow, int(Flag.INEXACT)]

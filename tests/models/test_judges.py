@@ -12,7 +12,11 @@ ROOT = Path(__file__).parents[2]
 #: By module: the judge, what its test must use, and the test.
 JUDGES = {
     "difference": ("exact fractions", "Fraction", "models/test_difference.py"),
-    "numerics/dither": ("PyTorch's floor and ceiling", "torch", "models/test_rounding.py"),
+    "numerics/stochastic_rounding": (
+        "PyTorch's floor and ceiling",
+        "torch",
+        "models/test_rounding.py",
+    ),
     "dot_product": ("exact fractions", "Fraction", "models/test_dot_product.py"),
     "numerics/exact_product": (
         "exact sums",
@@ -52,7 +56,11 @@ JUDGES = {
     "rescale": ("exact fractions, SoftFloat", "softfloatpy", "models/test_rescale.py"),
     "numerics/rounding": ("PyTorch's own rounding", ".round()", "models/test_rounding.py"),
     "slice": ("NumPy's integers, SoftFloat", "softfloatpy", "models/test_slice.py"),
-    "numerics/spread": ("exact fractions", "Fraction", "models/test_spread.py"),
+    "numerics/normalised_variance": (
+        "exact fractions",
+        "Fraction",
+        "models/test_normalised_variance.py",
+    ),
     "statistics/statistics": ("exact fractions", "Fraction", "models/test_statistics.py"),
     "statistics/batch": (
         "single passes",

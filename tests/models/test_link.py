@@ -13,7 +13,14 @@ from hypothesis import strategies as st
 from adagrain.models.interface.configuration import configuration
 from adagrain.models.interface.protocol import Status
 from adagrain.models.interface.units.system import SystemOpcode
-from adagrain.models.link import Frame, FrameError, LinkModel, Verdict, decode_frame, encode_frame
+from adagrain.models.link import (
+    Frame,
+    FrameCheck,
+    FrameError,
+    LinkModel,
+    decode_frame,
+    encode_frame,
+)
 
 PAGE = Path(__file__).parents[2] / "docs" / "link.md"
 TINY = configuration("tiny")
@@ -77,22 +84,22 @@ def test_no_flipped_bit_passes(payload: bytes, choice: st.DataObject) -> None:
 
 
 @pytest.mark.parametrize(
-    ("raw", "verdict", "message"),
+    ("raw", "check", "message"),
     [
-        (b"\x05ab", Verdict.DAMAGED, "frame of 3 bytes must be intact, but it is: damaged"),
-        (cobs.encode(bytes(13)), Verdict.DAMAGED, "damaged"),
-        (cobs.encode(bytes(14)), Verdict.WRONG_CHECKSUM, "wrong checksum"),
+        (b"\x05ab", FrameCheck.DAMAGED, "frame of 3 bytes must be intact, but it is: damaged"),
+        (cobs.encode(bytes(13)), FrameCheck.DAMAGED, "damaged"),
+        (cobs.encode(bytes(14)), FrameCheck.WRONG_CHECKSUM, "wrong checksum"),
         (
             cobs.encode(bytes(11) + zlib.crc32(bytes(11)).to_bytes(4, "little")),
-            Verdict.WRONG_LENGTH,
+            FrameCheck.WRONG_LENGTH,
             "wrong length",
         ),
     ],
 )
-def test_frame_errors(raw: bytes, verdict: Verdict, message: str) -> None:
+def test_frame_errors(raw: bytes, check: FrameCheck, message: str) -> None:
     with pytest.raises(FrameError, match=message) as caught:
         decode_frame(raw)
-    assert caught.value.verdict == verdict
+    assert caught.value.check == check
 
 
 def test_frames_may_be_split_anywhere(link: LinkModel) -> None:

@@ -21,8 +21,8 @@ NAMES = ("above_int4", "above_int8", "above_fp16")
 SQUARE = 1 << 20
 
 
-def chosen(table: PrecisionTable, spread: float, unit: int = 0) -> Precision:
-    told = {"unit": unit, "variance": round(spread * SQUARE), "square": SQUARE}
+def chosen(table: PrecisionTable, normalised: float, unit: int = 0) -> Precision:
+    told = {"unit": unit, "variance": round(normalised * SQUARE), "square": SQUARE}
     return Precision(table.update(told)["precision"])
 
 
@@ -38,8 +38,8 @@ def counted(made: PrecisionTable, name: str) -> int:
 
 def test_high_spread_asks_for_high_precision() -> None:
     made = table()
-    spreads = (0.05, 0.15, 0.25, 0.35, 0.0, 1.0)
-    assert [chosen(made, spread).name for spread in spreads] == [
+    variances = (0.05, 0.15, 0.25, 0.35, 0.0, 1.0)
+    assert [chosen(made, normalised).name for normalised in variances] == [
         *("INT4", "INT8", "FP16", "FP32", "INT4", "FP32")
     ]
     assert counted(made, "switches") == 6
@@ -47,25 +47,29 @@ def test_high_spread_asks_for_high_precision() -> None:
 
 def test_noise_at_a_threshold_does_not_flap() -> None:
     noise = random.Random(3)
-    spreads = [0.2 + noise.uniform(-0.02, 0.02) for _ in range(500)]
+    variances = [0.2 + noise.uniform(-0.02, 0.02) for _ in range(500)]
     loose, held = table(), table(hysteresis=0.03)
-    for spread in spreads:
-        chosen(loose, spread)
-        chosen(held, spread)
+    for normalised in variances:
+        chosen(loose, normalised)
+        chosen(held, normalised)
     assert counted(loose, "switches") > 100
     assert counted(held, "switches") == 1  # from FP32, where it begins
 
 
 def test_a_change_lasts() -> None:
     made = table(dwell=3)
-    assert [chosen(made, spread).name for spread in (0.0, 1.0, 1.0, 1.0, 1.0, 0.0)] == [
+    assert [chosen(made, normalised).name for normalised in (0.0, 1.0, 1.0, 1.0, 1.0, 0.0)] == [
         *("INT4", "INT4", "INT4", "INT4", "FP32", "FP32")
     ]
 
 
 def test_bounds_prevail_and_are_counted() -> None:
     made = table(floor=Precision.INT8, ceiling=Precision.FP16)
-    assert [chosen(made, spread).name for spread in (0.0, 0.15, 1.0)] == ["INT8", "INT8", "FP16"]
+    assert [chosen(made, normalised).name for normalised in (0.0, 0.15, 1.0)] == [
+        "INT8",
+        "INT8",
+        "FP16",
+    ]
     assert counted(made, "overrides") == 2
 
 
@@ -78,8 +82,8 @@ def test_scaling_by_a_power_of_two_changes_no_decision(exponent: int) -> None:
         x[0] = 3 * torch.rand(1, generator=generator)
         decisions = []
         for one, which in ((x, made), (x * 2.0**exponent, scaled)):
-            spread = one.double().var(unbiased=False) / one.double().abs().max() ** 2
-            decisions.append(chosen(which, float(spread)))
+            normalised = one.double().var(unbiased=False) / one.double().abs().max() ** 2
+            decisions.append(chosen(which, float(normalised)))
         assert decisions[0] == decisions[1]
 
 
@@ -94,14 +98,14 @@ class Remembered:
 
     def update(self, variance: int, square: int) -> tuple[Precision, Fraction]:
         exact = Fraction(variance, square) if square else Fraction(variance > 0)
-        spread = min(Fraction(int(exact * 65536), 65536), Fraction(65535, 65536))
+        normalised = min(Fraction(int(exact * 65536), 65536), Fraction(65535, 65536))
         steps = [Fraction(self.fields[name], 65536) for name in NAMES]
         margin = Fraction(self.fields["hysteresis"], 65536)
         before = self.rank
         if self.updates >= self.free:
-            while self.rank < 3 and spread > steps[self.rank] + margin:
+            while self.rank < 3 and normalised > steps[self.rank] + margin:
                 self.rank += 1
-            while self.rank > 0 and spread < steps[self.rank - 1] - margin:
+            while self.rank > 0 and normalised < steps[self.rank - 1] - margin:
                 self.rank -= 1
         self.updates += 1
         if self.rank != before:
@@ -109,7 +113,7 @@ class Remembered:
             self.free = self.updates + self.fields["dwell_length"]
         within = sorted((self.fields["floor"], self.rank, self.fields["ceiling"]))[1]
         self.overrides += within != self.rank
-        return list(Precision)[::-1][within], spread
+        return list(Precision)[::-1][within], normalised
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -130,9 +134,9 @@ def test_equals_a_plain_restatement(seed: int) -> None:
             variance = max(0, (edge + rng.choice((-1, 0, 1))) * square >> 16) + rng.randrange(2)
             variance = min(variance, 0xFFFF_FFFF)
             decision = made.update({"unit": 0, "variance": variance, "square": square})
-            precision, spread = judge.update(variance, square)
+            precision, normalised = judge.update(variance, square)
             assert decision["precision"] == precision
-            assert Fraction(decision["spread"], 65536) == spread
+            assert Fraction(decision["normalised_variance"], 65536) == normalised
         record = unpack(PrecisionRecord, made.read(0))
         assert (record["switches"], record["overrides"]) == (judge.switches, judge.overrides)
 
@@ -147,8 +151,8 @@ def test_counters_wrap() -> None:
 
 def test_no_spread_where_all_is_zero() -> None:
     made = table()
-    assert made.update({"unit": 0, "variance": 0, "square": 0})["spread"] == 0
-    assert made.update({"unit": 0, "variance": 1, "square": 0})["spread"] == 65535
+    assert made.update({"unit": 0, "variance": 0, "square": 0})["normalised_variance"] == 0
+    assert made.update({"unit": 0, "variance": 1, "square": 0})["normalised_variance"] == 65535
 
 
 def test_ranks() -> None:

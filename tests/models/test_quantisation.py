@@ -7,9 +7,9 @@ import pytest
 import torch
 
 from adagrain.models.interface.precision import LEVELS, Precision
-from adagrain.models.numerics.dither import dithered
 from adagrain.models.numerics.matmul import matmul, reference
 from adagrain.models.numerics.quantisation import operand, product, rounded, scale_of
+from adagrain.models.numerics.stochastic_rounding import stochastically_rounded
 
 INTEGERS = (Precision.INT8, Precision.INT4)
 
@@ -146,20 +146,22 @@ def test_fp16_is_rounded_once() -> None:
 
 
 @pytest.mark.parametrize("precision", INTEGERS, ids=lambda p: p.name)
-def test_dither_is_right_on_average_and_always_the_same(precision: Precision) -> None:
+def test_stochastic_rounding_is_right_on_average_and_always_the_same(precision: Precision) -> None:
     x = tensor(6, 64, 4096) * 1e-3
-    found = dithered(x, precision, along=(1,))
-    assert torch.equal(found, dithered(x.clone(), precision, along=(1,)))
-    assert torch.equal(found.t(), dithered(x.t(), precision, along=(0,)))
+    found = stochastically_rounded(x, precision, along=(1,))
+    assert torch.equal(found, stochastically_rounded(x.clone(), precision, along=(1,)))
+    assert torch.equal(found.t(), stochastically_rounded(x.t(), precision, along=(0,)))
     scale, top = scale_of(x, precision, along=(1,)), LEVELS[precision]
     error = (found - x.clamp(-top * scale, top * scale)) / scale
     assert error.abs().max() < 1
     assert abs(error.mean().item()) < 3 / np.sqrt(x.numel())
     small = x.abs() < scale / 2  # to nearest, all of these would be lost
     assert found[small].any()
-    assert not dithered(torch.zeros(2, 3), precision).any()
+    assert not stochastically_rounded(torch.zeros(2, 3), precision).any()
     for power in (1, -3, 40):
-        assert torch.equal(dithered(x * 2.0**power, precision, along=(1,)), found * 2.0**power)
+        assert torch.equal(
+            stochastically_rounded(x * 2.0**power, precision, along=(1,)), found * 2.0**power
+        )
 
 
 @pytest.mark.parametrize("size", ["narrow", "split", "wide"])

@@ -80,7 +80,7 @@ def test_sums_start_anew_where_they_would_overflow() -> None:
     assert region.record["a_sum"] == 7
 
 
-def test_crowded_sums_are_halved_together() -> None:
+def test_sums_near_overflow_are_halved_together() -> None:
     region = Region({})
     for _ in range(200):
         region.update(a=2**56 - 1, n=2**55 - 1)

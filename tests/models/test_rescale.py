@@ -67,11 +67,11 @@ def _of_special(value: float, to: Precision, signalling: bool) -> tuple[int, int
     if math.isnan(value):
         if to.integer:
             return 0, Flag.INVALID
-        return to.row.quiet_nan, Flag.INVALID if signalling else 0
+        return to.fmt.quiet_nan, Flag.INVALID if signalling else 0
     if to.integer:
         clamped = LEVELS[to] if value > 0 else -LEVELS[to]
         return clamped & ((1 << to.bits) - 1), Flag.OVERFLOW | Flag.INEXACT
-    return to.row.beyond | (value < 0) << (to.bits - 1), 0
+    return to.fmt.overflow_value | (value < 0) << (to.bits - 1), 0
 
 
 def _of_float(value: Fraction, negative: bool, to: Precision) -> tuple[int, int]:
@@ -82,7 +82,7 @@ def _of_float(value: Fraction, negative: bool, to: Precision) -> tuple[int, int]
     place = Fraction(2) ** (max(at, low) - bits + 1)
     kept = round(size / place)
     if kept * place >= Fraction(2) ** (high + 1):
-        return to.row.beyond | sign, Flag.OVERFLOW | Flag.INEXACT
+        return to.fmt.overflow_value | sign, Flag.OVERFLOW | Flag.INEXACT
     free = Fraction(2) ** (at - bits + 1)  # the last place, were there no smallest exponent
     tiny = round(size / free) * free < Fraction(2) ** low
     inexact = kept * place != size
@@ -110,7 +110,7 @@ def test_special_numbers_by_every_exponent(to: Precision) -> None:
     integers = [1 << n for n in range(32)] + [(1 << n) - 1 for n in range(33)]
     integers += [(1 << 32) - (1 << n) for n in range(32)] + [3, 5, 7, 13, 15, 255, 381, 509]
     for exponent in EXPONENTS:
-        demand_equal(special(FP32.row)[exponent % 3 :: 3], FP32, exponent, to)
+        demand_equal(special(FP32.fmt)[exponent % 3 :: 3], FP32, exponent, to)
         demand_equal(np.array(integers), INT8, exponent, to)
 
 
@@ -144,7 +144,7 @@ def test_softfloat_converts_alike(mode: Precision, to: Precision, name: str) -> 
     rng = np.random.default_rng(5)
     words = rng.integers(0, 1 << bits, 20_000) >> rng.integers(0, bits, 20_000)
     if not mode.integer:
-        words = np.concatenate([words, special(mode.row)])
+        words = np.concatenate([words, special(mode.fmt)])
     convert = getattr(softfloatpy, name)
     found = rescale(words, mode, np.array(0), to)
     for word, *pair in zip(words.tolist(), *(part.tolist() for part in found), strict=True):
@@ -153,7 +153,7 @@ def test_softfloat_converts_alike(mode: Precision, to: Precision, name: str) -> 
 
 @pytest.mark.parametrize("exponent", [*range(-126, 128, 11), 127])
 def test_softfloat_multiplies_alike(exponent: int) -> None:
-    words = special(FP32.row)
+    words = special(FP32.fmt)
     power = SOFT[FP32].from_bytes((exponent + 127 << 23).to_bytes(4, "big"))
     found = rescale(words, FP32, np.array(exponent), FP32)
     for word, *pair in zip(words.tolist(), *(part.tolist() for part in found), strict=True):

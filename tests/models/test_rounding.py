@@ -20,15 +20,17 @@ def test_they_are_the_nearest(along: tuple[int, ...] | None, valued: bool) -> No
     assert torch.equal(multiples(x, scale, along, 127, valued=valued), wanted)
 
 
-def test_dither_goes_up_as_often_as_a_number_is_near() -> None:
+def test_stochastic_rounding_goes_up_as_often_as_a_number_is_near() -> None:
     x = torch.linspace(-3, 3, 1 << 16).view(16, -1)
     one = torch.ones(1, 1)
-    found = multiples(x, one, None, 127, dithered=True)
+    found = multiples(x, one, None, 127, stochastic=True)
     assert ((found == x.floor()) | (found == x.ceil())).all()
-    whole = multiples(x.round(), one, None, 127, dithered=True)
+    whole = multiples(x.round(), one, None, 127, stochastic=True)
     assert torch.equal(whole, x.round())
     up, fraction = found - x.floor(), x - x.floor()
     for low in (0.0, 0.25, 0.5, 0.75):
         part = (fraction > low) & (fraction < low + 0.25)
         assert up[part].mean().item() == pytest.approx(low + 0.125, abs=0.02)
-    assert multiples(torch.tensor([[9.9, -9.9]]), one, None, 7, dithered=True).tolist() == [[7, -7]]
+    assert multiples(torch.tensor([[9.9, -9.9]]), one, None, 7, stochastic=True).tolist() == [
+        [7, -7]
+    ]

@@ -115,12 +115,12 @@ def word(x: float) -> int:
 @pytest.mark.parametrize("seed", range(8))
 def test_fused_equals_reference(code: FormatCode, seed: int) -> None:
     generator = random.Random(f"{code} {seed}")
-    row = FORMATS[code]
+    fmt = FORMATS[code]
     for _ in range(20):
-        raw = bytearray(generator.randbytes(generator.randrange(1, 5000) * row.bits // 8))
-        tensor = torch.frombuffer(raw, dtype=row.dtype)
+        raw = bytearray(generator.randbytes(generator.randrange(1, 5000) * fmt.bits // 8))
+        tensor = torch.frombuffer(raw, dtype=fmt.dtype)
         if generator.random() < 0.5:
-            tensor = (torch.randn(len(tensor)) * 2.0 ** generator.randrange(-8, 8)).to(row.dtype)
+            tensor = (torch.randn(len(tensor)) * 2.0 ** generator.randrange(-8, 8)).to(fmt.dtype)
         exponent = generator.choice([None, -126, -114, 127, generator.randrange(-20, 20)])
         powers = generator.choice([2, 4])
         both = [
@@ -135,11 +135,11 @@ def test_fused_equals_reference(code: FormatCode, seed: int) -> None:
 def test_fused_equals_reference_where_denormals_are_flushed(
     code: FormatCode, exponent: int
 ) -> None:
-    row = FORMATS[code]
-    raw = bytearray(random.Random(f"{code} {exponent}").randbytes(3000 * row.bits // 8))
-    high = slice(row.bits // 8 - 1, None, row.bits // 8)
+    fmt = FORMATS[code]
+    raw = bytearray(random.Random(f"{code} {exponent}").randbytes(3000 * fmt.bits // 8))
+    high = slice(fmt.bits // 8 - 1, None, fmt.bits // 8)
     raw[high] = bytes(byte & 0x83 for byte in raw[high])  # small and subnormal
-    tensor = torch.frombuffer(raw, dtype=row.dtype)
+    tensor = torch.frombuffer(raw, dtype=fmt.dtype)
     wanted = statistics(tensor, exponent, histogram=True, kernel="reference")
     assert torch.set_flush_denormal(True)
     try:

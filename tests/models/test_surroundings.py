@@ -13,16 +13,16 @@ import torch
 from adagrain.models.arithmetic.float import add, convert, multiply
 from adagrain.models.dot_product import dot
 from adagrain.models.interface.precision import Precision
-from adagrain.models.numerics.dither import dithered
-from adagrain.models.numerics.magnitude import largest_magnitude
+from adagrain.models.numerics.magnitude import absmax
 from adagrain.models.numerics.matmul import matmul, reference
 from adagrain.models.numerics.matrices import DTYPES
+from adagrain.models.numerics.normalised_variance import exponent_of, normalised_variance_of
 from adagrain.models.numerics.quantisation import multiplied, operand, product, rounded, scale_of
-from adagrain.models.numerics.spread import exponent_of, spread_of
+from adagrain.models.numerics.stochastic_rounding import stochastically_rounded
 from adagrain.models.rescale import rescale
 from adagrain.models.statistics import statistics
 
-FP32, FP16 = Precision.FP32.row, Precision.FP16.row
+FP32, FP16 = Precision.FP32.fmt, Precision.FP16.fmt
 
 
 @contextmanager
@@ -68,9 +68,9 @@ ENTRIES: dict[str, Callable[[], Any]] = {
     "dot": lambda: [dot(*WORDS, precision) for precision in Precision],
     "float": lambda: [f(*WORDS, FP32) for f in (add, multiply)] + [*convert(WORDS[0], FP32, FP16)],
     "rescale": lambda: rescale(WORDS[0], Precision.FP32, np.array(-100), Precision.FP32),
-    "largest_magnitude": lambda: largest_magnitude(TINY, (1,)),
+    "absmax": lambda: absmax(TINY, (1,)),
     "exponent_of": lambda: exponent_of(X),
-    "spread_of": lambda: spread_of(statistics(X, exponent_of(X))),
+    "normalised_variance_of": lambda: normalised_variance_of(statistics(X, exponent_of(X))),
 }
 for _precision in Precision:
     _a, _b = (of_precision(*s, precision=_precision, seed=5) for s in ((9, 40), (40, 7)))
@@ -90,7 +90,7 @@ for _precision in Precision:
     if _precision.integer:
         ENTRIES |= {
             f"scale_of {_precision.name}": lambda p=_precision: scale_of(MODERATE, p, along=(1,)),
-            f"dithered {_precision.name}": lambda p=_precision: dithered(TINY, p),
+            f"stochastic {_precision.name}": lambda p=_precision: stochastically_rounded(TINY, p),
         }
 for _kernel in ("fused", "reference"):
     ENTRIES[f"statistics {_kernel}"] = lambda k=_kernel: [

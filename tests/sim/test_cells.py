@@ -10,7 +10,7 @@ from amaranth.lib import data, memory, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from adagrain.hdl.arithmetic.dsp.ecp5 import Ecp5Product
-from adagrain.hdl.stream.pipeline import stallable
+from adagrain.hdl.stream.pipeline import elastic
 from adagrain.sim.compiled import CompiledUnit
 from adagrain.sim.simulators import runner
 from adagrain.sim.simulators.verilog import emit
@@ -52,8 +52,8 @@ class CellProduct(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        moves, product = stallable(m, self.i, self.o, 2), Signal(signed(36))
-        m.submodules.cell = Ecp5Product(moves, self.i.p.a, self.i.p.b, product)
+        enable, product = elastic(m, self.i, self.o, 2), Signal(signed(36))
+        m.submodules.cell = Ecp5Product(enable, self.i.p.a, self.i.p.b, product)
         m.d.comb += self.o.payload.eq(product)
         return m
 
@@ -73,15 +73,15 @@ class Store(wiring.Component):
         init = [(7 * n + 1) % (1 << self.width) for n in range(self.depth)]
         m.submodules.words = words = memory.Memory(shape=self.width, depth=self.depth, init=init)
         write, read = words.write_port(), words.read_port()
-        moves = Signal()
+        enable = Signal()
         m.d.comb += [
             self.i.ready.eq(~self.o.valid | self.o.ready),
-            moves.eq(self.i.valid & self.i.ready),
+            enable.eq(self.i.valid & self.i.ready),
             read.addr.eq(self.i.payload.read),
-            read.en.eq(moves),
+            read.en.eq(enable),
             write.addr.eq(self.i.payload.write),
             write.data.eq(self.i.payload.data),
-            write.en.eq(moves & self.i.payload.enable),
+            write.en.eq(enable & self.i.payload.enable),
             self.o.payload.eq(read.data),
         ]
         with m.If(self.i.ready):

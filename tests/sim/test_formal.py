@@ -1,4 +1,4 @@
-"""The proofs hold, and each finds the bug that is planted for it."""
+"""The proofs hold, and each finds its mutant."""
 
 import subprocess
 import sys
@@ -23,7 +23,7 @@ def test_proof_holds_and_finds_its_bug(name: str) -> None:
     )
     assert outcome.returncode == 0, outcome.stdout + outcome.stderr
     assert f"{name}: holds for" in outcome.stdout
-    assert f"{name}: finds the planted bug" in outcome.stdout
+    assert f"{name}: finds the mutant" in outcome.stdout
 
 
 def test_an_unknown_proof() -> None:

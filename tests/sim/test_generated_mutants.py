@@ -103,9 +103,9 @@ def judges(tmp_path_factory: pytest.TempPathFactory) -> Judges:
         ("hdl/granularity_unit/commands.py", "test_commands.py", "coprocessor-integers"),
         ("hdl/statistics/quantise.py", "test_bench[statistics-tiny", "test_statistics.py"),
         ("models/numerics/rounding.py", "tests/models/test_rounding.py", "test_quantisation.py"),
-        ("models/statistics/kernel.py", "statistics", "test_spread.py"),
+        ("models/statistics/kernel.py", "statistics", "test_normalised_variance.py"),
         ("host/link/session.py", "tests/host/test_session.py", "test_faults.py"),
-        ("host/regions/pieces.py", "tests/host/", "test_ddp.py"),  # by a program that it starts
+        ("host/regions/chunks.py", "tests/host/", "test_ddp.py"),  # by a program that it starts
         ("tests/models/single_region.py", "tests/models/test_region_", "test_region_cadence.py"),
     ],
 )

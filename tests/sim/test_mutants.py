@@ -1,4 +1,4 @@
-"""Planted bugs: the list is sound, and some of them are found; `make mutants` does all."""
+"""Mutants: the list is sound, and some of them are found; `make mutants` does all."""
 
 from pathlib import Path
 
@@ -23,7 +23,7 @@ def test_the_text_that_is_replaced_is_there(mutant: Mutant) -> None:
 
 
 @pytest.mark.parametrize("name", QUICK)
-def test_a_planted_bug_is_found(name: str) -> None:
+def test_a_mutant_is_found(name: str) -> None:
     (mutant,) = (mutant for mutant in MUTANTS if mutant.name == name)
     assert check(mutant) is Verdict.FOUND
 

@@ -56,7 +56,7 @@ def test_every_pair_sum_of_int4() -> None:
 @pytest.mark.parametrize("operation", Operation, ids=lambda o: o.name)
 @pytest.mark.parametrize("precision", PAIRS, ids=lambda p: p.name)
 def test_all_special_pairs(precision: Precision, operation: Operation) -> None:
-    a, b = np.meshgrid(*[special(precision.row)] * 2)
+    a, b = np.meshgrid(*[special(precision.fmt)] * 2)
     lanes = precision.lanes
     everything(precision, a.reshape(-1, lanes), b.reshape(-1, lanes), operation)
 

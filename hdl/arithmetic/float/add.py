@@ -2,10 +2,10 @@
 
 from amaranth.hdl import EnableInserter, Module
 
-from adagrain.hdl.stream.pipeline import stallable
+from adagrain.hdl.stream.pipeline import elastic
 
 from .arithmetic import Arithmetic
-from .parts import take_apart
+from .operand import unpack_operand
 from .round import Round
 from .sum import ExactSum
 
@@ -22,16 +22,16 @@ class Adder(Arithmetic):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        row, operands = self._row, self.i.p
-        moves = stallable(m, self.i, self.o, self.LATENCY)
-        total = ExactSum(row)
-        rounding = Round(row, len(total.o.significand), len(total.o.exponent), small=False)
-        m.submodules.total = EnableInserter(moves)(total)
-        m.submodules.round = EnableInserter(moves)(rounding)
+        fmt, operands = self._fmt, self.i.p
+        enable = elastic(m, self.i, self.o, self.LATENCY)
+        total = ExactSum(fmt)
+        rounding = Round(fmt, len(total.o.significand), len(total.o.exponent), small=False)
+        m.submodules.total = EnableInserter(enable)(total)
+        m.submodules.round = EnableInserter(enable)(rounding)
         m.d.comb += [
-            total.a.eq(take_apart(m, operands.a, row)),
-            total.b.eq(take_apart(m, operands.b, row)),
-            total.turn.eq(operands.a[:-1] < operands.b[:-1]),
+            total.a.eq(unpack_operand(m, operands.a, fmt)),
+            total.b.eq(unpack_operand(m, operands.b, fmt)),
+            total.swap.eq(operands.a[:-1] < operands.b[:-1]),
             rounding.i.eq(total.o),
             self.o.payload.eq(rounding.o),
         ]

@@ -5,7 +5,7 @@ from amaranth.lib.wiring import In, Out
 
 from adagrain.models.interface.formats import ElementFormat
 
-from .parts import check_format, operands_layout, result_layout
+from .operand import check_format, operands_layout, result_layout
 
 __all__ = ["Arithmetic"]
 
@@ -17,14 +17,14 @@ class Arithmetic(wiring.Component):
 
     Parameters
     ----------
-    row : ElementFormat
+    fmt : ElementFormat
         Format of operands and results.
 
     Members
     -------
-    i : ``In(stream.Signature(operands_layout(row)))``
+    i : ``In(stream.Signature(operands_layout(fmt)))``
         Operands.
-    o : ``Out(stream.Signature(result_layout(row)))``
+    o : ``Out(stream.Signature(result_layout(fmt)))``
         Results and their flags.
 
     Raises
@@ -33,17 +33,17 @@ class Arithmetic(wiring.Component):
         If a parameter is not what it must be.
     """
 
-    def __init__(self, row: ElementFormat) -> None:
-        check_format("row", row)
-        self._row = row
+    def __init__(self, fmt: ElementFormat) -> None:
+        check_format("fmt", fmt)
+        self._fmt = fmt
         super().__init__(
             {
-                "i": In(stream.Signature(operands_layout(row))),
-                "o": Out(stream.Signature(result_layout(row))),
+                "i": In(stream.Signature(operands_layout(fmt))),
+                "o": Out(stream.Signature(result_layout(fmt))),
             }
         )
 
     @property
-    def row(self) -> ElementFormat:
+    def fmt(self) -> ElementFormat:
         """Format of operands and results."""
-        return self._row
+        return self._fmt

@@ -4,11 +4,11 @@ from amaranth.hdl import Cat, Const, EnableInserter, Module, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from adagrain.hdl.stream.pipeline import stallable
+from adagrain.hdl.stream.pipeline import elastic
 from adagrain.models.interface.formats import ElementFormat
 
-from .parts import check_format, result_layout, take_apart
-from .round import Round, exact_layout
+from .operand import check_format, result_layout, unpack_operand
+from .round import Round, unrounded_layout
 
 __all__ = ["Converter"]
 
@@ -65,13 +65,13 @@ class Converter(wiring.Component):
         precision = source.mantissa_bits + 1
         width = max(precision, target.mantissa_bits + 4)
         exponent_bits = max(source.exponent_bits, target.exponent_bits) + 2
-        moves = stallable(m, self.i, self.o, self.LATENCY)
+        enable = elastic(m, self.i, self.o, self.LATENCY)
         rounding = Round(target, width, exponent_bits, small=target.bias < source.bias)
-        m.submodules.round = EnableInserter(moves)(rounding)
+        m.submodules.round = EnableInserter(enable)(rounding)
 
-        x = take_apart(m, self.i.payload, source)
-        exact = Signal(exact_layout(width, exponent_bits), reset_less=True)
-        with m.If(moves):
+        x = unpack_operand(m, self.i.payload, source)
+        exact = Signal(unrounded_layout(width, exponent_bits), reset_less=True)
+        with m.If(enable):
             m.d.sync += [
                 exact.sign.eq(x.sign),
                 exact.significand.eq(Cat(Const(0, width - precision), x.significand)),

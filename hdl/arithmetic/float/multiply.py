@@ -2,12 +2,12 @@
 
 from amaranth.hdl import EnableInserter, Module, Signal
 
-from adagrain.hdl.stream.pipeline import stallable
+from adagrain.hdl.stream.pipeline import elastic
 
 from .arithmetic import Arithmetic
-from .parts import take_apart
+from .operand import unpack_operand
 from .product import product_parts
-from .round import Round, exact_layout
+from .round import Round, unrounded_layout
 
 __all__ = ["Multiplier"]
 
@@ -22,21 +22,21 @@ class Multiplier(Arithmetic):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        row = self._row
-        precision, exponent_bits = row.mantissa_bits + 1, row.exponent_bits + 2
-        moves = stallable(m, self.i, self.o, self.LATENCY)
-        rounding = Round(row, 2 * precision, exponent_bits, small=True)
-        m.submodules.round = EnableInserter(moves)(rounding)
+        fmt = self._fmt
+        precision, exponent_bits = fmt.mantissa_bits + 1, fmt.exponent_bits + 2
+        enable = elastic(m, self.i, self.o, self.LATENCY)
+        rounding = Round(fmt, 2 * precision, exponent_bits, small=True)
+        m.submodules.round = EnableInserter(enable)(rounding)
 
-        a, b = (take_apart(m, word, row) for word in (self.i.p.a, self.i.p.b))
+        a, b = (unpack_operand(m, word, fmt) for word in (self.i.p.a, self.i.p.b))
         x, y = (Signal.like(parts, reset_less=True) for parts in (a, b))
-        product = Signal(exact_layout(2 * precision, exponent_bits), reset_less=True)
-        with m.If(moves):
+        product = Signal(unrounded_layout(2 * precision, exponent_bits), reset_less=True)
+        with m.If(enable):
             m.d.sync += [
                 x.eq(a),
                 y.eq(b),
                 product.significand.eq(x.significand * y.significand),
-                *product_parts(product, x, y, row),
+                *product_parts(product, x, y, fmt),
             ]
         m.d.comb += [rounding.i.eq(product), self.o.payload.eq(rounding.o)]
         return m

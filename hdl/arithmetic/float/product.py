@@ -11,22 +11,22 @@ __all__ = ["product_parts"]
 
 
 def product_parts(
-    product: data.View, x: data.View, y: data.View, row: ElementFormat
+    product: data.View, x: data.View, y: data.View, fmt: ElementFormat
 ) -> Iterator[Any]:
     """Assignments of sign, exponent and class.
 
     Parameters
     ----------
-    product : view of exact_layout
+    product : view of unrounded_layout
         What is assigned to; its significand has twice the operands' bits.
-    x, y : view of parts_layout
+    x, y : view of unpacked_layout
         The operands.
-    row : ElementFormat
+    fmt : ElementFormat
         Their format.
     """
     undefined = (x.infinite & y.zero) | (x.zero & y.infinite)
     yield product.sign.eq(x.sign ^ y.sign)
-    yield product.exponent.eq(x.exponent + y.exponent - (row.bias - 1))
+    yield product.exponent.eq(x.exponent + y.exponent - (fmt.bias - 1))
     nan = x.nan | y.nan | undefined
     yield product.infinite.eq((x.infinite | y.infinite) & ~nan)
     yield product.nan.eq(nan)

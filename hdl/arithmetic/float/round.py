@@ -8,15 +8,15 @@ from amaranth.utils import ceil_log2
 from adagrain.hdl.checks import check_flag, check_integer
 from adagrain.models.interface.formats import ElementFormat
 
-from .parts import check_format, result_layout
+from .operand import check_format, result_layout
 
-__all__ = ["Round", "exact_layout", "leading_zeros"]
+__all__ = ["Round", "leading_zeros", "unrounded_layout"]
 
 #: What passes by the shifter.
 _SPECIAL = data.StructLayout(dict.fromkeys(("sign", "infinite", "nan", "invalid"), unsigned(1)))
 
 
-def exact_layout(width: int, exponent_bits: int) -> data.StructLayout:
+def unrounded_layout(width: int, exponent_bits: int) -> data.StructLayout:
     """A value before rounding.
 
     Members
@@ -60,7 +60,7 @@ class Round(wiring.Component):
 
     Parameters
     ----------
-    row : ElementFormat
+    fmt : ElementFormat
         Format of the results.
     width : int
         Bits of the significand, at least three more than the format has.
@@ -72,9 +72,9 @@ class Round(wiring.Component):
 
     Members
     -------
-    i : ``In(exact_layout(width, exponent_bits))``
+    i : ``In(unrounded_layout(width, exponent_bits))``
         Exact value.
-    o : ``Out(result_layout(row))``
+    o : ``Out(result_layout(fmt))``
         Number and flags.
 
     Raises
@@ -85,22 +85,22 @@ class Round(wiring.Component):
 
     LATENCY = 3
 
-    def __init__(self, row: ElementFormat, width: int, exponent_bits: int, *, small: bool) -> None:
-        check_format("row", row)
-        check_integer("width", width, row.mantissa_bits + 4)
-        check_integer("exponent_bits", exponent_bits, row.exponent_bits + 1)
+    def __init__(self, fmt: ElementFormat, width: int, exponent_bits: int, *, small: bool) -> None:
+        check_format("fmt", fmt)
+        check_integer("width", width, fmt.mantissa_bits + 4)
+        check_integer("exponent_bits", exponent_bits, fmt.exponent_bits + 1)
         check_flag("small", small)
-        self._row = row
+        self._fmt = fmt
         self._width = width
         self._exponent_bits = exponent_bits
         self._small = small
         super().__init__(
-            {"i": In(exact_layout(width, exponent_bits)), "o": Out(result_layout(row))}
+            {"i": In(unrounded_layout(width, exponent_bits)), "o": Out(result_layout(fmt))}
         )
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        row, width = self._row, self._width
+        fmt, width = self._fmt, self._width
         places = ceil_log2(width)
 
         # Stage 1: how far to shift. Subnormal numbers keep the smallest exponent.
@@ -127,25 +127,25 @@ class Round(wiring.Component):
         ]
 
         # Stage 3: round, and put together.
-        precision = row.mantissa_bits + 1
+        precision = fmt.mantissa_bits + 1
         kept, rest = shifted[-precision:], shifted[:-precision]
         guard, next_bit, inexact = rest[-1], rest[-2], rest.any()
         up = guard & (rest[:-1].any() | kept[0])
         # The hidden bit, and what rounding carries over, raise the exponent by themselves.
         base = Mux(kept[-1], highest - 1, 0)[: self._exponent_bits]
-        magnitude = Signal(row.mantissa_bits + self._exponent_bits + 1)
-        m.d.comb += magnitude.eq(Cat(Const(0, row.mantissa_bits), base) + kept + up)
-        infinity = row.beyond
-        nan = infinity | 1 << (row.mantissa_bits - 1)
-        top = magnitude[row.mantissa_bits :]
-        overflow = top[: row.exponent_bits].all() | top[row.exponent_bits :].any()
+        magnitude = Signal(fmt.mantissa_bits + self._exponent_bits + 1)
+        m.d.comb += magnitude.eq(Cat(Const(0, fmt.mantissa_bits), base) + kept + up)
+        infinity = fmt.overflow_value
+        nan = infinity | 1 << (fmt.mantissa_bits - 1)
+        top = magnitude[fmt.mantissa_bits :]
+        overflow = top[: fmt.exponent_bits].all() | top[fmt.exponent_bits :].any()
         becomes_normal = kept[:-1].all() & guard & next_bit  # with one bit more to round to
         tiny = ~kept[-1] & ~becomes_normal
         o = Signal.like(self.o, reset_less=True)
         m.d.comb += self.o.eq(o)
         m.d.sync += [
             o.flags.eq(0),
-            o.word.eq(Cat(Mux(overflow, infinity, magnitude)[: row.bits - 1], special.sign)),
+            o.word.eq(Cat(Mux(overflow, infinity, magnitude)[: fmt.bits - 1], special.sign)),
             o.flags.inexact.eq(inexact | overflow),
             o.flags.underflow.eq(inexact & tiny),
             o.flags.overflow.eq(overflow),
@@ -153,7 +153,7 @@ class Round(wiring.Component):
         with m.If(special.infinite | special.nan):
             m.d.sync += [o.flags.eq(0), o.flags.invalid.eq(special.invalid)]
             m.d.sync += o.word.eq(
-                Mux(special.nan, nan, Cat(Const(infinity, row.bits - 1), special.sign))
+                Mux(special.nan, nan, Cat(Const(infinity, fmt.bits - 1), special.sign))
             )
         return m
 

@@ -6,8 +6,8 @@ from amaranth.lib.wiring import In, Out
 
 from adagrain.models.interface.formats import ElementFormat
 
-from .parts import check_format, parts_layout
-from .round import exact_layout
+from .operand import check_format, unpacked_layout
+from .round import unrounded_layout
 
 __all__ = ["ExactSum"]
 
@@ -25,16 +25,16 @@ class ExactSum(wiring.Component):
 
     Parameters
     ----------
-    row : ElementFormat
+    fmt : ElementFormat
         Format of the numbers.
 
     Members
     -------
-    a, b : ``In(parts_layout(row))``
+    a, b : ``In(unpacked_layout(fmt))``
         The numbers.
-    turn : ``In(1)``
+    swap : ``In(1)``
         ``b`` is of the larger magnitude.
-    o : ``Out(exact_layout(row.mantissa_bits + 5, row.exponent_bits + 2))``
+    o : ``Out(unrounded_layout(fmt.mantissa_bits + 5, fmt.exponent_bits + 2))``
         Their sum.
 
     Raises
@@ -45,31 +45,31 @@ class ExactSum(wiring.Component):
 
     LATENCY = 3
 
-    def __init__(self, row: ElementFormat) -> None:
-        check_format("row", row)
-        self._row = row
-        parts = parts_layout(row)
-        exact = exact_layout(row.mantissa_bits + 2 + _GUARDS, row.exponent_bits + 2)
-        super().__init__({"a": In(parts), "b": In(parts), "turn": In(1), "o": Out(exact)})
+    def __init__(self, fmt: ElementFormat) -> None:
+        check_format("fmt", fmt)
+        self._fmt = fmt
+        parts = unpacked_layout(fmt)
+        exact = unrounded_layout(fmt.mantissa_bits + 2 + _GUARDS, fmt.exponent_bits + 2)
+        super().__init__({"a": In(parts), "b": In(parts), "swap": In(1), "o": Out(exact)})
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        row, turn = self._row, self.turn
-        precision = row.mantissa_bits + 1
+        fmt, swap = self._fmt, self.swap
+        precision = fmt.mantissa_bits + 1
         width = precision + _GUARDS + 1
 
         # Stage 1: the one of the larger magnitude first.
-        large, small = (Signal(parts_layout(row), reset_less=True) for _ in range(2))
-        distance = Signal(row.exponent_bits, reset_less=True)
+        large, small = (Signal(unpacked_layout(fmt), reset_less=True) for _ in range(2))
+        distance = Signal(fmt.exponent_bits, reset_less=True)
         a, b = self.a, self.b
         m.d.sync += [
-            large.eq(Mux(turn, b, a)),
-            small.eq(Mux(turn, a, b)),
-            distance.eq(Mux(turn, b.exponent - a.exponent, a.exponent - b.exponent)),
+            large.eq(Mux(swap, b, a)),
+            small.eq(Mux(swap, a, b)),
+            distance.eq(Mux(swap, b.exponent - a.exponent, a.exponent - b.exponent)),
         ]
 
         # Stage 2: the smaller one under the larger one.
-        larger = Signal(parts_layout(row), reset_less=True)
+        larger = Signal(unpacked_layout(fmt), reset_less=True)
         aligned = Signal(precision + _GUARDS, reset_less=True)
         differ = Signal(reset_less=True)
         special = Signal(_SPECIAL, reset_less=True)

@@ -33,7 +33,7 @@ DifferenceRecord = data.StructLayout(
         "energy": unsigned(64),  # Σqb²
         "sum_magnitude": unsigned(64),  # Σ|qb|
         "largest": unsigned(32),  # max|qa−qb|
-        "largest_magnitude": unsigned(32),  # max|qb|
+        "absmax": unsigned(32),  # max|qb|
         "exponent": unsigned(8),  # the E of the pass
         "bitwise_equal": unsigned(1),  # no word of a differs from that of b
         "_reserved": unsigned(7),

@@ -20,11 +20,11 @@ __all__ = [
 #: What the granularity controller knows of a granularity unit. Ranks go from 0, INT4, to 3, FP32.
 PrecisionRecord = data.StructLayout(
     {
-        "above_int4": unsigned(16),  # spread above which INT4 does not do, Q0.16
+        "above_int4": unsigned(16),  # normalised variance above which INT4 does not do, Q0.16
         "above_int8": unsigned(16),
         "above_fp16": unsigned(16),
         "hysteresis": unsigned(16),  # how far a threshold must be passed, Q0.16
-        "wanted": unsigned(2),  # rank that the spread asks for
+        "wanted": unsigned(2),  # rank that it asks for
         "floor": unsigned(2),  # ranks that resources allow
         "ceiling": unsigned(2),
         "_reserved": unsigned(2),
@@ -50,7 +50,7 @@ PrecisionUpdate = data.StructLayout(
 PrecisionDecision = data.StructLayout(
     {
         "unit": unsigned(16),
-        "spread": unsigned(16),  # variance over square, Q0.16
+        "normalised_variance": unsigned(16),  # variance over square, Q0.16
         "precision": unsigned(2),  # `Precision`
         "wanted": unsigned(2),  # rank
         "switched": unsigned(1),  # ``wanted`` has changed
@@ -72,7 +72,7 @@ class PrecisionOpcode(enum.IntEnum):
 PRECISION_CONTROLLER = Unit(
     name="precision_controller",
     group=4,
-    about="a precision for each granular layer, by the spread of what it sees",
+    about="a precision for each granular layer, by the normalised variance of what it sees",
     operations=(
         Operation(
             PrecisionOpcode.WRITE,
@@ -90,7 +90,7 @@ PRECISION_CONTROLLER = Unit(
             PrecisionOpcode.STEP,
             Payload(items=PrecisionUpdate, least=1),
             Payload(items=PrecisionDecision, least=1),
-            "takes spreads, and decides on each",
+            "takes variances, and decides on each",
         ),
     ),
     records={

@@ -56,7 +56,7 @@ def stimulus(
 
 
 def terms(given: Sequence[Term] | np.ndarray) -> Columns:
-    """Terms as gateware has them, of which each is a row."""
+    """Terms as gateware has them, of which each is a fmt."""
     names = ("a", "b", "mode", "index", "first", "last")
     return Columns(dict(zip(names, np.array(given, dtype=np.int64).T, strict=True)))
 
@@ -105,19 +105,19 @@ def sum_words(precision: Precision, count: int, rng: np.random.Generator) -> np.
     kind = rng.integers(0, 5)
     if precision.integer:
         return words
-    row = precision.row
+    fmt = precision.fmt
     lanes = np.arange(precision.lanes) * precision.bits
-    sign = (1 << (row.bits - 1) << lanes).sum()
+    sign = (1 << (fmt.bits - 1) << lanes).sum()
     if kind == 0:  # no infinities and NaNs, so that a sum has a value
-        lowest = (1 << row.mantissa_bits << lanes).sum()
+        lowest = (1 << fmt.mantissa_bits << lanes).sum()
         words &= ~lowest
     elif kind == 1 and count > 1:  # each pair is followed by its negative
         words[:, 1::2] = words[:, 0 : count - 1 : 2]
         words[0, 1::2] ^= sign
     elif kind >= 2:  # around one, or products around the smallest number
-        exponents = (((1 << row.exponent_bits) - 1) << row.mantissa_bits << lanes).sum()
-        drawn, least = (7, row.bias // 2 - 7) if kind == 4 else (0, row.bias)
-        drawn, least = ((part << row.mantissa_bits << lanes).sum() for part in (drawn, least))
+        exponents = (((1 << fmt.exponent_bits) - 1) << fmt.mantissa_bits << lanes).sum()
+        drawn, least = (7, fmt.bias // 2 - 7) if kind == 4 else (0, fmt.bias)
+        drawn, least = ((part << fmt.mantissa_bits << lanes).sum() for part in (drawn, least))
         words = words & (~exponents | drawn) | least
         if kind == 3:  # with some infinities, but no NaN and no zero
             infinite = words & sign | exponents

@@ -25,23 +25,23 @@ __all__ = [
 Words = NDArray[np.int64]
 
 
-def special(row: ElementFormat) -> Words:
+def special(fmt: ElementFormat) -> Words:
     """Numbers at all borders: of the format, of rounding, of subnormals; NaNs of both kinds."""
-    top, mantissa = (1 << row.exponent_bits) - 1, 1 << row.mantissa_bits
-    middle = (row.mantissa_bits, row.bias - 1, row.bias, row.bias + 1)
+    top, mantissa = (1 << fmt.exponent_bits) - 1, 1 << fmt.mantissa_bits
+    middle = (fmt.mantissa_bits, fmt.bias - 1, fmt.bias, fmt.bias + 1)
     fields = {0, 1, 2, *middle, top - 2, top - 1, top}
     fractions = {0, 1, 2, 3, mantissa // 2 - 1, mantissa // 2, mantissa // 2 + 1, mantissa - 1}
-    signs = (0, 1 << (row.bits - 1))
+    signs = (0, 1 << (fmt.bits - 1))
     parts = itertools.product(signs, sorted(fields), sorted(fractions))
     return np.array([sign | field * mantissa | rest for sign, field, rest in parts])
 
 
-def pairs(row: ElementFormat, count: int, rng: np.random.Generator) -> list[Words]:
+def pairs(fmt: ElementFormat, count: int, rng: np.random.Generator) -> list[Words]:
     """Random pairs; half of them close to each other, or to each other's negative."""
-    a, b = rng.integers(0, 1 << row.bits, (2, count))
-    step = rng.integers(-3, 4, count) << row.mantissa_bits
-    near = a + step ^ rng.integers(0, 1 << row.mantissa_bits // 2, count) ^ b & 1 << (row.bits - 1)
-    return [a, np.where(rng.integers(0, 2, count), b, near & (1 << row.bits) - 1)]
+    a, b = rng.integers(0, 1 << fmt.bits, (2, count))
+    step = rng.integers(-3, 4, count) << fmt.mantissa_bits
+    near = a + step ^ rng.integers(0, 1 << fmt.mantissa_bits // 2, count) ^ b & 1 << (fmt.bits - 1)
+    return [a, np.where(rng.integers(0, 2, count), b, near & (1 << fmt.bits) - 1)]
 
 
 def singles(source: ElementFormat, target: ElementFormat, rng: np.random.Generator) -> Words:
@@ -53,13 +53,13 @@ def singles(source: ElementFormat, target: ElementFormat, rng: np.random.Generat
     return np.where(words & 1, words, near | field << source.mantissa_bits)
 
 
-def extreme(row: ElementFormat) -> Words:
+def extreme(fmt: ElementFormat) -> Words:
     """Zeros, ones, infinities, NaNs of both kinds, the smallest and the largest numbers."""
-    infinity = ((1 << row.exponent_bits) - 1) << row.mantissa_bits
-    quiet = infinity | 1 << (row.mantissa_bits - 1)
-    one = row.bias << row.mantissa_bits
+    infinity = ((1 << fmt.exponent_bits) - 1) << fmt.mantissa_bits
+    quiet = infinity | 1 << (fmt.mantissa_bits - 1)
+    one = fmt.bias << fmt.mantissa_bits
     positive = np.array([0, 1, one, infinity - 1, infinity, infinity + 1, quiet])
-    return np.concatenate([positive, positive | 1 << (row.bits - 1)])
+    return np.concatenate([positive, positive | 1 << (fmt.bits - 1)])
 
 
 def operands(unit: Any, count: int, rng: np.random.Generator) -> list[Words]:
@@ -67,17 +67,17 @@ def operands(unit: Any, count: int, rng: np.random.Generator) -> list[Words]:
     if isinstance(unit, Converter):
         chosen = special(unit.source), extreme(unit.source), singles(unit.source, unit.target, rng)
         return [rng.choice(np.concatenate(chosen), count)]
-    return arithmetic_operands(unit.row, count, rng)
+    return arithmetic_operands(unit.fmt, count, rng)
 
 
-def arithmetic_operands(row: ElementFormat, count: int, rng: np.random.Generator) -> list[Words]:
+def arithmetic_operands(fmt: ElementFormat, count: int, rng: np.random.Generator) -> list[Words]:
     """Two columns of operands: random, special and extreme ones, and opposite pairs."""
-    a, b = pairs(row, count, rng)
+    a, b = pairs(fmt, count, rng)
     kinds = [
         (a, b),
-        (a, a ^ (rng.integers(0, 2, count) << (row.bits - 1))),
-        rng.choice(special(row), (2, count)),
-        rng.choice(extreme(row), (2, count)),
+        (a, a ^ (rng.integers(0, 2, count) << (fmt.bits - 1))),
+        rng.choice(special(fmt), (2, count)),
+        rng.choice(extreme(fmt), (2, count)),
     ]
     kind = rng.choice(len(kinds), count, p=[0.5, 0.1, 0.2, 0.2])
     return [np.choose(kind, columns) for columns in zip(*kinds, strict=True)]
@@ -89,9 +89,9 @@ def stimulus(unit: Any, count: int, rng: np.random.Generator) -> Stimulus:
     given: Any = dict(zip("ab", columns, strict=False))
     match unit:
         case Multiplier():
-            rounded = multiply(columns[0], columns[1], unit.row)
+            rounded = multiply(columns[0], columns[1], unit.fmt)
         case Adder():
-            rounded = add(columns[0], columns[1], unit.row)
+            rounded = add(columns[0], columns[1], unit.fmt)
         case Converter():
             (given,) = columns
             rounded = convert(given, unit.source, unit.target)

@@ -68,8 +68,8 @@ def random_tile(
     scaling = {"scaled": int(rng.integers(0, 3) > 0), "to": to}
     tile.exponents = _exponents(mode, to, slices, rng)
     model.exponents = np.array(tile.exponents)
-    pieces = int(rng.choice([1, 1, 2, 3]))
-    for piece in range(pieces):
+    blocks = int(rng.choice([1, 1, 2, 3]))
+    for block in range(blocks):
         words = int(rng.integers(1, min(capacity // rows, MAX_SUM, 24) + 1))
         a_first = int(rng.integers(0, capacity - words * rows + 1))
         b_first = int(rng.integers(0, capacity - words + 1))
@@ -79,7 +79,7 @@ def random_tile(
         for address, word in writes:
             model.memory.write(address, np.array([word]))
         run = {"a_first": a_first, "b_first": b_first, "words": words, "rows": rows, "mode": mode}
-        run |= {"first": int(piece == 0), "last": int(piece == pieces - 1)} | scaling
+        run |= {"first": int(block == 0), "last": int(block == blocks - 1)} | scaling
         run |= _destination(run, slices, capacity, rng)
         tile.writes.append(writes)
         tile.runs.append(run)

@@ -61,7 +61,7 @@ class Traffic:
         }
 
     def frames(self, count: int) -> list[bytes]:
-        """That many pieces of input, each a frame or what became of one."""
+        """That many chunks of input, each a frame or what became of one."""
         kinds, weights = list(self._kinds), list(self._kinds.values())
         return [kind() for kind in self._random.choices(kinds, weights, k=count)]
 

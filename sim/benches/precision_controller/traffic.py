@@ -1,4 +1,4 @@
-"""Records and updates whose spreads lie at the thresholds, or anywhere."""
+"""Records and updates whose variances lie at the thresholds, or anywhere."""
 
 import random
 
@@ -31,13 +31,13 @@ def record(rng: random.Random) -> bytes:
 
 
 def update(rng: random.Random, unit: int, before: bytes) -> dict[str, int]:
-    """An update; two in three have a spread near to where the unit's record changes its mind."""
+    """An update; two in three have a variance near to where the unit's record changes its mind."""
     square = rng.choice((1 << 16, 1 << 20, rng.getrandbits(32), 0xFFFF_FFFF))
     if rng.random() < 0.7:
         fields = unpack(PrecisionRecord, before)
         edge = fields[rng.choice(THRESHOLDS)] + rng.choice((-1, 0, 1)) * fields["hysteresis"]
-        spread = max(0, edge + rng.choice((-1, 0, 0, 1)))
-        variance = min(-(-spread * square >> 16), 0xFFFF_FFFF)
+        normalised = max(0, edge + rng.choice((-1, 0, 0, 1)))
+        variance = min(-(-normalised * square >> 16), 0xFFFF_FFFF)
     else:
         variance = rng.choice((0, rng.getrandbits(32), rng.getrandbits(16)))
     return {"unit": unit, "variance": variance, "square": rng.choice((square, square, square, 0))}

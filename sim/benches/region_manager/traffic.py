@@ -94,7 +94,7 @@ def _record(rng: random.Random, wild: bool, threshold: _Threshold) -> bytes:
         state=rng.choice((*SpeculationState, SpeculationState.GLOBAL)),
         dwell=rng.choice((0, 0, 1, 1, 2)),
         streak=rng.randrange(4),
-        **(_crowded(rng) if rng.random() < 0.2 else {}),
+        **(_near_overflow(rng) if rng.random() < 0.2 else {}),
         **(_settled(rng, threshold) if rng.random() < 0.4 else {}),
     )
 
@@ -105,7 +105,7 @@ def _settled(rng: random.Random, threshold: _Threshold) -> dict[str, int]:
     return {"measured": len(ALPHA_SHIFTS) - 1, "alpha": min(max(alpha, 0), (1 << 20) - 1)}
 
 
-def _crowded(rng: random.Random) -> dict[str, int]:
+def _near_overflow(rng: random.Random) -> dict[str, int]:
     """Sums that have just room for one more update, or a count of updates that has."""
     sums = {name: rng.getrandbits(61) | 1 << 61 for name in ("a_sum", "n_sum")}
     return {"exponent": 120, "samples": rng.choice((9, 65534, 65535)), **sums}

@@ -60,16 +60,16 @@ def random_sums(
         words = np.where(rng.integers(0, 2, count), -words, words) & 0xFFFF_FFFF
         highest = np.array([word.bit_length() for word in words.tolist()], dtype=np.int64)
     else:
-        row = mode.row
-        chosen = rng.choice(np.concatenate([special(row), extreme(row)]), count)
+        fmt = mode.fmt
+        chosen = rng.choice(np.concatenate([special(fmt), extreme(fmt)]), count)
         words = np.where(
-            rng.integers(0, 4, count) == 0, chosen, rng.integers(0, 1 << row.bits, count)
+            rng.integers(0, 4, count) == 0, chosen, rng.integers(0, 1 << fmt.bits, count)
         )
-        highest = (words >> row.mantissa_bits & (1 << row.exponent_bits) - 1) - row.bias
+        highest = (words >> fmt.mantissa_bits & (1 << fmt.exponent_bits) - 1) - fmt.bias
     if to.integer:
         low, high = -2, to.bits + 2
     else:
-        low, high = -to.row.bias - to.row.mantissa_bits - 2, to.row.bias + 3
+        low, high = -to.fmt.bias - to.fmt.mantissa_bits - 2, to.fmt.bias + 3
     near = np.clip(rng.integers(low, high, count) - highest, EXPONENTS[0], EXPONENTS[-1])
     anywhere = rng.integers(EXPONENTS[0], EXPONENTS[-1] + 1, count)
     return words, np.where(rng.integers(0, 4, count) == 0, anywhere, near)
@@ -79,7 +79,7 @@ def _rows(precisions: tuple[Precision, ...], count: int, rng: np.random.Generato
     """Rows of one to twenty numbers, each row of one precision; at least so many numbers."""
     given: list[Words] = []
     wanted: list[Words] = []
-    while sum(row.shape[1] for row in given) < count:
+    while sum(fmt.shape[1] for fmt in given) < count:
         columns, to = int(rng.integers(1, 21)), precisions[rng.integers(0, len(precisions))]
         shape = 1, columns
         numbers = Rounded(rng.integers(0, 1 << to.bits, shape), random_flags(shape, rng))

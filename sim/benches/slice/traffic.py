@@ -78,5 +78,5 @@ def random_words(precision: Precision, count: int, rng: np.random.Generator) -> 
         words = rng.integers(0, 1 << WORD, (2, count))
         lowest = 0x8080_8080 if precision is Precision.INT8 else 0x8888_8888
         return list(np.where(rng.integers(0, 8, (2, count)) == 0, lowest, words))
-    numbers = arithmetic_operands(precision.row, count * precision.lanes, rng)
+    numbers = arithmetic_operands(precision.fmt, count * precision.lanes, rng)
     return [packed(column.reshape(count, precision.lanes), precision) for column in numbers]

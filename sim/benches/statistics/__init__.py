@@ -1,4 +1,4 @@
-"""Variants of the statistics unit that its bench runs on, each behind its ``Widen``."""
+"""Variants of the statistics unit that its bench runs on, each behind its ``Unpacker``."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from adagrain.hdl.statistics import Statistics
-from adagrain.hdl.tensor_input import Widen
+from adagrain.hdl.tensor_input import Unpacker
 from adagrain.models.interface.configuration import configuration
 from adagrain.models.interface.formats import FormatCode
 from adagrain.models.interface.units.statistics import (
@@ -18,11 +18,11 @@ from adagrain.models.interface.units.statistics import (
 )
 from adagrain.models.interface.units.tensor_input import TENSOR_FIELDS
 
-__all__ = ["ICARUS_VARIANTS", "VARIANTS", "WidenedStatistics"]
+__all__ = ["ICARUS_VARIANTS", "VARIANTS", "UnpackedStatistics"]
 
 
-class WidenedStatistics(wiring.Component):
-    """``Widen`` and ``Statistics`` with all their streams at the top, for benches."""
+class UnpackedStatistics(wiring.Component):
+    """``Unpacker`` and ``Statistics`` with all their streams at the top, for benches."""
 
     def __init__(self, lanes: int, formats: tuple[FormatCode, ...], **options: Any) -> None:
         self.formats = formats
@@ -40,21 +40,21 @@ class WidenedStatistics(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        m.submodules.widen = widen = Widen(self.unit.lanes, self.formats)
+        m.submodules.unpacker = unpacker = Unpacker(self.unit.lanes, self.formats)
         m.submodules.unit = unit = self.unit
-        connect(m, widen.o, unit.i)
-        connect(m, flipped(self.i_tensor), widen.i_begin)
+        connect(m, unpacker.o, unit.i)
+        connect(m, flipped(self.i_tensor), unpacker.i_begin)
         connect(m, flipped(self.i_begin), unit.i_begin)
-        connect(m, flipped(self.i), widen.i)
+        connect(m, flipped(self.i), unpacker.i)
         connect(m, unit.o, flipped(self.o))
         connect(m, flipped(self.i_bin), unit.i_bin)
         connect(m, unit.o_bin, flipped(self.o_bin))
         return m
 
 
-def _preset(name: str, **options: Any) -> WidenedStatistics:
+def _preset(name: str, **options: Any) -> UnpackedStatistics:
     preset = configuration(name)
-    return WidenedStatistics(
+    return UnpackedStatistics(
         preset.lanes,
         preset.formats,
         powers=preset.powers,

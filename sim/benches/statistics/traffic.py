@@ -52,53 +52,53 @@ def random_pass(
 
 
 def _any_bits(
-    generator: random.Random, row: ElementFormat, count: int, exponent: int
+    generator: random.Random, fmt: ElementFormat, count: int, exponent: int
 ) -> torch.Tensor:
-    raw = bytearray(generator.randbytes(count * row.bits // 8))
-    return torch.frombuffer(raw, dtype=row.dtype).clone()
+    raw = bytearray(generator.randbytes(count * fmt.bits // 8))
+    return torch.frombuffer(raw, dtype=fmt.dtype).clone()
 
 
-def _tiny(generator: random.Random, row: ElementFormat, count: int, exponent: int) -> torch.Tensor:
+def _tiny(generator: random.Random, fmt: ElementFormat, count: int, exponent: int) -> torch.Tensor:
     """So small that subnormals still count in the histogram's last bin."""
-    raw = bytearray(generator.randbytes(count * row.bits // 8))
-    upper = slice(row.bits // 8 - 1, None, row.bits // 8)
+    raw = bytearray(generator.randbytes(count * fmt.bits // 8))
+    upper = slice(fmt.bits // 8 - 1, None, fmt.bits // 8)
     most = generator.randrange(16, 20)
     raw[upper] = bytes(byte & 0x80 | (byte & 0x7F) % most for byte in raw[upper])
-    return torch.frombuffer(raw, dtype=row.dtype).clone()
+    return torch.frombuffer(raw, dtype=fmt.dtype).clone()
 
 
 def _normal(
-    generator: random.Random, row: ElementFormat, count: int, exponent: int
+    generator: random.Random, fmt: ElementFormat, count: int, exponent: int
 ) -> torch.Tensor:
     """Normal numbers around some power of two, half of them or more replaced by zeros."""
     seeded = torch.Generator().manual_seed(generator.getrandbits(32))
     normal = torch.randn(count, generator=seeded) * 2.0 ** generator.randrange(-20, 20)
     kept = torch.rand(count, generator=seeded) < generator.choice([0.5, 0.25])
-    return (normal * kept).to(row.dtype)
+    return (normal * kept).to(fmt.dtype)
 
 
 def _near_halves(
-    generator: random.Random, row: ElementFormat, count: int, exponent: int
+    generator: random.Random, fmt: ElementFormat, count: int, exponent: int
 ) -> torch.Tensor:
     """Halves of the shared exponent's unit, where rounding is decided, and their neighbours."""
     halves = torch.tensor(
         [generator.randrange(1 << generator.randrange(17)) + 0.5 for _ in range(count)]
     )
-    near = (halves.double() * 2.0 ** (exponent - FRACTION_BITS)).to(row.dtype)
-    words = near.view(torch.int32 if row.bits == 32 else torch.int16)
+    near = (halves.double() * 2.0 ** (exponent - FRACTION_BITS)).to(fmt.dtype)
+    words = near.view(torch.int32 if fmt.bits == 32 else torch.int16)
     words += torch.tensor(generator.choices([-1, 0, 1], k=count), dtype=words.dtype)
-    signs = torch.tensor(generator.choices([1, -1], k=count), dtype=row.dtype)
-    return words.view(row.dtype) * signs
+    signs = torch.tensor(generator.choices([1, -1], k=count), dtype=fmt.dtype)
+    return words.view(fmt.dtype) * signs
 
 
-def _ends(generator: random.Random, row: ElementFormat, count: int, exponent: int) -> torch.Tensor:
+def _ends(generator: random.Random, fmt: ElementFormat, count: int, exponent: int) -> torch.Tensor:
     """Numbers of one sign from one end of the format: huge ones, subnormals, or either."""
-    top = (1 << row.exponent_bits) - 2
+    top = (1 << fmt.exponent_bits) - 2
     fields = generator.choice([(top - 1, top), (top,), (0, 1), (0, top)])
-    sign = generator.randrange(2) << (row.bits - 1)
+    sign = generator.randrange(2) << (fmt.bits - 1)
     words = [
-        sign | generator.choice(fields) << row.mantissa_bits | mantissa
-        for mantissa in (generator.getrandbits(row.mantissa_bits) for _ in range(count))
+        sign | generator.choice(fields) << fmt.mantissa_bits | mantissa
+        for mantissa in (generator.getrandbits(fmt.mantissa_bits) for _ in range(count))
     ]
-    raw = b"".join(word.to_bytes(row.bits // 8, "little") for word in words)
-    return torch.frombuffer(bytearray(raw), dtype=row.dtype).clone()
+    raw = b"".join(word.to_bytes(fmt.bits // 8, "little") for word in words)
+    return torch.frombuffer(bytearray(raw), dtype=fmt.dtype).clone()

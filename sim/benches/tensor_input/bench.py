@@ -18,10 +18,10 @@ def outputs(b: Bench) -> list[str]:
 
 def tensor(b: Bench, code: int, count: int) -> Pass:
     """A tensor of noise for the last unit."""
-    row = next(row for row in FORMATS.values() if row.code == code)
-    size = -(-count * row.bits // (8 * BEAT)) * BEAT
+    fmt = next(fmt for fmt in FORMATS.values() if fmt.code == code)
+    size = -(-count * fmt.bits // (8 * BEAT)) * BEAT
     lanes = b.component.configuration.lanes
-    return Pass(b.component.users - 1, row.code, count, b.random.randbytes(size), lanes)
+    return Pass(b.component.users - 1, fmt.code, count, b.random.randbytes(size), lanes)
 
 
 @bench(cycles=400_000)

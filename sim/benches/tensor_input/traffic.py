@@ -67,9 +67,9 @@ class Pass:
 
     def beats(self, first: int, end: int) -> list[dict[str, Any]]:
         """Beats of elements, as the unit gets them."""
-        row = FORMATS[self.code]
-        tensor = torch.frombuffer(bytearray(self.memory), dtype=row.dtype)[: self.count]
-        words = widened(tensor, row).tolist()
+        fmt = FORMATS[self.code]
+        tensor = torch.frombuffer(bytearray(self.memory), dtype=fmt.dtype)[: self.count]
+        words = widened(tensor, fmt).tolist()
         return [
             self._beat(words[at * self.lanes :][: self.lanes], at == self.whole - 1)
             for at in range(first, end)

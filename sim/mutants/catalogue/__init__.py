@@ -1,4 +1,4 @@
-"""The bugs that are planted, a file per unit: what a tired engineer might write."""
+"""The mutants, a file per unit: what a tired engineer might write."""
 
 from importlib import import_module
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Bugs that are planted in `commands`."""
+"""Mutants of `commands`."""
 
 from .mutant import Mutant, bench, compiled, simulated
 
@@ -12,8 +12,8 @@ MUTANTS = (
     Mutant(
         "a reply that waits in the dispatcher is overwritten",
         "hdl/device/dispatcher.py",
-        "with m.If(stallable(m, reply, self.o, 1)):",
-        "with m.If(stallable(m, reply, self.o, 1) | self.o.valid):",
+        "with m.If(elastic(m, reply, self.o, 1)):",
+        "with m.If(elastic(m, reply, self.o, 1) | self.o.valid):",
         simulated("test_commands.py", "replies_that_wait"),
     ),
     Mutant(
@@ -46,7 +46,7 @@ MUTANTS = (
     ),
     Mutant(
         "a group's words leave in the wrong order",
-        "hdl/tensor_input/narrow.py",
+        "hdl/tensor_input/downsizer.py",
         "group.word_select(part, 32 * self._lanes)",
         "group.word_select(part ^ (parts - 1), 32 * self._lanes)",
         _NARROW,
@@ -54,8 +54,8 @@ MUTANTS = (
     Mutant(
         "the rest of a group stays for the next tensor",
         "hdl/tensor_input/tensor_input.py",
-        "restart.eq(~active),",
-        "restart.eq(0),",
+        "restart.eq(~active)",
+        "restart.eq(0)",
         _NARROW,
     ),
     Mutant(

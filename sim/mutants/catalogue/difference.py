@@ -1,4 +1,4 @@
-"""Bugs that are planted in `difference`."""
+"""Mutants of `difference`."""
 
 from .mutant import Mutant, bench, tested
 

@@ -1,4 +1,4 @@
-"""Bugs that are planted in `dot_product`."""
+"""Mutants of `dot_product`."""
 
 from .mutant import Mutant, bench, compiled
 
@@ -29,8 +29,8 @@ MUTANTS = (
     Mutant(
         "FP16's sum has a guard, but no bit below it",
         "hdl/dot_product/exact.py",
-        "+ _ROW.mantissa_bits) - 2",
-        "+ _ROW.mantissa_bits) - 1",
+        "+ _FMT.mantissa_bits) - 2",
+        "+ _FMT.mantissa_bits) - 1",
         compiled("dot_product", "smallest_normal"),
     ),
     Mutant(
@@ -71,8 +71,8 @@ MUTANTS = (
     Mutant(
         "a sum begins with what is in the memory",
         "hdl/dot_product/integer_dot_product.py",
-        "turn.returns.eq(~same & ~self.i.p.first)",
-        "turn.returns.eq(~same)",
+        "slot.returns.eq(~same & ~self.i.p.first)",
+        "slot.returns.eq(~same)",
         bench("dot_product", "eight_of_integers"),
     ),
     Mutant(
@@ -85,8 +85,8 @@ MUTANTS = (
     Mutant(
         "a sum in the memory forgets that it has wrapped around",
         "hdl/dot_product/running_sum.py",
-        "turn.returns & raised.bit_select(turn.index, 1)",
-        "turn.returns & raised.bit_select(turn.index, 1) & turn.stays",
+        "slot.returns & raised.bit_select(slot.index, 1)",
+        "slot.returns & raised.bit_select(slot.index, 1) & slot.stays",
         compiled("dot_product", "tells_it_at_its_end"),
     ),
     Mutant(

@@ -1,4 +1,4 @@
-"""Bugs that are planted in `float`."""
+"""Mutants of `float`."""
 
 from .mutant import Mutant, bench, compiled
 
@@ -29,8 +29,8 @@ MUTANTS = (
     Mutant(
         "what is far above infinity does not overflow",
         "hdl/arithmetic/float/round.py",
-        "top[: row.exponent_bits].all() | top[row.exponent_bits :].any()",
-        "top[: row.exponent_bits].all()",
+        "top[: fmt.exponent_bits].all() | top[fmt.exponent_bits :].any()",
+        "top[: fmt.exponent_bits].all()",
         compiled("float", "multiply_fp16"),
     ),
     Mutant(

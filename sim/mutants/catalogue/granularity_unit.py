@@ -1,4 +1,4 @@
-"""Bugs that are planted in `granularity_unit`."""
+"""Mutants of `granularity_unit`."""
 
 from .mutant import Mutant, bench, compiled
 

@@ -1,4 +1,4 @@
-"""Bugs that are planted in the host."""
+"""Mutants of the host."""
 
 from .mutant import Mutant, tested
 

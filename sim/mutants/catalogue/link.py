@@ -1,4 +1,4 @@
-"""Bugs that are planted in `link`."""
+"""Mutants of `link`."""
 
 from .mutant import Mutant, bench
 

@@ -1,4 +1,4 @@
-"""Bugs that are planted in golden models, which gateware may well share."""
+"""Mutants of golden models, which gateware may well share."""
 
 from .mutant import Mutant, tested
 
@@ -22,8 +22,8 @@ MUTANTS = (
     Mutant(
         "a threshold is passed by reaching it",
         "models/precision_controller/table.py",
-        "spread > threshold + record.hysteresis",
-        "spread >= threshold + record.hysteresis",
+        "normalised > threshold + record.hysteresis",
+        "normalised >= threshold + record.hysteresis",
         tested("models/test_precision_controller.py", "restatement"),
     ),
 )

@@ -1,4 +1,4 @@
-"""A planted bug, and what must find it."""
+"""A mutant, and what must find it."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""Bugs that are planted in `precision_controller`."""
+"""Mutants of `precision_controller`."""
 
 from .mutant import Mutant, bench, compiled
 
@@ -8,15 +8,15 @@ MUTANTS = (
     Mutant(
         "a threshold is passed without hysteresis downwards",
         "hdl/precision_controller/precision_controller.py",
-        "spread + record.hysteresis >= t",
-        "spread >= t",
+        "normalised + record.hysteresis >= t",
+        "normalised >= t",
         bench("precision_controller", "many_units"),
     ),
     Mutant(
-        "a spread at the threshold is above it",
+        "a variance at the threshold is above it",
         "hdl/precision_controller/precision_controller.py",
-        "spread > t + record.hysteresis",
-        "spread >= t + record.hysteresis",
+        "normalised > t + record.hysteresis",
+        "normalised >= t + record.hysteresis",
         bench("precision_controller", "many_units"),
     ),
     Mutant(

@@ -1,4 +1,4 @@
-"""Bugs that are planted in `region_manager`."""
+"""Mutants of `region_manager`."""
 
 from .mutant import Mutant, bench, compiled, tested
 
@@ -31,7 +31,7 @@ MUTANTS = (
         _REGIONS,
     ),
     Mutant(
-        "sums are not halved where they are crowded",
+        "sums are not halved near overflow",
         "hdl/region_manager/shift.py",
         "2 * self.sums.rescale + self.sums.halve",
         "2 * self.sums.rescale",
@@ -39,14 +39,14 @@ MUTANTS = (
     ),
     Mutant(
         "gain is weighed the wrong way round",
-        "hdl/region_manager/judge.py",
+        "hdl/region_manager/comparator.py",
         "b.eq(7 - confidence)",
         "b.eq(confidence)",
         _REGIONS,
     ),
     Mutant(
         "noise counts as quiet at any quarter",
-        "hdl/region_manager/judge.py",
+        "hdl/region_manager/comparator.py",
         "m.d.comb += scaled.eq(held << 10)",
         "m.d.comb += scaled.eq(held << 9)",
         compiled("region_manager", "tiny"),

@@ -1,4 +1,4 @@
-"""Bugs that are planted in `rescale`."""
+"""Mutants of `rescale`."""
 
 from .mutant import Mutant, bench, compiled
 
@@ -85,8 +85,8 @@ MUTANTS = (
     Mutant(
         "an integer is shifted to the left by one place less than it may be",
         "hdl/rescale/integer_rescale.py",
-        "with m.If(exponent >= _RESULT):\n            m.d.sync += turns.eq(0)",
-        "with m.If(exponent >= _RESULT - 1):\n            m.d.sync += turns.eq(0)",
+        "with m.If(exponent >= _RESULT):\n            m.d.sync += places.eq(0)",
+        "with m.If(exponent >= _RESULT - 1):\n            m.d.sync += places.eq(0)",
         bench("rescale", "integers"),
     ),
 )

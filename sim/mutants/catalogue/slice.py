@@ -1,4 +1,4 @@
-"""Bugs that are planted in `slice`."""
+"""Mutants of `slice`."""
 
 from .mutant import Mutant, bench
 

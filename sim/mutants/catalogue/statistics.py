@@ -1,4 +1,4 @@
-"""Bugs that are planted in `statistics`."""
+"""Mutants of `statistics`."""
 
 from .mutant import Mutant, bench, compiled
 
@@ -72,14 +72,14 @@ MUTANTS = (
     ),
     Mutant(
         "halves of a word are swapped",
-        "hdl/tensor_input/widen.py",
+        "hdl/tensor_input/unpacker.py",
         "half = Mux(second, words",
         "half = Mux(~second, words",
         _STATISTICS,
     ),
     Mutant(
         "a subnormal half becomes a normal number",
-        "hdl/tensor_input/widen.py",
+        "hdl/tensor_input/unpacker.py",
         "exponent.eq(127 - bias + 1 - shift)",
         "exponent.eq(127 - bias - shift)",
         _STATISTICS,

@@ -1,4 +1,4 @@
-"""Bugs that are planted in `tensor_input`."""
+"""Mutants of `tensor_input`."""
 
 from .mutant import Mutant, bench, compiled
 
@@ -10,22 +10,22 @@ MUTANTS = (
     Mutant(
         "a tensor begins where the one that was given up stood in its beat",
         _FILE,
-        "ResetInserter(restart)(Narrow(BEAT // 4, lanes))",
-        "Narrow(BEAT // 4, lanes)",
+        "ResetInserter(restart)(Downsizer(BEAT // 4, lanes))",
+        "Downsizer(BEAT // 4, lanes)",
         compiled("tensor_input", "two_lanes"),
     ),
     Mutant(
         "a unit sees the tensor of another one",
         _FILE,
-        "user.x.valid.eq(widen.o.valid & mine)",
-        "user.x.valid.eq(widen.o.valid)",
+        "user.x.valid.eq(unpacker.o.valid & mine)",
+        "user.x.valid.eq(unpacker.o.valid)",
         bench("tensor_input", "four_lanes"),
     ),
     Mutant(
         "what the last beat holds beyond the tensor stays",
         _FILE,
-        "narrow.o.ready.eq(widen.i.ready | through)",
-        "narrow.o.ready.eq(widen.i.ready)",
+        "source.ready.eq(unpacker.i.ready | through)",
+        "source.ready.eq(unpacker.i.ready)",
         bench("tensor_input", "one_lane"),
     ),
     Mutant(

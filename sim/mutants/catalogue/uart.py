@@ -1,4 +1,4 @@
-"""Bugs that are planted in `uart`."""
+"""Mutants of `uart`."""
 
 from .mutant import Mutant, bench
 

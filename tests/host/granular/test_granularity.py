@@ -1,4 +1,4 @@
-"""Precisions that are decided, taught, bounded, kept and offloaded."""
+"""Precisions that are decided, learned, bounded, kept and offloaded."""
 
 import pytest
 import torch
@@ -13,7 +13,7 @@ from adagrain.models.interface.configuration import configuration
 from adagrain.models.interface.precision import INTEGERS, Precision
 
 
-def spreads(*values: float) -> torch.Tensor:
+def variances(*values: float) -> torch.Tensor:
     """An input whose variance over its squared largest magnitude is about a value each."""
     (value,) = values
     x = torch.zeros(400, 12)
@@ -28,7 +28,7 @@ def test_the_spread_of_the_input_decides() -> None:
     model = convert(network(), policy)
     with Granularity(model) as granularity:
         for value, wanted in ((0.05, "INT4"), (0.2, "INT8"), (0.4, "FP16"), (0.8, "FP32")):
-            assert step(model, granularity, spreads(value)) == [Precision[wanted]]
+            assert step(model, granularity, variances(value)) == [Precision[wanted]]
         assert granularity.switches == 4
 
 
@@ -42,13 +42,17 @@ def test_scaling_the_input_changes_no_decision() -> None:
             for seed in range(6):
                 torch.manual_seed(seed)
                 model(torch.randn(16, 12) * 2.0**power)
-                logs.append([(u.precision, u.spread) for u in granularity.step().units])
+                logs.append(
+                    [(u.precision, u.normalised_variance) for u in granularity.step().units]
+                )
             decided.append(logs)
     assert decided[0] == decided[1] == decided[2]
 
 
 @pytest.mark.parametrize("power", [1, 7, -12])
-def test_scaling_a_layer_and_back_changes_neither_decisions_nor_lessons(power: int) -> None:
+def test_scaling_a_layer_and_back_changes_no_decision_and_no_threshold_gradient(
+    power: int,
+) -> None:
     """One layer's weights times 2^k, the next one's times 2^-k: as gaming the penalty would."""
     found = []
     for k in (0, power):
@@ -66,14 +70,16 @@ def test_scaling_a_layer_and_back_changes_neither_decisions_nor_lessons(power: i
                 torch.manual_seed(seed)
                 y = model(torch.randn(16, 12) ** (1 + 2 * (seed % 2)))
                 y.square().mean().backward()
-                taught = [p.grad.clone() for p in granularity.thresholds()]
-                units = [(unit.precision, unit.spread) for unit in granularity.step().units]
-                logs.append((y, taught, units))
+                learned = [p.grad.clone() for p in granularity.thresholds()]
+                units = [
+                    (unit.precision, unit.normalised_variance) for unit in granularity.step().units
+                ]
+                logs.append((y, learned, units))
         found.append(logs)
-    for (y, taught, units), (other, others, other_units) in zip(*found, strict=True):
+    for (y, learned, units), (other, others, other_units) in zip(*found, strict=True):
         assert units == other_units
         assert torch.equal(y, other)
-        assert all(map(torch.equal, taught, others))
+        assert all(map(torch.equal, learned, others))
     assert len({precision for _, _, units in found[0] for precision, _ in units}) == 2
 
 
@@ -83,7 +89,7 @@ def test_noise_at_a_threshold_does_not_flap() -> None:
         model = convert(network(), policy)
         with Granularity(model) as granularity:
             for number in range(40):
-                step(model, granularity, spreads(0.19 if number % 2 else 0.21))
+                step(model, granularity, variances(0.19 if number % 2 else 0.21))
             return granularity.switches
 
     assert switches(dwell=0, hysteresis=0.0) >= 39
@@ -120,7 +126,7 @@ def test_in_fp32_what_is_not_finite_follows_ieee_and_teaches_nothing() -> None:
         assert not any(unit.name == "one" for unit in granularity.step().units)
 
 
-def test_lessons_teach_of_no_precision_outside_the_bounds() -> None:
+def test_threshold_gradients_reach_no_precision_outside_the_bounds() -> None:
     model = convert(network(), Policy(every=1, floor="INT8", ceiling="FP16", skip=("two",)))
     with Granularity(model) as granularity:
         step(model, granularity, torch.randn(8, 12))
@@ -130,12 +136,12 @@ def test_lessons_teach_of_no_precision_outside_the_bounds() -> None:
         assert int8 + fp16 == pytest.approx(1)
 
 
-def test_lessons_do_not_change_the_output() -> None:
+def test_threshold_gradients_do_not_change_the_output() -> None:
     model, x = convert(network(), Policy(every=1)), torch.randn(4, 12)
     plain = convert(network(), Policy(every=1, learn=False))
     with Granularity(model), Granularity(plain):
         assert torch.equal(model(x), plain(x))
-        assert model.one.controllers.spread is not None
+        assert model.one.controllers.normalised_variance is not None
 
 
 def test_a_task_that_needs_precision_lowers_the_thresholds() -> None:
@@ -207,15 +213,15 @@ def test_in_evaluation_precisions_are_frozen_or_live() -> None:
     policy = Policy(thresholds=(0.1, 0.3, 0.5), dwell=0, every=1, skip=("two",))
     model = convert(network(), policy).eval()
     with Granularity(model) as granularity:
-        model(spreads(0.8))
+        model(variances(0.8))
         assert granularity.precisions() == {"one": Precision.INT8}
         granularity.live = True
-        model(spreads(0.8))
+        model(variances(0.8))
         assert granularity.precisions() == {"one": Precision.FP32}
-        model(spreads(0.05))
+        model(variances(0.05))
         assert granularity.precisions() == {"one": Precision.INT4}
         granularity.live = False
-        model(spreads(0.8))
+        model(variances(0.8))
         assert granularity.precisions() == {"one": Precision.INT4}
 
 
@@ -266,7 +272,7 @@ def test_flags_of_all_sums_are_kept() -> None:
 def test_a_device_of_integers_alone_computes_all_that_such_layers_ask_for(policy: Policy) -> None:
     model, build = convert(network(), policy), configuration("granular", precisions=INTEGERS)
     with Granularity(model, adagrain.open_device("golden:", build), offload=1) as granularity:
-        step(model, granularity, spreads(0.8))
+        step(model, granularity, variances(0.8))
         assert granularity.offloaded.products == 2
 
 

@@ -12,8 +12,8 @@ from adagrain.host.granular import Granularity, GranularLinear, Policy, convert
 from adagrain.models.interface.precision import Precision
 from adagrain.models.interface.records import unpack
 from adagrain.models.interface.units.precision_controller import PrecisionRecord
-from adagrain.models.numerics.dither import dithered
 from adagrain.models.numerics.quantisation import product, rounded
+from adagrain.models.numerics.stochastic_rounding import stochastically_rounded
 
 
 def seeded(seed: int = 0) -> None:
@@ -109,7 +109,7 @@ def test_gradients_of_images_are_of_operands_as_they_are_rounded(changes: dict[s
     precision = Precision[changes.get("gradients", "INT8")]
     if precision.integer:
         by_place, by_output = (
-            dithered(seed, precision, along=along) for along in ((1,), (0, 2, 3))
+            stochastically_rounded(seed, precision, along=along) for along in ((1,), (0, 2, 3))
         )
     else:
         by_place = by_output = seed.half().float()

@@ -1,4 +1,4 @@
-"""What the task teaches the thresholds between precisions: what rounding costs the loss."""
+"""Sensitivities: what rounding to each precision costs the loss, as gradients of thresholds."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -7,15 +7,15 @@ import torch
 from torch.autograd.function import once_differentiable
 
 from adagrain.models.interface.precision import Precision
-from adagrain.models.numerics.magnitude import largest_magnitude
+from adagrain.models.numerics.magnitude import absmax
 from adagrain.models.numerics.quantisation import fits, rounded
 from adagrain.models.numerics.surroundings import exactly
 from adagrain.models.precision_controller import precision_of_rank
 
-__all__ = ["taught"]
+__all__ = ["with_sensitivities"]
 
 
-def taught(
+def with_sensitivities(
     y: torch.Tensor,
     shares: torch.Tensor,
     x: torch.Tensor,
@@ -36,9 +36,10 @@ def taught(
     Rounding errors of two operands are taken as independent, so that squares add up, and so are
     gradients of outputs, weights of an input, and inputs: of gradients, a row's and a column's sum
     of squares is all that is needed, of weights and inputs a column's mean square. (Shazeer and
-    Stern: Adafactor, 2018, factor second moments alike.) So no product is computed for a lesson, in
-    no precision: it takes as many operations as there are operands and gradients, for each unit.
-    Of images, the places and a kernel's weights of a channel are taken as alike, too.
+    Stern: Adafactor, 2018, factor second moments alike.) So no product is computed for a threshold
+    gradient, in no precision: it takes as many operations as there are operands and gradients,
+    for each unit. Of images, the places and a kernel's weights of a channel are taken as alike,
+    too.
 
     Where the product is scaled by a power of two, costs stay as they are. A precision that
     operands or outputs are too large for counts as losing the whole product.
@@ -66,7 +67,7 @@ def taught(
     inputs = _of_images(_squares(x)).mean(dim=0)
     by_row = inputs.new_zeros(shares.shape[1], len(x), len(sizes))
     by_column = inputs.new_zeros(shares.shape[1], len(weight))
-    found = [largest_magnitude(each.detach()).view(()) for each in (x, weight, y)]
+    found = [absmax(each.detach()).view(()) for each in (x, weight, y)]
     largest = torch.stack(found).amax().item()
     others = tuple(range(1, weight.dim()))
     for rank in range(shares.shape[1]):

@@ -6,7 +6,7 @@ from granular_networks import network
 from torch import nn
 
 from adagrain.host.granular import Granularity, Policy, convert
-from adagrain.host.granular.lesson import taught
+from adagrain.host.granular.sensitivity import with_sensitivities
 from adagrain.models.interface.precision import Precision
 from adagrain.models.numerics.quantisation import rounded
 
@@ -27,10 +27,10 @@ def costs(
     sizes: tuple[int, ...],
     samples: int,
 ) -> torch.Tensor:
-    """Of each unit, by rank, as they are taught."""
+    """Of each unit, by rank, as they are learned."""
     shares = torch.full((len(sizes), 4), 0.25, requires_grad=True)
     y = plain(x, weight).clone()
-    y = taught(y, shares, x, weight, sizes=sizes, samples=samples)
+    y = with_sensitivities(y, shares, x, weight, sizes=sizes, samples=samples)
     y.backward(gradient)
     return shares.grad
 
@@ -114,7 +114,7 @@ def test_layers_teach_the_soft_choice_what_it_costs(layer: nn.Module) -> None:
         assert found.count_nonzero() == 6
 
 
-def test_lessons_leave_in_place_operations_as_they_are() -> None:
+def test_threshold_gradients_leave_in_place_operations_as_they_are() -> None:
     layers = nn.Linear(4, 3, bias=False), nn.ReLU(inplace=True)
     model = convert(nn.Sequential(*layers), Policy(every=1))
     with Granularity(model):
@@ -123,18 +123,18 @@ def test_lessons_leave_in_place_operations_as_they_are() -> None:
 
 
 def test_each_pass_of_a_step_teaches_and_the_first_is_measured() -> None:
-    def taught_by(*inputs: torch.Tensor) -> tuple[torch.Tensor, float]:
+    def gradient_of(*inputs: torch.Tensor) -> tuple[torch.Tensor, float]:
         model = convert(network(), Policy(every=1, skip=("two",)))
         with Granularity(model):
             for x in inputs:
                 model(x).sum().backward()
-            return model.one.controllers.thresholds.grad, model.one.controllers.spread
+            return model.one.controllers.thresholds.grad, model.one.controllers.normalised_variance
 
     torch.manual_seed(0)
     x, other = torch.randn(8, 12), torch.randn(8, 12) ** 3
-    once, spread = taught_by(x)
-    twice, first = taught_by(x, other)
-    assert first == spread
+    once, normalised = gradient_of(x)
+    twice, first = gradient_of(x, other)
+    assert first == normalised
     assert (twice.abs() > once.abs()).all()
 
 

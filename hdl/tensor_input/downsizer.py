@@ -6,10 +6,10 @@ from amaranth.lib.wiring import In, Out
 
 from adagrain.hdl.checks import check_integer
 
-__all__ = ["Narrow"]
+__all__ = ["Downsizer"]
 
 
-class Narrow(wiring.Component):
+class Downsizer(wiring.Component):
     """Splits groups of 32-bit words into smaller groups, the first words first.
 
     Nothing is stored: a group is taken together with its last part, and must be stable until
@@ -28,7 +28,7 @@ class Narrow(wiring.Component):
     i : ``In(stream.Signature(data.ArrayLayout(32, words)))``
         Wide groups.
     o : ``Out(stream.Signature(data.ArrayLayout(32, lanes)))``
-        Narrow groups.
+        Downsizer groups.
     """
 
     def __init__(self, words: int, lanes: int) -> None:

@@ -14,11 +14,11 @@ from .quantisation import scale_of
 from .rounding import multiples
 from .surroundings import exactly
 
-__all__ = ["dithered"]
+__all__ = ["stochastically_rounded"]
 
 
 @exactly()
-def dithered(
+def stochastically_rounded(
     x: torch.Tensor,
     precision: Precision | str,
     *,
@@ -49,4 +49,4 @@ def dithered(
         As :func:`adagrain.models.numerics.quantisation.scale_of`.
     """
     scale = scale_of(x, precision, along=along, name=name)
-    return multiples(x, scale, along, LEVELS[precision_of(precision)], dithered=True, valued=True)
+    return multiples(x, scale, along, LEVELS[precision_of(precision)], stochastic=True, valued=True)

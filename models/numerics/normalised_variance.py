@@ -1,13 +1,13 @@
-"""How spread a unit's input is: what the precision controller is told."""
+"""The normalised variance of a unit's input, which the precision controller is told."""
 
 import torch
 
 from adagrain.models.interface.units.statistics import LARGEST_Q
 from adagrain.models.statistics import EXPONENT_BIAS, FRACTION_BITS, Statistics, unbiased
 
-from .magnitude import largest_magnitude
+from .magnitude import absmax
 
-__all__ = ["exponent_of", "spread_of"]
+__all__ = ["exponent_of", "normalised_variance_of"]
 
 #: Bits below the square of a quantised element's last place, so that both numbers fill 32 bits.
 _EXTRA = 2
@@ -15,11 +15,11 @@ _EXTRA = 2
 
 def exponent_of(x: torch.Tensor) -> int:
     """The largest exponent of finite float32 elements, to be measured at; otherwise the largest."""
-    largest = largest_magnitude(x)
+    largest = absmax(x)
     return unbiased(int(largest.view(torch.int32).item()) >> 23)
 
 
-def spread_of(found: Statistics) -> tuple[int, int] | None:
+def normalised_variance_of(found: Statistics) -> tuple[int, int] | None:
     """Variance of a tensor's elements, and the square of their largest magnitude.
 
     Both are in the same unit, which follows the largest exponent: a tensor that is multiplied by a

@@ -8,13 +8,13 @@ from adagrain.hdl.stream.packet import beat_layout, check_lanes
 from adagrain.models.interface.formats import FORMATS, FormatCode
 from adagrain.models.interface.units.tensor_input import TENSOR_FIELDS
 
-__all__ = ["Widen"]
+__all__ = ["Unpacker"]
 
 #: Start of a tensor: its elements, and how they lie in memory.
 _Begin = data.StructLayout(TENSOR_FIELDS)
 
 
-class Widen(wiring.Component):
+class Unpacker(wiring.Component):
     """Unpacks elements from groups of words, and widens them exactly to FP32.
 
     32-bit elements leave as they came, one beat per group. 16-bit elements lie two in a word, the
@@ -90,12 +90,12 @@ class Widen(wiring.Component):
         return m
 
     def _widened(self, m: Module, code: FormatCode, lane: int, words: Value, half: Value) -> Value:
-        row = FORMATS[code]
-        if row.bits == 32:
+        fmt = FORMATS[code]
+        if fmt.bits == 32:
             return words.word_select(lane, 32)
-        if row.exponent_bits == 8:
+        if fmt.exponent_bits == 8:
             return Cat(Const(0, 16), half)
-        return _widened_narrow(m, half, row.exponent_bits, row.mantissa_bits, row.bias)
+        return _widened_narrow(m, half, fmt.exponent_bits, fmt.mantissa_bits, fmt.bias)
 
 
 def _widened_narrow(

@@ -7,11 +7,11 @@ import torch
 
 from .regions import Region, Regions, Slice
 
-__all__ = ["Piece", "flat", "pieces_of"]
+__all__ = ["Chunk", "chunks_of", "flat"]
 
 
 @dataclass(frozen=True, eq=False)
-class Piece:
+class Chunk:
     """A slice's elements in the flat tensor of its region.
 
     Parameters
@@ -33,15 +33,15 @@ class Piece:
         return flats[self.region][self.start : self.start + self.part.numel]
 
 
-def pieces_of(regions: Regions) -> dict[int, list[Piece]]:
-    """All pieces, by the identity of their parameter."""
-    pieces: dict[int, list[Piece]] = {}
+def chunks_of(regions: Regions) -> dict[int, list[Chunk]]:
+    """All chunks, by the identity of their parameter."""
+    chunks: dict[int, list[Chunk]] = {}
     for number, region in enumerate(regions):
         start = 0
         for part in region.slices:
-            pieces.setdefault(id(part.parameter), []).append(Piece(number, start, part))
+            chunks.setdefault(id(part.parameter), []).append(Chunk(number, start, part))
             start += part.numel
-    return pieces
+    return chunks
 
 
 def flat(region: Region) -> torch.Tensor:

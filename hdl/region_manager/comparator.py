@@ -11,7 +11,7 @@ from adagrain.models.region_manager.averages import ALPHA_BITS
 
 from .layouts import Head
 
-__all__ = ["Judge", "JudgeSignature", "Question", "Verdict"]
+__all__ = ["Comparator", "ComparatorSignature", "Comparisons", "Question"]
 
 
 class Question(enum.IntEnum):
@@ -24,7 +24,7 @@ class Question(enum.IntEnum):
 
 
 #: What the answers say; each keeps until its question is asked again.
-Verdict = data.StructLayout(
+Comparisons = data.StructLayout(
     {
         "gains": unsigned(1),  # c·σ > (7−c)·κ
         "wide": unsigned(1),  # the variance is above the threshold
@@ -38,8 +38,8 @@ Verdict = data.StructLayout(
 )
 
 
-class JudgeSignature(wiring.Signature):
-    """The judge, as whoever asks sees it.
+class ComparatorSignature(wiring.Signature):
+    """The comparator, as whoever asks sees it.
 
     Members
     -------
@@ -47,7 +47,7 @@ class JudgeSignature(wiring.Signature):
         Questions. One is taken in the last cycle before its answer stands.
     agreement : ``In(32)``
         Numerator of α.
-    verdict : ``In(Verdict)``
+    comparisons : ``In(Comparisons)``
         The other answers.
     """
 
@@ -56,12 +56,12 @@ class JudgeSignature(wiring.Signature):
             {
                 "question": Out(stream.Signature(Question)),
                 "agreement": In(32),
-                "verdict": In(Verdict),
+                "comparisons": In(Comparisons),
             }
         )
 
 
-class Judge(wiring.Component):
+class Comparator(wiring.Component):
     """Answers questions about a pair by cross-multiplication, one 32×16 product per cycle.
 
     With W workers and a pair (x, y):
@@ -78,7 +78,7 @@ class Judge(wiring.Component):
 
     Members
     -------
-    asker : ``In(JudgeSignature())``
+    asker : ``In(ComparatorSignature())``
         Questions and answers.
     x, y : ``In(32)``
         The pair.
@@ -91,7 +91,7 @@ class Judge(wiring.Component):
     def __init__(self) -> None:
         super().__init__(
             {
-                "asker": In(JudgeSignature()),
+                "asker": In(ComparatorSignature()),
                 "x": In(32),
                 "y": In(32),
                 "record": In(Head),
@@ -101,7 +101,7 @@ class Judge(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        x, y, verdict, workers = self.x, self.y, self.asker.verdict, self.parameters.workers
+        x, y, comparisons, workers = self.x, self.y, self.asker.comparisons, self.parameters.workers
         question = self.asker.question
         alpha, confidence = self.record.alpha[ALPHA_BITS:], Signal(3)
         a, b, product = Signal(32), Signal(16), Signal(48)
@@ -146,7 +146,7 @@ class Judge(wiring.Component):
                 m.d.sync += held.eq(product)
                 m.next = "GAIN_COMPARE"
             with m.State("GAIN_COMPARE"):
-                m.d.sync += verdict.gains.eq(above)
+                m.d.sync += comparisons.gains.eq(above)
                 self._finish(m)
 
             with m.State("VARIANCE"):
@@ -162,20 +162,20 @@ class Judge(wiring.Component):
             with m.State("VARIANCE_COMPARE"):
                 m.d.comb += [a.eq(excess), b.eq(self.parameters.medium_variance)]
                 m.d.comb += scaled.eq(held << 8)
-                m.d.sync += [verdict.wide.eq(above), verdict.narrow.eq(below)]
+                m.d.sync += [comparisons.wide.eq(above), comparisons.narrow.eq(below)]
                 m.next = "VARIANCE_COMPARE_MEDIUM"
             with m.State("VARIANCE_COMPARE_MEDIUM"):
                 m.d.comb += scaled.eq(held << 8)
-                m.d.sync += [verdict.above.eq(above), verdict.below.eq(below)]
+                m.d.sync += [comparisons.above.eq(above), comparisons.below.eq(below)]
                 self._finish(m)
 
             with m.State("NOISE"):
                 m.d.comb += [a.eq(product), b.eq(workers)]
                 m.d.sync += [
                     held.eq(shortfall),
-                    verdict.measured.eq(x != 0),
-                    verdict.noisy.eq(0),
-                    verdict.quiet.eq(1),
+                    comparisons.measured.eq(x != 0),
+                    comparisons.noisy.eq(0),
+                    comparisons.quiet.eq(1),
                 ]
                 m.next = "NOISE_SIGNAL"
                 with m.If(shortfall < 0):
@@ -190,11 +190,11 @@ class Judge(wiring.Component):
                 m.next = "NOISE_COMPARE"
             with m.State("NOISE_COMPARE"):
                 m.d.comb += [a.eq(excess), b.eq(self.parameters.noise), scaled.eq(held << 8)]
-                m.d.sync += verdict.noisy.eq(above)
+                m.d.sync += comparisons.noisy.eq(above)
                 m.next = "NOISE_COMPARE_QUARTER"
             with m.State("NOISE_COMPARE_QUARTER"):
                 m.d.comb += scaled.eq(held << 10)
-                m.d.sync += verdict.quiet.eq(~above)
+                m.d.sync += comparisons.quiet.eq(~above)
                 self._finish(m)
         return m
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from amaranth.hdl import Array, Const, Module, Value
 from amaranth.lib import data
 
-from adagrain.hdl.arithmetic.float.parts import take_apart
+from adagrain.hdl.arithmetic.float.operand import unpack_operand
 from adagrain.models.interface.precision import Precision
 
 __all__ = ["FIELD", "MULTIPLIERS", "WIDTH", "factors", "numbers"]
@@ -22,9 +22,9 @@ _HALF = 12
 
 
 def numbers(m: Module, word: Value, precision: Precision) -> list[data.View]:
-    """Parts of the floating-point numbers in a word, combinationally."""
+    """The floating-point numbers in a word, unpacked, combinationally."""
     lanes = range(precision.lanes)
-    return [take_apart(m, word.word_select(n, precision.bits), precision.row) for n in lanes]
+    return [unpack_operand(m, word.word_select(n, precision.bits), precision.fmt) for n in lanes]
 
 
 def factors(
@@ -41,9 +41,9 @@ def factors(
         :class:`Precision`.
     words : tuple of Value
         The words ``a`` and ``b``.
-    wide : sequence of view of parts_layout
+    wide : sequence of view of unpacked_layout
         Of each word, the parts of its FP32 number.
-    narrow : sequence of sequence of view of parts_layout
+    narrow : sequence of sequence of view of unpacked_layout
         Of each word, the parts of its FP16 numbers.
     """
     for number in range(MULTIPLIERS):

@@ -1,22 +1,22 @@
-"""How spread a tensor is, against exact fractions."""
+"""A tensor's normalised variance, against exact fractions."""
 
 from fractions import Fraction
 
 import pytest
 import torch
 
-from adagrain.models.numerics.spread import exponent_of, spread_of
+from adagrain.models.numerics.normalised_variance import exponent_of, normalised_variance_of
 from adagrain.models.statistics import statistics, unbiased
 
 
-def spread(x: torch.Tensor) -> tuple[int, int] | None:
-    return spread_of(statistics(x, None, powers=2))
+def normalised_variance(x: torch.Tensor) -> tuple[int, int] | None:
+    return normalised_variance_of(statistics(x, None, powers=2))
 
 
 @pytest.mark.parametrize("seed", range(5))
 def test_is_variance_over_largest_square(seed: int) -> None:
     x = torch.randn(300, generator=torch.Generator().manual_seed(seed)) * 10.0 ** (seed - 2)
-    found = spread(x)
+    found = normalised_variance(x)
     assert found is not None
     exact = [Fraction(value) for value in x.tolist()]
     mean = sum(exact) / len(exact)
@@ -27,26 +27,26 @@ def test_is_variance_over_largest_square(seed: int) -> None:
 
 def test_follows_no_scale() -> None:
     x = torch.randn(1000, generator=torch.Generator().manual_seed(0))
-    assert len({spread(x * 2.0**power) for power in range(-60, 61, 8)}) == 1
+    assert len({normalised_variance(x * 2.0**power) for power in range(-60, 61, 8)}) == 1
 
 
 def test_subnormal_numbers_are_no_exception() -> None:
     x = torch.tensor([2.0**-127, -(2.0**-127), 0.0, 0.0])
-    found = spread(x)
+    found = normalised_variance(x)
     assert found is not None
     assert Fraction(*found) == Fraction(1, 2)
 
 
 def test_fits_the_record() -> None:
     largest = torch.tensor([1.99999988, -1.99999988])  # would round up to the next power of two
-    found = spread(largest)
+    found = normalised_variance(largest)
     assert found is not None
     assert found[0] <= found[1] < 1 << 32
 
 
 @pytest.mark.parametrize("wrong", [[0.0, 0.0], [1.0, float("nan")], [float("inf"), 1.0]])
 def test_nothing_to_decide_from(wrong: list[float]) -> None:
-    assert spread(torch.tensor(wrong)) is None
+    assert normalised_variance(torch.tensor(wrong)) is None
 
 
 @pytest.mark.parametrize("largest", [0.0, 1e-45, 1e-38, 2.0**-126, 0.75, 1.0, 3e38])
