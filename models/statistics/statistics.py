@@ -172,12 +172,12 @@ def statistics(
         If the tensor is empty, or an argument is out of its range.
     """
     _check(x, exponent, powers, kernel)
-    row, flat = format_of(x.dtype), _flat(x)
+    fmt, flat = format_of(x.dtype), _flat(x)
     run = KERNELS[kernel]
     if exponent is None:
-        exponent = unbiased(run(flat, row, 254, 2, False).largest_exponent)
+        exponent = unbiased(run(flat, fmt, 254, 2, False).largest_exponent)
     biased = exponent + EXPONENT_BIAS
-    sums = run(flat, row, biased, powers, histogram)
+    sums = run(flat, fmt, biased, powers, histogram)
     bins = _rebased(sums.raw_bins, sums.largest_exponent) if histogram else None
     return _of(sums, flat.numel(), biased, bins)
 
