@@ -34,8 +34,8 @@ class Board:
     capacity : dict of str to int
         Resources of its FPGA, by the names of the reports.
     clocking : callable or None
-        Makes what drives the domain ``sync``, given the domain; ``None``: the board's own clock
-        does.
+        Makes what drives the domain ``sync``, given the domain, and says in ``restart`` when to
+        reset what is in it; ``None``: the board's own clock and reset do.
     leds : tuple of (str, int)
         Resources for life, link and error.
     high : tuple of str

@@ -2,7 +2,7 @@
 
 from amaranth.build import Platform
 from amaranth.hdl import ClockDomain, Const, Elaboratable, Instance, Module, Signal
-from amaranth.lib.cdc import ResetSynchronizer
+from amaranth.lib.cdc import FFSynchronizer
 
 from adagrain.hdl.checks import check_integer, check_kind
 
@@ -17,8 +17,8 @@ _OSCILLATOR = (400e6, 800e6)
 class Ecp5Clock(Elaboratable):
     """Drives a clock domain from the board's clock by an EHXPLLL.
 
-    The domain is in reset until the PLL has locked. Source: Lattice, *ECP5 and ECP5-5G sysClock
-    PLL/DLL Design and Usage Guide* (FPGA-TN-02200).
+    The domain has no reset of its own: ``restart`` says when to reset what is in it. Source:
+    Lattice, *ECP5 and ECP5-5G sysClock PLL/DLL Design and Usage Guide* (FPGA-TN-02200).
 
     Parameters
     ----------
@@ -28,6 +28,11 @@ class Ecp5Clock(Elaboratable):
         Name of the board's clock.
     multiple : int
         The domain's cycles per cycle of it, 1 to 128.
+
+    Attributes
+    ----------
+    restart : Signal, out
+        The PLL has not locked, or has just done so.
 
     Raises
     ------
@@ -43,6 +48,7 @@ class Ecp5Clock(Elaboratable):
         self._domain = domain
         self._source = source
         self._multiple = multiple
+        self.restart = Signal(init=1)
 
     def elaborate(self, platform: Platform) -> Module:
         m = Module()
@@ -67,7 +73,9 @@ class Ecp5Clock(Elaboratable):
             i_STDBY=Const(0),
             i_ENCLKOP=Const(0),
         )
-        m.submodules.reset = ResetSynchronizer(~locked, domain=self._domain.name)
+        m.submodules.restart = FFSynchronizer(
+            ~locked, self.restart, o_domain=self._domain.name, init=1
+        )
         return m
 
 

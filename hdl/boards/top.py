@@ -34,12 +34,13 @@ class Top(Elaboratable):
     def elaborate(self, platform: Platform) -> Module:
         m = Module()
         board = self._board
-        if board.clocking is not None:
-            m.domains.sync = domain = ClockDomain()
-            m.submodules.clocking = board.clocking(domain)
         m.submodules.device = device = SerialCoprocessor(
             configuration(board.preset), clock=board.clock, baud=board.baud
         )
+        if board.clocking is not None:
+            m.domains.sync = domain = ClockDomain(reset_less=True)
+            m.submodules.clocking = clocking = board.clocking(domain)
+            m.d.comb += device.restart.eq(clocking.restart)
         uart = platform.request("uart", dir="-")
         m.d.comb += [
             device.rx.eq(sensed(m, uart.rx)),

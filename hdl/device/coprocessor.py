@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from amaranth.hdl import Cat, Module, ResetInserter, Signal, Value, ValueLike
+from amaranth.hdl import Cat, Module, Mux, ResetInserter, Signal, Value, ValueLike
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
@@ -45,6 +45,9 @@ class Coprocessor(wiring.Component):
         What a unit sends out of the data port, where one that does is built.
     line : ``In(LineCounters)``
         What went wrong on the serial line, where there is one.
+    restart : ``In(1)``
+        Resets everything, two cycles later: through a register for each part, since one signal
+        would be slow to reach them all.
 
     Raises
     ------
@@ -64,6 +67,7 @@ class Coprocessor(wiring.Component):
                 "o": Out(stream.Signature(8)),
                 "i_data": In(stream.Signature(Beat)),
                 "line": In(LineCounters),
+                "restart": In(1),
                 **(_RESULTS if GRANULARITY_UNIT in configuration.built() else {}),
             }
         )
@@ -74,15 +78,14 @@ class Coprocessor(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        m.submodules.link = link = Link(self._configuration)
         built = handlers(self._configuration, starvation=self._starvation)
-        m.submodules.dispatcher = dispatcher = Dispatcher(
-            tuple(built), watchdog=self._configuration.watchdog
-        )
+        link = Link(self._configuration)
+        dispatcher = Dispatcher(tuple(built), watchdog=self._configuration.watchdog)
+        self._add(m, "link", link, self.restart)
+        self._add(m, "dispatcher", dispatcher, self.restart)
         for number, (unit, handler) in enumerate(built.items()):
-            reset = Signal(name=f"{unit.name}_reset")  # a register, since it goes to so many
-            m.d.sync += reset.eq(self._reset(dispatcher, number, list(built)))
-            m.submodules[unit.name] = ResetInserter(reset)(handler)
+            reset = self._reset(dispatcher, number, list(built))
+            self._add(m, unit.name, handler, self.restart | reset)
             self._attach(m, unit.name, dispatcher.handler[number], handler.handler)
             m.d.comb += dispatcher.handler[number].hello.eq(built[SYSTEM].hello)
 
@@ -100,6 +103,12 @@ class Coprocessor(wiring.Component):
         m.d.comb += dispatcher.length.eq(link.request_length)
         self._drive_registers(m, link, dispatcher, built)
         return m
+
+    def _add(self, m: Module, name: str, part: wiring.Component, reset: Value) -> None:
+        """A part with a register for its reset."""
+        registered = Signal(name=f"{name}_reset")
+        m.d.sync += registered.eq(reset)
+        m.submodules[name] = ResetInserter(registered)(part)
 
     def _reset(self, dispatcher: Dispatcher, number: int, units: list[Unit]) -> Value:
         """When a handler is reset: those that share a tensor, together."""
@@ -122,7 +131,7 @@ class Coprocessor(wiring.Component):
             If there is a register that nothing drives.
         """
         cycles = Signal(64)
-        m.d.sync += cycles.eq(cycles + 1)
+        m.d.sync += cycles.eq(Mux(self.restart, 0, cycles + 1))
         values: dict[str, ValueLike] = {"cycles": cycles, "unit_resets": dispatcher.resets}
         values |= {name: link.counters[name] for name, _ in link.counters.shape()}
         values |= {name: self.line[name] for name, _ in LineCounters}

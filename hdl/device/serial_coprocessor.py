@@ -52,6 +52,8 @@ class SerialCoprocessor(wiring.Component):
         To the host.
     leds : ``Out(Leds)``
         For people.
+    restart : ``In(1)``
+        Resets everything, as does a break on the line; low where the clock domain has a reset.
     """
 
     def __init__(self, configuration: Configuration, *, clock: float, baud: float) -> None:
@@ -60,7 +62,9 @@ class SerialCoprocessor(wiring.Component):
         self._configuration = configuration
         self._clock = clock
         self._baud = baud
-        super().__init__({"rx": In(1, init=1), "tx": Out(1, init=1), "leds": Out(Leds)})
+        super().__init__(
+            {"rx": In(1, init=1), "tx": Out(1, init=1), "leds": Out(Leds), "restart": In(1)}
+        )
 
     @property
     def configuration(self) -> Configuration:
@@ -69,15 +73,15 @@ class SerialCoprocessor(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        m.submodules.receiver = receiver = Receiver(self._clock, self._baud)
+        receiver = Receiver(self._clock, self._baud)
+        m.submodules.receiver = ResetInserter(self.restart)(receiver)
         m.submodules.synchronizer = FFSynchronizer(self.rx, receiver.rx, init=1)
-        is_break = Signal()
-        m.d.sync += is_break.eq(receiver.is_break)  # from a register, to so many
-        restart = ResetInserter(is_break)
-        coprocessor = Coprocessor(self._configuration, starvation=1)
+        restart = Signal()
+        m.d.sync += restart.eq(receiver.is_break | self.restart)
+        m.submodules.coprocessor = coprocessor = Coprocessor(self._configuration, starvation=1)
         transmitter = Transmitter(self._clock, self._baud)
-        m.submodules.coprocessor = restart(coprocessor)
-        m.submodules.transmitter = restart(transmitter)
+        m.submodules.transmitter = ResetInserter(restart)(transmitter)
+        m.d.comb += coprocessor.restart.eq(restart)
 
         connect(m, receiver.o, coprocessor.i)
         connect(m, coprocessor.o, transmitter.i)

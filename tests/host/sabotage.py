@@ -94,6 +94,8 @@ class SabotagedCoprocessor(Coprocessor):
             m.d.sync += seen.eq(Cat(seen[8:], raw.payload))
         with m.If(seen[: 8 * len(_MAGIC)] == int.from_bytes(_MAGIC, "little")):
             m.d.sync += [self._order.eq(seen[8 * len(_MAGIC) :]), seen.eq(0)]
+        with m.If(self.restart):
+            m.d.sync += self._order.eq(0)
 
 
 def _gate(m: Module, source: stream.Interface, sink: stream.Interface, is_shut: Value) -> None:
