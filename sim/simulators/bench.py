@@ -22,14 +22,14 @@ from collections.abc import Callable, Coroutine, Sequence
 from typing import Any
 
 import cocotb
-from amaranth.hdl import Shape, UnusedElaboratable
+from amaranth.hdl import UnusedElaboratable
 from amaranth.lib import wiring
 from cocotb.clock import Clock
 from cocotb.triggers import Event, RisingEdge, SimTimeoutError, with_timeout
 from cocotb.utils import get_sim_time
 
 from .payload import decode, encode
-from .stimulus import Stimulus, as_list
+from .stimulus import Stimulus, as_list, random_elements
 
 __all__ = ["Bench", "StreamSink", "StreamSource", "bench"]
 
@@ -135,9 +135,7 @@ class Bench:
 
     def elements(self, name: str, count: int) -> list[Any]:
         """That many random elements for a stream."""
-        shape = self.shape(name)
-        width = Shape.cast(shape).width
-        return [decode(shape, self.random.getrandbits(width)) for _ in range(count)]
+        return random_elements(self.shape(name), count, self.random)
 
     @property
     def cycle(self) -> int:
@@ -170,9 +168,15 @@ class Bench:
 
     def set(self, name: str, value: Any) -> None:
         """Set an input port that is not part of a stream, by its name in Verilog."""
+        self.port(name).value = encode(self._port_shape(name), value)
+
+    def get(self, name: str) -> Any:
+        """Value of a port that is not part of a stream."""
+        return decode(self._port_shape(name), int(self.port(name).value))
+
+    def _port_shape(self, name: str) -> Any:
         members = self.component.signature.flatten(self.component)
-        (shape,) = (m.shape for path, m, _ in members if "__".join(map(str, path)) == name)
-        self.port(name).value = encode(shape, value)
+        return next(m.shape for path, m, _ in members if "__".join(map(str, path)) == name)
 
     def begin(self, stimulus: Stimulus) -> None:
         """Set a stimulus' ports, line up what goes in, and let what comes out."""
@@ -191,6 +195,10 @@ class Bench:
                 await self.sink(name).expect(as_list(elements))
             for name in stimulus.inputs:
                 await self.source(name).drain()
+            if stimulus.shown:
+                await self.wait()
+            for name, value in stimulus.shown.items():
+                assert self.get(name) == value, f"{name} must be {value}: {self}"
 
     async def demand_pipeline(self, stimulus: Stimulus) -> None:
         """``o`` must give one for each on ``i``, in each cycle, the first after ``LATENCY``."""

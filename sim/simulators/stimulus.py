@@ -7,15 +7,16 @@ cocotb, :func:`adagrain.sim.compiled.demand` on compiled RTL; both encode throug
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from random import Random
 from typing import Any
 
 import numpy as np
 from amaranth.hdl import Shape
 from numpy.typing import NDArray
 
-from .payload import fields_of
+from .payload import decode, fields_of
 
-__all__ = ["Columns", "Elements", "Stimulus", "as_list"]
+__all__ = ["Columns", "Elements", "Stimulus", "as_list", "random_elements"]
 
 _WORD = 64
 
@@ -72,11 +73,20 @@ class Stimulus:
         By stream.
     ports : dict of str to value
         What ports that are not streams are set to before.
+    shown : dict of str to value
+        What such ports show then.
     """
 
     inputs: Mapping[str, Elements]
     outputs: Mapping[str, Elements] = field(default_factory=dict)
     ports: Mapping[str, Any] = field(default_factory=dict)
+    shown: Mapping[str, Any] = field(default_factory=dict)
+
+
+def random_elements(shape: Any, count: int, generator: Random) -> list[Any]:
+    """So many elements of any bits."""
+    width = Shape.cast(shape).width
+    return [decode(shape, generator.getrandbits(width)) for _ in range(count)]
 
 
 def as_list(elements: Elements) -> list[Any]:
