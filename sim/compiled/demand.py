@@ -1,13 +1,14 @@
 """Stimuli on compiled units, judged by what they must bring."""
 
 import random
+from collections.abc import Iterable
 
 import numpy as np
 
 from adagrain.sim.simulators.stimulus import Stimulus
 
 from .ports import StreamPort
-from .unit import CompiledUnit, DeadlockError, Run
+from .unit import CompiledUnit, DeadlockError
 
 __all__ = ["check_silence", "demand"]
 
@@ -25,11 +26,12 @@ _CYCLES = 40
 
 def demand(
     unit: CompiledUnit,
-    *stimuli: Stimulus,
+    stimuli: Iterable[Stimulus],
+    *,
     seed: int,
     stall: float | None = None,
     cycles: int = _CYCLES,
-) -> list[Run]:
+) -> None:
     """Give stimuli, one after the other, and demand what each must bring.
 
     Parameters
@@ -50,7 +52,6 @@ def demand(
     """
     generator = random.Random(seed)
     stalls = _CHANCES if stall is None else (round(256 * stall),)
-    found = []
     for stimulus in stimuli:
         given, wanted = _begin(unit, stimulus)
         run = unit.run(
@@ -65,8 +66,6 @@ def demand(
             _compare(unit.stream(name), numbers, run.outputs[name], f"seed {seed}")
         for name, value in stimulus.shown.items():
             assert (got := unit.get(name)) == value, f"{name} must be {value}, not {got}: {seed}"
-        found.append(run)
-    return found
 
 
 def _begin(unit: CompiledUnit, stimulus: Stimulus) -> tuple[Arrays, Arrays]:

@@ -18,6 +18,6 @@ PASSES = 20
 def test_compiled_unit_equals_the_model(variant: str, seed: int) -> None:
     component, generator = VARIANTS[variant](), random.Random(seed)
     with CompiledUnit(component, "difference") as unit:
-        for _ in range(TIMES):
-            demand(unit, random_passes(component, PASSES, generator), seed=seed)
+        passes = (random_passes(component, PASSES, generator) for _ in range(TIMES))
+        demand(unit, passes, seed=seed)
         check_silence(unit, "o")

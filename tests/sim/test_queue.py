@@ -16,5 +16,5 @@ from adagrain.sim.compiled import CompiledUnit, check_silence, demand
 def test_compiled_unit_keeps_order(variant: str, seed: int) -> None:
     component, generator = VARIANTS[variant](), random.Random(seed)
     with CompiledUnit(component, "queue") as unit:
-        demand(unit, *(stimulus(component, 500, generator) for _ in range(10)), seed=seed)
+        demand(unit, (stimulus(component, 500, generator) for _ in range(10)), seed=seed)
         check_silence(unit, "o")

@@ -20,6 +20,6 @@ def test_compiled_line_carries_bytes(variant: str, seed: int) -> None:
     generator = random.Random(seed)
     stall = generator.choice([0.0, 0.5])
     with CompiledUnit(VARIANTS[variant](), "uart") as unit:
-        demand(unit, stimulus(1_000, generator), seed=seed, stall=stall, cycles=CYCLES)
+        demand(unit, [stimulus(1_000, generator)], seed=seed, stall=stall, cycles=CYCLES)
         check_silence(unit, "o")
         assert not any(unit.get("counters").values())
