@@ -6,6 +6,7 @@ from adagrain.models.device.coprocessor import CoprocessorModel
 from adagrain.models.interface.units.system import SystemOpcode
 from adagrain.models.link import encode_frame
 from adagrain.sim.benches.requests import Request
+from adagrain.sim.benches.tensor_input.traffic import port_beats
 from adagrain.sim.simulators.bench import Bench, bench
 
 from .traffic import Traffic
@@ -19,9 +20,8 @@ async def _exchange(
     """Send one request and compare the answer."""
     frame = encode_frame(session, sequence, request.opcode, request.payload)
     if request.port:
-        words = request.words()
-        model.load(words)
-        b.source("i_data").put(*words.reshape(-1, 4).tolist())
+        model.load(request.words())
+        b.source("i_data").put(*port_beats(request.port))
     b.source("i").put(*frame)
     await b.sink("o").expect(list(model.receive(frame)))
     if words := model.results().tolist():
