@@ -63,9 +63,10 @@ def demand(
             seed=generator.getrandbits(32),
         )
         for name, numbers in wanted.items():
-            _compare(unit.stream(name), numbers, run.outputs[name], f"seed {seed}")
+            _compare(unit.stream(name), numbers, run.outputs[name], seed)
         for name, value in stimulus.shown.items():
-            assert (got := unit.get(name)) == value, f"{name} must be {value}, not {got}: {seed}"
+            got = unit.get(name)
+            assert got == value, f"{name} must be {value}, not {got}: seed {seed}"
 
 
 def _begin(unit: CompiledUnit, stimulus: Stimulus) -> tuple[Arrays, Arrays]:
@@ -78,14 +79,14 @@ def _begin(unit: CompiledUnit, stimulus: Stimulus) -> tuple[Arrays, Arrays]:
     )
 
 
-def _compare(port: StreamPort, wanted: np.ndarray, got: np.ndarray, seed: str) -> None:
+def _compare(port: StreamPort, wanted: np.ndarray, got: np.ndarray, seed: int) -> None:
     differs = wanted != got
     wrong = np.flatnonzero(differs if port.words == 1 else differs.any(axis=1))
     report = [
         f"{port.name}[{at}] must be {port.decode(wanted[at])[0]}, not {port.decode(got[at])[0]}"
         for at in wrong[:3]
     ]
-    assert not wrong.size, f"{'; '.join(report)}; {wrong.size} of {len(wanted)} differ: {seed}"
+    assert not wrong.size, f"{'; '.join(report)}; {wrong.size} of {len(wanted)} differ: seed {seed}"
 
 
 def check_silence(unit: CompiledUnit, *outputs: str) -> None:
