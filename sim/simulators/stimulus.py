@@ -40,9 +40,6 @@ class Columns:
             first = next(iter(first.values() if isinstance(first, dict) else first))
         return len(first)
 
-    def __getitem__(self, chosen: slice) -> "Columns":
-        return Columns(_part(self.fields, chosen))
-
     def elements(self) -> list[Any]:
         """One by one."""
         return _rows(self.fields)
@@ -103,14 +100,6 @@ def _rows(fields: Any) -> list[Any]:
     if isinstance(fields, list):
         return [list(row) for row in zip(*map(_rows, fields), strict=True)]
     return fields.tolist()
-
-
-def _part(fields: Any, chosen: slice) -> Any:
-    if isinstance(fields, dict):
-        return {name: _part(column, chosen) for name, column in fields.items()}
-    if isinstance(fields, list):
-        return [_part(column, chosen) for column in fields]
-    return fields[chosen]
 
 
 def _encode(words: NDArray[np.uint64], shape: Any, column: Any, offset: int) -> None:
