@@ -1,15 +1,18 @@
 """Stimuli on compiled units, judged by what they must bring."""
 
 import random
+from collections.abc import Iterable
 
 import numpy as np
 
 from adagrain.sim.simulators.stimulus import Stimulus
 
 from .ports import StreamPort
-from .unit import CompiledUnit, DeadlockError, Run
+from .unit import CompiledUnit, DeadlockError
 
 __all__ = ["check_silence", "demand"]
+
+Arrays = dict[str, np.ndarray]
 
 #: Chances in 256 of which each stream draws its own: 0, 0.1, 0.5 and 0.9.
 _CHANCES = (0, 26, 128, 230)
@@ -21,13 +24,22 @@ _AFTERMATH, _LATENCY = 20, 1000
 _CYCLES = 40
 
 
-def demand(unit: CompiledUnit, *stimuli: Stimulus, seed: int, cycles: int = _CYCLES) -> list[Run]:
+def demand(
+    unit: CompiledUnit,
+    stimuli: Iterable[Stimulus],
+    *,
+    seed: int,
+    stall: float | None = None,
+    cycles: int = _CYCLES,
+) -> None:
     """Give stimuli, one after the other, and demand what each must bring.
 
     Parameters
     ----------
     seed : int
         From it each stream draws its chance of idling or back-pressure, anew for each stimulus.
+    stall : float or None
+        The chance of back-pressure, where it is not to be drawn.
     cycles : int
         After so many for each element a stimulus has come to no end.
 
@@ -39,37 +51,42 @@ def demand(unit: CompiledUnit, *stimuli: Stimulus, seed: int, cycles: int = _CYC
         If a stimulus comes to no end.
     """
     generator = random.Random(seed)
-    return [_demand(unit, stimulus, generator, seed, cycles) for stimulus in stimuli]
+    stalls = _CHANCES if stall is None else (round(256 * stall),)
+    for stimulus in stimuli:
+        given, wanted = _begin(unit, stimulus)
+        run = unit.run(
+            given,
+            {name: len(numbers) for name, numbers in wanted.items()},
+            max_cycles=_LATENCY + cycles * sum(map(len, (*given.values(), *wanted.values()))),
+            idle={name: generator.choice(_CHANCES) for name in given},
+            stall={name: generator.choice(stalls) for name in wanted},
+            seed=generator.getrandbits(32),
+        )
+        for name, numbers in wanted.items():
+            _compare(unit.stream(name), numbers, run.outputs[name], seed)
+        for name, value in stimulus.shown.items():
+            got = unit.get(name)
+            assert got == value, f"{name} must be {value}, not {got}: seed {seed}"
 
 
-def _demand(
-    unit: CompiledUnit, stimulus: Stimulus, generator: random.Random, seed: int, cycles: int
-) -> Run:
+def _begin(unit: CompiledUnit, stimulus: Stimulus) -> tuple[Arrays, Arrays]:
+    """Set ports; what goes in and what must come out, as they lie in memory."""
     for name, value in stimulus.ports.items():
         unit.set(name, value)
-    given = {name: unit.stream(name).encode(e) for name, e in stimulus.inputs.items()}
-    wanted = {name: unit.stream(name).encode(e) for name, e in stimulus.outputs.items()}
-    run = unit.run(
-        given,
-        {name: len(numbers) for name, numbers in wanted.items()},
-        max_cycles=_LATENCY + cycles * sum(map(len, (*given.values(), *wanted.values()))),
-        idle={name: generator.choice(_CHANCES) for name in given},
-        stall={name: generator.choice(_CHANCES) for name in wanted},
-        seed=generator.getrandbits(32),
+    return (
+        {name: unit.stream(name).encode(elements) for name, elements in stimulus.inputs.items()},
+        {name: unit.stream(name).encode(elements) for name, elements in stimulus.outputs.items()},
     )
-    for name, numbers in wanted.items():
-        _compare(unit.stream(name), numbers, run.outputs[name], f"seed {seed}")
-    return run
 
 
-def _compare(port: StreamPort, wanted: np.ndarray, got: np.ndarray, seed: str) -> None:
+def _compare(port: StreamPort, wanted: np.ndarray, got: np.ndarray, seed: int) -> None:
     differs = wanted != got
     wrong = np.flatnonzero(differs if port.words == 1 else differs.any(axis=1))
     report = [
         f"{port.name}[{at}] must be {port.decode(wanted[at])[0]}, not {port.decode(got[at])[0]}"
         for at in wrong[:3]
     ]
-    assert not wrong.size, f"{'; '.join(report)}; {wrong.size} of {len(wanted)} differ: {seed}"
+    assert not wrong.size, f"{'; '.join(report)}; {wrong.size} of {len(wanted)} differ: seed {seed}"
 
 
 def check_silence(unit: CompiledUnit, *outputs: str) -> None:

@@ -7,15 +7,16 @@ cocotb, :func:`adagrain.sim.compiled.demand` on compiled RTL; both encode throug
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from random import Random
 from typing import Any
 
 import numpy as np
 from amaranth.hdl import Shape
 from numpy.typing import NDArray
 
-from .payload import fields_of
+from .payload import decode, fields_of
 
-__all__ = ["Columns", "Elements", "Stimulus", "as_list"]
+__all__ = ["Columns", "Elements", "Stimulus", "as_list", "random_elements"]
 
 _WORD = 64
 
@@ -38,9 +39,6 @@ class Columns:
         while not isinstance(first, np.ndarray):
             first = next(iter(first.values() if isinstance(first, dict) else first))
         return len(first)
-
-    def __getitem__(self, chosen: slice) -> "Columns":
-        return Columns(_part(self.fields, chosen))
 
     def elements(self) -> list[Any]:
         """One by one."""
@@ -72,11 +70,20 @@ class Stimulus:
         By stream.
     ports : dict of str to value
         What ports that are not streams are set to before.
+    shown : dict of str to value
+        What such ports show then.
     """
 
     inputs: Mapping[str, Elements]
     outputs: Mapping[str, Elements] = field(default_factory=dict)
     ports: Mapping[str, Any] = field(default_factory=dict)
+    shown: Mapping[str, Any] = field(default_factory=dict)
+
+
+def random_elements(shape: Any, count: int, generator: Random) -> list[Any]:
+    """So many elements of any bits."""
+    width = Shape.cast(shape).width
+    return [decode(shape, generator.getrandbits(width)) for _ in range(count)]
 
 
 def as_list(elements: Elements) -> list[Any]:
@@ -93,14 +100,6 @@ def _rows(fields: Any) -> list[Any]:
     if isinstance(fields, list):
         return [list(row) for row in zip(*map(_rows, fields), strict=True)]
     return fields.tolist()
-
-
-def _part(fields: Any, chosen: slice) -> Any:
-    if isinstance(fields, dict):
-        return {name: _part(column, chosen) for name, column in fields.items()}
-    if isinstance(fields, list):
-        return [_part(column, chosen) for column in fields]
-    return fields[chosen]
 
 
 def _encode(words: NDArray[np.uint64], shape: Any, column: Any, offset: int) -> None:

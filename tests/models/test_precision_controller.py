@@ -36,7 +36,7 @@ def counted(made: PrecisionTable, name: str) -> int:
     return unpack(PrecisionRecord, made.read(0))[name]
 
 
-def test_high_spread_asks_for_high_precision() -> None:
+def test_high_variance_asks_for_high_precision() -> None:
     made = table()
     variances = (0.05, 0.15, 0.25, 0.35, 0.0, 1.0)
     assert [chosen(made, normalised).name for normalised in variances] == [
@@ -149,7 +149,7 @@ def test_counters_wrap() -> None:
     assert (counted(made, "switches"), counted(made, "overrides")) == (0, 0)
 
 
-def test_no_spread_where_all_is_zero() -> None:
+def test_no_variance_where_all_is_zero() -> None:
     made = table()
     assert made.update({"unit": 0, "variance": 0, "square": 0})["normalised_variance"] == 0
     assert made.update({"unit": 0, "variance": 1, "square": 0})["normalised_variance"] == 65535

@@ -22,7 +22,8 @@ from adagrain.models.link import encode_frame
 from adagrain.models.region_manager.settings import default_parameters
 from adagrain.sim.benches.coprocessor import VARIANTS
 from adagrain.sim.benches.coprocessor.pair import Pair
-from adagrain.sim.benches.coprocessor.traffic import Request, Traffic
+from adagrain.sim.benches.coprocessor.traffic import Traffic
+from adagrain.sim.benches.requests import Request
 
 REQUESTS = 10_000 if os.environ.get("ADAGRAIN_FULL") == "1" else 400
 
@@ -39,7 +40,7 @@ def test_compiled_device_equals_the_model(variant: str, seed: int) -> None:
     with Pair(VARIANTS[variant](), generator) as pair:
         traffic = Traffic(pair.model.configuration, generator)
         pair.open()
-        prologue = [*traffic.prologue(), *traffic.longest_sum()]
+        prologue = [*traffic.prologue(), *traffic.long()]
         for request in [*prologue, *traffic.requests(REQUESTS)]:
             pair.ask(request)
         pair.check_silence()

@@ -27,8 +27,9 @@ CYCLES = 100
 def test_sums_of_all_precisions(entries: int, seed: int) -> None:
     rng = np.random.default_rng(seed)
     with CompiledUnit(DotProduct(entries), "dot_product") as unit:
-        for _ in range(0, SUMS, CHUNK):
-            demand(unit, stimulus(CHUNK, entries, rng, longest=60), seed=seed, cycles=CYCLES)
+        chunks = range(0, SUMS, CHUNK)
+        given = (stimulus(CHUNK, entries, rng, longest=60) for _ in chunks)
+        demand(unit, given, seed=seed, cycles=CYCLES)
 
 
 @pytest.mark.parametrize("used", [None, 1, 3])
@@ -37,10 +38,12 @@ def test_sums_of_integers_alone(entries: int, used: int | None, seed: int) -> No
     rng = np.random.default_rng(seed)
     precisions = IntegerDotProduct.PRECISIONS
     with CompiledUnit(IntegerDotProduct(entries), "integer_dot_product") as unit:
-        for _ in range(0, SUMS, CHUNK):
-            some = min(used or entries, entries)
-            given = stimulus(CHUNK, entries, rng, longest=60, used=some, precisions=precisions)
-            demand(unit, given, seed=seed, cycles=CYCLES)
+        more = {"longest": 60, "used": min(used or entries, entries)}
+        given = (
+            stimulus(CHUNK, entries, rng, **more, precisions=precisions)
+            for _ in range(0, SUMS, CHUNK)
+        )
+        demand(unit, given, seed=seed, cycles=CYCLES)
 
 
 def test_a_sum_that_rounds_up_to_the_smallest_normal_number() -> None:
@@ -61,7 +64,7 @@ def test_a_sum_that_rounds_up_to_the_smallest_normal_number() -> None:
     zeros = np.zeros(2, dtype=np.int64)
     wanted = sum_columns(zeros + 0x0400, flags, zeros + Precision.FP16, zeros)
     with CompiledUnit(DotProduct(ENTRIES), "dot_product") as unit:
-        demand(unit, Stimulus({"i": terms(given)}, {"o": wanted}), seed=1)
+        demand(unit, [Stimulus({"i": terms(given)}, {"o": wanted})], seed=1)
 
 
 def test_every_product_of_int8() -> None:
@@ -90,7 +93,7 @@ def everything(precision: Precision, a: np.ndarray, b: np.ndarray) -> None:
     totals = (a * b).sum(axis=1) & 0xFFFF_FFFF
     wanted = sum_columns(totals, zeros, zeros + precision, zeros)
     with CompiledUnit(IntegerDotProduct(ENTRIES), "integer_dot_product") as unit:
-        demand(unit, Stimulus({"i": terms(given)}, {"o": wanted}), seed=1)
+        demand(unit, [Stimulus({"i": terms(given)}, {"o": wanted})], seed=1)
 
 
 def same_in_all_lanes(factor: int, index: int, length: int) -> list[Term]:
@@ -107,7 +110,7 @@ def total_of(total: int, index: int = 0) -> tuple[int, int, int, int]:
 
 def totals_are(unit: CompiledUnit, given: list[Term], wanted: list[tuple[int, ...]]) -> None:
     results = sum_columns(*np.array(wanted).T)
-    demand(unit, Stimulus({"i": terms(given)}, {"o": results}), seed=1)
+    demand(unit, [Stimulus({"i": terms(given)}, {"o": results})], seed=1)
 
 
 @pytest.mark.parametrize("kind", [DotProduct, IntegerDotProduct], ids=lambda k: k.__name__)

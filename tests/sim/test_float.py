@@ -18,5 +18,5 @@ def test_compiled_unit_equals_the_model(variant: str, seed: int) -> None:
     component = VARIANTS[variant]()
     rng = np.random.default_rng(seed)
     with CompiledUnit(component, "float") as unit:
-        for _ in range(0, COUNT, CHUNK):
-            demand(unit, stimulus(component, CHUNK, rng), seed=seed)
+        chunks = range(0, COUNT, CHUNK)
+        demand(unit, (stimulus(component, CHUNK, rng) for _ in chunks), seed=seed)

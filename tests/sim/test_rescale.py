@@ -24,5 +24,5 @@ def test_compiled_unit_equals_the_model(variant: str, seed: int) -> None:
     component = VARIANTS[variant]()
     total = PACKED if isinstance(component, Packer) else NUMBERS
     with CompiledUnit(component, "rescale") as unit:
-        for _ in range(0, total, CHUNK):
-            demand(unit, stimulus(component, min(CHUNK, total), rng), seed=seed)
+        chunks = range(0, total, CHUNK)
+        demand(unit, (stimulus(component, CHUNK, rng) for _ in chunks), seed=seed)

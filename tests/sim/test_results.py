@@ -25,5 +25,5 @@ STIMULI = 4
 def test_results_of_every_number_of_slices(precisions: tuple[Precision, ...], seed: int) -> None:
     rng = np.random.default_rng(seed)
     with CompiledUnit(Widths(WIDTHS, precisions), "results") as unit:
-        given = [stimulus(WIDTHS, precisions, RUNS, rng) for _ in range(STIMULI)]
-        demand(unit, *given, seed=seed)
+        given = (stimulus(WIDTHS, precisions, RUNS, rng) for _ in range(STIMULI))
+        demand(unit, given, seed=seed)

@@ -26,8 +26,8 @@ CHUNK = 25_000
 def test_modes_that_change_with_each_word(seed: int) -> None:
     rng = np.random.default_rng(seed)
     with CompiledUnit(Slice(), "slice") as unit:
-        for _ in range(0, MIXED, CHUNK):
-            demand(unit, Pairs.random(min(CHUNK, MIXED), rng).stimulus(), seed=seed)
+        chunks = range(0, MIXED, CHUNK)
+        demand(unit, (Pairs.random(CHUNK, rng).stimulus() for _ in chunks), seed=seed)
 
 
 @pytest.mark.parametrize("operation", Operation, ids=lambda o: o.name)
@@ -36,9 +36,8 @@ def test_many_pairs_of_one_precision(precision: Precision, operation: Operation,
     rng = np.random.default_rng(seed)
     words = PAIRS[precision] // precision.lanes
     with CompiledUnit(Slice(), "slice") as unit:
-        for _ in range(0, words, CHUNK):
-            pairs = Pairs.of(precision, operation, min(CHUNK, words), rng)
-            demand(unit, pairs.stimulus(), seed=seed)
+        chunks = (Pairs.of(precision, operation, CHUNK, rng) for _ in range(0, words, CHUNK))
+        demand(unit, (pairs.stimulus() for pairs in chunks), seed=seed)
 
 
 def test_every_product_of_int8() -> None:
@@ -78,4 +77,4 @@ def everything(
         packed(b, precision),
     )
     with CompiledUnit(Slice(), "slice") as unit:
-        demand(unit, pairs.stimulus(), seed=1)
+        demand(unit, [pairs.stimulus()], seed=1)

@@ -17,5 +17,5 @@ def test_compiled_unit_equals_the_model(variant: str, seed: int) -> None:
     component = VARIANTS[variant]()
     traffic = Traffic(component, random.Random(seed), longest=300)
     with CompiledUnit(component, "tensor_input") as unit:
-        demand(unit, *traffic.stimuli(TIMES), seed=seed)
+        demand(unit, traffic.stimuli(TIMES), seed=seed)
         check_silence(unit, "o", "o_end", *(f"o_{number}" for number in range(component.users)))

@@ -5,9 +5,11 @@ import cocotb
 from adagrain.models.device.coprocessor import CoprocessorModel
 from adagrain.models.interface.units.system import SystemOpcode
 from adagrain.models.link import encode_frame
+from adagrain.sim.benches.requests import Request
+from adagrain.sim.benches.tensor_input.traffic import port_beats
 from adagrain.sim.simulators.bench import Bench, bench
 
-from .traffic import Request, Traffic
+from .traffic import Traffic
 
 _SESSION = 0x1234_5678
 
@@ -18,9 +20,8 @@ async def _exchange(
     """Send one request and compare the answer."""
     frame = encode_frame(session, sequence, request.opcode, request.payload)
     if request.port:
-        words = request.words()
-        model.load(words)
-        b.source("i_data").put(*words.reshape(-1, 4).tolist())
+        model.load(request.words())
+        b.source("i_data").put(*port_beats(request.port))
     b.source("i").put(*frame)
     await b.sink("o").expect(list(model.receive(frame)))
     if words := model.results().tolist():
@@ -44,12 +45,12 @@ async def a_new_session_gives_up_the_pass_of_the_port(b: Bench, missing: int) ->
     """Whatever was taken from the data port till then."""
     model = CoprocessorModel(b.component.configuration, kernel="reference")
     traffic = Traffic(b.component.configuration, b.random)
-    begin, *others, end, bins = traffic.port_pass(missing)
+    begin, *others = traffic.port_pass(missing)
     await _exchange(b, model, 1, 0, Request(SystemOpcode.HELLO))
     await _exchange(b, model, 1, 1, begin)
     await b.source("i_data").drain()
     await _exchange(b, model, 2, 0, Request(SystemOpcode.HELLO))
-    for sequence, request in enumerate([*others, end, *traffic.port_pass(0), bins], start=1):
+    for sequence, request in enumerate([*others, *traffic.port_pass(0)], start=1):
         await _exchange(b, model, 2, sequence, request)
 
 
@@ -59,10 +60,10 @@ async def a_new_session_gives_up_the_pass(b: Bench, groups: int) -> None:
     """A pass that has begun is gone after HELLO, and the next one is whole."""
     model = CoprocessorModel(b.component.configuration, kernel="reference")
     traffic = Traffic(b.component.configuration, b.random)
-    begin, *frames, end, bins = traffic.link_pass()
+    begin, *frames, end = traffic.link_pass()
     await _exchange(b, model, 1, 0, Request(SystemOpcode.HELLO))
     for sequence, request in enumerate([begin, *frames][: groups + 1], start=1):
         await _exchange(b, model, 1, sequence, request)
     await _exchange(b, model, 2, 0, Request(SystemOpcode.HELLO))
-    for sequence, request in enumerate([end, begin, *frames, end, bins], start=1):
+    for sequence, request in enumerate([end, begin, *frames, end], start=1):
         await _exchange(b, model, 2, sequence, request)

@@ -8,10 +8,11 @@ from adagrain.models.interface.configuration import LONGEST_SILENCE, configurati
 from adagrain.models.interface.formats import STREAMED, FormatCode
 from adagrain.models.interface.precision import INTEGERS, Precision
 from adagrain.sim.benches.link.traffic import Traffic as Frames
+from adagrain.sim.benches.requests import Request
 
 from . import STARVATION
 from .pair import Pair
-from .traffic import Request, Traffic
+from .traffic import Traffic
 
 __all__ = ["Fuzzer", "draw"]
 

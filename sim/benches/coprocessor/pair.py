@@ -10,10 +10,10 @@ from adagrain.hdl.device.coprocessor import Coprocessor
 from adagrain.models.device.coprocessor import CoprocessorModel
 from adagrain.models.interface.units.system import SystemOpcode
 from adagrain.models.link import Frame, decode_frame, encode_frame
+from adagrain.sim.benches.requests import Request
 from adagrain.sim.compiled import CompiledUnit, DeadlockError, Stop
 
 from . import STARVATION
-from .traffic import Request
 
 __all__ = ["DifferenceError", "Pair"]
 

@@ -10,6 +10,7 @@ from adagrain.models.interface.precision import Precision
 from adagrain.models.interface.units.granularity_unit import ROWS, Destination
 from adagrain.models.rescale import EXPONENTS
 from adagrain.sim.benches.dot_product.traffic import sum_words
+from adagrain.sim.simulators.stimulus import Stimulus
 
 __all__ = ["Tile", "random_tile", "short_runs"]
 
@@ -37,6 +38,18 @@ class Tile:
     runs: list[dict[str, int]] = field(default_factory=list)
     results: list[TileResult] = field(default_factory=list)
     beats: list[list[int]] = field(default_factory=list)
+
+    def stimuli(self) -> list[Stimulus]:
+        """What is written, and the run that it is for; behind the last writes, all other runs."""
+        ports = {f"exponents__{number}": value for number, value in enumerate(self.exponents)}
+        made = []
+        for number, writes in enumerate(self.writes):
+            words = [{"address": address, "word": word} for address, word in writes]
+            made.append(Stimulus({"i_words": words}, ports=ports))
+            made.append(Stimulus({"i": self.runs[number : number + 1]}))
+        results = [result._asdict() for result in self.results]
+        runs = self.runs[len(self.writes) - 1 :]
+        return [*made[:-1], Stimulus({"i": runs}, {"o": results, "o_data": self.beats})]
 
     def deliver(self, run: dict[str, int], results: list[TileResult], model: TileModel) -> None:
         """Results where the run wants them."""

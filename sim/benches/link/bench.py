@@ -5,11 +5,9 @@ import zlib
 
 import cocotb
 
-from adagrain.hdl.link.session import Counters
 from adagrain.models.interface.units.system import SystemOpcode
 from adagrain.models.link import LinkModel, encode_frame
 from adagrain.sim.simulators.bench import Bench, bench
-from adagrain.sim.simulators.payload import decode
 
 from .traffic import Traffic
 
@@ -57,7 +55,7 @@ class Ends:
         await b.sink("o").expect(list(self.model.receive(raw)))
         await b.source("i").drain()
         assert self._real.requests == self._modelled.requests, f"requests differ: {b}"
-        counters = decode(Counters, int(b.port("counters").value))
+        counters = b.get("counters")
         assert counters == self.model.counters, f"{counters} must be {self.model.counters}: {b}"
 
     async def _serve(self) -> None:

@@ -1,12 +1,36 @@
 """Records and updates whose variances lie at the thresholds, or anywhere."""
 
 import random
+from collections.abc import Iterator
 
 from adagrain.models.interface.records import pack, size, unpack
 from adagrain.models.interface.units.precision_controller import PrecisionRecord
-from adagrain.models.precision_controller import THRESHOLDS
+from adagrain.models.precision_controller import THRESHOLDS, PrecisionTable
+from adagrain.sim.simulators.payload import decode
+from adagrain.sim.simulators.stimulus import Stimulus
 
-__all__ = ["record", "update"]
+__all__ = ["record", "stimuli", "update"]
+
+
+def stimuli(units: int, count: int, rng: random.Random) -> Iterator[Stimulus]:
+    """So many times a record of some unit, updates of it or of none, and what has become of it."""
+    table = PrecisionTable(units)
+    for _ in range(count):
+        unit, raw = rng.randrange(units), record(rng)
+        table.write(unit, raw)
+        yield Stimulus({"i_access": [{"write": 1, "number": unit, "item": _fields(raw)}]})
+        for _ in range(rng.randrange(1, 9)):
+            told = update(rng, unit, table.read(unit))
+            if rng.random() < 0.1:
+                told["unit"] += units
+            yield Stimulus({"i": [told]}, {"o": [table.update(told)]})
+        found = {"o_access": [_fields(table.read(unit))]}
+        yield Stimulus({"i_access": [{"write": 0, "number": unit}]}, found)
+
+
+def _fields(raw: bytes) -> dict[str, int]:
+    """A record's, also those that are reserved."""
+    return decode(PrecisionRecord, int.from_bytes(raw, "little"))
 
 
 def record(rng: random.Random) -> bytes:

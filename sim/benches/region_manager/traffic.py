@@ -1,10 +1,16 @@
 """Random but telling inputs for the Region Manager: plausible runs, edges, and rubbish."""
 
 import random
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+from amaranth.hdl import Shape, unsigned
 
 from adagrain.models.interface.records import pack, size
 from adagrain.models.interface.units.region_manager import (
+    WORD,
+    Decision,
     Policy,
     RegionParameters,
     RegionRecord,
@@ -13,9 +19,16 @@ from adagrain.models.interface.units.region_manager import (
     SpeculationState,
 )
 from adagrain.models.region_manager.averages import ALPHA_BITS, ALPHA_SHIFTS, quotient
-from adagrain.models.region_manager.table import ENERGY_BITS, default_parameters, region_record
+from adagrain.models.region_manager.table import (
+    ENERGY_BITS,
+    RegionTable,
+    default_parameters,
+    region_record,
+)
+from adagrain.sim.simulators.payload import decode
+from adagrain.sim.simulators.stimulus import Stimulus
 
-__all__ = ["Run", "runs"]
+__all__ = ["Run", "configured", "decoded", "read", "runs", "step", "stimuli", "write"]
 
 
 @dataclass(frozen=True)
@@ -41,6 +54,54 @@ def runs(seed: int, count: int, regions: int, steps: int) -> list[Run]:
     """``count`` runs of ``steps`` steps; each step updates half of the table on average."""
     rng = random.Random(seed)
     return [_run(rng, regions, steps) for _ in range(count)]
+
+
+def stimuli(run: Run, regions: int) -> Iterator[Stimulus]:
+    """A run, and all that the golden model answers; at the end, the whole table."""
+    golden = RegionTable(regions)
+    yield from configured(golden, run)
+    yield read(0, run.table)
+    for head, updates in run.steps:
+        given, decided = step(golden, head, updates)
+        yield given
+        yield replace(decided, shown={"parameters": decoded(RegionParameters, golden.settings)[0]})
+    yield read(0, golden.read(0, len(run.table) // WORD))
+
+
+def configured(golden: RegionTable, run: Run) -> list[Stimulus]:
+    """Parameters and table, which the golden model gets as well."""
+    golden.settings = run.parameters
+    golden.write(0, run.table)
+    parameters = {"i_parameters": decoded(RegionParameters, run.parameters)}
+    return [Stimulus(parameters), write(0, run.table)]
+
+
+def step(golden: RegionTable, head: bytes, updates: bytes) -> tuple[Stimulus, Stimulus]:
+    """A step's begin, and its updates with the golden model's decisions."""
+    decisions = decoded(Decision, golden.step(head, updates))
+    given = Stimulus({"i_step": decoded(RegionStep, head)})
+    return given, Stimulus({"i": decoded(RegionUpdate, updates)}, {"o": decisions})
+
+
+def write(first: int, raw: bytes) -> Stimulus:
+    """Words of the table."""
+    words = decoded(unsigned(8 * WORD), raw)
+    pairs = enumerate(words, start=first)
+    return Stimulus({"i_access": [{"number": at, "write": 1, "item": word} for at, word in pairs]})
+
+
+def read(first: int, raw: bytes) -> Stimulus:
+    """Words of the table, and what they must be."""
+    words = decoded(unsigned(8 * WORD), raw)
+    addresses = range(first, first + len(words))
+    return Stimulus({"i_access": [{"number": at} for at in addresses]}, {"o_access": words})
+
+
+def decoded(shape: Any, raw: bytes) -> list[Any]:
+    """Records, or numbers, that follow each other."""
+    width = Shape.cast(shape).width // 8
+    starts = range(0, len(raw), width)
+    return [decode(shape, int.from_bytes(raw[at : at + width], "little")) for at in starts]
 
 
 def _run(rng: random.Random, regions: int, steps: int) -> Run:

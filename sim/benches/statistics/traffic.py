@@ -7,9 +7,14 @@ import numpy as np
 import torch
 
 from adagrain.models.interface.formats import FORMATS, ElementFormat, FormatCode
-from adagrain.models.statistics import FRACTION_BITS
+from adagrain.models.interface.records import unpack
+from adagrain.models.interface.units.statistics import BINS, StatisticsRecord
+from adagrain.models.statistics import FRACTION_BITS, statistics
+from adagrain.sim.simulators.stimulus import Columns, Elements, Stimulus
 
-__all__ = ["Pass", "random_pass"]
+from . import UnpackedStatistics
+
+__all__ = ["Pass", "inputs", "random_pass", "stimuli"]
 
 
 @dataclass(frozen=True)
@@ -28,8 +33,6 @@ class Pass:
             "format": int(self.code),
             "exponent": self.exponent + 127,
             "histogram": int(self.histogram),
-            "from_link": 0,
-            "_reserved": 0,
         }
 
     def words(self, lanes: int) -> np.ndarray:
@@ -37,6 +40,33 @@ class Pass:
         raw = self.tensor.view(torch.uint8)
         padding = raw.new_zeros(-len(raw) % (4 * lanes))
         return torch.cat([raw, padding]).numpy().view(np.uint32)
+
+
+def stimuli(unit: UnpackedStatistics, given: Pass) -> list[Stimulus]:
+    """A pass and its record, and the histogram where it has one."""
+    core = unit.unit
+    wanted = statistics(
+        given.tensor,
+        given.exponent,
+        powers=core.powers,
+        histogram=given.histogram,
+        kernel="reference",
+    )
+    made = [Stimulus(inputs(unit, given), {"o": [unpack(StatisticsRecord, wanted.record())]})]
+    if wanted.histogram is not None:
+        counts, energies = (np.array(column) for column in zip(*wanted.histogram, strict=True))
+        bins = Columns({"count": counts, "energy": energies})
+        made.append(Stimulus({"i_bin": range(BINS)}, {"o_bin": bins}))
+    return made
+
+
+def inputs(unit: UnpackedStatistics, given: Pass) -> dict[str, Elements]:
+    """What goes in."""
+    return {
+        "i_tensor": [{"count": given.tensor.numel(), "format": given.code}],
+        "i_begin": [given.begin()],
+        "i": Columns(list(given.words(unit.unit.lanes).reshape(-1, unit.unit.lanes).T)),
+    }
 
 
 def random_pass(

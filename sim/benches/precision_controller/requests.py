@@ -1,0 +1,36 @@
+"""Random requests for the precision controller: records, updates, and reads."""
+
+from adagrain.models.interface.records import pack, size
+from adagrain.models.interface.units.precision_controller import (
+    PrecisionOpcode,
+    PrecisionRecord,
+    PrecisionUpdate,
+)
+from adagrain.models.interface.units.ranges import First, Range
+from adagrain.sim.benches.requests import Kinds, Request, Requests
+
+from .traffic import record, update
+
+__all__ = ["PrecisionRequests"]
+
+
+class PrecisionRequests(Requests):
+    """Records and updates of them, also at the table's end."""
+
+    def kinds(self) -> Kinds:
+        return {self._exchange: 2}
+
+    def _exchange(self) -> list[Request]:
+        units = self._configuration.regions
+        first = self._random.choice([self._random.randrange(units), units - 2])
+        records = [record(self._random) for _ in range(self._random.randrange(4))]
+        updates = []
+        for number, raw in enumerate(records[: units - first]):
+            unit = self._random.choice([first + number, first + number, 0xFFFF, units])
+            updates.append(pack(PrecisionUpdate, **update(self._random, unit, raw)))
+        wanted = pack(Range, first=first, count=self._entries(size(PrecisionRecord), 4))
+        return [
+            Request(PrecisionOpcode.WRITE, pack(First, first=first) + b"".join(records)),
+            Request(PrecisionOpcode.STEP, b"".join(updates)),
+            Request(PrecisionOpcode.READ, wanted),
+        ]

@@ -1,0 +1,1 @@
+"""Requests that every device answers; the coprocessor's bench asks them."""
