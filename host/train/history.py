@@ -1,4 +1,4 @@
-"""What the picture and the verdict of a run are made of."""
+"""What the picture and the status of a run are made of."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence

@@ -67,7 +67,7 @@ def test_loss_guard_halves() -> None:
     assert [decision["cadence"] for decision in decisions] == [1, 0, 0]
 
 
-def test_nothing_is_judged_without_energy() -> None:
+def test_nothing_is_compared_without_energy() -> None:
     record = {"cadence_policy": CadencePolicy.NOISE, "cadence": 1}
     region = Region(record, noise_samples=1)
     for _ in range(5):

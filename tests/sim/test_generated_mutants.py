@@ -247,7 +247,7 @@ class OneTest(Checks):
         self.learnt |= seconds
 
 
-def test_how_long_tests_take_is_learnt_before_they_judge(tmp_path: Path) -> None:
+def test_how_long_tests_take_is_learnt_before(tmp_path: Path) -> None:
     root = tmp_path / "project"
     project(root)
     checks = OneTest()

@@ -60,7 +60,7 @@ def compare(unit: CompiledUnit, run: Run, seed: int = 1) -> None:
         # W·(A − N·W) · 1024 equals T · (N·W² − A): just quiet, and T/4 of it just not noisy.
         ({"noise": 1024}, [{"a": 8, "n": 3, "usable": 1}] * 4),
         ({"noise": 256}, [{"a": 8, "n": 3, "usable": 1}] * 4),
-        # Sums that were judged are not judged again, though no sample is asked for.
+        # Sums that were compared are not compared again, though no sample is asked for.
         ({"noise_samples": 0}, [{"a": 8, "n": 2, "usable": 1}, *[{"usable": 0}] * 6]),
     ],
 )
