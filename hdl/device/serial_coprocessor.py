@@ -88,10 +88,10 @@ class SerialCoprocessor(wiring.Component):
         if "o_data" in coprocessor.signature.members:
             m.d.comb += coprocessor.o_data.ready.eq(1)
         m.d.comb += [coprocessor.line.eq(receiver.counters), self.tx.eq(transmitter.tx)]
-        self._blink(m, moves=~receiver.rx | ~self.tx, errs=receiver.fails)
+        self._blink(m, active=~receiver.rx | ~self.tx, errs=receiver.fails)
         return m
 
-    def _blink(self, m: Module, *, moves: Signal, errs: Signal) -> None:
+    def _blink(self, m: Module, *, active: Signal, errs: Signal) -> None:
         """Stretch events until people can see them."""
         eighth = round(self._clock / 8)
         cycle = Signal(range(eighth))
@@ -99,7 +99,7 @@ class SerialCoprocessor(wiring.Component):
         eighths = Signal(3)
         m.d.sync += [cycle.eq(Mux(passes, 0, cycle + 1)), eighths.eq(eighths + passes)]
         m.d.comb += self.leds.life.eq(eighths < 4)
-        for led, event in ((self.leds.link, moves), (self.leds.error, errs)):
+        for led, event in ((self.leds.link, active), (self.leds.error, errs)):
             left = Signal(range(_VISIBLE + 1))
             m.d.comb += led.eq(left != 0)
             with m.If(event):
