@@ -29,7 +29,7 @@ class Multiplier(Arithmetic):
         m.submodules.round = EnableInserter(enable)(rounding)
 
         a, b = (unpack_operand(m, word, fmt) for word in (self.i.p.a, self.i.p.b))
-        x, y = (Signal.like(parts, reset_less=True) for parts in (a, b))
+        x, y = (Signal.like(operand, reset_less=True) for operand in (a, b))
         product = Signal(unrounded_layout(2 * precision, exponent_bits), reset_less=True)
         with m.If(enable):
             m.d.sync += [
