@@ -82,9 +82,13 @@ def check_precisions(precisions: tuple[Precision, ...]) -> None:
 
     Raises
     ------
+    TypeError
+        If they are no tuple of :class:`Precision`, as plain integers are none.
     ValueError
-        If there are none.
+        If there are no such units.
     """
+    if type(precisions) is not tuple or any(type(each) is not Precision for each in precisions):
+        raise TypeError(f"precisions must be a tuple of Precision, not {precisions!r:.60}")
     if precisions not in (tuple(Precision), INTEGERS):
         every, integers = names(Precision), names(INTEGERS)
         raise ValueError(f"precisions must be {every}, or {integers}, not {names(precisions)}")
