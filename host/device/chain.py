@@ -210,7 +210,7 @@ class Chain:
     ) -> None:
         """A layer: its columns as they have to lie."""
         if self._stages:
-            b = self._spread(b, precision)
+            b = self._padded(b, precision)
         columns = packed_rows(b.t(), precision)
         missing = -len(columns) % self._slices
         if is_last:  # slices without a column repeat the last one: they raise no flags in its word
@@ -225,7 +225,7 @@ class Chain:
             held = tiles * row_words(self._slices, precision)
         self._stages.append(_Stage(precision, rescaling, columns, b.shape[1], used, held))
 
-    def _spread(self, b: torch.Tensor, precision: Precision) -> torch.Tensor:
+    def _padded(self, b: torch.Tensor, precision: Precision) -> torch.Tensor:
         """Rows of a matrix where the numbers of the layer before lie: a tile in whole words."""
         width = row_words(self._slices, precision) * precision.lanes
         if width == self._slices:

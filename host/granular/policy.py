@@ -22,8 +22,8 @@ class Policy:
     Parameters
     ----------
     thresholds : tuple of float
-        Spreads of a unit's input (variance over squared largest magnitude, 0 to 1) above which
-        INT4, INT8 and FP16 do not do. Where they begin, if they are learnt.
+        Normalised variances of a unit's input (σ² over peak², 0 to 1) above which INT4, INT8 and
+        FP16 do not do. Where they begin, if they are learnt.
     hysteresis : float
         How far a threshold must be passed, 0 to 1.
     dwell : int

@@ -36,7 +36,7 @@ def run(
 ) -> None:
     """Change one thing at a time in a copy of the project, and run the tests that import it.
 
-    Verdicts are kept: the same sample goes on where it was interrupted. Prints the score of each
+    Results are kept: the same sample goes on where it was interrupted. Prints the score of each
     folder, and the survivors; the exit status is 1 where less than 85 % were found.
 
     Example: python -m adagrain.sim.generated_mutants --sample 20 --folder hdl --only link

@@ -13,20 +13,20 @@ from adagrain.models.interface.configuration import configuration
 from adagrain.models.interface.formats import FORMATS, ElementFormat, FormatCode, format_of
 
 FP32 = FORMATS[FormatCode.FP32]
-JUDGES = {
+REFERENCES = {
     FORMATS[FormatCode.BF16]: ml_dtypes.bfloat16,
     FORMATS[FormatCode.FP8_E4M3]: ml_dtypes.float8_e4m3fn,
     FORMATS[FormatCode.FP8_E5M2]: ml_dtypes.float8_e5m2,
 }
-EIGHT_BITS = [fmt for fmt in JUDGES if fmt.bits == 8]
+EIGHT_BITS = [fmt for fmt in REFERENCES if fmt.bits == 8]
 
-rows = pytest.mark.parametrize("fmt", JUDGES, ids=lambda fmt: fmt.code.name)
+rows = pytest.mark.parametrize("fmt", REFERENCES, ids=lambda fmt: fmt.code.name)
 
 
 def values(words: np.ndarray, fmt: ElementFormat) -> np.ndarray:
     """What words stand for, as ml_dtypes has it; exact in float64."""
     with np.errstate(invalid="ignore"):  # widening a signalling NaN
-        return words.astype(f"<u{fmt.bits // 8}").view(JUDGES[fmt]).astype(np.float64)
+        return words.astype(f"<u{fmt.bits // 8}").view(REFERENCES[fmt]).astype(np.float64)
 
 
 def nearest(exact: np.ndarray, fmt: ElementFormat) -> Rounded:
@@ -81,7 +81,7 @@ def test_fp32_is_narrowed_as_ml_dtypes_does(fmt: ElementFormat) -> None:
     inputs = np.concatenate([steps, middles, near, random, ends, -middles])
     found = convert(inputs.view(np.uint32).astype(np.int64), FP32, fmt)
     with np.errstate(all="ignore"):
-        wanted = inputs.astype(JUDGES[fmt]).astype(np.float64)
+        wanted = inputs.astype(REFERENCES[fmt]).astype(np.float64)
     assert np.array_equal(values(found.words, fmt), wanted, equal_nan=True)
     with np.errstate(invalid="ignore"):
         demand_nearest(found, inputs.astype(np.float64), fmt)

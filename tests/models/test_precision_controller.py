@@ -118,7 +118,7 @@ class Remembered:
 
 @pytest.mark.parametrize("seed", range(5))
 def test_equals_a_plain_restatement(seed: int) -> None:
-    """Spreads at the thresholds and beside them, any hysteresis, any dwell."""
+    """Normalised variances at the thresholds and beside them, any hysteresis, any dwell."""
     rng = random.Random(seed)
     for _ in range(60):
         low, high = sorted(rng.choices(range(4), k=2))

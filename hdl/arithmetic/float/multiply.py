@@ -6,7 +6,7 @@ from adagrain.hdl.stream.pipeline import elastic
 
 from .arithmetic import Arithmetic
 from .operand import unpack_operand
-from .product import product_parts
+from .product import product_class
 from .round import Round, unrounded_layout
 
 __all__ = ["Multiplier"]
@@ -36,7 +36,7 @@ class Multiplier(Arithmetic):
                 x.eq(a),
                 y.eq(b),
                 product.significand.eq(x.significand * y.significand),
-                *product_parts(product, x, y, fmt),
+                *product_class(product, x, y, fmt),
             ]
         m.d.comb += [rounding.i.eq(product), self.o.payload.eq(rounding.o)]
         return m

@@ -23,7 +23,7 @@ def variances(*values: float) -> torch.Tensor:
     return x
 
 
-def test_the_spread_of_the_input_decides() -> None:
+def test_the_normalised_variance_of_the_input_decides() -> None:
     policy = Policy(thresholds=(0.1, 0.3, 0.5), dwell=0, every=1, skip=("two",))
     model = convert(network(), policy)
     with Granularity(model) as granularity:
