@@ -17,12 +17,12 @@ __all__ = [
     "CadencePolicy",
     "Decision",
     "DecisionStatus",
-    "Policy",
     "RegionOpcode",
     "RegionParameters",
     "RegionRecord",
     "RegionStep",
     "RegionUpdate",
+    "SpeculationPolicy",
     "SpeculationState",
 ]
 
@@ -30,7 +30,7 @@ __all__ = [
 MAX_WORKERS = 1024
 
 
-class Policy(enum.IntEnum):
+class SpeculationPolicy(enum.IntEnum):
     """Rule set that decides a region's speculation state."""
 
     NEVER = 0
@@ -229,7 +229,7 @@ REGION_MANAGER = Unit(
         "RegionUpdate": RegionUpdate,
         "Decision": Decision,
     },
-    enums=(Policy, CadencePolicy, SpeculationState, DecisionStatus),
+    enums=(SpeculationPolicy, CadencePolicy, SpeculationState, DecisionStatus),
     table=Table(
         record=RegionRecord,
         number="region",
