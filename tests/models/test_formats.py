@@ -1,4 +1,4 @@
-"""The further rows of the table of formats, against ml_dtypes and against all their numbers."""
+"""The further formats of the table, against ml_dtypes and against all their numbers."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -20,7 +20,7 @@ REFERENCES = {
 }
 EIGHT_BITS = [fmt for fmt in REFERENCES if fmt.bits == 8]
 
-rows = pytest.mark.parametrize("fmt", REFERENCES, ids=lambda fmt: fmt.code.name)
+formats = pytest.mark.parametrize("fmt", REFERENCES, ids=lambda fmt: fmt.code.name)
 
 
 def values(words: np.ndarray, fmt: ElementFormat) -> np.ndarray:
@@ -59,7 +59,7 @@ def demand_nearest(found: Rounded, exact: np.ndarray, fmt: ElementFormat) -> Non
     assert (found.words[np.isnan(exact)] == fmt.quiet_nan).all()
 
 
-@rows
+@formats
 def test_every_number_is_widened_exactly(fmt: ElementFormat) -> None:
     words = np.arange(1 << fmt.bits)
     wanted = values(words, fmt)
@@ -70,7 +70,7 @@ def test_every_number_is_widened_exactly(fmt: ElementFormat) -> None:
     assert not (found.flags & ~Flag.INVALID).any()
 
 
-@rows
+@formats
 def test_fp32_is_narrowed_as_ml_dtypes_does(fmt: ElementFormat) -> None:
     rng = np.random.default_rng(1)
     steps = values(np.arange(fmt.overflow_value), fmt).astype(np.float32)
@@ -90,7 +90,7 @@ def test_fp32_is_narrowed_as_ml_dtypes_does(fmt: ElementFormat) -> None:
 @pytest.mark.parametrize(
     ("ours", "theirs"), [(multiply, np.multiply), (add, np.add)], ids=["multiply", "add"]
 )
-@rows
+@formats
 def test_arithmetic(
     fmt: ElementFormat,
     ours: Callable[..., Rounded],
