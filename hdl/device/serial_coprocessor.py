@@ -28,7 +28,7 @@ _VISIBLE = 2
 
 
 class SerialCoprocessor(wiring.Component):
-    """What a board is loaded with, down to its pins; the same in simulation.
+    """The design of a board, down to its pins; the same in simulation.
 
     A break resets everything but the receiver that notices it, and this holds as long as the
     break lasts; that is how a host gets out of whatever state it finds. The data port
@@ -68,7 +68,7 @@ class SerialCoprocessor(wiring.Component):
 
     @property
     def configuration(self) -> Configuration:
-        """What is built."""
+        """The device's configuration."""
         return self._configuration
 
     def elaborate(self, platform: object) -> Module:

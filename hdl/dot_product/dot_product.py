@@ -20,7 +20,7 @@ __all__ = ["DotProduct", "sums_layout", "terms_layout"]
 
 
 def terms_layout(entries: int) -> data.StructLayout:
-    """What goes in.
+    """Terms of a dot product.
 
     Members
     -------
@@ -40,7 +40,7 @@ def terms_layout(entries: int) -> data.StructLayout:
 
 
 def sums_layout(entries: int) -> data.StructLayout:
-    """What comes out.
+    """A sum that has ended.
 
     Members
     -------

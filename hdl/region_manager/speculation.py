@@ -29,7 +29,7 @@ Choice = data.StructLayout(
 
 
 class Speculation(wiring.Component):
-    """What a region's policy makes of its measurements; combinational.
+    """Speculation that a region's policy chooses by its measurements; combinational.
 
     Rules and their reasons are on the page ``docs/region_manager.md``; a policy that does not
     exist acts as ``NEVER``, a state that does not exist as ``GLOBAL``.

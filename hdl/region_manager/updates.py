@@ -1,4 +1,4 @@
-"""What an update does: the order in which its region is fetched, averaged, compared and decided."""
+"""Sequence of an update: its region is fetched, averaged, compared and decided."""
 
 from amaranth.hdl import Module
 from amaranth.lib import stream, wiring

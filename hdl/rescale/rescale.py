@@ -164,7 +164,7 @@ def _integer(
 
 
 def _later(m: Module, passing: data.View) -> data.View:
-    """What passes by, a cycle later."""
+    """Signals that pass by, a cycle later."""
     later = Signal(_PASSING, name="passing", reset_less=True)
     m.d.sync += later.eq(passing)
     return later

@@ -26,7 +26,7 @@ def exact_product(fmt: ElementFormat) -> data.StructLayout:
 
 
 def products_layout() -> data.StructLayout:
-    """What comes out in each cycle; of the three, the one of the mode is meant.
+    """Products of a cycle; of the three, the one of the mode is meant.
 
     Members
     -------

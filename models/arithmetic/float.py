@@ -145,7 +145,7 @@ def convert(a: Words, source: ElementFormat, target: ElementFormat) -> Rounded:
 
 
 def exact_numbers(a: Words, fmt: ElementFormat) -> Exact:
-    """What numbers of a format stand for.
+    """Values of numbers of a format.
 
     Parameters
     ----------

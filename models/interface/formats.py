@@ -13,7 +13,7 @@ __all__ = ["FORMATS", "STREAMED", "ElementFormat", "FormatCode", "format_of"]
 
 
 class FormatCode(enum.IntEnum):
-    """How a format is named on the wire. New formats go to the end."""
+    """Codes of formats on the wire. New formats go to the end."""
 
     FP32 = 0
     FP16 = 1

@@ -26,7 +26,7 @@ WORD = 32
 
 
 class Precision(enum.IntEnum):
-    """How a word is read: as floating-point numbers, or as integers of two's complement."""
+    """Reading of a word: as floating-point numbers, or as integers of two's complement."""
 
     FP32 = 0
     FP16 = 1
@@ -71,7 +71,7 @@ LEVELS = {Precision.INT8: 127, Precision.INT4: 7}
 
 
 class Operation(enum.IntEnum):
-    """What a slice does with two floating-point numbers; integers are always multiplied."""
+    """Operation of a slice on two floating-point numbers; integers are always multiplied."""
 
     MULTIPLY = 0
     ADD = 1

@@ -93,7 +93,7 @@ def _cost_aware(record: SimpleNamespace, parameters: SimpleNamespace) -> None:
 
 
 def _gains(record: SimpleNamespace, confidence: int) -> bool:
-    """Whether c·σ − (7−c)·κ is positive."""
+    """True where c·σ − (7−c)·κ is positive."""
     stall, redo = normalised(record.stall, record.redo, 32)
     return confidence * stall > (7 - confidence) * redo
 

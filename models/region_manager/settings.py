@@ -1,4 +1,4 @@
-"""What a host configures the Region Manager with: records and parameters that make sense."""
+"""Configuration of the Region Manager: records and parameters that make sense."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What a product of floating-point numbers is, beside its significand."""
+"""Sign, exponent and class of a product of floating-point numbers."""
 
 from collections.abc import Iterator
 from typing import Any

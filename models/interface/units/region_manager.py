@@ -48,7 +48,7 @@ class CadencePolicy(enum.IntEnum):
 
 
 class SpeculationState(enum.IntEnum):
-    """How a region runs while its global update is in flight."""
+    """Mode of a region while its global update is in flight."""
 
     GLOBAL = 0
     HYBRID = 1
@@ -175,7 +175,7 @@ WORDS_PER_REGION = RegionRecord.size // 8 // WORD
 
 
 class RegionOpcode(enum.IntEnum):
-    """What ``region_manager`` can be asked for."""
+    """Operations of ``region_manager``."""
 
     WRITE = 0x20
     READ = 0x21
