@@ -71,7 +71,7 @@ COMMANDS = {
         Command("adagrain info sim:", 1, r"pip install 'adagrain\[sim\]'"),
     ),
     "formal": (
-        Command("python -m adagrain.sim.formal skid --no-planted", says="holds"),
+        Command("python -m adagrain.sim.formal skid --no-mutants", says="holds"),
         Command("adagrain train --device golden:", 1, r"pip install 'adagrain\[train\]'"),
     ),
     "train": (

@@ -29,7 +29,7 @@ class Learning(wiring.Component):
         The update's agreement, Q0.16.
     fresh : ``In(1)``
         The sums have started anew.
-    held : ``In(1)``
+    alpha_held : ``In(1)``
         The update says nothing about α.
     choice : ``Out``
         New values of the record's ``alpha``, ``measured``, ``exponent`` and ``samples``.
@@ -42,7 +42,7 @@ class Learning(wiring.Component):
                 "update": In(RegionUpdate),
                 "quotient": In(16),
                 "fresh": In(1),
-                "held": In(1),
+                "alpha_held": In(1),
                 "choice": Out(_Choice),
             }
         )
@@ -59,7 +59,7 @@ class Learning(wiring.Component):
             ]
             with m.If(self.fresh):
                 m.d.comb += choice.samples.eq(1)
-        with m.If(~self.held):
+        with m.If(~self.alpha_held):
             self._average_alpha(m)
         return m
 

@@ -67,7 +67,7 @@ class Region(wiring.Component):
         The region as it is now.
     number : ``Out(16)``
         Its number.
-    held : ``Out(1)``
+    alpha_held : ``Out(1)``
         The update says nothing about α; known when it has been checked.
     refusal : ``Out(DecisionStatus)``
         Why the update must be refused, once the head is there.
@@ -97,7 +97,7 @@ class Region(wiring.Component):
                 "comparisons": In(Comparisons),
                 "record": Out(Head),
                 "number": Out(16),
-                "held": Out(1),
+                "alpha_held": Out(1),
                 "refusal": Out(DecisionStatus),
                 "o_head": Out(WordStream),
                 "decision": Out(Decision),
@@ -121,7 +121,7 @@ class Region(wiring.Component):
             decision.region.eq(self.number),
             decision.status.eq(status),
             decision.changed.eq(_watched(record) != before),
-            decision.held.eq(self.held),
+            decision.alpha_held.eq(self.alpha_held),
             decision.guarded.eq(guarded),
             decision.rate.eq(rate),
             decision.loss_rate.eq(Mux(status == DecisionStatus.OK, self.run.loss_rate, 0)),
@@ -149,12 +149,12 @@ class Region(wiring.Component):
         with m.If(self.orders.check):
             m.d.sync += [
                 status.eq(refusal),
-                self.held.eq(~(update.usable & update.a.any())),
+                self.alpha_held.eq(~(update.usable & update.a.any())),
                 before.eq(_watched(record)),
                 record.confidence.eq(_judged(update, record.confidence)),
             ]
             with m.If(refusal != DecisionStatus.OK):
-                m.d.sync += [record.eq(0), before.eq(0), self.held.eq(0), rate.eq(0)]
+                m.d.sync += [record.eq(0), before.eq(0), self.alpha_held.eq(0), rate.eq(0)]
 
     def _change(self, m: Module, guarded: Signal, rate: Signal) -> None:
         """Let the rules see the record, and the record become what they choose."""
@@ -166,7 +166,7 @@ class Region(wiring.Component):
             learning.update.eq(self.update),
             learning.quotient.eq(self.quotient),
             learning.fresh.eq(self.fresh),
-            learning.held.eq(self.held),
+            learning.alpha_held.eq(self.alpha_held),
             speculation.record.eq(self.record),
             speculation.parameters.eq(self.run.parameters),
             speculation.loss_rate.eq(self.run.loss_rate),

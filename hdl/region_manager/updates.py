@@ -132,7 +132,7 @@ class Updates(wiring.Component):
             self.region.eq(region.number),
             self.record.eq(region.record),
             self.levels.fresh.eq(region.record.measured == 0),
-            self.levels.hold.eq(region.held),
+            self.levels.hold.eq(region.alpha_held),
             self.sums.eq(sums.intake),
             self.o.payload.eq(region.decision),
         ]

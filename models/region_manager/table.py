@@ -205,7 +205,7 @@ class RegionTable:
             "state": record.state,
             "confidence": record.confidence,
             "changed": (record.state, record.cadence) != (state, cadence),
-            "held": not learns,
+            "alpha_held": not learns,
             "guarded": guarded,
             "alpha": record.alpha >> ALPHA_BITS,
             "percentage": record.percentage,

@@ -20,7 +20,7 @@ app = typer.Typer(add_completion=False)
 def run(
     proof: Annotated[str, typer.Argument(help="A proof, or 'all'.")] = "all",
     mutants: Annotated[
-        bool, typer.Option(help="Then plant each proof's bug, which it must find.")
+        bool, typer.Option(help="Then check each proof's mutant, which it must find.")
     ] = True,
 ) -> None:
     """Prove what is demanded of the gateware's plumbing, for a bounded number of cycles.
@@ -44,13 +44,13 @@ def _report(name: str, mutants: bool) -> bool:
         print(f"{name}: FAILED ({result.mode})", flush=True)
         return False
     print(f"{name}: holds for {result.depth} cycles, covers reached ({seconds:.0f} s)", flush=True)
-    return not mutants or _finds_its_bug(name, console)
+    return not mutants or _finds_its_mutant(name, console)
 
 
-def _finds_its_bug(name: str, console: Console) -> bool:
+def _finds_its_mutant(name: str, console: Console) -> bool:
     file, text, wrong = PROOFS[name].MUTANT
     command = ("adagrain.sim.formal", name, "--no-mutants")
-    with console.status(f"planting a bug for {name} …"):
+    with console.status(f"looking for the mutant of {name} …"):
         found = check(Mutant(name, file, text, wrong, command)) is Verdict.FOUND
     print(f"{name}: {'finds' if found else 'DOES NOT FIND'} the mutant of {file}", flush=True)
     return found

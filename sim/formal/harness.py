@@ -19,7 +19,7 @@ __all__ = [
     "moves",
 ]
 
-#: A bug: a file below the project, a text in it, and the wrong one to put there.
+#: A mutant: a file below the project, a text in it, and the wrong one to put there.
 Mutant = tuple[str, str, str]
 
 
@@ -44,7 +44,7 @@ class Proof(wiring.Component):
         Clock cycles after reset for which the assertions are proved, and within which each cover
         must be reached.
     MUTANT : Mutant
-        A bug that the proof must find.
+        A mutant that the proof must find.
     CELLS : str or None
         The FPGA family whose cells it is about; their memories then begin with any content.
     FLAT : bool

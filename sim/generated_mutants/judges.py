@@ -19,7 +19,7 @@ from .imports import imports, reached
 
 __all__ = ["Judge", "Judges"]
 
-#: Test files that do not judge mutants: they plant bugs themselves, prove, or synthesise.
+#: Test files that do not judge mutants: they make mutants themselves, prove, or synthesise.
 _LEFT_OUT = ("test_mutants.py", "test_generated_mutants.py", "test_formal.py", "test_netlist.py")
 _BENCHES = "tests/sim/test_benches.py"
 #: Seconds that a file of tests is supposed to take, of which nothing is known yet.

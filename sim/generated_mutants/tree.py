@@ -1,4 +1,4 @@
-"""A copy of the project in which one mutation after the other is planted and judged."""
+"""A copy of the project in which one mutation after the other is made and tested."""
 
 import os
 import re
@@ -58,7 +58,7 @@ class Tree:
         }
 
     def judge(self, mutation: Mutation, tests: Sequence[Judge]) -> Outcome:
-        """Plant a mutation, and run tests till one fails.
+        """Make a mutation, and run tests till one fails.
 
         A test that fails without it as well is not heard; the others decide. Where time is up but
         tests have passed, nothing is proven: those that are left go on.
@@ -66,7 +66,7 @@ class Tree:
         files = list(dict.fromkeys(test.file for test in tests))
         first = [test for test in tests if test.file in files[:_FIRST]]
         others = [test for test in tests if test.file not in files[:_FIRST]]
-        with self._planted(mutation):
+        with self._mutated(mutation):
             outcome = self._run(first)
             if others and outcome.verdict is Verdict.SURVIVED:
                 rest = self._run(others)
@@ -91,7 +91,7 @@ class Tree:
         return self._healthy[file]
 
     @contextmanager
-    def _planted(self, mutation: Mutation) -> Iterator[None]:
+    def _mutated(self, mutation: Mutation) -> Iterator[None]:
         """With a modification time that no other version has: compiled code is kept by it."""
         path = self._copy / mutation.file
         before, environment = path.stat(), self._environment

@@ -1,4 +1,4 @@
-"""``python -m adagrain.sim.mutants``: plant each bug, and see what the tests say."""
+"""``python -m adagrain.sim.mutants``: make each mutant, and see what the tests say."""
 
 import sys
 from typing import Annotated
@@ -13,7 +13,7 @@ __all__ = ["app"]
 
 app = typer.Typer(add_completion=False)
 
-#: Share of the bugs that must be found.
+#: Share of the mutants that must be found.
 GOAL = 0.9
 
 
@@ -21,9 +21,9 @@ GOAL = 0.9
 def run(
     only: Annotated[str, typer.Option(help="Only those whose name contains this.")] = "",
 ) -> None:
-    """Plant each bug in a copy of the project, and run what must find it.
+    """Make each mutant in a copy of the project, and run what must find it.
 
-    Prints the score, and lists survivors and bugs that broke more than a test; the exit status
+    Prints the score, and lists survivors and mutants that broke more than a test; the exit status
     is 1 below nine tenths.
 
     Example: python -m adagrain.sim.mutants --only checksum

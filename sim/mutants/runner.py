@@ -1,4 +1,4 @@
-"""Plants a bug in a copy of the project and runs what must find it there."""
+"""Makes a mutant in a copy of the project and runs what must find it there."""
 
 import enum
 import os
@@ -33,11 +33,11 @@ class Verdict(enum.Enum):
 
     FOUND = "found"
     SURVIVED = "survived"
-    BROKEN = "broken"  #: no test failed, but something else: the bug is none, and shows nothing
+    BROKEN = "broken"  #: no test failed, but something else: the mutant shows nothing
 
 
 def check(mutant: Mutant) -> Verdict:
-    """Plant a bug, and run its test.
+    """Make a mutant, and run its test.
 
     Raises
     ------

@@ -110,7 +110,7 @@ def test_averages_are_those_of_the_definition(
             judge.take(exponent, a, n)
         decision = region.update(exponent=exponent, a=a, n=n, usable=usable)
         assert (decision["alpha"], decision["rate"]) == (judge.alpha, judge.rate)
-        assert decision["held"] == (not usable or a == 0)
+        assert decision["alpha_held"] == (not usable or a == 0)
 
 
 @given(st.integers(1, 2**56 - 1))

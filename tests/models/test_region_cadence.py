@@ -72,6 +72,6 @@ def test_nothing_is_judged_without_energy() -> None:
     region = Region(record, noise_samples=1)
     for _ in range(5):
         decision = region.update(a=0, n=0)
-    assert decision["held"]
+    assert decision["alpha_held"]
     assert decision["cadence"] == 1
     assert region.record["samples"] == 5

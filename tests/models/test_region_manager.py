@@ -35,7 +35,7 @@ def unpack_all(layout: data.Layout, raw: bytes) -> list[dict[str, int]]:
 @given(a=energies, n=energies, workers=st.integers(1, 1024))
 def test_alpha_is_the_fraction_of_the_normalised_energies(a: int, n: int, workers: int) -> None:
     decision = Region({}, workers).update(a=a, n=n)
-    if decision["held"]:
+    if decision["alpha_held"]:
         assert decision["alpha"] == 0
         return
     exact = min(Fraction(n * workers, a), Fraction(65535, 65536))
@@ -128,7 +128,7 @@ def test_unusable_energies_are_left_out() -> None:
     region.update(a=1000, n=400)
     before = region.record
     decision = region.update(a=5, n=0, usable=0, decide=0, stall=160)
-    assert decision["held"]
+    assert decision["alpha_held"]
     assert decision["alpha"] == before["alpha"] >> 4
     assert region.record == before | {"stall": 160}
 

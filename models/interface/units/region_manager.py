@@ -156,7 +156,7 @@ Decision = data.StructLayout(
         "state": unsigned(2),
         "confidence": unsigned(3),
         "changed": unsigned(1),  # state or cadence changed in this step
-        "held": unsigned(1),  # A was 0, or not usable: α is that of before
+        "alpha_held": unsigned(1),  # A was 0, or not usable: α is that of before
         "guarded": unsigned(1),  # the loss guard halved the cadence
         "alpha": unsigned(16),
         "percentage": unsigned(16),

@@ -9,7 +9,7 @@ _PYTEST = ("pytest", "-q", "-x", "-p", "no:cacheprovider", "-n", "0")
 
 @dataclass(frozen=True)
 class Mutant:
-    """A bug, and what must find it.
+    """A fault in the sources, and what must find it.
 
     Parameters
     ----------

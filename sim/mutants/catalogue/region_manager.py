@@ -138,14 +138,14 @@ MUTANTS = (
     Mutant(
         "nothing is learnt as if it were something",
         "hdl/region_manager/region.py",
-        "self.held.eq(~(update.usable & update.a.any())),",
-        "self.held.eq(~update.usable),",
+        "self.alpha_held.eq(~(update.usable & update.a.any())),",
+        "self.alpha_held.eq(~update.usable),",
         _REGIONS,
     ),
     Mutant(
-        "α takes in what is held",
+        "α takes in an update that says nothing about it",
         "hdl/region_manager/learning.py",
-        "with m.If(~self.held):",
+        "with m.If(~self.alpha_held):",
         "with m.If(1):",
         _REGIONS,
     ),
