@@ -28,7 +28,8 @@ class TensorPort(wiring.Signature):
     x : ``In(stream.Signature(beat_layout(lanes)))``
         Its elements.
     end : ``Out(1)``
-        The pass is over; what was left of the tensor is dropped.
+        The pass is over; what was left of the tensor is dropped. Where all beats have come, it is
+        not to end before the last 16 bytes have, up to three cycles later.
     busy : ``In(1)``
         A pass is under way, of this unit or of another.
     starved : ``In(1)``

@@ -81,6 +81,7 @@ class TensorInput(wiring.Component):
         lanes = self._configuration.lanes
         active, from_link, missing = Signal(), Signal(), Signal(_MISSING)
         restart = Signal()
+        self._receives = Signal()  # words of a request come
         through = Signal()  # the last element is out; what its beat holds beyond it goes nowhere
         m.submodules.downsizer = downsizer = ResetInserter(restart)(Downsizer(BEAT // 4, lanes))
         m.submodules.unpacker = unpacker = ResetInserter(restart)(
@@ -127,7 +128,7 @@ class TensorInput(wiring.Component):
         m.d.sync += started.eq(active)
         for number, user in enumerate(self.user):
             begin = user.begin.payload
-            m.d.comb += user.begin.ready.eq(~active)
+            m.d.comb += user.begin.ready.eq(~active & ~self._receives)
             with m.If(user.begin.valid & user.begin.ready):
                 m.d.sync += [
                     active.eq(1),
@@ -206,7 +207,9 @@ class TensorInput(wiring.Component):
                     with m.Else():
                         m.next = "DATA"
             with m.State("DATA"):
-                m.d.comb += reader.feed(group, link)
+                m.d.comb += [*reader.feed(group, link), self._receives.eq(1)]
+                with m.If(~reads_link):  # the pass is over: the rest goes nowhere
+                    m.d.comb += reader.o.ready.eq(1)
                 with m.If(reader.taken):
                     m.d.sync += left.eq(left - 1)
                     with m.If(left == 1):
