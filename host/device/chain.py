@@ -146,7 +146,7 @@ class Chain:
         return self._operands // (ROWS * (max(held[::2]) + max([0, *held[1::2]])))
 
     def steps(self, destination: Destination) -> Iterator[Load | Request]:
-        """What the device is given and asked for; the last layer's results go to a destination."""
+        """Requests to the device; the last layer's results go to a destination."""
         for number in range(self._slices):  # of all layers, one behind the other
             columns = [stage.columns[number :: self._slices].ravel() for stage in self._stages]
             yield Load((number + 1) * self._operands, np.concatenate(columns).astype("<u4"))
@@ -186,7 +186,7 @@ class Chain:
 
     @property
     def scale(self) -> float:
-        """What the product's numbers are multiples of."""
+        """Scale of which the product's numbers are multiples."""
         return self._stages[-1].rescaling.scale
 
     @property

@@ -193,7 +193,7 @@ class OptimizerCadence:
 
 
 class _Leaf:
-    """What an optimizer updates for a slice."""
+    """Parameter that an optimizer updates for a slice."""
 
     def __init__(self, part: ParameterSlice, region: int) -> None:
         self.part = part

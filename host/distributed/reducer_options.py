@@ -1,4 +1,4 @@
-"""What a user may say about cadences and decisions."""
+"""Options of cadences and decisions."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields

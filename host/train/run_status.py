@@ -17,7 +17,7 @@ _DROPPED = 0.5
 
 
 class RunStatus(StrEnum):
-    """How a run ended that came to its end."""
+    """Status of a run that came to its end."""
 
     FINISHED = "finished"
     DIVERGED = "diverged"

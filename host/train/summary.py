@@ -1,4 +1,4 @@
-"""What is left of a run at its end: ``summary.json``, a picture, a table."""
+"""Summary of a run at its end: ``summary.json``, a picture, a table."""
 
 import json
 import platform

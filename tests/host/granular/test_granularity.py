@@ -115,7 +115,7 @@ def test_penalty_raises_thresholds_of_units_that_cost_most() -> None:
         assert one.abs().sum() > two.abs().sum()
 
 
-def test_in_fp32_what_is_not_finite_follows_ieee_and_teaches_nothing() -> None:
+def test_in_fp32_what_is_not_finite_follows_ieee_and_gives_no_gradient() -> None:
     model = convert(network(), Policy(every=1, start="FP32", floor="FP32"))
     with Granularity(model) as granularity:
         step(model, granularity, torch.randn(4, 12))
