@@ -280,6 +280,9 @@ def test_a_sample_goes_on_where_it_was_interrupted(tmp_path: Path) -> None:
     again = Sample.draw(root, tmp_path, **draws)
     assert not again.waiting
     assert again.found == first.found
+    older = first.journal.read_text().replace('"result":', '"verdict":')
+    first.journal.write_text(older)
+    assert Sample.draw(root, tmp_path, **draws).found == first.found
     assert Sample.draw(root, tmp_path, **draws | {"seed": 2}).waiting
 
 
