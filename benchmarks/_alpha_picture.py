@@ -7,7 +7,7 @@ import matplotlib
 matplotlib.use("Agg")
 
 import matplotlib.pyplot as plt
-from _alpha_judge import BEFORE, NOW, WAYS, WINDOW, replay, truth
+from _alpha_ways import BEFORE, NOW, WAYS, WINDOW, replay, truth
 from _recordings import Recording
 
 from adagrain.host.train.picture import mark_level

@@ -1,4 +1,4 @@
-"""Where the recordings come from whose energies the Region Manager's averages are judged on."""
+"""Where the recordings come from whose energies the Region Manager's averages are evaluated on."""
 
 import contextlib
 import io

@@ -9,7 +9,7 @@ import numpy as np
 
 __all__ = ["FOLDER", "Recording", "Series"]
 
-#: Where the recordings are: tests judge by them too.
+#: Where the recordings are: tests use them too.
 FOLDER = Path(__file__).parents[1] / "tests" / "models" / "recordings"
 
 

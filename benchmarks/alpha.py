@@ -13,9 +13,9 @@ from typing import Annotated, Any
 
 import numpy as np
 import typer
-from _alpha_judge import BEFORE, NOW, WAYS, energies, lag, moving, replay, truth
 from _alpha_picture import draw
 from _alpha_sources import SOURCES, signal_share
+from _alpha_ways import BEFORE, NOW, WAYS, energies, lag, moving, replay, truth
 from _recordings import Recording
 from _report import RESULTS, report
 from rich.console import Console
@@ -42,12 +42,12 @@ DRAWN = 20_000
 def main(
     record: Annotated[bool, typer.Option(help="Make the recordings anew.")] = False,
 ) -> None:
-    """Judge, report, draw."""
+    """Score, report, draw."""
     if record:
         for name, (source, workers) in track(SOURCES.items(), "recording"):
             source(name, workers).save()
     recordings = [Recording.load(name) for name in SOURCES]
-    ways = {recording.name: judged(recording) for recording in recordings}
+    ways = {recording.name: scored(recording) for recording in recordings}
     show(ways)
     figures: dict[str, Any] = {"ways": ", ".join(WAYS)}
     figures |= {
@@ -64,7 +64,7 @@ def main(
     sys.exit(bool(missed))
 
 
-def judged(recording: Recording) -> dict[str, dict[str, float]]:
+def scored(recording: Recording) -> dict[str, dict[str, float]]:
     """Each way's figures on a recording: means over its regions."""
     decisions = replay(recording)
     rows: dict[str, list[dict[str, float]]] = {name: [] for name in WAYS}

@@ -1,7 +1,7 @@
 """How fast data move through `statistics`: compiled in process, against cocotb with Icarus.
 
 Same RTL (lanes, formats and powers of the preset `full`, with its histogram), same data, same
-record at the end. Icarus, with its thousand cycles a second, gets a short piece of the tensor.
+record at the end. Icarus, with its thousand cycles a second, gets a short part of the tensor.
 """
 
 import json
@@ -40,11 +40,11 @@ class Measurement(NamedTuple):
 
 def main() -> None:
     tensor = np.random.default_rng(1).standard_normal(ELEMENTS).astype(np.float32)
-    piece = tensor[:ELEMENTS_ICARUS]
+    short = tensor[:ELEMENTS_ICARUS]
     with CompiledUnit(VARIANTS[VARIANT](), "statistics") as unit:
         compiled = min(_compiled(unit, tensor)[0] for _ in range(REPEATS))
-        _, record = _compiled(unit, piece)
-    icarus, record_icarus = _icarus(piece)
+        _, record = _compiled(unit, short)
+    icarus, record_icarus = _icarus(short)
     if record != record_icarus:
         sys.exit(f"records differ: {record:#x} compiled, {record_icarus:#x} in Icarus")
     speed = ELEMENTS / compiled.seconds

@@ -1,4 +1,4 @@
-"""What constructors demand of their parameters: whoever gives a wrong one is told at once."""
+"""Checks of constructors' parameters: whoever gives a wrong one is told at once."""
 
 import math
 from collections.abc import Sequence

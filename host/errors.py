@@ -1,4 +1,4 @@
-"""What can go wrong between the driver and a device."""
+"""Errors between the driver and a device."""
 
 __all__ = [
     "ClosedError",

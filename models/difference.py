@@ -48,7 +48,7 @@ _WORD = np.int32(0x7FFFFFFF)
 
 @dataclass(frozen=True)
 class Difference:
-    """What a pass found: the fields of ``DifferenceRecord``, and what follows from them.
+    """Result of a pass: the fields of ``DifferenceRecord``, and what follows from them.
 
     Errors are of the quantised finite pairs, in units of the tensors; relative ones have the
     same measure of the truth as their divisor: they are infinite where that one alone is 0, NaN
@@ -83,7 +83,7 @@ class Difference:
 
     @property
     def valid(self) -> bool:
-        """Whether the sums are those of the tensors: nothing clamped, nothing non-finite."""
+        """The sums are those of the tensors: nothing clamped, nothing non-finite."""
         return not self.saturated and not self.non_finite
 
     @property

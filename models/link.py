@@ -46,7 +46,7 @@ _checksum = struct.Struct("<I")
 
 
 class FrameCheck(enum.IntEnum):
-    """What a receiver finds out about a frame; of several findings, the first in this order."""
+    """Findings of a receiver about a frame; of several, the first in this order."""
 
     INTACT = 0
     DAMAGED = 1  #: not COBS, or too short for header and checksum
@@ -63,7 +63,7 @@ REFUSED_CHECKS = {
 
 
 class Frame(NamedTuple):
-    """What a frame carries; the fields are the arguments of :func:`encode_frame`."""
+    """Content of a frame; the fields are the arguments of :func:`encode_frame`."""
 
     session: int
     sequence: int
@@ -119,7 +119,7 @@ def decode_frame(raw: bytes) -> Frame:
 
 
 def _check(raw: bytes, longest: int) -> tuple[FrameCheck, Frame | None]:
-    """What was found, and the frame where its header can be trusted."""
+    """The finding, and the frame where its header can be trusted."""
     try:
         decoded = cobs.decode(raw)
     except cobs.DecodeError:
@@ -170,7 +170,7 @@ class LinkModel:
         self._kept: deque[Frame] = deque(maxlen=self._window)
 
     def receive(self, raw: bytes) -> bytes:
-        """What the device sends back for bytes from the host; they may split frames anywhere."""
+        """Answer to bytes from the host, which may split frames anywhere."""
         *frames, self._partial = (self._partial + raw).split(b"\0")
         return b"".join(encode_frame(*self._answer(frame)) for frame in frames if frame)
 

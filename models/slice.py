@@ -17,7 +17,7 @@ LANES, LANE_BITS = 4, 16
 
 
 class Results(NamedTuple):
-    """What a slice makes of words.
+    """Results of a slice for words.
 
     Attributes
     ----------
@@ -33,7 +33,7 @@ class Results(NamedTuple):
 
 
 def compute(a: Words, b: Words, precision: Precision, operation: Operation) -> Results:
-    """What a slice makes of words that are all of one precision.
+    """Results of a slice for words that are all of one precision.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What the unit is, as data."""
+"""Description of the unit, as data."""
 
 import enum
 
@@ -26,7 +26,7 @@ LargeRecord = data.StructLayout({"count": unsigned(32), "large": unsigned(32)})
 
 
 class LargeOpcode(enum.IntEnum):
-    """What the unit can be asked for."""
+    """Operations of the unit."""
 
     BEGIN = 0xA0
     END = 0xA1

@@ -15,7 +15,7 @@ __all__ = ["LargeModel", "large"]
 
 
 def large(x: torch.Tensor, threshold: int) -> int:
-    """How many FP32 elements have a magnitude that is not below a positive FP32 word."""
+    """Number of FP32 elements whose magnitude is not below a positive FP32 word."""
     return int((x.view(torch.int32) & 0x7FFF_FFFF).ge(threshold).sum())
 
 

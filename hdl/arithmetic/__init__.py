@@ -1,1 +1,1 @@
-"""Arithmetic that units share: floating point, divider, multipliers."""
+"""Arithmetic that units share: floating point, divider, multipliers, leading zeros."""

@@ -1,4 +1,4 @@
-"""What the flow must know of a board."""
+"""Description of a board, as the flow needs it."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

@@ -7,14 +7,14 @@ __all__ = ["driven", "sensed"]
 
 
 def sensed(m: Module, port: io.PortLike) -> Signal:
-    """What an input pin reads."""
+    """Level of an input pin."""
     buffer = io.Buffer("i", port)
     m.submodules += buffer
     return buffer.i
 
 
 def driven(m: Module, port: io.PortLike) -> Signal:
-    """What an output pin is to be driven with."""
+    """Level to drive an output pin with."""
     buffer = io.Buffer("o", port)
     m.submodules += buffer
     return buffer.o

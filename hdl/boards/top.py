@@ -1,4 +1,4 @@
-"""What is built for a board."""
+"""Top level of a board."""
 
 from amaranth.build import Platform
 from amaranth.hdl import ClockDomain, Elaboratable, Module

@@ -28,7 +28,7 @@ _VISIBLE = 2
 
 
 class SerialCoprocessor(wiring.Component):
-    """What a board is loaded with, down to its pins; the same in simulation.
+    """The design of a board, down to its pins; the same in simulation.
 
     A break resets everything but the receiver that notices it, and this holds as long as the
     break lasts; that is how a host gets out of whatever state it finds. The data port
@@ -68,7 +68,7 @@ class SerialCoprocessor(wiring.Component):
 
     @property
     def configuration(self) -> Configuration:
-        """What is built."""
+        """The device's configuration."""
         return self._configuration
 
     def elaborate(self, platform: object) -> Module:
@@ -88,10 +88,10 @@ class SerialCoprocessor(wiring.Component):
         if "o_data" in coprocessor.signature.members:
             m.d.comb += coprocessor.o_data.ready.eq(1)
         m.d.comb += [coprocessor.line.eq(receiver.counters), self.tx.eq(transmitter.tx)]
-        self._blink(m, moves=~receiver.rx | ~self.tx, errs=receiver.fails)
+        self._blink(m, active=~receiver.rx | ~self.tx, errs=receiver.fails)
         return m
 
-    def _blink(self, m: Module, *, moves: Signal, errs: Signal) -> None:
+    def _blink(self, m: Module, *, active: Signal, errs: Signal) -> None:
         """Stretch events until people can see them."""
         eighth = round(self._clock / 8)
         cycle = Signal(range(eighth))
@@ -99,7 +99,7 @@ class SerialCoprocessor(wiring.Component):
         eighths = Signal(3)
         m.d.sync += [cycle.eq(Mux(passes, 0, cycle + 1)), eighths.eq(eighths + passes)]
         m.d.comb += self.leds.life.eq(eighths < 4)
-        for led, event in ((self.leds.link, moves), (self.leds.error, errs)):
+        for led, event in ((self.leds.link, active), (self.leds.error, errs)):
             left = Signal(range(_VISIBLE + 1))
             m.d.comb += led.eq(left != 0)
             with m.If(event):

@@ -37,7 +37,7 @@ _LARGEST = {"largest": "sum_absolute", "absmax": "sum_magnitude"}
 
 
 class _Compare(wiring.Component):
-    """What one pair adds.
+    """Compares a pair, and gives its contribution to the sums.
 
     One pair per cycle, latency :attr:`LATENCY` cycles, no back-pressure. Multipliers have no
     reset; what they hold counts for nothing without its pair.

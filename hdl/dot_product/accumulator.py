@@ -1,4 +1,4 @@
-"""What the accumulators of all precisions have in common."""
+"""Memory, steps and checks that the accumulators of all precisions share."""
 
 from amaranth.hdl import Module, Mux, Shape, Signal, Value, unsigned
 from amaranth.lib import data, memory

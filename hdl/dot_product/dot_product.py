@@ -20,7 +20,7 @@ __all__ = ["DotProduct", "sums_layout", "terms_layout"]
 
 
 def terms_layout(entries: int) -> data.StructLayout:
-    """What goes in.
+    """Terms of a dot product.
 
     Members
     -------
@@ -40,7 +40,7 @@ def terms_layout(entries: int) -> data.StructLayout:
 
 
 def sums_layout(entries: int) -> data.StructLayout:
-    """What comes out.
+    """A sum that has ended.
 
     Members
     -------
@@ -104,10 +104,10 @@ class DotProduct(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         busy, last = Signal(), Signal()
-        taken, moves = summing(m, self.i, self.o, self.LATENCY, busy=busy, last=last)
+        taken, enable = summing(m, self.i, self.o, self.LATENCY, busy=busy, last=last)
         m.submodules.products = products = ExactProducts()
         m.d.comb += [
-            products.en.eq(moves),
+            products.en.eq(enable),
             products.mode.eq(self.i.p.mode),
             products.a.eq(self.i.p.a),
             products.b.eq(self.i.p.b),
@@ -117,7 +117,7 @@ class DotProduct(wiring.Component):
             last.eq(self._stages(stages, taken, products.o)),
             busy.eq(self._busy(stages, taken)),
         ]
-        m.submodules.stages = EnableInserter(moves)(stages)
+        m.submodules.stages = EnableInserter(enable)(stages)
         return m
 
     def _busy(self, m: Module, taken: Value) -> Value:

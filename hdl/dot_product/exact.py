@@ -120,7 +120,7 @@ class ExactAccumulator(wiring.Component):
         return shifted, delayed(m, product.sign, 2)
 
     def _pair(self, m: Module, products: list[tuple[Value, Value]]) -> tuple[Value, Value]:
-        """Sum of two signed magnitudes, and whether its sign has to be turned."""
+        """Sum of two signed magnitudes, and whether its sign has to be flipped."""
         (x, x_sign), (y, y_sign) = products
         pair = Signal(signed(_SHIFTED + 2), reset_less=True)
         m.d.sync += pair.eq(Mux(x_sign ^ y_sign, x - y, x + y))

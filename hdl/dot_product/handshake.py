@@ -23,7 +23,7 @@ def summing(
     Returns
     -------
     tuple of Value
-        Terms are there and not busy; all stages move in this cycle.
+        Terms are there and not busy; the pipeline enable.
     """
     terms, sums = (stream.Signature(1).create(path=(name,)) for name in ("terms", "sums"))
     enable = elastic(m, terms, sums, stages)

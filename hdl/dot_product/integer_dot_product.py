@@ -63,10 +63,10 @@ class IntegerDotProduct(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         last = Signal()
-        taken, moves = summing(m, self.i, self.o, self.LATENCY, busy=Const(0), last=last)
+        taken, enable = summing(m, self.i, self.o, self.LATENCY, busy=Const(0), last=last)
         m.submodules.products = products = ProductSum()
         m.d.comb += [
-            products.en.eq(moves),
+            products.en.eq(enable),
             products.mode.eq(self.i.p.mode),
             products.a.eq(self.i.p.a),
             products.b.eq(self.i.p.b),
@@ -82,7 +82,7 @@ class IntegerDotProduct(wiring.Component):
             self.o.p.index.eq(delayed(stages, self.i.p.index, self.LATENCY)),
             last.eq(delayed(stages, self.i.p.last, self.LATENCY)),
         ]
-        m.submodules.stages = EnableInserter(moves)(stages)
+        m.submodules.stages = EnableInserter(enable)(stages)
         return m
 
     def _slot(self, m: Module, taken: Value) -> Signal:

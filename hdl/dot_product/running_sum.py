@@ -106,7 +106,7 @@ class RunningSum(wiring.Component):
         return stored
 
     def _tell(self, m: Module, slot: data.View, sign: Value) -> None:
-        """Whether the sum has wrapped around; a 33rd bit of the memory would be a block RAM."""
+        """Tell that the sum has wrapped around; a 33rd bit of the memory would be a block RAM."""
         ended = later(m, slot, 1)
         raised = Signal(self._entries)
         before, signs = Signal(), Signal(2)

@@ -1,4 +1,4 @@
-"""How each FPGA family names its cells."""
+"""Names of each FPGA family's cells."""
 
 import re
 from collections.abc import Mapping
@@ -9,7 +9,7 @@ __all__ = ["FAMILIES", "Family"]
 
 @dataclass(frozen=True, kw_only=True)
 class Family:
-    """What the reports of Yosys and nextpnr count for a family.
+    """Tools of a family, and its cells that the reports of Yosys and nextpnr count.
 
     Parameters
     ----------

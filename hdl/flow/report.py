@@ -1,4 +1,4 @@
-"""What place and route made of a design."""
+"""Report of place and route: resources and clock of a design."""
 
 import json
 from collections.abc import Mapping

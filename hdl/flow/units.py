@@ -50,7 +50,7 @@ _CONFIGURED: dict[str, Callable[[Configuration], Component]] = {
 
 
 def _core(unit: Unit) -> Callable[[Configuration], Component]:
-    """How the core of a unit is made that takes tensors and does nothing else."""
+    """Maker of the core of a unit that takes tensors and does nothing else."""
     return lambda c: cast(Component, load(unit.core)(c.lanes))
 
 

@@ -121,7 +121,7 @@ class Delivery(wiring.Component):
         return m
 
     def _place(self, m: Module, run: data.View, taken: Value) -> tuple[Value, Signal]:
-        """Whether a result is its run's last one, and where it lies behind the run's first."""
+        """The result is its run's last one; and its place behind the run's first."""
         row, column = Signal(range(ROWS)), Signal(range(max(2, self._slices)))
         at = Signal(range(ROWS * self._slices + ROWS))
         ends = column == run.row_results - 1
@@ -150,7 +150,7 @@ class Delivery(wiring.Component):
             m.d.sync += [first.eq(self.i.payload), is_second.eq(~leaves)]
 
     def _watch(self, m: Module, ends: Value, keeps_one: Value) -> None:
-        """What is under way, and what was raised."""
+        """Follow the results under way, and what was raised."""
         begins = self.i_run.valid & self.i_run.ready
         to_memory = self.i_run.p.destination == Destination.MEMORY
         from_memory = ends & keeps_one

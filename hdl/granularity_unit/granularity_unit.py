@@ -167,7 +167,7 @@ class GranularityUnit(wiring.Component):
         ]
 
     def _has_operands(self, m: Module, delivery: Delivery) -> Value:
-        """Whether the run on ``i`` may read its rows.
+        """The run on ``i`` may read its rows.
 
         Where results are to be kept, that is known a cycle after the run was offered.
         """

@@ -1,4 +1,4 @@
-"""What becomes of sums that have ended: sent as they are, or rescaled and packed."""
+"""Results of sums that have ended: sent as they are, or rescaled and packed."""
 
 from amaranth.hdl import Array, Module, Mux, Signal, Value, signed, unsigned
 from amaranth.lib import data, stream, wiring

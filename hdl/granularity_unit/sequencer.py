@@ -57,11 +57,11 @@ class Sequencer(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         run = Signal(TileRun)
-        active, moves = Signal(), Signal()
+        active, enable = Signal(), Signal()
         m.d.comb += [
             self.i.ready.eq(~active),
-            moves.eq(~self.o.valid | self.o.ready),
-            self.en.eq(active & moves),
+            enable.eq(~self.o.valid | self.o.ready),
+            self.en.eq(active & enable),
         ]
         # What is compared is known from the beginning, or is 0: this is the unit's longest path.
         begins = Signal()
@@ -80,7 +80,7 @@ class Sequencer(wiring.Component):
                 left.eq(self.i.p.words - 1),
                 most.eq(self.i.p.words - 1),
             ]
-        with m.If(moves):
+        with m.If(enable):
             m.d.sync += self.o.valid.eq(active)
         with m.If(self.en):
             m.d.sync += [

@@ -11,7 +11,7 @@ __all__ = ["PacketQueue", "queued_byte_layout"]
 
 
 def queued_byte_layout(depth: int) -> data.StructLayout:
-    """What enters a queue: bytes of a packet, then its end.
+    """Input of a queue: bytes of a packet, then its end.
 
     Members
     -------

@@ -4,7 +4,7 @@ from amaranth.hdl import Module, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from adagrain.hdl.arithmetic.float.round import leading_zeros
+from adagrain.hdl.arithmetic.leading_zeros import leading_zeros
 from adagrain.models.interface.units.region_manager import RegionUpdate
 from adagrain.models.region_manager.averages import FAST, SLOW, TIME_SHIFT
 

@@ -18,7 +18,7 @@ _Choice = data.StructLayout(
 
 
 class Cadence(wiring.Component):
-    """What a region's cadence policy makes of its measurements; combinational.
+    """Cadence that a region's policy chooses by its measurements; combinational.
 
     The loss guard goes first, then the dwell, then the noise. A policy that does not exist acts
     as ``FIXED``.

@@ -15,7 +15,7 @@ __all__ = ["Comparator", "ComparatorSignature", "Comparisons", "Question"]
 
 
 class Question(enum.IntEnum):
-    """What is asked about a pair."""
+    """Comparison of a pair that is asked for."""
 
     AGREEMENT = 0
     GAIN = 1

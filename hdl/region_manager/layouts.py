@@ -1,4 +1,4 @@
-"""What the parts of the Region Manager pass to each other."""
+"""Layouts and signatures between the parts of the Region Manager."""
 
 import enum
 
@@ -85,17 +85,17 @@ class Word(enum.IntEnum):
 
 
 def in_pair(word: Value, even: Word) -> Value:
-    """Whether a word belongs to the pair that begins with ``even``."""
+    """The word belongs to the pair that begins with ``even``."""
     return word[1:] == even >> 1
 
 
 def is_input(word: Value) -> Value:
-    """Whether a word comes in with an update or a step."""
+    """The word comes in with an update or a step."""
     return word >= Word.A
 
 
 def is_number(word: Value) -> Value:
-    """Whether a word is the number of a logarithm."""
+    """The word is the number of a logarithm."""
     return word >= Word.N_LEVEL
 
 
@@ -121,7 +121,7 @@ SumsIntake = data.StructLayout({**dict(Intake.members), "rescale": signed(4), "h
 
 
 class RunSignature(wiring.Signature):
-    """What a run is like now, as far as it matters to its regions.
+    """State of a run, as far as it matters to its regions.
 
     Members
     -------

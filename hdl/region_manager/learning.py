@@ -1,4 +1,4 @@
-"""What a region's small fields learn from an update."""
+"""Update of a region's small fields."""
 
 from amaranth.hdl import Module, Signal
 from amaranth.lib import data, wiring

@@ -91,7 +91,7 @@ class RegionManager(wiring.Component):
 
     @property
     def configuration(self) -> Configuration:
-        """What it is built with."""
+        """The configuration that it is built with."""
         return self._configuration
 
     def elaborate(self, platform: object) -> Module:

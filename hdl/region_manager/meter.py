@@ -1,4 +1,4 @@
-"""How many updates were decided, and how long that took."""
+"""Counters of the updates that were decided, and of the cycles that it took."""
 
 from amaranth.hdl import Module, Signal
 from amaranth.lib import wiring

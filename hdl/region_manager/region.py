@@ -151,7 +151,7 @@ class Region(wiring.Component):
                 status.eq(refusal),
                 self.alpha_held.eq(~(update.usable & update.a.any())),
                 before.eq(_watched(record)),
-                record.confidence.eq(_judged(update, record.confidence)),
+                record.confidence.eq(_revised(update, record.confidence)),
             ]
             with m.If(refusal != DecisionStatus.OK):
                 m.d.sync += [record.eq(0), before.eq(0), self.alpha_held.eq(0), rate.eq(0)]
@@ -203,7 +203,7 @@ def _watched(record: data.View) -> Value:
     return Cat(record.state, record.cadence)
 
 
-def _judged(update: data.View, confidence: Value) -> Value:
+def _revised(update: data.View, confidence: Value) -> Value:
     """The accept counter: up where 7 of 8 trials were accepted, down by 2 where not 1 of 4."""
     accepts, trials = update.accepts, update.trials
     up = (trials != 0) & (accepts << 3 >= (trials << 3) - trials)

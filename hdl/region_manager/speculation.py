@@ -5,8 +5,8 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from adagrain.models.interface.units.region_manager import (
-    Policy,
     RegionParameters,
+    SpeculationPolicy,
     SpeculationState,
 )
 from adagrain.models.region_manager.averages import ALPHA_BITS
@@ -29,7 +29,7 @@ Choice = data.StructLayout(
 
 
 class Speculation(wiring.Component):
-    """What a region's policy makes of its measurements; combinational.
+    """Speculation that a region's policy chooses by its measurements; combinational.
 
     Rules and their reasons are on the page ``docs/region_manager.md``; a policy that does not
     exist acts as ``NEVER``, a state that does not exist as ``GLOBAL``.
@@ -64,11 +64,11 @@ class Speculation(wiring.Component):
         for field, _ in Choice:
             m.d.comb += self.choice[field].eq(self.record[field])
         with m.Switch(self.record.policy):
-            with m.Case(Policy.COST_AWARE):
+            with m.Case(SpeculationPolicy.COST_AWARE):
                 self._cost_aware(m)
-            with m.Case(Policy.SEED_LITERAL):
+            with m.Case(SpeculationPolicy.SEED_LITERAL):
                 self._seed_literal(m)
-            with m.Case(Policy.ALWAYS):
+            with m.Case(SpeculationPolicy.ALWAYS):
                 self._enter(m, SpeculationState.FULL, 65535)
             with m.Default():
                 self._enter(m, SpeculationState.GLOBAL, 0)

@@ -1,4 +1,4 @@
-"""What a step does to the run: its parameters, the averages of its loss, and the loss guard."""
+"""Steps of a run: its parameters, the averages of its loss, and the loss guard."""
 
 from amaranth.hdl import Module
 from amaranth.lib import stream, wiring

@@ -1,4 +1,4 @@
-"""How an update's energies fit the sums of its region."""
+"""Scaling of an update's energies to the sums of its region."""
 
 from amaranth.hdl import Module, Mux, Signal, Value, signed
 from amaranth.lib import wiring
@@ -76,6 +76,6 @@ def _too_far(rise: Value) -> Value:
 
 
 def _overflows(stored: Value, rise: Value) -> Value:
-    """Whether sums with these high bits leave their range when the exponent rises so."""
+    """Sums with these high bits leave their range when the exponent rises so."""
     fall = Mux(rise < 0, -rise, 0)[:3]
     return (stored << (fall << 1))[2 * LARGEST_RESCALE :].any()

@@ -1,4 +1,4 @@
-"""How words are sent through the pipeline: what is asked for, and the states that ask for it."""
+"""Sweeps of words through the pipeline: requests, and the states that make them."""
 
 from amaranth.hdl import Module, Value, signed, unsigned
 from amaranth.lib import data, stream, wiring

@@ -1,4 +1,4 @@
-"""What an update does: the order in which its region is fetched, averaged, judged and decided."""
+"""Sequence of an update: its region is fetched, averaged, compared and decided."""
 
 from amaranth.hdl import Module
 from amaranth.lib import stream, wiring
@@ -8,8 +8,8 @@ from adagrain.hdl.arithmetic.ratio import Ratio
 from adagrain.models.interface.units.region_manager import (
     Decision,
     DecisionStatus,
-    Policy,
     RegionUpdate,
+    SpeculationPolicy,
 )
 
 from .comparator import ComparatorSignature, Question
@@ -178,7 +178,7 @@ class Updates(wiring.Component):
                 m.next = "RATES"
                 with m.If(self.i.p.decide):
                     m.next = "SPECULATION"
-                    with m.If(region.record.policy == Policy.SEED_LITERAL):
+                    with m.If(region.record.policy == SpeculationPolicy.SEED_LITERAL):
                         m.next = "VARIANCE"
         self._ask(m, "VARIANCE", Question.VARIANCE, then="SPECULATION")
 

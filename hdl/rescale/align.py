@@ -4,7 +4,7 @@ from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, Value, signed
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from adagrain.hdl.arithmetic.float.round import leading_zeros
+from adagrain.hdl.arithmetic.leading_zeros import leading_zeros
 from adagrain.hdl.stream.delay import delayed
 from adagrain.models.interface.precision import LEVELS, WORD, Precision
 

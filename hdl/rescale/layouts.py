@@ -1,4 +1,4 @@
-"""What goes into the units that rescale and pack, and what comes out."""
+"""Layouts of inputs and outputs of the units that rescale and pack."""
 
 from amaranth.hdl import signed, unsigned
 from amaranth.lib import data

@@ -51,7 +51,7 @@ class Packer(wiring.Component):
 
     @property
     def precisions(self) -> tuple[Precision, ...]:
-        """What its numbers may be."""
+        """Precisions that its numbers may have."""
         return self._precisions
 
     def elaborate(self, platform: object) -> Module:

@@ -74,18 +74,18 @@ class Rescale(wiring.Component):
             for precision in (Precision.FP32, Precision.FP16)
         )
         is_half, is_integer = i.mode == Precision.FP16, i.mode[1]
-        parts = {name: Mux(is_half, narrow[name], wide[name]) for name, _ in wide.shape()}
+        operand = {name: Mux(is_half, narrow[name], wide[name]) for name, _ in wide.shape()}
         units = [_UNIT[mode] + REST - _LEAST[to] for mode in Precision for to in Precision]
         unit, field = Signal(PLACE), Signal(Precision.FP32.fmt.exponent_bits)
         first = Signal(_PASSING)
         m.d.sync += [
             unit.eq(i.exponent + Array(Const(u, PLACE) for u in units)[Cat(i.to, i.mode)]),
-            field.eq(Mux(is_integer, 0, parts["exponent"])),
-            align.magnitude.eq(parts["significand"]),
+            field.eq(Mux(is_integer, 0, operand["exponent"])),
+            align.magnitude.eq(operand["significand"]),
             *[first[name].eq(i[name]) for name in ("flags", "to", "last")],
-            first.sign.eq(parts["sign"]),  # FP32's is that of an integer
+            first.sign.eq(operand["sign"]),  # FP32's is that of an integer
             *[
-                first[name].eq(parts[name] & ~is_integer)
+                first[name].eq(operand[name] & ~is_integer)
                 for name in ("infinite", "nan", "signalling")
             ],
         ]
@@ -164,7 +164,7 @@ def _integer(
 
 
 def _later(m: Module, passing: data.View) -> data.View:
-    """What passes by, a cycle later."""
+    """Signals that pass by, a cycle later."""
     later = Signal(_PASSING, name="passing", reset_less=True)
     m.d.sync += later.eq(passing)
     return later

@@ -42,9 +42,9 @@ def factors(
     words : tuple of Value
         The words ``a`` and ``b``.
     wide : sequence of view of unpacked_layout
-        Of each word, the parts of its FP32 number.
+        Of each word, its FP32 number, unpacked.
     narrow : sequence of sequence of view of unpacked_layout
-        Of each word, the parts of its FP16 numbers.
+        Of each word, its FP16 numbers, unpacked.
     """
     for number in range(MULTIPLIERS):
         chosen = []
@@ -53,7 +53,7 @@ def factors(
                 Precision.FP32: wide[side].significand.word_select(half, _HALF),
                 Precision.FP16: _narrow(narrow[side], number),
                 Precision.INT8: words[side].word_select(number, 8).as_signed(),
-                Precision.INT4: _pair(words[side], number, turned=side == 1),
+                Precision.INT4: _pair(words[side], number, swapped=side == 1),
             }
             chosen.append(Array(by_mode[precision] for precision in Precision)[mode])
         yield chosen[0], chosen[1]
@@ -63,8 +63,8 @@ def _narrow(lanes: Sequence[data.View], number: int) -> Value:
     return lanes[number].significand if number < len(lanes) else Const(0, 1)
 
 
-def _pair(word: Value, number: int, *, turned: bool) -> Value:
-    """Two numbers of 4 bits as one, the second one above; the other way round where ``turned``."""
+def _pair(word: Value, number: int, *, swapped: bool) -> Value:
+    """Two numbers of 4 bits as one, the second one above; the other way round where ``swapped``."""
     first, second = (word.word_select(2 * number + n, 4).as_signed() for n in range(2))
-    low, high = (second, first) if turned else (first, second)
+    low, high = (second, first) if swapped else (first, second)
     return (high << FIELD) + low

@@ -5,7 +5,7 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from adagrain.hdl.arithmetic.dsp import Products
-from adagrain.hdl.arithmetic.float.product import product_parts
+from adagrain.hdl.arithmetic.float.product import product_class
 from adagrain.hdl.arithmetic.float.round import unrounded_layout
 from adagrain.hdl.stream.delay import delayed
 from adagrain.models.interface.formats import ElementFormat
@@ -26,7 +26,7 @@ def exact_product(fmt: ElementFormat) -> data.StructLayout:
 
 
 def products_layout() -> data.StructLayout:
-    """What comes out in each cycle; of the three, the one of the mode is meant.
+    """Products of a cycle; of the three, the one of the mode is meant.
 
     Members
     -------
@@ -120,7 +120,7 @@ class ExactProducts(wiring.Component):
     ) -> None:
         """All of a product but its significand, as late as that."""
         early = Signal(product.shape(), name="early", reset_less=True)
-        m.d.sync += product_parts(early, sides[0], sides[1], precision.fmt)
+        m.d.sync += product_class(early, sides[0], sides[1], precision.fmt)
         for name, _ in early.shape():
             if name != "significand":
                 late = delayed(m, Value.cast(early[name]), self.LATENCY - 2)

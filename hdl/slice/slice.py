@@ -18,7 +18,7 @@ __all__ = ["Slice", "operands_layout", "results_layout"]
 
 
 def operands_layout() -> data.StructLayout:
-    """What goes in.
+    """Operands of a slice.
 
     Members
     -------
@@ -35,7 +35,7 @@ def operands_layout() -> data.StructLayout:
 
 
 def results_layout() -> data.StructLayout:
-    """What comes out; what the mode does not use is 0.
+    """Results of a slice; fields that the mode does not use are 0.
 
     Members
     -------

@@ -1,4 +1,4 @@
-"""How many elements of each class there are."""
+"""Counts of elements by class."""
 
 from amaranth.hdl import Module, Signal, unsigned
 from amaranth.lib import data, wiring

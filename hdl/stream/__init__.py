@@ -1,1 +1,1 @@
-"""What streams are made of: queues, packets, width converters, and what waits together."""
+"""Building blocks of streams: queues, packets, width converters, elastic pipelines."""

@@ -12,7 +12,7 @@ def elastic(m: Module, i: stream.Interface, o: stream.Interface, stages: int) ->
     Returns
     -------
     Signal
-        All stages move in this cycle.
+        Pipeline enable: all stages move in this cycle.
     """
     valid = Signal(stages)
     enable = Signal()

@@ -107,7 +107,7 @@ class Deserializer(wiring.Component):
         )
 
     def record(self, shape: Any) -> Any:
-        """What is offered, as a record of a shape."""
+        """The offered bytes as a record of a shape."""
         payload = self.o.payload
         raw = payload[len(payload) - Shape.cast(shape).width :]
         return shape(raw) if isinstance(shape, data.Layout) else raw

@@ -1,4 +1,4 @@
-"""How tensors enter a device: by its data port or by its link, to whichever unit takes them."""
+"""Input of tensors: by a device's data port or by its link, to whichever unit takes them."""
 
 from .port import TensorPort
 from .tensor_input import Beat, TensorInput

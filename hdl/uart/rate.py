@@ -19,7 +19,7 @@ _LARGEST_ERROR = 0.02
 
 
 def step_per_cycle(clock: float, baud: float) -> int:
-    """What to add in each cycle to an accumulator that overflows once per bit.
+    """Step per cycle of an accumulator that overflows once per bit.
 
     Parameters
     ----------

@@ -1,1 +1,1 @@
-"""What the subcommands of ``adagrain`` do, one file each."""
+"""Subcommands of ``adagrain``, one file each."""

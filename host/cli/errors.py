@@ -1,4 +1,4 @@
-"""How a command ends when something is wrong: one clear line, and an exit status."""
+"""End of a command when something is wrong: one clear line, and an exit status."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -58,7 +58,7 @@ def _ended(error: Exception | str, status: int) -> typer.Exit:
 
 
 def _remedy(module: str) -> str:
-    """How to get a module that is missing."""
+    """Advice how to get a module that is missing."""
     for extra, modules in _EXTRAS.items():
         if module.partition(".")[0] in modules:
             return f"install the extra: pip install 'adagrain[{extra}]'"

@@ -55,5 +55,5 @@ def write_recorded(folder: Path, board: str, name: str, figures: Mapping[str, An
 
 
 def change(now: float, before: float | None, digits: int = 0) -> str:
-    """How a figure differs from the recorded one, for a table."""
+    """Difference of a figure from the recorded one, for a table."""
     return "" if before is None else f"{now - before:+,.{digits}f}"

@@ -68,7 +68,7 @@ def synth(
 
 
 def _placed(unit: str, board: str, reports: "list[Report]") -> Table:
-    """What place and route made of a unit, a row for each seed."""
+    """Table of a unit's place and route, a row for each seed."""
     table = Table("seed", *reports[0].usage, "MHz", title=f"{unit} alone on {board}, placed")
     for report in reports:
         table.add_row(

@@ -64,13 +64,13 @@ def train(
 
         if resume:
             folder = Path(given.pop("runs", TrainingOptions.runs)) / given.pop("name")
-            verdict = run.resume(folder, given, from_step=from_step, say=console.print)
+            status = run.resume(folder, given, from_step=from_step, say=console.print)
         else:
             preset = given.get("preset", TrainingOptions.preset)
             given.setdefault("name", f"{preset}-{time.strftime('%Y%m%d-%H%M%S')}")
             options = TrainingOptions(**given)
-            verdict = run.start(options, overwrite=overwrite, say=console.print)
-    if verdict is not run.Verdict.FINISHED:
+            status = run.start(options, overwrite=overwrite, say=console.print)
+    if status is not run.RunStatus.FINISHED:
         raise typer.Exit(UNTRUSTED)
 
 

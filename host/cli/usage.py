@@ -70,7 +70,7 @@ def _said(error: Any, given: Sequence[str]) -> str:
 
 
 def _value(names: Sequence[str], given: Sequence[str]) -> str | None:
-    """What was given for an option."""
+    """Value that was given for an option."""
     for word, following in zip(given, [*given[1:], ""], strict=True):
         name, equals, value = word.partition("=")
         if name in names:

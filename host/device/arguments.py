@@ -1,4 +1,4 @@
-"""What arguments of the driver must be."""
+"""Checks of the driver's arguments."""
 
 import operator
 from typing import SupportsIndex

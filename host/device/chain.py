@@ -146,7 +146,7 @@ class Chain:
         return self._operands // (ROWS * (max(held[::2]) + max([0, *held[1::2]])))
 
     def steps(self, destination: Destination) -> Iterator[Load | Request]:
-        """What the device is given and asked for; the last layer's results go to a destination."""
+        """Requests to the device; the last layer's results go to a destination."""
         for number in range(self._slices):  # of all layers, one behind the other
             columns = [stage.columns[number :: self._slices].ravel() for stage in self._stages]
             yield Load((number + 1) * self._operands, np.concatenate(columns).astype("<u4"))
@@ -186,7 +186,7 @@ class Chain:
 
     @property
     def scale(self) -> float:
-        """What the product's numbers are multiples of."""
+        """Scale of which the product's numbers are multiples."""
         return self._stages[-1].rescaling.scale
 
     @property
@@ -210,7 +210,7 @@ class Chain:
     ) -> None:
         """A layer: its columns as they have to lie."""
         if self._stages:
-            b = self._spread(b, precision)
+            b = self._padded(b, precision)
         columns = packed_rows(b.t(), precision)
         missing = -len(columns) % self._slices
         if is_last:  # slices without a column repeat the last one: they raise no flags in its word
@@ -225,7 +225,7 @@ class Chain:
             held = tiles * row_words(self._slices, precision)
         self._stages.append(_Stage(precision, rescaling, columns, b.shape[1], used, held))
 
-    def _spread(self, b: torch.Tensor, precision: Precision) -> torch.Tensor:
+    def _padded(self, b: torch.Tensor, precision: Precision) -> torch.Tensor:
         """Rows of a matrix where the numbers of the layer before lie: a tile in whole words."""
         width = row_words(self._slices, precision) * precision.lanes
         if width == self._slices:

@@ -92,7 +92,7 @@ class Connection:
 
     @property
     def backend(self) -> str:
-        """What really computes, for people."""
+        """Name of what really computes, for people."""
         missing = [
             f"; {name} is not built: golden model decides"
             for name, table in self.tables.items()
@@ -120,7 +120,7 @@ class Connection:
         return self.tables["precision_controller"]
 
     def info(self) -> Info:
-        """What answered, read from the device."""
+        """Identity of the device that answered, read from it."""
         return read_identity(self._registers(), url=self.url, backend=self.backend)
 
     def counters(self) -> dict[str, int]:

@@ -24,7 +24,7 @@ __all__ = ["Coprocessor", "Info"]
 
 
 class Coprocessor(Connection):
-    """What a device's units can be asked for.
+    """A device, and the operations of its units.
 
     Results are bit-identical whatever the transport. Whatever happens to the device is dealt with
     as :class:`Connection` says, which also has the parameters.
@@ -83,7 +83,7 @@ class Coprocessor(Connection):
     def difference(
         self, a: torch.Tensor, b: torch.Tensor, exponent: int | None = None
     ) -> Difference:
-        """How far a guess is from the truth: exact sums, largest ones, bitwise equality.
+        """Difference of a guess from the truth: exact sums, largest ones, bitwise equality.
 
         Parameters
         ----------
@@ -301,6 +301,6 @@ class Coprocessor(Connection):
         return Passes(self.configuration, self._session, self._recovery)
 
     def _clock(self) -> dict[str, int]:
-        """What tells how long the granularity unit was at work, and on which device."""
+        """Counters that tell how long the granularity unit was at work, and on which device."""
         read = self._registers(SYSTEM, GRANULARITY_UNIT)
         return read | dict(self._recovery.counters)

@@ -1,4 +1,4 @@
-"""What a device says of itself in its first registers."""
+"""Identity of a device, as its first registers tell it."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ __all__ = ["Info", "check_identity", "find_configuration", "read_identity", "rea
 
 @dataclass(frozen=True)
 class Info:
-    """What answered, and what it was built with.
+    """The device that answered, and what it was built with.
 
     Members
     -------

@@ -45,12 +45,12 @@ class Mirror:
 
     @property
     def entries(self) -> int:
-        """How many there are."""
+        """Number of entries."""
         return table_of(self.unit).entries(self.configuration)
 
     @property
     def number(self) -> str:
-        """What an entry's number is called."""
+        """Name of an entry's number."""
         return table_of(self.unit).number
 
     def written(
@@ -138,7 +138,7 @@ class Mirror:
 
     @property
     def _is_set(self) -> bool:
-        """What holds for all entries has been written, where anything does."""
+        """True when what holds for all entries has been written, where anything does."""
         return table_of(self.unit).settings is None or any(self.golden.settings)
 
 

@@ -204,7 +204,7 @@ def _pass(unit: Unit, x: torch.Tensor, exponent: int, **fields: int) -> _Pass:
 
 
 def _announced(x: torch.Tensor) -> dict[str, int]:
-    """What any pass over a tensor is announced with."""
+    """Announcement of any pass over a tensor."""
     return {"count": x.numel(), "format": format_of(x.dtype).code}
 
 

@@ -72,7 +72,7 @@ def multiply(
     counters: Callable[[], Mapping[str, int]],
     progress: Progress,
 ) -> Product:
-    """What :meth:`Coprocessor.matmul` does, on the device that executes jobs.
+    """:meth:`Coprocessor.matmul` on the device that executes jobs.
 
     Parameters
     ----------

@@ -19,7 +19,7 @@ _T = TypeVar("_T")
 
 
 class _Trouble(NamedTuple):
-    """What an operation is repeated after, so many times; what counts it, and what it is called."""
+    """An error after which an operation is repeated: how often, its counter and its name."""
 
     error: type[Exception]
     times: int

@@ -19,7 +19,7 @@ __all__ = ["Rescaling"]
 
 @dataclass(frozen=True)
 class Rescaling:
-    """How sums become numbers of a precision, on the device.
+    """Rescaling of sums to numbers of a precision, on the device.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ class Rescaling:
 
     @classmethod
     def of(cls, to: Precision, to_scale: Any, exponents: NDArray[np.int64]) -> Self:
-        """What turns sums into multiples of ``to_scale``.
+        """The rescaling that makes sums multiples of ``to_scale``.
 
         Parameters
         ----------

@@ -18,7 +18,11 @@ from adagrain.models.interface.precision import Precision
 from adagrain.models.interface.records import size, unpack
 from adagrain.models.interface.units import Unit
 from adagrain.models.interface.units.precision_controller import PrecisionRecord
-from adagrain.models.interface.units.region_manager import CadencePolicy, Policy, RegionRecord
+from adagrain.models.interface.units.region_manager import (
+    CadencePolicy,
+    RegionRecord,
+    SpeculationPolicy,
+)
 from adagrain.models.interface.units.unit import load
 from adagrain.models.numerics.matmul import reference
 from adagrain.models.numerics.matrices import DTYPES
@@ -211,7 +215,7 @@ def _decisions(device: Coprocessor, generator: torch.Generator) -> str:
     regions = min(8, device.configuration.regions)
     records = [
         region_record(
-            policy=list(Policy)[r % len(Policy)],
+            policy=list(SpeculationPolicy)[r % len(SpeculationPolicy)],
             cadence_policy=CadencePolicy.NOISE,
             cadence_max=3,
         )

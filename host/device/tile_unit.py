@@ -30,7 +30,7 @@ _PAIR, _WORDS = 2, BEAT // 4
 
 
 class Answer(NamedTuple):
-    """What came of the steps of a job.
+    """Results of the steps of a job.
 
     Attributes
     ----------
@@ -48,10 +48,10 @@ class Answer(NamedTuple):
 
 
 class Work(Protocol):
-    """What the unit can be given."""
+    """Steps that the unit can be given."""
 
     def steps(self, destination: Destination) -> Iterator[Load | Request]:
-        """What the device is given and asked for, in order; results go to a destination."""
+        """Requests to the device, in order; results go to a destination."""
 
     def counts(self) -> list[int]:
         """Results of each run that sends any, in order."""

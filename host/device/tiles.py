@@ -76,7 +76,7 @@ class Job:
     operands: int
 
     def steps(self, destination: Destination) -> Iterator[Load | Request]:
-        """What the device is given and asked for, in order.
+        """Requests to the device, in order.
 
         Parameters
         ----------

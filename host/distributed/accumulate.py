@@ -53,7 +53,7 @@ class Accumulators:
         return self._chunks.get(id(parameter), ())
 
     def share(self, chunk: Chunk) -> Share:
-        """What is exchanged of a slice."""
+        """Part of a slice that is exchanged."""
         return Share(chunk.region, chunk.of(self.totals), chunk.of(self.averages))
 
     def means(self, regions: Sequence[int]) -> list[torch.Tensor]:

@@ -92,7 +92,7 @@ class Agree:
         step.due = {r: self._clock.cadences[r] for r in due if r not in step.dropping}
 
     def _local(self, number: int, due: list[int]) -> dict[int, LocalEnergy]:
-        """What this worker contributes for regions that are due."""
+        """Contribution of this worker for regions that are due."""
         means = self._accumulators.means(due)
         found = self._measure.records(number, TensorKind.LOCAL, due, means)
         return {r: self._energies.local(r, record) for r, record in found.items()}

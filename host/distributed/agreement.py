@@ -18,7 +18,7 @@ _LOSS_LARGEST = (1 << 32) - 1
 
 
 class LocalEnergy(NamedTuple):
-    """What a worker contributes for a region that is due: its part of A, and counts of elements."""
+    """Contribution of a worker for a region that is due: its part of A, and counts of elements."""
 
     energy: int
     non_finite: int

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from adagrain.host.regions.regions import Regions, Slice
+from adagrain.host.regions.regions import ParameterSlice, Regions
 
 __all__ = ["OptimizerCadence", "check_coverage"]
 
@@ -193,9 +193,9 @@ class OptimizerCadence:
 
 
 class _Leaf:
-    """What an optimizer updates for a slice."""
+    """Parameter that an optimizer updates for a slice."""
 
-    def __init__(self, part: Slice, region: int) -> None:
+    def __init__(self, part: ParameterSlice, region: int) -> None:
         self.part = part
         self.region = region
         self.tensor = part.parameter

@@ -152,7 +152,7 @@ class AdagrainState:
         self._closes.append(_Hook(self._model.register_forward_pre_hook(self._before_forward)))
 
     def _common(self, divided: Regions, options: ReducerOptions, cap: float) -> dict[str, Any]:
-        """What must be equal on all workers, by name."""
+        """Values that must be equal on all workers, by name."""
         built = {f"{k} of the device": v for k, v in asdict(self.device.configuration).items()}
         shape = {f"region {r}": (own.name, own.numel) for r, own in enumerate(divided)}
         rates = {

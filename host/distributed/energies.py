@@ -1,4 +1,4 @@
-"""What the gradients of regions are worth, in the integers that workers sum and devices take."""
+"""Energies of regions' gradients, in the integers that workers sum and devices take."""
 
 from collections.abc import Mapping, Sequence
 
@@ -46,7 +46,7 @@ class Energies:
         return self.exponents[region] or 0
 
     def local(self, region: int, found: Statistics) -> LocalEnergy:
-        """What this worker contributes for a region that is due, given its mean's statistics."""
+        """Contribution of this worker for a region that is due, given its mean's statistics."""
         return LocalEnergy(
             found.s2 >> self._shifts[region], found.count - found.finite, found.saturated
         )

@@ -1,4 +1,4 @@
-"""How gradients of due regions are averaged over the workers; begun bucket by bucket."""
+"""All-reduce of the gradients of due regions; begun bucket by bucket."""
 
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol

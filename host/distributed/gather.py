@@ -96,7 +96,7 @@ class Gather:
         wanted = self._accumulators.slices
         if current.gathered != wanted and current.failure is None:
             raise RuntimeError(
-                f"gradients of all {wanted} slices must be added before the pass ends, "
+                f"gradients of all {wanted} parameter slices must be added before the pass ends, "
                 f"but {current.gathered} were"
             )
 

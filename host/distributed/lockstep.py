@@ -110,7 +110,7 @@ class Lockstep:
         """
         self.post(state)
         if not self._looked:
-            self._judge()
+            self._check()
         self._looked = True
 
     def check(self, state: State) -> None:
@@ -130,7 +130,7 @@ class Lockstep:
         if error:
             self._wait(_PATIENCE)
             raise error
-        self._judge()
+        self._check()
 
     @contextmanager
     def told(self) -> Iterator[None]:
@@ -162,7 +162,7 @@ class Lockstep:
                 self._sent[1].wait(datetime.timedelta(seconds=seconds))
             self._sent = None
 
-    def _judge(self) -> None:
+    def _check(self) -> None:
         assert self._sent
         sums, work = self._sent
         with waited_for("the comparison of the workers"):

@@ -157,7 +157,7 @@ class RegionReducer:
         self._step.losses.append(float(loss))
 
     def standing(self) -> dict[str, int]:
-        """What must be equal on all workers in front of a backward pass."""
+        """Values that must be equal on all workers in front of a backward pass."""
         every = self._options.compare_weights
         looks = every and self.step % every == 0 and not self.passes
         return {
@@ -244,7 +244,7 @@ class RegionReducer:
         self._accumulators.write_back(parameter, gradient, self.due)
 
     def averages_together(self, bundle: Bundle) -> torch.Tensor:
-        """What :meth:`write_back` would write into the gradients of a bundle, as they lie."""
+        """Values that :meth:`write_back` would write into a bundle's gradients, as they lie."""
         return bundle.averages(self.due.keys())
 
     def restore(self) -> None:

@@ -1,4 +1,4 @@
-"""What a user may say about cadences and decisions."""
+"""Options of cadences and decisions."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from adagrain.host.telemetry.events import Sink
 from adagrain.host.telemetry.sinks import LogSink
-from adagrain.models.interface.units.region_manager import CadencePolicy, Policy
+from adagrain.models.interface.units.region_manager import CadencePolicy, SpeculationPolicy
 
 from .timing import Timing
 
@@ -24,7 +24,7 @@ _KINDS: dict[str, tuple[type, ...]] = {
     "cadence": (CadencePolicy, NoneType),
     "cadences": (Mapping,),
     "cadence_max": (Integral, Mapping),
-    "policy": (Policy,),
+    "policy": (SpeculationPolicy,),
     "epoch_steps": (Integral,),
     "parameters": (Mapping,),
     "compare_weights": (Integral,),
@@ -48,7 +48,7 @@ class ReducerOptions:
         Cadences at the beginning, by region; 1 for those that are not named.
     cadence_max : int or dict of str to int
         Longest cadence, for all regions or by region; powers of two.
-    policy : Policy
+    policy : SpeculationPolicy
         Rules for the speculation state, which is recorded only.
     epoch_steps : int
         Steps per decision epoch; a multiple of the longest cadence.
@@ -72,7 +72,7 @@ class ReducerOptions:
     cadence: CadencePolicy | None = CadencePolicy.NOISE
     cadences: Mapping[str, int] = field(default_factory=dict)
     cadence_max: int | Mapping[str, int] = 4
-    policy: Policy = Policy.COST_AWARE
+    policy: SpeculationPolicy = SpeculationPolicy.COST_AWARE
     epoch_steps: int = 16
     parameters: Mapping[str, int] = field(default_factory=dict)
     compare_weights: int = 64

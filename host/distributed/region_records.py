@@ -1,4 +1,4 @@
-"""What a device's region table holds at the beginning."""
+"""First content of a device's region table."""
 
 from collections.abc import Sequence
 

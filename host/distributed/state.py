@@ -1,4 +1,4 @@
-"""What a resumed run needs of a reducer's stages, and of the device."""
+"""State of a reducer's stages and of the device, as a resumed run needs it."""
 
 from collections.abc import Mapping
 from typing import Any

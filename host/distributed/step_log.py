@@ -1,4 +1,4 @@
-"""What is left of a step, for those who look at it."""
+"""Log of a step."""
 
 from dataclasses import dataclass
 
@@ -9,7 +9,7 @@ __all__ = ["StepLog"]
 
 @dataclass(frozen=True)
 class StepLog:
-    """What the workers agreed on in a step, and what was decided.
+    """Values that the workers agreed on in a step, and decisions.
 
     Parameters
     ----------

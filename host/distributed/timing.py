@@ -58,7 +58,7 @@ class Timing:
         )
 
     def local(self, stall: float, redo: float) -> tuple[int, int]:
-        """What this worker contributes for measured seconds."""
+        """Contribution of this worker for measured seconds."""
         if self._fixed is not None:
             return self._fixed
         return round(stall * 1e6), round(redo * 1e6)
@@ -76,7 +76,7 @@ class Timing:
                 raise ValueError(f"replayed times must cover step {step}, but do not")
 
     def agreed(self, step: int, stall: int, redo: int) -> tuple[int, int]:
-        """What enters the decisions of a step, given the sums over the workers.
+        """Times that enter the decisions of a step, given the sums over the workers.
 
         Raises
         ------

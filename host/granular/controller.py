@@ -138,7 +138,7 @@ class Controllers(nn.Module):
         return [tuple(row) for row in self._ascending().detach().exp2().tolist()]
 
     def weights(self) -> torch.Tensor:
-        """How much of each unit's output the soft choice takes from each precision.
+        """Shares of each unit's output that the soft choice takes from each precision.
 
         Between two neighbouring ranks the odds are 2 ** ((log2 v - threshold) / softness), with
         v the normalised variance, so that the largest weight is that of the rank whose thresholds

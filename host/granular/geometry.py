@@ -1,4 +1,4 @@
-"""How a layer's input, weights and outputs become matrices, and gradients theirs."""
+"""Layout of a layer's input, weights and outputs as matrices, and of their gradients."""
 
 import math
 from dataclasses import dataclass
@@ -14,10 +14,10 @@ class Geometry(Protocol):
     """What is the same for all layers of a kind; outputs are dimension 1 of what comes out."""
 
     def plain(self, x: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
-        """What PyTorch's own layer computes, without bias."""
+        """Output of PyTorch's own layer, without bias."""
 
     def places(self, x: torch.Tensor) -> int:
-        """How many rows are multiplied with the weights."""
+        """Number of rows that are multiplied with the weights."""
 
     def rows(self, x: torch.Tensor) -> torch.Tensor:
         """The matrices that are multiplied with the weights, shape (..., m, k)."""

@@ -118,12 +118,12 @@ class Granularity:
 
     @property
     def offloaded(self) -> Offload | None:
-        """What the device has computed, if it computes anything."""
+        """Counts of what the device has computed, if it computes anything."""
         return self._offload
 
     @property
     def forward_backend(self) -> str:
-        """What computes the forward passes, for people."""
+        """Name of what computes the forward passes, for people."""
         if self._offload is None:
             return "golden model"
         if self._offload.every == 1:
@@ -136,12 +136,12 @@ class Granularity:
         return GranularityLog(self.work, ()).bit_operations
 
     def thresholds(self) -> list[nn.Parameter]:
-        """What the penalty and the task teach, for an optimizer: logarithms to base 2."""
+        """Thresholds that get gradients, for an optimizer: logarithms to base 2."""
         found = [layer.controllers.thresholds for layer in self._layers]
         return [thresholds for thresholds in found if thresholds.requires_grad]
 
     def precisions(self) -> dict[str, Precision]:
-        """What each unit computes in, by name."""
+        """Precision of each unit, by name."""
         return {
             name: precision
             for layer in self._layers

@@ -32,7 +32,7 @@ _SHORT = (torch.float16, torch.bfloat16)
 
 
 class GranularLayer(nn.Module):
-    """What the granular layers share; not for use by itself.
+    """Base of the granular layers; not for use by itself.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ class GranularLayer(nn.Module):
     measure : callable
         What finds the statistics of its input, likewise.
     looking : bool
-        Forward passes in training look at their input, and teach the thresholds.
+        Forward passes in training look at their input, and give the thresholds gradients.
     decide : callable or None
         Called in evaluation, after a look at the input and before the pass computes; without it,
         evaluation does not look.
@@ -100,7 +100,7 @@ class GranularLayer(nn.Module):
         self.release()
 
     def __getstate__(self) -> dict[str, Any]:
-        """What is copied or pickled: all but the ties to a device."""
+        """State that is copied or pickled: all but the ties to a device."""
         return self.__dict__ | _UNTIED
 
     def release(self) -> None:
@@ -125,7 +125,7 @@ class GranularLayer(nn.Module):
         return [size * self.terms * self.samples for size in self._sizes()]
 
     def costs(self) -> list[Cost]:
-        """What each unit needs in a step like this one, or like the last one that used it."""
+        """Cost of each unit in a step like this one, or like the last one that used it."""
         samples, (floor, ceiling) = self.samples or self._samples_before, self.policy.bounds
         return [
             Cost(
@@ -162,7 +162,7 @@ class GranularLayer(nn.Module):
         self._look(x, places)
         with of_layer(self.name):
             y = straight_through(x, self.weight, thresholds, self._plan())
-            if self._teaches():
+            if self._learns():
                 # A look stands for all steps up to the next.
                 shares = self.controllers.weights() * self.policy.every
                 operands = x.detach(), self.weight.detach()
@@ -205,8 +205,8 @@ class GranularLayer(nn.Module):
         if found is not None:
             self.controllers.normalised_variance = found[0] / found[1]
 
-    def _teaches(self) -> bool:
-        """Whether this pass teaches the thresholds."""
+    def _learns(self) -> bool:
+        """True where this pass gives the thresholds gradients."""
         looked = self.training and self.looking and self.seen is not None
         return looked and self.policy.learns and torch.is_grad_enabled()
 

@@ -1,4 +1,4 @@
-"""What a training step of granular layers did and decided."""
+"""Log of a training step of granular layers."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ __all__ = ["GranularityLog", "UnitLog", "logs_of", "unit_names"]
 
 @dataclass(frozen=True)
 class UnitLog:
-    """What a look decided for a unit.
+    """Decision of a look for a unit.
 
     Parameters
     ----------
@@ -60,14 +60,14 @@ class GranularityLog:
 
 
 def unit_names(layer: GranularLayer) -> list[str]:
-    """What a layer's units are called."""
+    """Names of a layer's units."""
     if layer.policy.units == 1:
         return [layer.name]
     return [f"{layer.name}[{unit}]" for unit in range(layer.policy.units)]
 
 
 def logs_of(layer: GranularLayer, decisions: list[dict[str, int]]) -> list[UnitLog]:
-    """What was decided for each unit of a layer, from fields of ``PrecisionDecision``."""
+    """Decisions for each unit of a layer, from fields of ``PrecisionDecision``."""
     thresholds = layer.controllers.bounds()
     return [
         UnitLog(

@@ -79,7 +79,7 @@ class Offload:
         return a.products(found.values)
 
     def state_dict(self) -> dict[str, int]:
-        """What was counted so far."""
+        """Counts so far."""
         return {name: getattr(self, name) for name in _COUNTS}
 
     def load_state_dict(self, state: Mapping[str, int]) -> None:

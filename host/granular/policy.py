@@ -1,4 +1,4 @@
-"""What a network's precisions are chosen by."""
+"""Policy by which a network's precisions are chosen."""
 
 from dataclasses import dataclass
 
@@ -15,15 +15,15 @@ __all__ = ["Policy"]
 
 @dataclass(frozen=True, kw_only=True)
 class Policy:
-    """How the granularity units of a network choose, and learn to choose.
+    """Policy by which the granularity units of a network choose, and learn to choose.
 
     Precisions may be given by name.
 
     Parameters
     ----------
     thresholds : tuple of float
-        Spreads of a unit's input (variance over squared largest magnitude, 0 to 1) above which
-        INT4, INT8 and FP16 do not do. Where they begin, if they are learnt.
+        Normalised variances of a unit's input (σ² over peak², 0 to 1) above which INT4, INT8 and
+        FP16 do not do. Where they begin, if they are learnt.
     hysteresis : float
         How far a threshold must be passed, 0 to 1.
     dwell : int
@@ -44,7 +44,7 @@ class Policy:
     penalty : float
         λ of the granularity penalty.
     learn : bool
-        The thresholds are parameters, which the task's loss and the penalty teach.
+        The thresholds are parameters, which get gradients of the task's loss and of the penalty.
     softness : float
         Width of the transition between two precisions, as the thresholds learn it, in octaves.
     skip : tuple of str
@@ -111,7 +111,7 @@ class Policy:
 
     @property
     def first(self) -> Precision:
-        """What a unit computes in at first."""
+        """First precision of a unit."""
         return self.allowed(_given(self.start))
 
     def allowed(self, precision: Precision) -> Precision:

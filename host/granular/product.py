@@ -49,7 +49,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Plan:
-    """How a layer computes for now.
+    """Plan of a layer's product, for now.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""How much precision the machine and the user can afford."""
+"""Resource manager: bounds on precision by what the machine and the user can afford."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -19,7 +19,7 @@ class BudgetError(ValueError):
 
 @dataclass(frozen=True)
 class Cost:
-    """What a granularity unit needs in a step.
+    """Cost of a granularity unit in a step.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ class Cost:
 
 @dataclass(frozen=True, kw_only=True)
 class Budget:
-    """What may be used; ``None``: as much as there is.
+    """Limits of what may be used; ``None``: as much as there is.
 
     Parameters
     ----------
@@ -128,7 +128,7 @@ class ResourceManager:
         self._load = load
 
     def state_dict(self) -> dict[str, float]:
-        """What was felt and measured."""
+        """State: pressure that was felt, and what was measured."""
         return {"pressure": self.pressure, "overhead": self.overhead}
 
     def load_state_dict(self, state: Mapping[str, float]) -> None:
@@ -211,7 +211,7 @@ def slice_cycles(macs: int, precision: Precision, slices: int) -> int:
 
 
 def _shown(name: str, least: float, costs: Sequence[Cost]) -> str:
-    """What a limit must be, rounded up."""
+    """Least value of a limit, rounded up."""
     if name == "bits":
         return f"{math.ceil(1e6 * least / sum(c.macs for c in costs)) / 1e6:.12g}"
     return f"{math.ceil(least)}"

@@ -81,7 +81,7 @@ def with_sensitivities(
             torch.mv(errors, inputs, out=by_column[rank])
         else:
             torch.mm(_of_images(_squares(x)), squares.t(), out=by_row[rank])
-    return _Taught.apply(y, shares, by_row, by_column, sizes, samples)
+    return _ThresholdGradient.apply(y, shares, by_row, by_column, sizes, samples)
 
 
 def _errors(x: torch.Tensor, precision: Precision, **options: Any) -> torch.Tensor:
@@ -104,7 +104,7 @@ def _squares(x: torch.Tensor) -> torch.Tensor:
     return x.double().square_()
 
 
-class _Taught(torch.autograd.Function):
+class _ThresholdGradient(torch.autograd.Function):
     @staticmethod
     def forward(
         ctx: Any,

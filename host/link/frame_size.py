@@ -1,4 +1,4 @@
-"""How long frames should be on a line with errors."""
+"""Frame length on a line with errors."""
 
 import math
 

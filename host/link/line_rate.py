@@ -1,4 +1,4 @@
-"""How much of a serial line the link uses, in clock cycles on the virtual board."""
+"""Use of a serial line by the link, in clock cycles on the virtual board."""
 
 from dataclasses import dataclass
 
@@ -40,7 +40,7 @@ class CleanRates:
 
 
 def clean_rates(configuration: Configuration, *, elements: int, echoes: int) -> CleanRates:
-    """What the link reaches on a line without faults.
+    """Rate of the link on a line without faults.
 
     Parameters
     ----------

@@ -206,7 +206,7 @@ class Session:
         self._send_again(flight.back_to(refusal.sequence), flight)
 
     def _learned(self, wait: float) -> float:
-        """How long to wait from now on, after an answer that took so long."""
+        """Time to wait from now on, after an answer that took so long."""
         usual = max(wait * _PATIENCE, self._patience * _FORGETTING)
         return min(self._timeout, max(_LEAST_PATIENCE, usual))
 

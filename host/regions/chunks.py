@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import torch
 
-from .regions import Region, Regions, Slice
+from .regions import ParameterSlice, Region, Regions
 
 __all__ = ["Chunk", "chunks_of", "flat"]
 
@@ -20,13 +20,13 @@ class Chunk:
         Number of the region.
     start : int
         First element.
-    part : Slice
+    part : ParameterSlice
         The slice.
     """
 
     region: int
     start: int
-    part: Slice
+    part: ParameterSlice
 
     def of(self, flats: Sequence[torch.Tensor]) -> torch.Tensor:
         """The elements, given the flat tensors of all regions; a view."""

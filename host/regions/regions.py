@@ -8,13 +8,13 @@ from typing import overload
 import torch
 from torch import nn
 
-__all__ = ["Region", "Regions", "Slice", "regions", "trainable"]
+__all__ = ["ParameterSlice", "Region", "Regions", "regions", "trainable"]
 
 By = str | Callable[[str, nn.Parameter], str]
 
 
 @dataclass(frozen=True, eq=False)
-class Slice:
+class ParameterSlice:
     """A parameter, or a block of its rows.
 
     Parameters
@@ -43,10 +43,10 @@ class Slice:
 
 @dataclass(frozen=True, eq=False)
 class Region:
-    """Slices that share one record of the region table."""
+    """Parameter slices that share one record of the region table."""
 
     name: str
-    slices: tuple[Slice, ...]
+    slices: tuple[ParameterSlice, ...]
 
     @property
     def numel(self) -> int:
@@ -112,7 +112,7 @@ def regions(model: nn.Module, by: By = "module") -> Regions:
         if not getattr(module, "in_regions", True)
         for parameter in module.parameters()
     }
-    members: dict[str, list[Slice]] = {}
+    members: dict[str, list[ParameterSlice]] = {}
     for name, parameter in trainable(model).items():
         if id(parameter) not in apart:
             for region, part in _divide(name, parameter, by):
@@ -134,7 +134,7 @@ def trainable(model: nn.Module) -> dict[str, nn.Parameter]:
     }
 
 
-def _check_alike(name: str, parts: Sequence[Slice]) -> None:
+def _check_alike(name: str, parts: Sequence[ParameterSlice]) -> None:
     kinds = {f"{part.parameter.dtype} on {part.parameter.device}": part.name for part in parts}
     if len(kinds) > 1:
         found = " and ".join(f"{kind} ({part!r})" for kind, part in kinds.items())
@@ -148,8 +148,8 @@ def _is_wrapper(model: nn.Module) -> bool:
     return isinstance(model, nn.parallel.DistributedDataParallel)
 
 
-def _divide(name: str, parameter: nn.Parameter, by: By) -> Iterator[tuple[str, Slice]]:
-    whole = Slice(name, parameter)
+def _divide(name: str, parameter: nn.Parameter, by: By) -> Iterator[tuple[str, ParameterSlice]]:
+    whole = ParameterSlice(name, parameter)
     if callable(by):
         yield by(name, parameter), whole
     elif by == "module":
@@ -164,7 +164,7 @@ def _divide(name: str, parameter: nn.Parameter, by: By) -> Iterator[tuple[str, S
         edges = [parameter.shape[0] * block // blocks for block in range(blocks + 1)]
         for first, last in pairwise(edges):
             part = f"{name}[{first}:{last}]"
-            yield part, Slice(part, parameter, (first, last))
+            yield part, ParameterSlice(part, parameter, (first, last))
 
 
 def _blocks(by: str) -> int:

@@ -1,1 +1,1 @@
-"""What a training tells of itself: typed events, and sinks that they go to."""
+"""Telemetry of a training: typed events, and sinks that they go to."""

@@ -65,7 +65,7 @@ class PrecisionsEvent:
 
 @dataclass(frozen=True, slots=True)
 class EvaluationEvent:
-    """What a network is worth.
+    """Quality of a network.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What receives the events of a run."""
+"""Sink of the events of a run."""
 
 from typing import TYPE_CHECKING
 

@@ -54,7 +54,7 @@ class CheckpointError(ValueError):
 
 @dataclass(frozen=True)
 class Manifest:
-    """What a checkpoint belongs to and holds; it is written last, and makes the checkpoint valid.
+    """Origin and content of a checkpoint; it is written last, and makes the checkpoint valid.
 
     Parameters
     ----------

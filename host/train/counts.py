@@ -1,4 +1,4 @@
-"""What a worker's device has counted over a whole run, however often that was resumed."""
+"""Counters of a worker's device over a whole run, however often that was resumed."""
 
 from collections.abc import Mapping
 from typing import Any

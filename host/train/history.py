@@ -1,4 +1,4 @@
-"""What the picture and the verdict of a run are made of."""
+"""History of a run: its picture and its status are made of it."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -45,7 +45,7 @@ class RegionHistory:
 
 @dataclass
 class UnitHistory:
-    """What was decided for one granularity unit, oldest first.
+    """Decisions for one granularity unit, oldest first.
 
     Parameters
     ----------

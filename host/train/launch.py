@@ -15,7 +15,7 @@ from torch.distributed.launcher.api import LaunchConfig, elastic_launch
 from .checkpoint import CHECKPOINTS, checkpoints, remove_unfinished, step_of
 from .interrupts import Interrupt, answering_for_workers
 from .options import TrainingOptions
-from .verdict import Verdict
+from .run_status import RunStatus
 
 __all__ = ["FAILURE", "RunFailedError", "RunInterruptedError", "launch"]
 
@@ -43,7 +43,7 @@ class RunInterruptedError(RunFailedError):
         self.exit_status = 128 + number
 
 
-def launch(options: TrainingOptions, checkpoint: Path | None = None) -> Verdict:
+def launch(options: TrainingOptions, checkpoint: Path | None = None) -> RunStatus:
     """Run all workers to the end.
 
     Parameters
@@ -81,7 +81,7 @@ def launch(options: TrainingOptions, checkpoint: Path | None = None) -> Verdict:
     )
     try:
         with answering_for_workers():
-            verdicts = elastic_launch(config, worker.run)(options, checkpoint)
+            statuses = elastic_launch(config, worker.run)(options, checkpoint)
     except ChildFailedError as error:
         rank, failure = error.get_first_failure()
         remove_unfinished(options.folder / CHECKPOINTS)
@@ -93,7 +93,7 @@ def launch(options: TrainingOptions, checkpoint: Path | None = None) -> Verdict:
         remove_unfinished(options.folder / CHECKPOINTS)
         number = signal.SIGINT if isinstance(error, Interrupt) else error.sigval
         raise RunInterruptedError(number, _way_on(options, None)) from None
-    return verdicts[0]
+    return statuses[0]
 
 
 def _silence_torch() -> None:

@@ -18,7 +18,7 @@ _KINDS: dict[Any, tuple[Any, str]] = {
 
 @dataclass(frozen=True)
 class Option:
-    """What is known of an option beside its name, type and default value.
+    """Properties of an option beside its name, type and default value.
 
     Parameters
     ----------

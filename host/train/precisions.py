@@ -1,4 +1,4 @@
-"""What a granular run leaves in its summary."""
+"""Precisions in the summary of a granular run."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -13,7 +13,7 @@ _COUNTS = ("switches", "overrides", "products", "cycles", "bytes_moved")
 
 
 def precision_counts(granularity: Granularity) -> dict[str, Any]:
-    """What one worker has multiplied and decided, at its end."""
+    """Products and decisions of one worker, at its end."""
     offloaded = granularity.offloaded
     return {
         "work": {precision.name: count for precision, count in granularity.work.items()},

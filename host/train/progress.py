@@ -1,4 +1,4 @@
-"""How a run shows that it moves: a bar on a terminal, a line now and then elsewhere."""
+"""Progress of a run: a bar on a terminal, a line now and then elsewhere."""
 
 from types import TracebackType
 from typing import Self

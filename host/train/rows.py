@@ -1,4 +1,4 @@
-"""What a run records of its events: rows of regions and of granularity units."""
+"""Rows of regions and of granularity units that a run records of its events."""
 
 from typing import Any
 

@@ -10,7 +10,7 @@ from .folder import SUMMARY, begun, check_new, locked, read_options, write_optio
 from .launch import launch
 from .options import TrainingOptions
 from .rehearsal import rehearse
-from .verdict import Verdict
+from .run_status import RunStatus
 
 __all__ = ["resume", "start"]
 
@@ -27,7 +27,7 @@ def _silent(text: str) -> None:
 
 def start(
     options: TrainingOptions, *, overwrite: bool = False, say: Callable[[str], None] = _silent
-) -> Verdict:
+) -> RunStatus:
     """Train from the beginning.
 
     Parameters
@@ -59,7 +59,7 @@ def resume(
     *,
     from_step: int | None = None,
     say: Callable[[str], None] = _silent,
-) -> Verdict:
+) -> RunStatus:
     """Go on with a run from its newest checkpoint, with the options that it was begun with.
 
     Parameters

@@ -1,4 +1,4 @@
-"""What is left of a run at its end: ``summary.json``, a picture, a table."""
+"""Summary of a run at its end: ``summary.json``, a picture, a table."""
 
 import json
 import platform
@@ -19,8 +19,8 @@ from .history import History
 from .options import TrainingOptions
 from .picture import draw
 from .precisions import combined, precision_counts, precision_rows
+from .run_status import RunStatus, status_of
 from .training import Training
-from .verdict import Verdict, judge
 
 __all__ = ["summarise"]
 
@@ -34,7 +34,7 @@ def summarise(
     accuracy: float | None,
     seconds: float,
     console: Console,
-) -> Verdict | None:
+) -> RunStatus | None:
     """Write the summary and the picture, and print the table; every worker calls it.
 
     Parameters
@@ -56,7 +56,7 @@ def summarise(
 
     Returns
     -------
-    Verdict or None
+    RunStatus or None
         Whether the run can be trusted; ``None`` on all workers but rank 0.
     """
     handle = training.handle
@@ -80,13 +80,13 @@ def _write(
     accuracy: float | None,
     seconds: float,
     console: Console,
-) -> Verdict:
+) -> RunStatus:
     reducer = training.handle.reducer
     counters = [worker["counts"] for worker in workers]
     finite = all(bool(p.isfinite().all()) for p in training.network.parameters())
-    verdict = judge(history, finite=finite)
+    status = status_of(history, finite=finite)
     summary: dict[str, Any] = {
-        "status": verdict,
+        "status": status,
         "accuracy": accuracy,
         "steps": reducer.step,
         "seconds": round(seconds, 2),
@@ -119,7 +119,7 @@ def _write(
     with writing(picture):
         draw(history, picture, title=title, workers=options.workers, noise=options.noise)
     console.print(_table(summary, options))
-    return verdict
+    return status
 
 
 def _table(summary: dict[str, Any], options: TrainingOptions) -> Table:
@@ -139,7 +139,7 @@ def _table(summary: dict[str, Any], options: TrainingOptions) -> Table:
     }
     if "precisions" in summary:
         rows |= precision_rows(summary["precisions"])
-    if summary["status"] is not Verdict.FINISHED:
+    if summary["status"] is not RunStatus.FINISHED:
         rows = {"STATUS": str(summary["status"])} | rows
     if summary["fallbacks"]:
         rows["DEVICES THAT FAILED"] = f"{summary['fallbacks']}; the golden model took over"

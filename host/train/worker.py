@@ -24,14 +24,14 @@ from .options import TrainingOptions
 from .progress import RunProgress
 from .recorder import Recorder
 from .rows import loss_of
+from .run_status import RunStatus
 from .summary import summarise
 from .training import Training
-from .verdict import Verdict
 
 __all__ = ["run"]
 
 
-def run(options: TrainingOptions, start: Path | None) -> Verdict | None:
+def run(options: TrainingOptions, start: Path | None) -> RunStatus | None:
     """Train to the end; what rank 0 writes is in the run's folder.
 
     Parameters
@@ -43,7 +43,7 @@ def run(options: TrainingOptions, start: Path | None) -> Verdict | None:
 
     Returns
     -------
-    Verdict or None
+    RunStatus or None
         Whether the run can be trusted; ``None`` on all workers but rank 0.
     """
     end_with_parent()
@@ -54,12 +54,12 @@ def run(options: TrainingOptions, start: Path | None) -> Verdict | None:
         torch.cuda.set_device(dist.get_node_local_rank(0) % torch.cuda.device_count())
     dist.init_process_group("nccl" if accelerated else "gloo")
     try:
-        verdict = _Worker(options, start, "cuda" if accelerated else "cpu").train()
+        status = _Worker(options, start, "cuda" if accelerated else "cpu").train()
     except BaseException:
         dist.destroy_process_group()
         raise
     leave_group()
-    return verdict
+    return status
 
 
 class _Worker:
@@ -73,7 +73,7 @@ class _Worker:
         if start is not None:
             self._resume(start)
 
-    def train(self) -> Verdict | None:
+    def train(self) -> RunStatus | None:
         """All steps, then the summary."""
         first = dist.get_rank() == 0
         console = Console(quiet=not first)
@@ -94,7 +94,7 @@ class _Worker:
                 if self._saves():
                     self._training.events.flush()
                     self._save()
-        verdict = summarise(
+        status = summarise(
             self._options,
             self._training,
             history=history,
@@ -104,7 +104,7 @@ class _Worker:
             console=console,
         )
         self._training.close()
-        return verdict
+        return status
 
     def _recorded(self, stack: ExitStack) -> History:
         """Have all that happens recorded from now on; the history of what did and will."""

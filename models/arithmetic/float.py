@@ -66,7 +66,7 @@ class Exact(NamedTuple):
 
 
 class _Number(NamedTuple):
-    """The operands' parts: a finite one is ``significand * 2**exponent``."""
+    """The operands, unpacked: a finite one is ``significand * 2**exponent``."""
 
     negative: Truths
     significand: Words
@@ -120,8 +120,8 @@ def add(a: Words, b: Words, fmt: ElementFormat) -> Rounded:
     augend, addend = large.significand << up, small.significand >> down
     differ = large.negative != small.negative
     total = np.where(differ, augend - addend - lost, augend + addend)
-    turned = total < 0
-    negative = np.where(total == 0, large.negative & small.negative, large.negative ^ turned)
+    flipped = total < 0
+    negative = np.where(total == 0, large.negative & small.negative, large.negative ^ flipped)
     result = round_exact(negative, np.abs(total), large.exponent - up, fmt, below=lost)
 
     infinite = x.infinite | y.infinite
@@ -145,7 +145,7 @@ def convert(a: Words, source: ElementFormat, target: ElementFormat) -> Rounded:
 
 
 def exact_numbers(a: Words, fmt: ElementFormat) -> Exact:
-    """What numbers of a format stand for.
+    """Values of numbers of a format.
 
     Parameters
     ----------

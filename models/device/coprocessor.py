@@ -45,5 +45,5 @@ class CoprocessorModel:
         return np.array(words, dtype=np.uint32)
 
     def receive(self, raw: bytes) -> bytes:
-        """What the device sends back for bytes from the host; they may split frames anywhere."""
+        """Answer to bytes from the host, which may split frames anywhere."""
         return self.link.receive(raw)

@@ -1,4 +1,4 @@
-"""What the golden models of all units' tables have in common."""
+"""Base of the golden models of units' tables."""
 
 from typing import Protocol, Self
 

@@ -1,4 +1,4 @@
-"""What the golden models of all units' handlers have in common."""
+"""Base of the golden models of units' handlers."""
 
 from collections.abc import Callable, Mapping
 

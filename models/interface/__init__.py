@@ -1,1 +1,1 @@
-"""What gateware and host must agree on, as data: needs neither PyTorch nor a compiler."""
+"""Interface of gateware and host, as data: needs neither PyTorch nor a compiler."""

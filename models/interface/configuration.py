@@ -1,4 +1,4 @@
-"""What a device is built with: one frozen dataclass and its named presets."""
+"""Configuration of a device: one frozen dataclass and its named presets."""
 
 import hashlib
 from collections.abc import Callable
@@ -108,7 +108,7 @@ class Configuration:
             self._check("slices", "0 without the granularity unit", lambda slices: slices == 0)
 
     def built(self) -> tuple[Unit, ...]:
-        """What is built, and what every device has, in the order of their groups."""
+        """Units that are built, and those that every device has, in the order of their groups."""
         return tuple(unit for unit in UNITS.values() if unit.name in (*ALWAYS, *self.units))
 
     def constants(self) -> dict[str, int]:

@@ -13,7 +13,7 @@ __all__ = ["FORMATS", "STREAMED", "ElementFormat", "FormatCode", "format_of"]
 
 
 class FormatCode(enum.IntEnum):
-    """How a format is named on the wire. New formats go to the end."""
+    """Codes of formats on the wire. New formats go to the end."""
 
     FP32 = 0
     FP16 = 1
@@ -77,8 +77,8 @@ class ElementFormat:
 
 
 FORMATS: dict[FormatCode, ElementFormat] = {
-    row.code: row
-    for row in (
+    fmt.code: fmt
+    for fmt in (
         ElementFormat(FormatCode.FP32, 32, 8, 23, "float32"),
         ElementFormat(FormatCode.FP16, 16, 5, 10, "float16"),
         ElementFormat(FormatCode.BF16, 16, 8, 7, "bfloat16"),
@@ -92,16 +92,16 @@ STREAMED = (FormatCode.FP32, FormatCode.FP16, FormatCode.BF16)
 
 
 def format_of(dtype: torch.dtype) -> ElementFormat:
-    """The row of the table for the torch type of a tensor that is to enter a device.
+    """The format of the torch type of a tensor that is to enter a device.
 
     Raises
     ------
     TypeError
         If no format that can has that type.
     """
-    rows = [FORMATS[code] for code in STREAMED]
-    for row in rows:
-        if row.dtype == dtype:
-            return row
-    known = ", ".join(str(row.dtype) for row in rows)
+    formats = [FORMATS[code] for code in STREAMED]
+    for fmt in formats:
+        if fmt.dtype == dtype:
+            return fmt
+    known = ", ".join(str(fmt.dtype) for fmt in formats)
     raise TypeError(f"dtype must be one of {known}, not {dtype}")

@@ -26,7 +26,7 @@ WORD = 32
 
 
 class Precision(enum.IntEnum):
-    """How a word is read: as floating-point numbers, or as integers of two's complement."""
+    """Reading of a word: as floating-point numbers, or as integers of two's complement."""
 
     FP32 = 0
     FP16 = 1
@@ -71,7 +71,7 @@ LEVELS = {Precision.INT8: 127, Precision.INT4: 7}
 
 
 class Operation(enum.IntEnum):
-    """What a slice does with two floating-point numbers; integers are always multiplied."""
+    """Operation of a slice on two floating-point numbers; integers are always multiplied."""
 
     MULTIPLY = 0
     ADD = 1
@@ -82,9 +82,13 @@ def check_precisions(precisions: tuple[Precision, ...]) -> None:
 
     Raises
     ------
+    TypeError
+        If they are no tuple of :class:`Precision`, as plain integers are none.
     ValueError
-        If there are none.
+        If there are no such units.
     """
+    if type(precisions) is not tuple or any(type(each) is not Precision for each in precisions):
+        raise TypeError(f"precisions must be a tuple of Precision, not {precisions!r:.60}")
     if precisions not in (tuple(Precision), INTEGERS):
         every, integers = names(Precision), names(INTEGERS)
         raise ValueError(f"precisions must be {every}, or {integers}, not {names(precisions)}")

@@ -31,7 +31,7 @@ Header = data.StructLayout(
 
 
 class Status(enum.IntEnum):
-    """What became of a request."""
+    """Result of a request."""
 
     OK = 0
     BAD_CRC = 1  #: the frame was damaged; ``sequence`` is the one that the device waits for

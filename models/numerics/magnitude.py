@@ -33,7 +33,7 @@ class Run(NamedTuple):
 
 @cache
 def runs(shape: tuple[int, ...], along: tuple[int, ...] | None) -> list[Run]:
-    """What a tensor's dimensions come to, the last run first.
+    """Runs of a tensor's dimensions, the last one first.
 
     Parameters
     ----------

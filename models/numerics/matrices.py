@@ -1,4 +1,4 @@
-"""What can be multiplied: two matrices of a precision's type, and what is made such."""
+"""Operands of a product: two matrices of a precision's type, and what is made such."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""How tensors become numbers of a precision, and products of such numbers values again.
+"""Quantisation: from tensors to numbers of a precision, and from products of these to values.
 
 Integers are multiples of a *scale*, a power of two, symmetric around zero: INT8 has -127 to 127,
 and its scale is the smallest one with which nothing is clamped. INT4 has -7 to 7; with so few
@@ -78,7 +78,7 @@ class Operand:
         return rows.to("cpu", DTYPES[self.precision])
 
     def products(self, found: torch.Tensor) -> torch.Tensor:
-        """What became of the rows in a product, as float32, in as many matrices as there were."""
+        """Results of the rows in a product, as float32, in as many matrices as there were."""
         found = found.float().to(self.numbers.device)
         matrices = self.numbers.shape[:-1]
         return found if len(matrices) == 1 else found.view(*matrices, found.shape[1])
@@ -197,7 +197,7 @@ def rounded(
     along: tuple[int, ...] | None = None,
     name: str = "x",
 ) -> torch.Tensor:
-    """What the numbers of :func:`operand` stand for, again as float32."""
+    """Values of the numbers of :func:`operand`, again as float32."""
     precision = _checked(x, precision, name)
     if precision.integer:
         scale = scale_of(x, precision, along=along, name=name)

@@ -31,5 +31,5 @@ def exactly() -> Iterator[None]:
 
 
 def _flushes() -> bool:
-    """Whether this thread's processor takes subnormal numbers for zeros."""
+    """True where this thread's processor takes subnormal numbers for zeros."""
     return sys.float_info.min * 0.5 == 0.0

@@ -52,7 +52,7 @@ def precision_record(
     Parameters
     ----------
     thresholds : tuple of float
-        Spreads, 0 to 1 and not falling, above which INT4, INT8 and FP16 do not do.
+        Normalised variances, 0 to 1 and not falling, above which INT4, INT8 and FP16 do not do.
     hysteresis : float
         How far a threshold must be passed, 0 to 1.
     dwell : int

@@ -5,7 +5,11 @@ Both functions change a record in place, on the step that closes a decision epoc
 
 from types import SimpleNamespace
 
-from adagrain.models.interface.units.region_manager import CadencePolicy, Policy, SpeculationState
+from adagrain.models.interface.units.region_manager import (
+    CadencePolicy,
+    SpeculationPolicy,
+    SpeculationState,
+)
 
 from .averages import ALPHA_BITS, normalised
 
@@ -36,11 +40,11 @@ def decide_speculation(
     loss_rate : int
         Octaves, Q5.10, of the step.
     """
-    if record.policy == Policy.COST_AWARE:
+    if record.policy == SpeculationPolicy.COST_AWARE:
         _cost_aware(record, parameters)
-    elif record.policy == Policy.SEED_LITERAL:
+    elif record.policy == SpeculationPolicy.SEED_LITERAL:
         _seed_literal(record, parameters, loss_rate)
-    elif record.policy == Policy.ALWAYS:
+    elif record.policy == SpeculationPolicy.ALWAYS:
         _enter(record, SpeculationState.FULL, 65535)
     else:
         _enter(record, SpeculationState.GLOBAL, 0)
@@ -89,7 +93,7 @@ def _cost_aware(record: SimpleNamespace, parameters: SimpleNamespace) -> None:
 
 
 def _gains(record: SimpleNamespace, confidence: int) -> bool:
-    """Whether c·σ − (7−c)·κ is positive."""
+    """True where c·σ − (7−c)·κ is positive."""
     stall, redo = normalised(record.stall, record.redo, 32)
     return confidence * stall > (7 - confidence) * redo
 

@@ -1,12 +1,12 @@
-"""What a host configures the Region Manager with: records and parameters that make sense."""
+"""Configuration of the Region Manager: records and parameters that make sense."""
 
 from typing import Any
 
 from adagrain.models.interface.records import pack
 from adagrain.models.interface.units.region_manager import (
     CadencePolicy,
-    Policy,
     RegionRecord,
+    SpeculationPolicy,
     SpeculationState,
 )
 
@@ -63,10 +63,14 @@ def default_parameters(workers: int) -> dict[str, int]:
 
 #: How a region starts under each policy, where the caller does not say.
 _STARTS = {
-    Policy.NEVER: {"state": SpeculationState.GLOBAL, "gain": 0, "percentage": 0},
-    Policy.SEED_LITERAL: {"state": SpeculationState.HYBRID, "gain": 8, "percentage": 32768},
-    Policy.COST_AWARE: {"state": SpeculationState.GLOBAL, "gain": 0, "percentage": 0},
-    Policy.ALWAYS: {"state": SpeculationState.FULL, "gain": 16, "percentage": 65535},
+    SpeculationPolicy.NEVER: {"state": SpeculationState.GLOBAL, "gain": 0, "percentage": 0},
+    SpeculationPolicy.SEED_LITERAL: {
+        "state": SpeculationState.HYBRID,
+        "gain": 8,
+        "percentage": 32768,
+    },
+    SpeculationPolicy.COST_AWARE: {"state": SpeculationState.GLOBAL, "gain": 0, "percentage": 0},
+    SpeculationPolicy.ALWAYS: {"state": SpeculationState.FULL, "gain": 16, "percentage": 65535},
 }
 
 
@@ -81,7 +85,9 @@ def region_record(**fields: int) -> bytes:
     ValueError
         If a field does not exist, a value does not fit it, or the values contradict each other.
     """
-    policy = _member(Policy, "policy", fields.get("policy", Policy.COST_AWARE))
+    policy = _member(
+        SpeculationPolicy, "policy", fields.get("policy", SpeculationPolicy.COST_AWARE)
+    )
     record = {"valid": 1, "policy": policy, "cadence_max": 2, **_STARTS[policy], **fields}
     _member(CadencePolicy, "cadence_policy", record.get("cadence_policy", CadencePolicy.FIXED))
     _member(SpeculationState, "state", record["state"])

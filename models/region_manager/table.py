@@ -191,7 +191,7 @@ class RegionTable:
         state, cadence = record.state, record.cadence
         record.stall = averaged(record.stall, update.stall, TIME_SHIFT)
         record.redo = averaged(record.redo, update.redo, TIME_SHIFT)
-        record.confidence = _judged(record.confidence, update.accepts, update.trials)
+        record.confidence = _revised(record.confidence, update.accepts, update.trials)
         learns = bool(update.usable and update.a)
         if learns:
             _average(record, update, run.workers)
@@ -238,7 +238,7 @@ class RegionTable:
         self._records.clear()
 
 
-def _judged(confidence: int, accepts: int, trials: int) -> int:
+def _revised(confidence: int, accepts: int, trials: int) -> int:
     if trials and 8 * accepts >= 7 * trials:
         return min(7, confidence + 1)
     if 4 * accepts < trials:

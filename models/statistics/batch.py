@@ -23,7 +23,7 @@ _BYTES = 4
 def fused_sums_of(
     tensors: Sequence[torch.Tensor], exponents: Sequence[int], powers: int
 ) -> list[Sums]:
-    """What :func:`adagrain.models.statistics.kernel.fused_sums` finds of each tensor.
+    """:func:`adagrain.models.statistics.kernel.fused_sums` of each tensor.
 
     Parameters
     ----------

@@ -229,7 +229,7 @@ def quantised(values: np.ndarray, exponent: int) -> np.ndarray:
 def _partial_sums(
     values: np.ndarray, *, exponent: int, powers: int, histogram: bool
 ) -> tuple[list[int], list[int], np.ndarray]:
-    """What one thread finds: ``found``, the sums, and counts by the upper bits."""
+    """Results of one thread: ``found``, the sums, and counts by the upper bits."""
     found = np.zeros(FOUND, dtype=np.int64)
     found[_LOW], found[_HIGH] = 0x7FFFFFFF, -0x80000000
     totals = [0] * SUMS
@@ -247,7 +247,7 @@ def _partial_sums(
 def merged(
     found: Sequence[Sequence[int]], sums: Sequence[Sequence[int]], bins: Sequence[np.ndarray] = ()
 ) -> Sums:
-    """What the parts of a tensor have found, as one.
+    """Results of the parts of a tensor, as one.
 
     Parameters
     ----------

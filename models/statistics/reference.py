@@ -17,7 +17,7 @@ LARGEST_Q = 32767
 
 @dataclass(frozen=True)
 class Sums:
-    """What a kernel finds; named as in ``StatisticsRecord``.
+    """Results of a kernel; named as in ``StatisticsRecord``.
 
     Members
     -------

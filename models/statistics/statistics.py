@@ -35,7 +35,7 @@ def unbiased(exponent: int) -> int:
 
 @dataclass(frozen=True)
 class Statistics:
-    """What a pass found: the fields of ``StatisticsRecord``, and what follows from them.
+    """Result of a pass: the fields of ``StatisticsRecord``, and what follows from them.
 
     Moments are of the quantised finite elements, in units of the tensor; non-finite ones count
     in ``count`` only.
@@ -87,7 +87,7 @@ class Statistics:
 
     @property
     def valid(self) -> bool:
-        """Whether the sums are those of the tensor: nothing clamped, nothing non-finite."""
+        """The sums are those of the tensor: nothing clamped, nothing non-finite."""
         return not self.saturated and not self.overflow and self.finite == self.count
 
     @property
@@ -189,7 +189,7 @@ def statistics_of(
     powers: int = 4,
     kernel: str = "fused",
 ) -> list[Statistics]:
-    """What :func:`statistics` finds of each tensor, without histograms; fused, it is one call.
+    """:func:`statistics` of each tensor, without histograms; fused, it is one call.
 
     Parameters
     ----------

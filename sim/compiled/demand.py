@@ -1,4 +1,4 @@
-"""Stimuli on compiled units, judged by what they must bring."""
+"""Stimuli on compiled units, checked for what they must bring."""
 
 import random
 from collections.abc import Iterable

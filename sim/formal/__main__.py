@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from adagrain.sim.mutants import Mutant, Verdict, check
+from adagrain.sim.mutants import Mutant, Result, check
 
 from . import PROOFS, Holds, prove
 
@@ -51,7 +51,7 @@ def _finds_its_mutant(name: str, console: Console) -> bool:
     file, text, wrong = PROOFS[name].MUTANT
     command = ("adagrain.sim.formal", name, "--no-mutants")
     with console.status(f"looking for the mutant of {name} …"):
-        found = check(Mutant(name, file, text, wrong, command)) is Verdict.FOUND
+        found = check(Mutant(name, file, text, wrong, command)) is Result.FOUND
     print(f"{name}: {'finds' if found else 'DOES NOT FIND'} the mutant of {file}", flush=True)
     return found
 

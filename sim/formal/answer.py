@@ -7,7 +7,7 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 from adagrain.hdl.handler.answer import Answer
 from adagrain.hdl.stream.packet import Packet
 
-from .harness import Proof, assume_stable, counted, demand_patience, demand_stable, moves
+from .harness import Proof, assume_stable, counted, demand_patience, demand_stable, transfers
 
 __all__ = ["AnswerProof"]
 
@@ -45,22 +45,22 @@ class AnswerProof(Proof):
         m.d.comb += Assume(self.i_status.p.body <= 2)
 
         given, told = Signal.like(self.i_status.payload), Signal()  # the status has left
-        with m.If(moves(self.i_status)):
+        with m.If(transfers(self.i_status)):
             m.d.sync += [given.eq(self.i_status.payload), told.eq(0)]
-        with m.If(moves(self.o)):
+        with m.If(transfers(self.o)):
             m.d.sync += told.eq(1)
         for number, source in enumerate((self.i_1, self.i_2), 1):
             follows = told & (given.body == number)
-            m.d.comb += Assert(moves(source) == (moves(self.o) & follows))
-            with m.If(moves(source)):
+            m.d.comb += Assert(transfers(source) == (transfers(self.o) & follows))
+            with m.If(transfers(source)):
                 m.d.comb += Assert(self.o.payload == source.payload)
-        with m.If(moves(self.o) & ~told):
+        with m.If(transfers(self.o) & ~told):
             m.d.comb += [
                 Assert(self.o.p.data == given.status),
                 Assert(self.o.p.last == (given.body == 0)),
             ]
-        asked = counted(m, moves(self.i_status))
-        ended = counted(m, moves(self.o) & self.o.p.last)
+        asked = counted(m, transfers(self.i_status))
+        ended = counted(m, transfers(self.o) & self.o.p.last)
         under_way = asked != ended
         m.d.comb += Assert(self.i_status.ready == ~under_way)
         demand_patience(m, under_way & ~told, self.o.valid, cycles=0)

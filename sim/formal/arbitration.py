@@ -14,7 +14,7 @@ from adagrain.models.interface.units.region_manager import (
     RegionUpdate,
 )
 
-from .harness import Proof, assume_stable, counted, demand_patience, demand_stable, moves
+from .harness import Proof, assume_stable, counted, demand_patience, demand_stable, transfers
 
 __all__ = ["ArbitrationProof"]
 
@@ -53,13 +53,15 @@ class ArbitrationProof(Proof):
         demand_stable(m, self.o)
         demand_stable(m, self.o_access)
 
-        taken = [moves(port) for port in (self.i_parameters, self.i_access, self.i_step, self.i)]
+        taken = [
+            transfers(port) for port in (self.i_parameters, self.i_access, self.i_step, self.i)
+        ]
         m.d.comb += Assert(sum(taken) <= 1)
         with m.If(self.i_access.ready):
             m.d.comb += Assert(~self.i_parameters.valid)
 
-        reads = counted(m, moves(self.i_access) & ~self.i_access.payload.write)
-        answers = counted(m, moves(self.o_access))
+        reads = counted(m, transfers(self.i_access) & ~self.i_access.payload.write)
+        answers = counted(m, transfers(self.o_access))
         m.d.comb += [Assert(answers <= reads), Assert(reads <= answers + 1)]
         demand_patience(m, reads != answers, self.o_access.valid, cycles=0)
 
@@ -71,13 +73,13 @@ class ArbitrationProof(Proof):
         m.d.comb += Assume(access.number < WORDS_PER_REGION)
         with m.If(self.i.valid):
             m.d.sync += untouched.eq(0)
-        with m.If(moves(self.i_access)):
+        with m.If(transfers(self.i_access)):
             m.d.sync += awaited.eq(watched & ~access.write & known)
             with m.If(watched & access.write):
                 m.d.sync += [value.eq(access.item), known.eq(1)]
-        with m.If(moves(self.o_access) & awaited & untouched):
+        with m.If(transfers(self.o_access) & awaited & untouched):
             m.d.comb += Assert(self.o_access.payload == value)
         m.d.comb += [
-            Cover(moves(self.o_access) & awaited & untouched & (value == 5)),
-            Cover((answers == 2) & moves(self.i_parameters)),
+            Cover(transfers(self.o_access) & awaited & untouched & (value == 5)),
+            Cover((answers == 2) & transfers(self.i_parameters)),
         ]

@@ -9,7 +9,7 @@ from adagrain.hdl.link.cobs_encoder import CobsEncoder
 from adagrain.hdl.link.packet_queue import PacketQueue, queued_byte_layout
 from adagrain.hdl.stream.packet import Packet
 
-from .harness import Proof, counted, demand_patience, demand_stable, moves
+from .harness import Proof, counted, demand_patience, demand_stable, transfers
 
 __all__ = ["CobsProof", "PacketQueueProof"]
 
@@ -40,14 +40,14 @@ class CobsProof(Proof):
         connect(m, decoder.o, flipped(self.o))
         demand_stable(m, self.o)
 
-        came, element = counted(m, moves(self.i)), self.o.payload
+        came, element = counted(m, transfers(self.i)), self.o.payload
         data, ended = Signal(8), Signal()
         seen = Signal()
-        with m.If(moves(self.i) & (came == self.watch)):
+        with m.If(transfers(self.i) & (came == self.watch)):
             m.d.sync += [data.eq(self.i.payload.data), ended.eq(self.i.payload.last), seen.eq(1)]
-        left = counted(m, moves(self.o) & ~element.end)
+        left = counted(m, transfers(self.o) & ~element.end)
         owes_end = Signal()  # the watched byte was its packet's last one, and has left
-        with m.If(moves(self.o)):
+        with m.If(transfers(self.o)):
             m.d.comb += Assert(element.end | ~owes_end)
             m.d.sync += owes_end.eq(0)
             with m.If(element.end):
@@ -58,8 +58,8 @@ class CobsProof(Proof):
                 m.d.comb += [Assert(seen), Assert(element.data == data)]
                 m.d.sync += owes_end.eq(ended)
         m.d.comb += [
-            Cover(moves(self.o) & element.end & (left == 3)),
-            Cover(moves(self.o) & (left == 2) & (element.data == 0)),
+            Cover(transfers(self.o) & element.end & (left == 3)),
+            Cover(transfers(self.o) & (left == 2) & (element.data == 0)),
         ]
 
 
@@ -97,7 +97,7 @@ class PacketQueueProof(Proof):
             Assume(~byte.end | (byte.keep <= body)),
             Assume(byte.end | (body < self.ROOM - 2)),
         ]
-        with m.If(moves(self.i)):
+        with m.If(transfers(self.i)):
             with m.If(byte.end):
                 m.d.sync += [complete.eq(complete + 1 + byte.keep), body.eq(0)]
                 with m.If(complete == self.watch):
@@ -106,10 +106,10 @@ class PacketQueueProof(Proof):
                 m.d.sync += body.eq(body + 1)
                 with m.If((complete + 1 + body)[:5] == self.watch):
                     m.d.sync += watched.eq(byte.data)
-        left = counted(m, moves(self.o))
+        left = counted(m, transfers(self.o))
         with m.If(self.o.valid):
             m.d.comb += Assert(left < complete)
             with m.If(left == self.watch):
                 m.d.comb += Assert(self.o.payload == watched)
         demand_patience(m, left != complete, self.o.valid, cycles=2)
-        m.d.comb += [Cover(left == 4), Cover(moves(self.i) & byte.end & (byte.keep < body))]
+        m.d.comb += [Cover(left == 4), Cover(transfers(self.i) & byte.end & (byte.keep < body))]

@@ -16,7 +16,7 @@ __all__ = [
     "demand_order",
     "demand_patience",
     "demand_stable",
-    "moves",
+    "transfers",
 ]
 
 #: A mutant: a file below the project, a text in it, and the wrong one to put there.
@@ -75,8 +75,8 @@ class Proof(wiring.Component):
         raise NotImplementedError
 
 
-def moves(port: stream.Interface) -> Value:
-    """An element moves in this cycle."""
+def transfers(port: stream.Interface) -> Value:
+    """An element transfers in this cycle."""
     return port.valid & port.ready
 
 

@@ -17,7 +17,7 @@ from .harness import (
     demand_order,
     demand_patience,
     demand_stable,
-    moves,
+    transfers,
 )
 
 __all__ = ["DownsizerProof", "SerialProof", "UnpackerProof"]
@@ -44,9 +44,9 @@ class DownsizerProof(Proof):
         assume_stable(m, self.i)
         demand_stable(m, self.o)
         demand_patience(m, self.i.valid, self.o.valid, cycles=0)
-        number, group = counted(m, moves(self.o)), counted(m, moves(self.i))
+        number, group = counted(m, transfers(self.o)), counted(m, transfers(self.i))
         words = self.i.payload.as_value()
-        with m.If(moves(self.o)):
+        with m.If(transfers(self.o)):
             m.d.comb += [
                 Assert(group == number >> 2),
                 Assert(self.o.payload.as_value() == words.word_select(number[:2], 32)),
@@ -74,9 +74,11 @@ class SerialProof(Proof):
             self.o.valid.eq(send.o.valid),
             send.o.ready.eq(self.o.ready),
         ]
-        demand_order(m, self.watch, moves(self.i), self.i.payload, moves(self.o), self.o.payload)
+        demand_order(
+            m, self.watch, transfers(self.i), self.i.payload, transfers(self.o), self.o.payload
+        )
         demand_stable(m, self.o)
-        held = (counted(m, moves(self.i)) - counted(m, moves(self.o)))[:5]
+        held = (counted(m, transfers(self.i)) - counted(m, transfers(self.o)))[:5]
         demand_patience(m, held == 3, self.o.valid, cycles=0)
         demand_patience(m, held == 0, self.i.ready, cycles=0)
 
@@ -107,7 +109,7 @@ class UnpackerProof(Proof):
         always_steady(m, self.halves)
         assume_stable(m, self.i)
         connect(m, flipped(self.i), unpacker.i)
-        begun = counted(m, moves(unpacker.i_begin))
+        begun = counted(m, transfers(unpacker.i_begin))
         m.d.comb += [
             Assume(self.count != 0),
             unpacker.i_begin.valid.eq(begun == 0),
@@ -118,11 +120,11 @@ class UnpackerProof(Proof):
             unpacker.o.ready.eq(self.o.ready),
         ]
         demand_stable(m, self.o)
-        number = counted(m, moves(self.o))
-        words = counted(m, moves(self.i))
+        number = counted(m, transfers(self.o))
+        words = counted(m, transfers(self.i))
         word = self.i.payload.as_value()
         half = Mux(number[0], word[16:], word[:16]) << 16
-        with m.If(moves(self.o)):
+        with m.If(transfers(self.o)):
             m.d.comb += [
                 Assert(number < self.count),
                 Assert(self.o.payload == Mux(self.halves, half, word)),

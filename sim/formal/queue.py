@@ -7,7 +7,7 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 from adagrain.hdl.stream.queue import Queue
 from adagrain.hdl.stream.skid import Skid
 
-from .harness import Proof, counted, demand_order, demand_patience, demand_stable, moves
+from .harness import Proof, counted, demand_order, demand_patience, demand_stable, transfers
 
 __all__ = ["QueueProof", "SingleProof"]
 
@@ -35,7 +35,7 @@ class QueueProof(Proof):
         m.submodules.queue = queue = self.unit()
         connect(m, flipped(self.i), queue.i)
         connect(m, queue.o, flipped(self.o))
-        entered, left = moves(self.i), moves(self.o)
+        entered, left = transfers(self.i), transfers(self.o)
         demand_order(m, self.watch, entered, self.i.payload, left, self.o.payload)
         demand_stable(m, self.o)
         held = counted(m, entered) - counted(m, left)

@@ -10,7 +10,7 @@ from adagrain.models.interface.protocol import Header, Status
 from adagrain.models.interface.units.system import SystemOpcode
 from adagrain.models.link import HEADER_SIZE, FrameCheck
 
-from .harness import Proof, counted, moves
+from .harness import Proof, counted, transfers
 
 __all__ = ["ReceiverProof"]
 
@@ -44,7 +44,7 @@ class ReceiverProof(Proof):
 
         # Records, one after the other, and an executor that answers at once.
         position = Signal(range(HEADER_SIZE + 1))
-        record, hello = counted(m, moves(session.o)), Signal()
+        record, hello = counted(m, transfers(session.o)), Signal()
         header, sequence = Signal(Header), Signal(2)
         m.d.comb += [
             hello.eq(record == 0),
@@ -61,15 +61,15 @@ class ReceiverProof(Proof):
             m.d.comb += header.opcode.eq(SystemOpcode.HELLO)
         with m.If(position == 0):
             m.d.comb += session.i.payload.eq(FrameCheck.INTACT)
-            with m.If(moves(session.i)):
+            with m.If(transfers(session.i)):
                 m.d.sync += sequence.eq(self.sequence)
-        with m.If(moves(session.i)):
+        with m.If(transfers(session.i)):
             m.d.sync += position.eq(position + 1)
             with m.If(position == HEADER_SIZE):
                 m.d.sync += position.eq(0)
         executing = Signal()
-        executed = counted(m, moves(session.o_request))
-        m.d.sync += executing.eq(moves(session.o_request))
+        executed = counted(m, transfers(session.o_request))
+        m.d.sync += executing.eq(transfers(session.o_request))
         m.d.comb += [
             session.i_reply.valid.eq(executing),
             session.i_reply.p.data.eq(self.status),
@@ -77,13 +77,13 @@ class ReceiverProof(Proof):
         ]
 
         status = [Signal(1, name=f"status_{n}") for n in range(4)]
-        with m.If(moves(session.i_reply)):
+        with m.If(transfers(session.i_reply)):
             for number, kept in enumerate(status):
                 with m.If(executed == number + 1):
                     m.d.sync += kept.eq(self.status)
-        with m.If(moves(session.o_request)):
+        with m.If(transfers(session.o_request)):
             m.d.comb += Assert(sequence == executed[:2])
-        with m.If(moves(session.o)):
+        with m.If(transfers(session.o)):
             answered = session.o.payload.header
             m.d.comb += Assert(answered.session == _SESSION)
             with m.If((sequence < executed) & (sequence + device.window >= executed)):
@@ -98,7 +98,7 @@ class ReceiverProof(Proof):
                 ]
         waited = Signal(6)
         m.d.sync += waited.eq(waited + 1)
-        with m.If(moves(session.o)):
+        with m.If(transfers(session.o)):
             m.d.sync += waited.eq(0)
         m.d.comb += [
             Assert(waited < 24),

@@ -10,7 +10,7 @@ from adagrain.models.granularity_unit import row_words
 from adagrain.models.interface.precision import INTEGERS, Precision
 from adagrain.models.interface.units.granularity_unit import TileRun
 
-from .harness import Proof, always_steady, demand_patience, moves
+from .harness import Proof, always_steady, demand_patience, transfers
 
 __all__ = ["ResultsProof"]
 
@@ -59,14 +59,14 @@ class ResultsProof(Proof):
             results.i.valid.eq(1),
             results.o.ready.eq(self.taken),
         ]
-        with m.If(moves(results.i_run)):
+        with m.If(transfers(results.i_run)):
             m.d.sync += run_number.eq(~run_number)
-        with m.If(moves(results.i)):
+        with m.If(transfers(results.i)):
             m.d.sync += row.eq(row + 1)
             with m.If(row == own.rows - 1):
                 m.d.sync += [row.eq(0), row_number.eq(~row_number)]
 
-        owed = _demand(m, results, Mux(moves(results.i), _words(own), 0))
+        owed = _demand(m, results, Mux(transfers(results.i), _words(own), 0))
         packed, plain = self.kinds
         alone = packed.scaled & ~plain.scaled & (packed.rows == 1)
         m.d.comb += Cover(alone & (row_number == 0) & (owed == _SLICES - 1))
@@ -75,7 +75,7 @@ class ResultsProof(Proof):
 def _demand(m: Module, results: Results, comes: Value) -> Signal:
     """Results for each row, in the time in which a word is filled and rescaled; what is owed."""
     o, owed, waits = results.o, Signal(range(2 * _SLICES)), Signal()
-    m.d.sync += [owed.eq(owed + comes - moves(o)), waits.eq(o.valid & ~o.ready)]
+    m.d.sync += [owed.eq(owed + comes - transfers(o)), waits.eq(o.valid & ~o.ready)]
     m.d.comb += [Assert(o.valid | ~waits), Assert(~o.valid | (owed != 0))]
     patience = IntegerRescale.LATENCY + Precision.INT4.lanes + 2
     demand_patience(m, owed != 0, o.valid, cycles=patience)

@@ -9,7 +9,7 @@ from adagrain.hdl.stream.packet import Packet
 from adagrain.models.interface.protocol import Status
 from adagrain.models.interface.units import SYSTEM
 
-from .harness import Proof, assume_stable, counted, demand_stable, moves
+from .harness import Proof, assume_stable, counted, demand_stable, transfers
 
 __all__ = ["WatchdogProof"]
 
@@ -62,17 +62,17 @@ class WatchdogProof(Proof):
         assume_stable(m, self.i)
         demand_stable(m, o)
 
-        ends, answered = moves(self.i) & self.i.payload.last, moves(o) & o.payload.last
+        ends, answered = transfers(self.i) & self.i.payload.last, transfers(o) & o.payload.last
         asked, over = Signal(), Signal()  # an opcode is in, and the last byte of its payload
         came, said = Signal(range(_BYTES + 2)), Signal(range(_BYTES + 2))
         waited = Signal(range(_CYCLES + 2))
-        with m.If(moves(self.i)):
+        with m.If(transfers(self.i)):
             m.d.sync += [came.eq(came + 1), over.eq(ends)]
             m.d.comb += Assume((came < _BYTES) | self.i.payload.last)
             with m.If(came == 0):
                 m.d.sync += asked.eq(1)
                 m.d.comb += [Assume(~asked), Assume(self.i.payload.data[4:] == 0)]
-        with m.If(moves(handler.o)):
+        with m.If(transfers(handler.o)):
             m.d.comb += Assume((said < _BYTES - 1) | self.byte.last)
             m.d.sync += said.eq(said + 1)
         with m.If(asked & self.ready & (self.i.valid | over)):
@@ -85,13 +85,13 @@ class WatchdogProof(Proof):
 
         gives_up = o.payload.replaces & (o.payload.data == Status.UNIT_RESET)
         refuses = o.payload.replaces & (o.payload.data != Status.UNIT_RESET)
-        resets, replaced = counted(m, dispatcher.reset), counted(m, moves(o) & gives_up)
+        resets, replaced = counted(m, dispatcher.reset), counted(m, transfers(o) & gives_up)
         called = Signal()  # for the request that is under way
-        with m.If(moves(handler.i_call)):
+        with m.If(transfers(handler.i_call)):
             m.d.sync += called.eq(1)
         with m.If(answered):
             m.d.sync += called.eq(0)
-        with m.If(moves(o)):
+        with m.If(transfers(o)):
             m.d.comb += Assert(asked)
         with m.If(o.valid & o.payload.replaces):
             m.d.comb += [

@@ -10,8 +10,8 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from .judges import Judges
-from .runs import Verdict
+from .checks import Checks
+from .runs import Result
 from .sample import FOLDERS, Sample
 
 __all__ = ["app"]
@@ -19,7 +19,7 @@ __all__ = ["app"]
 app = typer.Typer(add_completion=False)
 
 ROOT = Path(__file__).resolve().parents[2]
-#: What is kept: the verdicts of each sample, and how long tests took.
+#: What is kept: the results of each sample, and how long tests took.
 KEPT = ROOT / "build" / "mutants"
 
 #: Share of the mutants that must be found.
@@ -36,7 +36,7 @@ def run(
 ) -> None:
     """Change one thing at a time in a copy of the project, and run the tests that import it.
 
-    Verdicts are kept: the same sample goes on where it was interrupted. Prints the score of each
+    Results are kept: the same sample goes on where it was interrupted. Prints the score of each
     folder, and the survivors; the exit status is 1 where less than 85 % were found.
 
     Example: python -m adagrain.sim.generated_mutants --sample 20 --folder hdl --only link
@@ -45,20 +45,20 @@ def run(
         raise typer.BadParameter(f"folder must be one of {', '.join(FOLDERS)}, not {folder!r}")
     seed = random.randrange(1 << 31) if seed is None else seed
     print(f"seed {seed}", flush=True)
-    judges = Judges(ROOT, KEPT / "seconds.json")
+    checks = Checks(ROOT, KEPT / "seconds.json")
     scores = []
     for name in [folder] if folder else FOLDERS:
         drawn = Sample.draw(ROOT, KEPT, name, count=sample, seed=seed, only=only)
-        _judge(drawn, judges, patience, name)
+        _check(drawn, checks, patience, name)
         scores.append(_report(drawn, name))
     raise typer.Exit(0 if all(score >= GOAL for score in scores) else 1)
 
 
-def _judge(sample: Sample, judges: Judges, patience: float, folder: str) -> None:
+def _check(sample: Sample, checks: Checks, patience: float, folder: str) -> None:
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
     progress = Progress(*columns, TimeElapsedColumn(), console=Console(stderr=True))
     with progress, tempfile.TemporaryDirectory(prefix="adagrain-mutants-") as scratch:
-        left = sample.rehearse(judges, Path(scratch))
+        left = sample.rehearse(checks, Path(scratch))
         if new := next(left):
             task = progress.add_task("how long tests take", total=new)
             for rest in left:
@@ -66,7 +66,7 @@ def _judge(sample: Sample, judges: Judges, patience: float, folder: str) -> None
         total = len(sample.mutations)
         done = total - len(sample.waiting)
         task = progress.add_task(f"mutants of {folder}", total=total, completed=done)
-        for _ in sample.judge(judges, patience, Path(scratch)):
+        for _ in sample.check(checks, patience, Path(scratch)):
             progress.advance(task)
 
 
@@ -77,10 +77,10 @@ def _report(sample: Sample, folder: str) -> float:
         where = f"{mutation.file}:{mutation.line}: {mutation.function}"
         print(f"survived {tests} tests: {where}\n{mutation.diff}\n")
     rows = [sample.found[mutation.key] for mutation in sample.mutations]
-    verdicts = [row.verdict for row in rows]
-    found = sum(verdict.is_found for verdict in verdicts)
+    results = [row.result for row in rows]
+    found = sum(result.is_found for result in results)
     score = found / len(rows) if rows else 1.0
-    counts = ", ".join(f"{verdicts.count(verdict)} {verdict}" for verdict in Verdict)
+    counts = ", ".join(f"{results.count(result)} {result}" for result in Result)
     usual = statistics.median(row.seconds for row in rows) if rows else 0.0
     print(
         f"{folder}: {found} of {len(rows)} mutants were found ({score:.0%}): {counts}; "

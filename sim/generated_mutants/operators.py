@@ -70,7 +70,7 @@ def _operator(node: cst.CSTNode) -> Replacements:
 
 
 def _comparison(node: cst.CSTNode) -> Replacements:
-    """Another comparison: its edge moved, or turned round."""
+    """Another comparison: its edge moved, or inverted."""
     assert isinstance(node, cst.ComparisonTarget)
     unordered = isinstance(node.comparator, cst.SimpleString | cst.Attribute)
     for swapped in _SWAPPED.get(type(node.operator), ()):
@@ -101,7 +101,7 @@ def _fraction(node: cst.CSTNode) -> Replacements:
 
 
 def _name(node: cst.CSTNode) -> Replacements:
-    """A truth value, an extreme or a quantifier turned round."""
+    """A truth value, an extreme or a quantifier inverted."""
     assert isinstance(node, cst.Name)
     if node.value in _NAMES:
         yield node.with_changes(value=_NAMES[node.value])
@@ -118,10 +118,10 @@ def _bound(node: cst.CSTNode) -> Replacements:
 
 
 def _condition(node: cst.CSTNode) -> Replacements:
-    """A condition turned round: Python's, or Amaranth's."""
+    """A condition inverted: Python's, or Amaranth's."""
     if isinstance(node, cst.If):
-        turned = cst.UnaryOperation(cst.Not(), _parenthesised(node.test))
-        yield node.with_changes(test=turned, whitespace_before_test=cst.SimpleWhitespace(" "))
+        inverted = cst.UnaryOperation(cst.Not(), _parenthesised(node.test))
+        yield node.with_changes(test=inverted, whitespace_before_test=cst.SimpleWhitespace(" "))
     elif isinstance(node, cst.IfExp):
         yield node.with_changes(body=node.orelse, orelse=node.body)
     elif isinstance(node, cst.Call) and m.matches(node.func, _CONDITION):

@@ -12,9 +12,9 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from .judges import Judge
+from .checks import Check
 
-__all__ = ["Outcome", "Runs", "Verdict"]
+__all__ = ["Outcome", "Result", "Runs"]
 
 _FINDER = re.compile(r"^(?:FAILED|ERROR) (\S+)", re.MULTILINE)
 #: Exit statuses of pytest.
@@ -24,7 +24,7 @@ _PASSED, _FAILED, _NOTHING_RAN = 0, 1, 5
 _PATIENCE, _SLOWER = 120, 5
 
 
-class Verdict(enum.StrEnum):
+class Result(enum.StrEnum):
     """What became of a mutant."""
 
     FOUND = "found"
@@ -34,14 +34,14 @@ class Verdict(enum.StrEnum):
 
     @property
     def is_found(self) -> bool:
-        return self is not Verdict.SURVIVED
+        return self is not Result.SURVIVED
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """A verdict, the test that it is owed to, if it is known, and how long tests took."""
+    """A result, the test that it is owed to, if it is known, and how long tests took."""
 
-    verdict: Verdict
+    result: Result
     test: str = ""
     seconds: dict[str, float] = field(default_factory=dict)
 
@@ -62,7 +62,7 @@ class Runs:
         self._selected = scratch.with_suffix(".selected")
         self._process: subprocess.Popen[str] | None = None
 
-    def run(self, tests: Sequence[Judge], environment: Mapping[str, str]) -> Outcome:
+    def run(self, tests: Sequence[Check], environment: Mapping[str, str]) -> Outcome:
         """Run tests till one fails.
 
         Parameters
@@ -71,7 +71,7 @@ class Runs:
             Variables beside those of this process.
         """
         if not tests:
-            return Outcome(Verdict.SURVIVED)
+            return Outcome(Result.SURVIVED)
         self._selected.write_text(json.dumps([(test.name, test.less) for test in tests]))
         files = dict.fromkeys(test.file for test in tests)
         plugins = ("adagrain.sim.generated_mutants.selection", "no:cacheprovider", "no:xdist")
@@ -90,16 +90,16 @@ class Runs:
         try:
             said, _ = process.communicate(timeout=_patience(tests))
         except subprocess.TimeoutExpired:
-            return Outcome(Verdict.TIMED_OUT, seconds=self._seconds())
+            return Outcome(Result.TIMED_OUT, seconds=self._seconds())
         finally:
             _end(process)
         seconds = self._seconds()
         if process.returncode in (_PASSED, _NOTHING_RAN):
-            return Outcome(Verdict.SURVIVED, seconds=seconds)
+            return Outcome(Result.SURVIVED, seconds=seconds)
         finder = _FINDER.search(said)
         is_found = process.returncode == _FAILED and finder
-        verdict = Verdict.FOUND if is_found else Verdict.BROKEN
-        return Outcome(verdict, finder[1] if finder else "", seconds)
+        result = Result.FOUND if is_found else Result.BROKEN
+        return Outcome(result, finder[1] if finder else "", seconds)
 
     def stop(self) -> None:
         """End what is running, with all that it has started."""
@@ -120,7 +120,7 @@ class Runs:
         return found
 
 
-def _patience(tests: Sequence[Judge]) -> float:
+def _patience(tests: Sequence[Check]) -> float:
     """Seconds, more of them where other programs take most of the machine."""
     crowd = os.getloadavg()[0] / (os.cpu_count() or 1)
     return max(1.0, crowd) * (_PATIENCE + _SLOWER * sum(test.seconds for test in tests))

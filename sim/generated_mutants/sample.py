@@ -1,4 +1,4 @@
-"""Draws mutants, has them judged two at a time, and keeps the verdicts."""
+"""Draws mutants, has them checked two at a time, and keeps the results."""
 
 import json
 import queue
@@ -10,10 +10,10 @@ from dataclasses import asdict, dataclass, field
 from itertools import islice
 from pathlib import Path
 
+from .checks import Check, Checks
 from .equivalent import argued
-from .judges import Judge, Judges
 from .mutations import Mutation, mutations
-from .runs import Runs, Verdict
+from .runs import Result, Runs
 from .tree import Tree
 
 __all__ = ["FOLDERS", "Found", "Sample", "drawn"]
@@ -34,17 +34,17 @@ class Found:
 
     Parameters
     ----------
-    verdict : Verdict
+    result : Result
         What became of it.
     test : str
         Whose doing that was.
     tests : int
-        How many were to judge it.
+        How many were to check it.
     seconds : float
         How long that took.
     """
 
-    verdict: Verdict
+    result: Result
     test: str
     tests: int
     seconds: float
@@ -63,7 +63,7 @@ class Sample:
     equivalents : list of Mutation
         Those that were drawn as well, and are argued to change nothing.
     journal : Path
-        File in which verdicts are kept.
+        File in which results are kept.
     """
 
     root: Path
@@ -76,7 +76,7 @@ class Sample:
     def draw(
         cls, root: Path, kept: Path, folder: str, *, count: int, seed: int, only: str = ""
     ) -> "Sample":
-        """So many mutants that are not argued away, and the verdicts that there are of them."""
+        """So many mutants that are not argued away, and the results that there are of them."""
         equivalents: list[Mutation] = []
 
         def wanted() -> Iterator[Mutation]:
@@ -91,62 +91,63 @@ class Sample:
         sample = cls(root, chosen, equivalents, kept / f"{name}.jsonl")
         if sample.journal.exists():
             for row in map(json.loads, sample.journal.read_text().splitlines()):
-                key, verdict = row.pop("key"), Verdict(row.pop("verdict"))
-                sample.found[key] = Found(verdict, **row)
+                key = row.pop("key")
+                result = row.pop("verdict", None) or row.pop("result")  # the former in older ones
+                sample.found[key] = Found(Result(result), **row)
         return sample
 
     @property
     def waiting(self) -> list[Mutation]:
-        """Those without a verdict."""
+        """Those without a result."""
         return [mutation for mutation in self.mutations if mutation.key not in self.found]
 
-    def rehearse(self, judges: Judges, scratch: Path) -> Iterator[int]:
+    def rehearse(self, checks: Checks, scratch: Path) -> Iterator[int]:
         """Learn how long tests take that may be needed; how many are left, and as one is done.
 
         In the project itself, without a mutation; what is compiled for them is kept there.
         """
-        left = judges.unknown(mutation.file for mutation in self.waiting)
+        left = checks.unknown(mutation.file for mutation in self.waiting)
         yield len(left)
         runs = {test: Runs(self.root, scratch / str(n)) for n, test in enumerate(left)}
 
         def run(test: str) -> dict[str, float]:
-            return {test: 0.0} | runs[test].run([Judge(test, _LONGEST)], {}).seconds
+            return {test: 0.0} | runs[test].run([Check(test, _LONGEST)], {}).seconds
 
         with ThreadPoolExecutor(_WORKERS) as pool:
             futures = [pool.submit(run, test) for test in left]
             try:
                 for done, future in enumerate(as_completed(futures), start=1):
-                    judges.learn(future.result())
+                    checks.learn(future.result())
                     yield len(left) - done
             finally:
                 pool.shutdown(wait=False, cancel_futures=True)
                 for each in runs.values():
                     each.stop()
 
-    def judge(self, judges: Judges, patience: float, scratch: Path) -> Iterator[Mutation]:
-        """Judge those that wait, in copies of the project below ``scratch``; each as it is done."""
+    def check(self, checks: Checks, patience: float, scratch: Path) -> Iterator[Mutation]:
+        """Check those that wait, in copies of the project below ``scratch``; each as it is done."""
         waiting = self.waiting
         trees = [Tree(self.root, scratch / str(n)) for n in range(min(_WORKERS, len(waiting)))]
         free: queue.SimpleQueue[Tree] = queue.SimpleQueue()
         for tree in trees:
             free.put(tree)
 
-        def judge(mutation: Mutation) -> tuple[Found, dict[str, float]]:
-            tests = judges.of(mutation.file, patience)
+        def check(mutation: Mutation) -> tuple[Found, dict[str, float]]:
+            tests = checks.of(mutation.file, patience)
             tree, start = free.get(), time.monotonic()
             try:
-                outcome = tree.judge(mutation, tests)
+                outcome = tree.check(mutation, tests)
             finally:
                 free.put(tree)
             seconds = round(time.monotonic() - start, 1)
-            return Found(outcome.verdict, outcome.test, len(tests), seconds), outcome.seconds
+            return Found(outcome.result, outcome.test, len(tests), seconds), outcome.seconds
 
         with ThreadPoolExecutor(_WORKERS) as pool:
-            futures = {pool.submit(judge, mutation): mutation for mutation in waiting}
+            futures = {pool.submit(check, mutation): mutation for mutation in waiting}
             try:
                 for future in as_completed(futures):
                     found, seconds = future.result()
-                    judges.learn(seconds)
+                    checks.learn(seconds)
                     self._keep(futures[future], found)
                     yield futures[future]
             finally:
@@ -156,7 +157,7 @@ class Sample:
 
     def survivors(self) -> Sequence[Mutation]:
         """Those that no test has found."""
-        return [m for m in self.mutations if not self.found[m.key].verdict.is_found]
+        return [m for m in self.mutations if not self.found[m.key].result.is_found]
 
     def _keep(self, mutation: Mutation, found: Found) -> None:
         self.found[mutation.key] = found

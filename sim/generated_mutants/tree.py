@@ -11,10 +11,10 @@ from pathlib import Path
 
 from adagrain.sim.simulators.cache import cache_directory
 
+from .checks import Check
 from .imports import imports, reached
-from .judges import Judge
 from .mutations import Mutation
-from .runs import Outcome, Runs, Verdict
+from .runs import Outcome, Result, Runs
 
 __all__ = ["Tree"]
 
@@ -57,7 +57,7 @@ class Tree:
             "NUMBA_CACHE_DIR": str(scratch / "kernels"),
         }
 
-    def judge(self, mutation: Mutation, tests: Sequence[Judge]) -> Outcome:
+    def check(self, mutation: Mutation, tests: Sequence[Check]) -> Outcome:
         """Make a mutation, and run tests till one fails.
 
         A test that fails without it as well is not heard; the others decide. Where time is up but
@@ -68,15 +68,15 @@ class Tree:
         others = [test for test in tests if test.file not in files[:_FIRST]]
         with self._mutated(mutation):
             outcome = self._run(first)
-            if others and outcome.verdict is Verdict.SURVIVED:
+            if others and outcome.result is Result.SURVIVED:
                 rest = self._run(others)
                 outcome = replace(rest, seconds=outcome.seconds | rest.seconds)
-        if outcome.verdict is Verdict.TIMED_OUT and any("::" in name for name in outcome.seconds):
-            later = self.judge(mutation, _left(tests, outcome.seconds))
+        if outcome.result is Result.TIMED_OUT and any("::" in name for name in outcome.seconds):
+            later = self.check(mutation, _left(tests, outcome.seconds))
             return replace(later, seconds=outcome.seconds | later.seconds)
-        if outcome.verdict is not Verdict.FOUND or self._is_healthy(outcome.test):
+        if outcome.result is not Result.FOUND or self._is_healthy(outcome.test):
             return outcome
-        return self.judge(mutation, [t for t in tests if t.file != _file(outcome.test)])
+        return self.check(mutation, [t for t in tests if t.file != _file(outcome.test)])
 
     def stop(self) -> None:
         """End what is running, with all that it has started."""
@@ -86,8 +86,8 @@ class Tree:
         """Whether a test passes without a mutation; one of each file is asked."""
         file = _file(test)
         if file not in self._healthy:
-            outcome = self._run([Judge(test, _HEALTHY)])
-            self._healthy[file] = outcome.verdict is Verdict.SURVIVED
+            outcome = self._run([Check(test, _HEALTHY)])
+            self._healthy[file] = outcome.result is Result.SURVIVED
         return self._healthy[file]
 
     @contextmanager
@@ -108,11 +108,11 @@ class Tree:
             self._environment = environment
             shutil.rmtree(self._mutants_kernels, ignore_errors=True)
 
-    def _run(self, tests: Sequence[Judge]) -> Outcome:
+    def _run(self, tests: Sequence[Check]) -> Outcome:
         return self._runs.run(tests, self._environment)
 
 
-def _left(tests: Sequence[Judge], passed: Collection[str]) -> list[Judge]:
+def _left(tests: Sequence[Check], passed: Collection[str]) -> list[Check]:
     """The tests but for those that have passed."""
     return [
         replace(test, less=(*test.less, *passed))

@@ -7,7 +7,7 @@ import typer
 from rich.console import Console
 from rich.progress import Progress
 
-from . import MUTANTS, Mutant, Verdict, check
+from . import MUTANTS, Mutant, Result, check
 
 __all__ = ["app"]
 
@@ -31,21 +31,21 @@ def run(
     chosen = [mutant for mutant in MUTANTS if only in mutant.name]
     if not chosen:
         raise typer.BadParameter(f"a name must contain {only!r}, but none does")
-    survivors: list[tuple[Verdict, Mutant]] = []
+    survivors: list[tuple[Result, Mutant]] = []
     console = Console(stderr=True)
     with Progress(console=console) as progress:
         task = progress.add_task("", total=len(chosen))
         for mutant in chosen:
             progress.update(task, description=f"{mutant.file}: {mutant.name}")
-            verdict = check(mutant)
-            print(f"{verdict.value:9}{mutant.file}: {mutant.name}", flush=True)
-            if verdict is not Verdict.FOUND:
-                survivors.append((verdict, mutant))
+            result = check(mutant)
+            print(f"{result.value:9}{mutant.file}: {mutant.name}", flush=True)
+            if result is not Result.FOUND:
+                survivors.append((result, mutant))
             progress.advance(task)
     found = len(chosen) - len(survivors)
     print(f"{found} of {len(chosen)} mutants were found ({found / len(chosen):.0%})")
-    for verdict, mutant in survivors:
-        print(f"{verdict.value}: {mutant.file}: {mutant.name}")
+    for result, mutant in survivors:
+        print(f"{result.value}: {mutant.file}: {mutant.name}")
     sys.exit(0 if found >= GOAL * len(chosen) else 1)
 
 

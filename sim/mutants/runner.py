@@ -15,7 +15,7 @@ from adagrain.sim.simulators.runtime import share
 
 from .catalogue import Mutant
 
-__all__ = ["Verdict", "check", "patched_copy"]
+__all__ = ["Result", "check", "patched_copy"]
 
 #: The project: what is copied of it, and what tells it from an installed package.
 ROOT = Path(__file__).resolve().parents[2]
@@ -28,7 +28,7 @@ _PATIENCE = 900
 _RED = re.compile(r"AssertionError|E   +Failed: |came to no end|FAILED \((?:bmc|cover)\)")
 
 
-class Verdict(enum.Enum):
+class Result(enum.Enum):
     """What became of a mutant."""
 
     FOUND = "found"
@@ -36,7 +36,7 @@ class Verdict(enum.Enum):
     BROKEN = "broken"  #: no test failed, but something else: the mutant shows nothing
 
 
-def check(mutant: Mutant) -> Verdict:
+def check(mutant: Mutant) -> Result:
     """Make a mutant, and run its test.
 
     Raises
@@ -45,10 +45,10 @@ def check(mutant: Mutant) -> Verdict:
         If the text that it replaces is not there exactly once.
     """
     with patched_copy(mutant.file, mutant.text, mutant.wrong) as copy:
-        return _verdict(copy, mutant.command)
+        return _result(copy, mutant.command)
 
 
-def _verdict(copy: Path, command: tuple[str, ...]) -> Verdict:
+def _result(copy: Path, command: tuple[str, ...]) -> Result:
     cache = copy / "cache"
     share(cache)
     environment = os.environ | {"PYTHONPATH": str(copy), "ADAGRAIN_CACHE": str(cache)}
@@ -65,10 +65,10 @@ def _verdict(copy: Path, command: tuple[str, ...]) -> Verdict:
             check=False,
         )
     except subprocess.TimeoutExpired:
-        return Verdict.BROKEN
+        return Result.BROKEN
     if outcome.returncode == 0:
-        return Verdict.SURVIVED
-    return Verdict.FOUND if _RED.search(outcome.stdout) else Verdict.BROKEN
+        return Result.SURVIVED
+    return Result.FOUND if _RED.search(outcome.stdout) else Result.BROKEN
 
 
 @contextmanager

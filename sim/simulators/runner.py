@@ -203,7 +203,7 @@ class _Build:
                 waves=self._waves is not None,
                 log_file=log,
             )
-        return self._judge(seed, results, log)
+        return self._outcome(seed, results, log)
 
     def _sweep(self) -> float:
         """How many cases are run of each that a bench asks for: few where they take long."""
@@ -212,7 +212,7 @@ class _Build:
         full = 10 if os.environ.get("ADAGRAIN_FULL") == "1" else 1
         return full / 10 if self._simulator == "icarus" else full
 
-    def _judge(self, seed: int, results: Path, log: Path) -> Outcome:
+    def _outcome(self, seed: int, results: Path, log: Path) -> Outcome:
         try:
             tests, failed = get_results(results)
         except RuntimeError:

@@ -30,7 +30,7 @@ class Mishap(enum.Enum):
 _LONGEST_DELAY, _GONE = 0.03, 0.05
 
 #: Bytes that are relayed at once.
-_PIECE = 4096
+_CHUNK = 4096
 
 
 class FaultProxy:
@@ -122,9 +122,9 @@ class FaultProxy:
             if self._stop_read in readable:
                 return
             if self._board in readable:
-                _write(self._master, self._back.carry(os.read(self._board, _PIECE)))
+                _write(self._master, self._back.carry(os.read(self._board, _CHUNK)))
             if self._master in readable:
-                raw = os.read(self._master, _PIECE)
+                raw = os.read(self._master, _CHUNK)
                 _write(self._board, self._there.carry(raw))
                 self._mishap()
 

@@ -148,7 +148,14 @@ ENTRIES, COUNT_BITS, REGIONS = at_least(8, 2), between(32, 1, 32), between(8, 1,
 BLOCK, BYTES = between(254, 1, 254), at_least(4, 1)
 SLICES, WORDS = between(4, 1, 16), given(64, "a power of two and at least 2", 0, 1, 12, -4)
 PRECISIONS = Given(
-    INTEGERS, (((Precision.INT4,), "FP32, FP16, INT8, INT4, or INT8, INT4, not INT4"),)
+    INTEGERS,
+    (
+        ((Precision.INT4,), "FP32, FP16, INT8, INT4, or INT8, INT4, not INT4"),
+        ((2, 3), "a tuple of Precision, not (2, 3)"),
+        ((0, 1), "a tuple of Precision, not (0, 1)"),
+        ([*INTEGERS], "a tuple of Precision, not [<Precision.INT8"),
+        (2, "a tuple of Precision, not 2"),
+    ),
 )
 WITH_SLICES = of_type(configuration("granular"), type(configuration("granular")), "granular", 4)
 UNIT = of_type(DIFFERENCE, Unit, "difference")

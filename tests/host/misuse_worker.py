@@ -10,7 +10,7 @@ from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 
 import adagrain
-from adagrain.models.interface.units.region_manager import Policy
+from adagrain.models.interface.units.region_manager import SpeculationPolicy
 
 CASES: dict[str, Callable[[], None]] = {}
 
@@ -281,7 +281,7 @@ def epochs_differ() -> None:
 
 @case
 def policies_differ() -> None:
-    Setup(policy=(Policy.COST_AWARE, Policy.ALWAYS)[rank()])
+    Setup(policy=(SpeculationPolicy.COST_AWARE, SpeculationPolicy.ALWAYS)[rank()])
 
 
 @case

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.skipif(
 
 TINY = configuration("tiny", units=("statistics", "region_manager"), histogram=True)
 
-#: Chance of each fault, alone and all together: at each byte, each frame, or each piece.
+#: Chance of each fault, alone and all together: at each byte, each frame, or each chunk.
 CHANCES: dict[str, dict[Fault | Mishap, float]] = {
     **{fault.name: {fault: 0.001} for fault in (Fault.DROP, Fault.FLIP, Fault.DOUBLE)},
     Fault.GARBAGE.name: {Fault.GARBAGE: 0.0005},

@@ -73,7 +73,7 @@ def test_a_gradient_that_is_not_finite_in_one_of_several_passes() -> None:
 def test_all_gradients_must_come() -> None:
     network = nn.Linear(2, 2)
     with pytest.raises(
-        RuntimeError, match=r"gradients of all 2 slices must be added before .* 1 w"
+        RuntimeError, match=r"gradients of all 2 parameter slices must be added before .* 1 w"
     ):
         backward(reducer_of(network), network.weight)
 

@@ -12,7 +12,7 @@ from adagrain.host.train.checkpoint import CHECKPOINTS, CheckpointError
 from adagrain.host.train.folder import SUMMARY, begun
 from adagrain.host.train.launch import FAILURE, _reason
 from adagrain.host.train.options import TrainingOptions
-from adagrain.host.train.verdict import Verdict
+from adagrain.host.train.run_status import RunStatus
 
 
 @pytest.fixture
@@ -25,9 +25,9 @@ def launched(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[TrainingOptions]]
     """What workers would have been started with."""
     launches: list[TrainingOptions] = []
 
-    def launch(options: TrainingOptions, checkpoint: Path | None = None) -> Verdict:
+    def launch(options: TrainingOptions, checkpoint: Path | None = None) -> RunStatus:
         launches.append(options)
-        return Verdict.FINISHED
+        return RunStatus.FINISHED
 
     monkeypatch.setattr(run, "launch", launch)
     return launches
@@ -37,7 +37,7 @@ def test_people_are_told_what_is_begun(
     options: TrainingOptions, launched: list[TrainingOptions]
 ) -> None:
     said: list[str] = []
-    assert run.start(options, say=said.append) is Verdict.FINISHED
+    assert run.start(options, say=said.append) is RunStatus.FINISHED
     assert said == ["run run: digits, 2 workers, 20 steps, a device golden: beside each"]
     assert launched == [options]
 

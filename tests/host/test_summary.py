@@ -17,8 +17,8 @@ from adagrain.host.train.fingerprint import weights_sha256
 from adagrain.host.train.history import History
 from adagrain.host.train.metrics import METRICS, Metrics
 from adagrain.host.train.options import TrainingOptions
+from adagrain.host.train.run_status import RunStatus
 from adagrain.host.train.training import Training
-from adagrain.host.train.verdict import Verdict
 
 OWN = {
     "cycles": 1000,
@@ -65,8 +65,8 @@ def trained(tmp_path: Path) -> Iterator[Callable[..., tuple[TrainingOptions, Tra
 
 def summarised(
     options: TrainingOptions, training: Training, **changes: int
-) -> tuple[dict[str, Any], str, Verdict | None]:
-    """The file, the table's text, and the verdict, with a second worker."""
+) -> tuple[dict[str, Any], str, RunStatus | None]:
+    """The file, the table's text, and the status, with a second worker."""
 
     def gather(workers: list[dict[str, Any]], own: dict[str, Any]) -> None:
         assert len(workers) == 2
@@ -76,7 +76,7 @@ def summarised(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(dist, "get_world_size", lambda: 2)
         patch.setattr(dist, "all_gather_object", gather)
-        verdict = summary.summarise(
+        status = summary.summarise(
             options,
             training,
             history=History.read(options.folder / METRICS),
@@ -86,7 +86,7 @@ def summarised(
             console=Console(file=shown, width=200),
         )
     found = json.loads((options.folder / "summary.json").read_text())
-    return found, shown.getvalue(), verdict
+    return found, shown.getvalue(), status
 
 
 def row(table: str, name: str) -> str:
@@ -98,8 +98,8 @@ def test_numbers_of_all_workers(
     trained: Callable[..., tuple[TrainingOptions, Training]],
 ) -> None:
     options, training = trained(preset="sync")
-    found, table, verdict = summarised(options, training)
-    assert verdict is Verdict.FINISHED
+    found, table, status = summarised(options, training)
+    assert status is RunStatus.FINISHED
     sums = {name: OWN[name] + OTHER[name] for name in OWN}
     reducer = training.handle.reducer
     assert found.pop("versions").keys() == {"adagrain", "torch", "python"}
@@ -146,8 +146,8 @@ def test_what_went_wrong_is_shown(
     training.handle.reducer.dropped = 5
     with torch.no_grad():
         next(iter(training.network.parameters())).view(-1)[0] = torch.nan
-    found, table, verdict = summarised(options, training, fallbacks=1)
-    assert verdict is Verdict.DIVERGED
+    found, table, status = summarised(options, training, fallbacks=1)
+    assert status is RunStatus.DIVERGED
     assert (found["status"], found["fallbacks"], found["dropped"]) == ("diverged", 3, 5)
     assert row(table, "STATUS") == "diverged"
     assert row(table, "DEVICES THAT FAILED") == "3; the golden model took over"

@@ -1,4 +1,4 @@
-"""The further rows of the table of formats, against ml_dtypes and against all their numbers."""
+"""The further formats of the table, against ml_dtypes and against all their numbers."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -13,20 +13,20 @@ from adagrain.models.interface.configuration import configuration
 from adagrain.models.interface.formats import FORMATS, ElementFormat, FormatCode, format_of
 
 FP32 = FORMATS[FormatCode.FP32]
-JUDGES = {
+REFERENCES = {
     FORMATS[FormatCode.BF16]: ml_dtypes.bfloat16,
     FORMATS[FormatCode.FP8_E4M3]: ml_dtypes.float8_e4m3fn,
     FORMATS[FormatCode.FP8_E5M2]: ml_dtypes.float8_e5m2,
 }
-EIGHT_BITS = [fmt for fmt in JUDGES if fmt.bits == 8]
+EIGHT_BITS = [fmt for fmt in REFERENCES if fmt.bits == 8]
 
-rows = pytest.mark.parametrize("fmt", JUDGES, ids=lambda fmt: fmt.code.name)
+formats = pytest.mark.parametrize("fmt", REFERENCES, ids=lambda fmt: fmt.code.name)
 
 
 def values(words: np.ndarray, fmt: ElementFormat) -> np.ndarray:
     """What words stand for, as ml_dtypes has it; exact in float64."""
     with np.errstate(invalid="ignore"):  # widening a signalling NaN
-        return words.astype(f"<u{fmt.bits // 8}").view(JUDGES[fmt]).astype(np.float64)
+        return words.astype(f"<u{fmt.bits // 8}").view(REFERENCES[fmt]).astype(np.float64)
 
 
 def nearest(exact: np.ndarray, fmt: ElementFormat) -> Rounded:
@@ -59,7 +59,7 @@ def demand_nearest(found: Rounded, exact: np.ndarray, fmt: ElementFormat) -> Non
     assert (found.words[np.isnan(exact)] == fmt.quiet_nan).all()
 
 
-@rows
+@formats
 def test_every_number_is_widened_exactly(fmt: ElementFormat) -> None:
     words = np.arange(1 << fmt.bits)
     wanted = values(words, fmt)
@@ -70,7 +70,7 @@ def test_every_number_is_widened_exactly(fmt: ElementFormat) -> None:
     assert not (found.flags & ~Flag.INVALID).any()
 
 
-@rows
+@formats
 def test_fp32_is_narrowed_as_ml_dtypes_does(fmt: ElementFormat) -> None:
     rng = np.random.default_rng(1)
     steps = values(np.arange(fmt.overflow_value), fmt).astype(np.float32)
@@ -81,7 +81,7 @@ def test_fp32_is_narrowed_as_ml_dtypes_does(fmt: ElementFormat) -> None:
     inputs = np.concatenate([steps, middles, near, random, ends, -middles])
     found = convert(inputs.view(np.uint32).astype(np.int64), FP32, fmt)
     with np.errstate(all="ignore"):
-        wanted = inputs.astype(JUDGES[fmt]).astype(np.float64)
+        wanted = inputs.astype(REFERENCES[fmt]).astype(np.float64)
     assert np.array_equal(values(found.words, fmt), wanted, equal_nan=True)
     with np.errstate(invalid="ignore"):
         demand_nearest(found, inputs.astype(np.float64), fmt)
@@ -90,7 +90,7 @@ def test_fp32_is_narrowed_as_ml_dtypes_does(fmt: ElementFormat) -> None:
 @pytest.mark.parametrize(
     ("ours", "theirs"), [(multiply, np.multiply), (add, np.add)], ids=["multiply", "add"]
 )
-@rows
+@formats
 def test_arithmetic(
     fmt: ElementFormat,
     ours: Callable[..., Rounded],

@@ -118,7 +118,7 @@ class Remembered:
 
 @pytest.mark.parametrize("seed", range(5))
 def test_equals_a_plain_restatement(seed: int) -> None:
-    """Spreads at the thresholds and beside them, any hysteresis, any dwell."""
+    """Normalised variances at the thresholds and beside them, any hysteresis, any dwell."""
     rng = random.Random(seed)
     for _ in range(60):
         low, high = sorted(rng.choices(range(4), k=2))
@@ -126,7 +126,7 @@ def test_equals_a_plain_restatement(seed: int) -> None:
         fields |= {"hysteresis": rng.choice((0, 1, 300, 9000)), "wanted": rng.randrange(4)}
         fields |= {"floor": low, "ceiling": high, "dwell": rng.choice((0, 1, 5))}
         fields |= {"dwell_length": rng.choice((0, 1, 2, 7))}
-        made, judge = PrecisionTable(1), Remembered(fields)
+        made, plain = PrecisionTable(1), Remembered(fields)
         made.write(0, pack(PrecisionRecord, **fields))
         for _ in range(40):
             square = rng.choice((65536, 1 << 20, rng.randrange(1, 1 << 32), 0))
@@ -134,11 +134,14 @@ def test_equals_a_plain_restatement(seed: int) -> None:
             variance = max(0, (edge + rng.choice((-1, 0, 1))) * square >> 16) + rng.randrange(2)
             variance = min(variance, 0xFFFF_FFFF)
             decision = made.update({"unit": 0, "variance": variance, "square": square})
-            precision, normalised = judge.update(variance, square)
+            precision, normalised = plain.update(variance, square)
             assert decision["precision"] == precision
             assert Fraction(decision["normalised_variance"], 65536) == normalised
         record = unpack(PrecisionRecord, made.read(0))
-        assert (record["switches"], record["overrides"]) == (judge.switches, judge.overrides)
+        assert (record["switches"], record["overrides"]) == (
+            plain.switches,
+            plain.overrides,
+        )
 
 
 def test_counters_wrap() -> None:

@@ -1,4 +1,4 @@
-"""Records on the wire, judged by amaranth's own layouts."""
+"""Records on the wire, checked against amaranth's own layouts."""
 
 import random
 

@@ -27,7 +27,7 @@ TRAINED = ("digits", "digits_4", "convolutions", "transformer")
 WINDOW = 16
 
 
-class Judge:
+class Reference:
     """A region's α and rate as ``docs/region_manager.md`` defines them, in exact fractions."""
 
     def __init__(self, workers: int) -> None:
@@ -104,12 +104,12 @@ ENERGY = st.one_of(st.integers(0, 2**56 - 1), st.sampled_from([0, 1, 2**32, 2**5
 def test_averages_are_those_of_the_definition(
     workers: int, updates: list[tuple[int, int, int, bool]]
 ) -> None:
-    region, judge = Region(workers), Judge(workers)
+    region, reference = Region(workers), Reference(workers)
     for exponent, a, n, usable in updates:
         if usable:
-            judge.take(exponent, a, n)
+            reference.take(exponent, a, n)
         decision = region.update(exponent=exponent, a=a, n=n, usable=usable)
-        assert (decision["alpha"], decision["rate"]) == (judge.alpha, judge.rate)
+        assert (decision["alpha"], decision["rate"]) == (reference.alpha, reference.rate)
         assert decision["alpha_held"] == (not usable or a == 0)
 
 
@@ -246,11 +246,11 @@ def _trailing(values: list[Fraction]) -> Iterable[float]:
 @pytest.mark.parametrize("name", [*TRAINED, "noise", "signal"])
 def test_recorded_averages_are_those_of_the_definition(name: str) -> None:
     workers = recorded(name)["workers"]
-    judges: dict[int, Judge] = {}
+    references: dict[int, Reference] = {}
     for region, _, exponent, a, n, decision in replayed(name):
-        judge = judges.setdefault(region, Judge(workers))
-        judge.take(exponent, a, n)
-        assert (decision["alpha"], decision["rate"]) == (judge.alpha, judge.rate)
+        reference = references.setdefault(region, Reference(workers))
+        reference.take(exponent, a, n)
+        assert (decision["alpha"], decision["rate"]) == (reference.alpha, reference.rate)
 
 
 @pytest.mark.parametrize("name", TRAINED)

@@ -35,9 +35,7 @@ def test_agreement_shortens() -> None:
 @given(
     noise=st.integers(0, 2**20), signal=st.integers(1, 2**20), workers=st.sampled_from([2, 4, 8])
 )
-def test_noise_verdict_is_the_ratio_of_noise_to_signal(
-    noise: int, signal: int, workers: int
-) -> None:
+def test_the_measure_is_the_ratio_of_noise_to_signal(noise: int, signal: int, workers: int) -> None:
     """A = W·(signal + noise) and N = signal + noise/W, as independent workers have them."""
     record = {"cadence_policy": CadencePolicy.NOISE, "cadence": 1}
     region = Region(record, workers, noise_samples=1)
@@ -67,7 +65,7 @@ def test_loss_guard_halves() -> None:
     assert [decision["cadence"] for decision in decisions] == [1, 0, 0]
 
 
-def test_nothing_is_judged_without_energy() -> None:
+def test_nothing_is_compared_without_energy() -> None:
     record = {"cadence_policy": CadencePolicy.NOISE, "cadence": 1}
     region = Region(record, noise_samples=1)
     for _ in range(5):

@@ -13,11 +13,11 @@ from adagrain.models.interface.records import pack, size, unpack
 from adagrain.models.interface.units.region_manager import (
     Decision,
     DecisionStatus,
-    Policy,
     RegionParameters,
     RegionRecord,
     RegionStep,
     RegionUpdate,
+    SpeculationPolicy,
     SpeculationState,
 )
 from adagrain.models.region_manager.table import RegionTable, default_parameters, region_record
@@ -234,12 +234,14 @@ def test_updates_that_end_within_one() -> None:
 @pytest.mark.parametrize(
     ("policy", "state", "gain", "percentage"),
     [
-        (Policy.NEVER, GLOBAL, 0, 0),
-        (Policy.SEED_LITERAL, HYBRID, 8, 32768),
-        (Policy.COST_AWARE, GLOBAL, 0, 0),
-        (Policy.ALWAYS, FULL, 16, 65535),
+        (SpeculationPolicy.NEVER, GLOBAL, 0, 0),
+        (SpeculationPolicy.SEED_LITERAL, HYBRID, 8, 32768),
+        (SpeculationPolicy.COST_AWARE, GLOBAL, 0, 0),
+        (SpeculationPolicy.ALWAYS, FULL, 16, 65535),
     ],
 )
-def test_how_a_region_starts(policy: Policy, state: int, gain: int, percentage: int) -> None:
+def test_how_a_region_starts(
+    policy: SpeculationPolicy, state: int, gain: int, percentage: int
+) -> None:
     record = unpack(RegionRecord, region_record(policy=policy))
     assert (record["state"], record["gain"], record["percentage"]) == (state, gain, percentage)

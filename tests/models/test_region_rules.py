@@ -1,6 +1,6 @@
 """The Region Manager's rules against a plain restatement of their page, in exact fractions.
 
-What α is, the restatement does not ask: it takes the α of each decision, and judges all that
+What α is, the restatement does not ask: it takes the α of each decision, and checks all that
 follows from it. Energies are small and of one exponent, so that sums are exact.
 """
 
@@ -124,7 +124,7 @@ class Speculation:
 
 
 class Cadence:
-    """``NOISE``: octaves, the sums since the last judgement, and how long it rests."""
+    """``NOISE``: octaves, the sums since they were last compared, and how long it rests."""
 
     def __init__(self, record: dict[str, int], parameters: dict[str, int]) -> None:
         self.bounds, self.octave = (record["cadence_min"], record["cadence_max"]), record["cadence"]
@@ -141,10 +141,10 @@ class Cadence:
         elif len(self.sums) >= max(1, self.parameters["noise_samples"]):
             a, n = (sum(column) for column in zip(*self.sums, strict=True))
             if a:
-                self._move(self._verdict(a, n))
+                self._move(self._octave(a, n))
                 self.sums = []
 
-    def _verdict(self, a: int, n: int) -> int:
+    def _octave(self, a: int, n: int) -> int:
         workers = self.parameters["workers"]
         noise, signal = workers * (a - n * workers), n * workers**2 - a
         limit = Fraction(self.parameters["noise"], 256)

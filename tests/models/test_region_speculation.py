@@ -8,7 +8,11 @@ from hypothesis import strategies as st
 from single_region import Region
 
 from adagrain.models.interface.records import pack
-from adagrain.models.interface.units.region_manager import Policy, RegionStep, SpeculationState
+from adagrain.models.interface.units.region_manager import (
+    RegionStep,
+    SpeculationPolicy,
+    SpeculationState,
+)
 
 GLOBAL, HYBRID, FULL = SpeculationState
 energies = st.integers(0, 2**56 - 1)
@@ -85,9 +89,10 @@ def test_state_does_not_flap(trace: list[tuple[int, int, int]]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("policy", "expected"), [(Policy.ALWAYS, (FULL, 16, 65535)), (Policy.NEVER, (GLOBAL, 0, 0))]
+    ("policy", "expected"),
+    [(SpeculationPolicy.ALWAYS, (FULL, 16, 65535)), (SpeculationPolicy.NEVER, (GLOBAL, 0, 0))],
 )
-def test_fixed_policies(policy: Policy, expected: tuple[int, int, int]) -> None:
+def test_fixed_policies(policy: SpeculationPolicy, expected: tuple[int, int, int]) -> None:
     decision = Region({"policy": policy}).update(**REJECTS)
     assert (decision["state"], decision["gain"], decision["percentage"]) == expected
 
@@ -98,7 +103,7 @@ def test_fixed_policies(policy: Policy, expected: tuple[int, int, int]) -> None:
 )
 def test_seed_rule_table(slow_rate: bool, noisy: bool, expected: int) -> None:
     """Variance and divergence are one quantity between nodes: both follow α."""
-    region = Region({"policy": Policy.SEED_LITERAL}, workers=4)
+    region = Region({"policy": SpeculationPolicy.SEED_LITERAL}, workers=4)
     for loss in range(40):
         region.table.step(
             pack(RegionStep, loss=2**20 if slow_rate else 2**20 >> loss // 4, loss_valid=1), b""
@@ -110,7 +115,7 @@ def test_seed_rule_table(slow_rate: bool, noisy: bool, expected: int) -> None:
 
 
 def test_seed_comes_back_from_full_and_global() -> None:
-    region = Region({"policy": Policy.SEED_LITERAL}, workers=4, rate=655)
+    region = Region({"policy": SpeculationPolicy.SEED_LITERAL}, workers=4, rate=655)
     states = []
     for loss, n in [(2**20, 2**36)] * 30 + [(2**10, 2**36)] * 10 + [(2**9, 2**38)] * 60:
         states.append(region.update(a=2**40, n=n, loss=loss)["state"])
@@ -123,7 +128,7 @@ def test_seed_comes_back_from_full_and_global() -> None:
 
 def at_half(**parameters: int) -> dict[str, int]:
     """A decision of the seed's rules at α = 1/2 of two workers, while the loss falls."""
-    region = Region({"policy": Policy.SEED_LITERAL}, **parameters)
+    region = Region({"policy": SpeculationPolicy.SEED_LITERAL}, **parameters)
     for loss in range(40):
         region.table.step(pack(RegionStep, loss=2**20 >> loss // 4, loss_valid=1), b"")
     return region.update(a=2**40, n=2**38)

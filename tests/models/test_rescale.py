@@ -49,7 +49,7 @@ def is_negative(word: int, mode: Precision) -> bool:
     return bool(word >> (31 if mode.integer else mode.bits - 1))
 
 
-def judged(word: int, mode: Precision, exponent: int, to: Precision) -> tuple[int, int]:
+def expected(word: int, mode: Precision, exponent: int, to: Precision) -> tuple[int, int]:
     """The number and its flags, from the definition."""
     value = value_of(word, mode)
     if isinstance(value, float):
@@ -95,7 +95,7 @@ def demand_equal(words: np.ndarray, mode: Precision, exponent: int, to: Precisio
     found = rescale(words, mode, np.array(exponent), to)
     pairs = zip(*(part.tolist() for part in found), strict=True)
     for word, pair in zip(words.tolist(), pairs, strict=True):
-        wanted = judged(word, mode, exponent, to)
+        wanted = expected(word, mode, exponent, to)
         assert pair == wanted, f"{word:#x} of {mode.name} times 2**{exponent} as {to.name}"
 
 

@@ -1,4 +1,4 @@
-"""The whole device, compiled, gets random requests in random frames; its model judges."""
+"""The whole device, compiled, gets random requests in random frames; its model is the reference."""
 
 import random
 

@@ -1,4 +1,4 @@
-"""Generated mutants: what is mutated and what is not, who judges, and what verdicts mean."""
+"""Generated mutants: what is mutated and what is not, what checks, and what results mean."""
 
 import subprocess
 from collections.abc import Iterable
@@ -8,10 +8,10 @@ import pytest
 from typer.testing import CliRunner
 
 from adagrain.sim.generated_mutants.__main__ import app
+from adagrain.sim.generated_mutants.checks import Check, Checks
 from adagrain.sim.generated_mutants.equivalent import Equivalent, equivalents
-from adagrain.sim.generated_mutants.judges import Judge, Judges
 from adagrain.sim.generated_mutants.mutations import Mutation, mutations
-from adagrain.sim.generated_mutants.runs import Outcome, Verdict
+from adagrain.sim.generated_mutants.runs import Outcome, Result
 from adagrain.sim.generated_mutants.sample import Sample, drawn
 from adagrain.sim.generated_mutants.tree import Tree
 
@@ -92,8 +92,8 @@ def test_the_same_seed_draws_the_same_mutants_of_different_lines() -> None:
 
 
 @pytest.fixture(scope="module")
-def judges(tmp_path_factory: pytest.TempPathFactory) -> Judges:
-    return Judges(ROOT, tmp_path_factory.mktemp("judges") / "seconds.json")
+def checks(tmp_path_factory: pytest.TempPathFactory) -> Checks:
+    return Checks(ROOT, tmp_path_factory.mktemp("checks") / "seconds.json")
 
 
 @pytest.mark.parametrize(
@@ -109,28 +109,28 @@ def judges(tmp_path_factory: pytest.TempPathFactory) -> Judges:
         ("tests/models/single_region.py", "tests/models/test_region_", "test_region_cadence.py"),
     ],
 )
-def test_who_judges(judges: Judges, file: str, first: str, among: str) -> None:
-    names = [test.name for test in judges.of(file, 1e6)]
+def test_what_is_run(checks: Checks, file: str, first: str, among: str) -> None:
+    names = [test.name for test in checks.of(file, 1e6)]
     assert first in names[0]
     assert any(among in name for name in names)
 
 
-def test_gateware_is_judged_by_designs_that_have_it(judges: Judges) -> None:
-    names = [test.name for test in judges.of("hdl/granularity_unit/commands.py", 1e6)]
+def test_gateware_is_checked_by_designs_that_have_it(checks: Checks) -> None:
+    names = [test.name for test in checks.of("hdl/granularity_unit/commands.py", 1e6)]
     assert not any("coprocessor-full" in name for name in names)
 
 
-def test_tests_that_take_long_are_left_out(judges: Judges) -> None:
-    every = judges.of("host/link/session.py", 1e6)
-    assert judges.of("host/link/session.py", 0) == every[:1]
+def test_tests_that_take_long_are_left_out(checks: Checks) -> None:
+    every = checks.of("host/link/session.py", 1e6)
+    assert checks.of("host/link/session.py", 0) == every[:1]
     quick, other = every[:2]
-    judges.learn({f"{quick.name}::test": 0.5, f"{other.name}::test": 1000.0})
-    found = {test.name: test for test in judges.of("host/link/session.py", 900)}
+    checks.learn({f"{quick.name}::test": 0.5, f"{other.name}::test": 1000.0})
+    found = {test.name: test for test in checks.of("host/link/session.py", 900)}
     assert not found[quick.name].less
     assert found[other.name].less == (f"{other.name}::test",)
     assert f"{other.name}::test" not in found
-    last = judges.of("host/link/session.py", 1e6)[-1]
-    assert last == Judge(f"{other.name}::test", 1000.0)
+    last = checks.of("host/link/session.py", 1e6)[-1]
+    assert last == Check(f"{other.name}::test", 1000.0)
 
 
 def project(path: Path) -> None:
@@ -153,23 +153,23 @@ def project(path: Path) -> None:
 @pytest.mark.parametrize(
     ("after", "tests", "outcome"),
     [
-        ("return x - x", ["zero", "two"], Outcome(Verdict.FOUND, "tests/test_two.py::test_it")),
-        ("return x * x", ["zero"], Outcome(Verdict.SURVIVED)),
-        ("return x * x", ["sick", "zero"], Outcome(Verdict.SURVIVED)),
-        ("return x - x", ["sick", "two"], Outcome(Verdict.FOUND, "tests/test_two.py::test_it")),
-        ("return x -", ["two"], Outcome(Verdict.BROKEN, "tests/test_two.py")),
-        ("return x - x", ["slow"], Outcome(Verdict.TIMED_OUT)),
-        ("return x - x", [], Outcome(Verdict.SURVIVED)),
+        ("return x - x", ["zero", "two"], Outcome(Result.FOUND, "tests/test_two.py::test_it")),
+        ("return x * x", ["zero"], Outcome(Result.SURVIVED)),
+        ("return x * x", ["sick", "zero"], Outcome(Result.SURVIVED)),
+        ("return x - x", ["sick", "two"], Outcome(Result.FOUND, "tests/test_two.py::test_it")),
+        ("return x -", ["two"], Outcome(Result.BROKEN, "tests/test_two.py")),
+        ("return x - x", ["slow"], Outcome(Result.TIMED_OUT)),
+        ("return x - x", [], Outcome(Result.SURVIVED)),
     ],
 )
-def test_verdicts(
+def test_results(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     after: str,
     tests: list[str],
     outcome: Outcome,
 ) -> None:
-    if outcome.verdict is Verdict.TIMED_OUT:
+    if outcome.result is Result.TIMED_OUT:
         monkeypatch.setattr("adagrain.sim.generated_mutants.runs._PATIENCE", 10)
     root = tmp_path / "project"
     project(root)
@@ -178,8 +178,8 @@ def test_verdicts(
     mutation = Mutation("models/double.py", 2, "double", "operator", source, mutated)
     (tmp_path / "scratch").mkdir()
     tree = Tree(root, tmp_path / "scratch")
-    found = tree.judge(mutation, [Judge(f"tests/test_{name}.py", 0) for name in tests])
-    assert (found.verdict, found.test) == (outcome.verdict, outcome.test)
+    found = tree.check(mutation, [Check(f"tests/test_{name}.py", 0) for name in tests])
+    assert (found.result, found.test) == (outcome.result, outcome.test)
     assert (root / "models" / "double.py").read_text() == source
 
 
@@ -202,9 +202,9 @@ def test_time_that_is_up_proves_nothing_while_tests_pass(
     )
     (tmp_path / "scratch").mkdir()
     tree = Tree(root, tmp_path / "scratch")
-    found = tree.judge(mutation, [Judge("tests/test_zero.py", 0), Judge("tests/test_many.py", 0)])
+    found = tree.check(mutation, [Check("tests/test_zero.py", 0), Check("tests/test_many.py", 0)])
     finder = "tests/test_many.py::test_it[2]"
-    assert (found.verdict, found.test) == (Verdict.FOUND, finder)
+    assert (found.result, found.test) == (Result.FOUND, finder)
     passed = {"tests/test_zero.py::test_it", *(finder.replace("2", n) for n in "01")}
     assert passed == {name for name in found.seconds if "::" in name}
 
@@ -222,22 +222,22 @@ def test_compiled_kernels_are_the_mutants(tmp_path: Path) -> None:
     (root / "tests" / "test_kernel.py").write_text(test)
     (tmp_path / "scratch").mkdir()
     tree = Tree(root, tmp_path / "scratch")
-    verdicts = []
+    results = []
     for file, after in (("double", ""), ("one", "ONE = 2\n"), ("one", "ONE = 3 - 2\n")):
         source = (root / "models" / f"{file}.py").read_text()
         mutation = Mutation(f"models/{file}.py", 1, file, "operator", source, after)
-        verdicts.append(tree.judge(mutation, [Judge("tests/test_kernel.py", 0)]).verdict)
-    assert verdicts == [Verdict.SURVIVED, Verdict.FOUND, Verdict.SURVIVED]
+        results.append(tree.check(mutation, [Check("tests/test_kernel.py", 0)]).result)
+    assert results == [Result.SURVIVED, Result.FOUND, Result.SURVIVED]
 
 
-class OneTest(Judges):
-    """Judges whose only test is that of the small project."""
+class OneTest(Checks):
+    """Checks whose only test is that of the small project."""
 
     def __init__(self) -> None:
         self.learnt: dict[str, float] = {}
 
-    def of(self, file: str, patience: float) -> list[Judge]:
-        return [Judge("tests/test_zero.py", 0)]
+    def of(self, file: str, patience: float) -> list[Check]:
+        return [Check("tests/test_zero.py", 0)]
 
     def unknown(self, files: Iterable[str]) -> list[str]:
         assert list(files) == ["models/double.py"]
@@ -247,39 +247,42 @@ class OneTest(Judges):
         self.learnt |= seconds
 
 
-def test_how_long_tests_take_is_learnt_before_they_judge(tmp_path: Path) -> None:
+def test_how_long_tests_take_is_learnt_before(tmp_path: Path) -> None:
     root = tmp_path / "project"
     project(root)
-    judges = OneTest()
+    checks = OneTest()
     sample = Sample.draw(root, tmp_path, "models", count=9, seed=1)
-    assert [*sample.rehearse(judges, tmp_path)] == [2, 1, 0]
-    assert set(judges.learnt) == {
+    assert [*sample.rehearse(checks, tmp_path)] == [2, 1, 0]
+    assert set(checks.learnt) == {
         *("tests/test_zero.py", "tests/test_zero.py::test_it", "tests/test_sick.py")
     }
-    assert [*sample.rehearse(judges, tmp_path)] == [0]
+    assert [*sample.rehearse(checks, tmp_path)] == [0]
 
 
-def test_what_is_known_is_not_learnt_again(judges: Judges) -> None:
-    new = judges.unknown(["host/link/flight.py"])
+def test_what_is_known_is_not_learnt_again(checks: Checks) -> None:
+    new = checks.unknown(["host/link/flight.py"])
     assert "tests/host/test_flight.py" in new
     assert not any("::" in name or name.startswith("tests/hdl") for name in new)
-    judges.learn({"tests/host/test_flight.py::test_an_empty_flight": 0.1})
-    assert {*new} - {*judges.unknown(["host/link/flight.py"])} == {"tests/host/test_flight.py"}
+    checks.learn({"tests/host/test_flight.py::test_an_empty_flight": 0.1})
+    assert {*new} - {*checks.unknown(["host/link/flight.py"])} == {"tests/host/test_flight.py"}
 
 
 def test_a_sample_goes_on_where_it_was_interrupted(tmp_path: Path) -> None:
     root = tmp_path / "project"
     project(root)
-    judges = OneTest()
+    checks = OneTest()
     draws = {"folder": "models", "count": 9, "seed": 1}
     first = Sample.draw(root, tmp_path, **draws)
     (mutation,) = first.waiting  # of the only line
-    assert [*first.judge(judges, 100, tmp_path / "scratch")] == [mutation]
+    assert [*first.check(checks, 100, tmp_path / "scratch")] == [mutation]
     assert first.survivors() == [mutation]
-    assert set(judges.learnt) == {"tests/test_zero.py", "tests/test_zero.py::test_it"}
+    assert set(checks.learnt) == {"tests/test_zero.py", "tests/test_zero.py::test_it"}
     again = Sample.draw(root, tmp_path, **draws)
     assert not again.waiting
     assert again.found == first.found
+    older = first.journal.read_text().replace('"result":', '"verdict":')
+    first.journal.write_text(older)
+    assert Sample.draw(root, tmp_path, **draws).found == first.found
     assert Sample.draw(root, tmp_path, **draws | {"seed": 2}).waiting
 
 

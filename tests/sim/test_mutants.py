@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from adagrain.sim.mutants import MUTANTS, Mutant, Verdict, check, patched_copy
+from adagrain.sim.mutants import MUTANTS, Mutant, Result, check, patched_copy
 
 ROOT = Path(__file__).parents[2]
 
@@ -25,19 +25,19 @@ def test_the_text_that_is_replaced_is_there(mutant: Mutant) -> None:
 @pytest.mark.parametrize("name", QUICK)
 def test_a_mutant_is_found(name: str) -> None:
     (mutant,) = (mutant for mutant in MUTANTS if mutant.name == name)
-    assert check(mutant) is Verdict.FOUND
+    assert check(mutant) is Result.FOUND
 
 
 def test_a_change_that_changes_nothing_survives() -> None:
     command = ("adagrain.sim", "queue", "--variant", "single")
     harmless = Mutant("harmless", "hdl/stream/queue.py", "m = Module()", "m = Module( )", command)
-    assert check(harmless) is Verdict.SURVIVED
+    assert check(harmless) is Result.SURVIVED
 
 
 def test_a_change_that_breaks_the_program_shows_nothing() -> None:
     command = ("adagrain.sim", "queue", "--variant", "single")
     broken = Mutant("broken", "hdl/stream/queue.py", "m = Module()", "m = Modul()", command)
-    assert check(broken) is Verdict.BROKEN
+    assert check(broken) is Result.BROKEN
 
 
 def test_a_text_that_is_not_there() -> None:

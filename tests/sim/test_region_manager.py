@@ -11,10 +11,10 @@ from adagrain.models.interface.records import pack, size, unpack
 from adagrain.models.interface.units.region_manager import (
     CadencePolicy,
     Decision,
-    Policy,
     RegionParameters,
     RegionStep,
     RegionUpdate,
+    SpeculationPolicy,
 )
 from adagrain.models.region_manager.table import RegionTable, default_parameters, region_record
 from adagrain.sim.benches.region_manager.traffic import Run, runs, stimuli
@@ -60,7 +60,7 @@ def compare(unit: CompiledUnit, run: Run, seed: int = 1) -> None:
         # W·(A − N·W) · 1024 equals T · (N·W² − A): just quiet, and T/4 of it just not noisy.
         ({"noise": 1024}, [{"a": 8, "n": 3, "usable": 1}] * 4),
         ({"noise": 256}, [{"a": 8, "n": 3, "usable": 1}] * 4),
-        # Sums that were judged are not judged again, though no sample is asked for.
+        # Sums that were compared are not compared again, though no sample is asked for.
         ({"noise_samples": 0}, [{"a": 8, "n": 2, "usable": 1}, *[{"usable": 0}] * 6]),
     ],
 )
@@ -93,7 +93,7 @@ def test_edges_of_the_seed_s_rules(
     unit: CompiledUnit, variance: int, above: int, divergence: int
 ) -> None:
     """At α = 1/2 of two workers, whose variance is twice the mean's square."""
-    record = region_record(policy=Policy.SEED_LITERAL)
+    record = region_record(policy=SpeculationPolicy.SEED_LITERAL)
     update = pack(RegionUpdate, exponent=100, decide=1, usable=1, a=2**40, n=2**38)
     heads = [pack(RegionStep, loss=2**20 >> step // 4, loss_valid=1) for step in range(40)]
     steps = [*((head, b"") for head in heads), (pack(RegionStep), update)]
@@ -113,7 +113,7 @@ def test_the_seed_s_rules_at_loss_rates_of_many_octaves(
     unit: CompiledUnit, losses: tuple[int, int]
 ) -> None:
     fields = default_parameters(2) | {"rate": 1000, "variance": 512, "divergence": 40000}
-    record = region_record(policy=Policy.SEED_LITERAL)
+    record = region_record(policy=SpeculationPolicy.SEED_LITERAL)
     update = pack(RegionUpdate, exponent=100, decide=1, usable=1, a=2**40, n=2**38)
     heads = [pack(RegionStep, loss=losses[step >= 40], loss_valid=1) for step in range(80)]
     run = Run(pack(RegionParameters, **fields), record, [(head, update) for head in heads])

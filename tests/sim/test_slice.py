@@ -68,8 +68,8 @@ def everything(
 ) -> None:
     """All rows of numbers, each of them in every place of a word."""
     step = 2 if precision is Precision.INT4 else 1  # two share a multiplier
-    turns = range(0, precision.lanes, step)
-    a, b = (np.concatenate([np.roll(side, turn, axis=1) for turn in turns]) for side in (a, b))
+    rotations = range(0, precision.lanes, step)
+    a, b = (np.concatenate([np.roll(side, n, axis=1) for n in rotations]) for side in (a, b))
     pairs = Pairs(
         [(precision, operation)],
         np.zeros(len(a), dtype=np.int64),

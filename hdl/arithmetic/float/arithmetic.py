@@ -1,4 +1,4 @@
-"""What the units for two operands have in common: their ports."""
+"""Base of the units for two operands: their ports."""
 
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out

@@ -6,7 +6,7 @@ from adagrain.hdl.stream.pipeline import elastic
 
 from .arithmetic import Arithmetic
 from .operand import unpack_operand
-from .product import product_parts
+from .product import product_class
 from .round import Round, unrounded_layout
 
 __all__ = ["Multiplier"]
@@ -29,14 +29,14 @@ class Multiplier(Arithmetic):
         m.submodules.round = EnableInserter(enable)(rounding)
 
         a, b = (unpack_operand(m, word, fmt) for word in (self.i.p.a, self.i.p.b))
-        x, y = (Signal.like(parts, reset_less=True) for parts in (a, b))
+        x, y = (Signal.like(operand, reset_less=True) for operand in (a, b))
         product = Signal(unrounded_layout(2 * precision, exponent_bits), reset_less=True)
         with m.If(enable):
             m.d.sync += [
                 x.eq(a),
                 y.eq(b),
                 product.significand.eq(x.significand * y.significand),
-                *product_parts(product, x, y, fmt),
+                *product_class(product, x, y, fmt),
             ]
         m.d.comb += [rounding.i.eq(product), self.o.payload.eq(rounding.o)]
         return m

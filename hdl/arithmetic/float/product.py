@@ -1,4 +1,4 @@
-"""What a product of floating-point numbers is, beside its significand."""
+"""Sign, exponent and class of a product of floating-point numbers."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -7,10 +7,10 @@ from amaranth.lib import data
 
 from adagrain.models.interface.formats import ElementFormat
 
-__all__ = ["product_parts"]
+__all__ = ["product_class"]
 
 
-def product_parts(
+def product_class(
     product: data.View, x: data.View, y: data.View, fmt: ElementFormat
 ) -> Iterator[Any]:
     """Assignments of sign, exponent and class.

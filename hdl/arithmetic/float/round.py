@@ -5,12 +5,13 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
+from adagrain.hdl.arithmetic.leading_zeros import leading_zeros
 from adagrain.hdl.checks import check_flag, check_integer
 from adagrain.models.interface.formats import ElementFormat
 
 from .operand import check_format, result_layout
 
-__all__ = ["Round", "leading_zeros", "unrounded_layout"]
+__all__ = ["Round", "unrounded_layout"]
 
 #: What passes by the shifter.
 _SPECIAL = data.StructLayout(dict.fromkeys(("sign", "infinite", "nan", "invalid"), unsigned(1)))
@@ -40,16 +41,6 @@ def unrounded_layout(width: int, exponent_bits: int) -> data.StructLayout:
             "invalid": unsigned(1),
         }
     )
-
-
-def leading_zeros(value: Value) -> Value:
-    """Zeros above the highest bit that is set, by halves; all ones where none is."""
-    if len(value) == 2:
-        return ~value[1]
-    half = len(value) // 2
-    none_high = ~value[half:].any()
-    below = Mux(none_high, leading_zeros(value[:half]), leading_zeros(value[half:]))
-    return Cat(below, none_high)
 
 
 class Round(wiring.Component):

@@ -48,9 +48,9 @@ class ExactSum(wiring.Component):
     def __init__(self, fmt: ElementFormat) -> None:
         check_format("fmt", fmt)
         self._fmt = fmt
-        parts = unpacked_layout(fmt)
+        operand = unpacked_layout(fmt)
         exact = unrounded_layout(fmt.mantissa_bits + 2 + _GUARDS, fmt.exponent_bits + 2)
-        super().__init__({"a": In(parts), "b": In(parts), "swap": In(1), "o": Out(exact)})
+        super().__init__({"a": In(operand), "b": In(operand), "swap": In(1), "o": Out(exact)})
 
     def elaborate(self, platform: object) -> Module:
         m = Module()

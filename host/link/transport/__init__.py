@@ -36,7 +36,7 @@ def _virtual(address: str, wanted: Configuration) -> Transport:
 
 
 class _Scheme(NamedTuple):
-    """What a url may begin with."""
+    """Scheme of a url: what opens it, and its options."""
 
     open: Callable[..., Transport]
     options: tuple[str, ...] = ()

@@ -1,4 +1,4 @@
-"""What the driver needs of a way to a device."""
+"""Base of the ways to a device, as the driver needs them."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
@@ -82,7 +82,7 @@ class DirectTransport(Protocol):
     def statistics_of(
         self, tensors: "Sequence[torch.Tensor]", exponents: Sequence[int]
     ) -> "list[Statistics]":
-        """What passes over the tensors find; counted as passes through frames are.
+        """Results of passes over the tensors; counted as passes through frames are.
 
         Parameters
         ----------

@@ -162,7 +162,7 @@ def _options(text: str) -> dict[str, int]:
 
 
 def _why(path: str, error: Exception) -> str:
-    """What is wrong with a port, in words for people."""
+    """Fault of a port, in words for people."""
     text = str(error)
     if "exclusively lock" in text or getattr(error, "errno", None) == errno.EBUSY:
         return f"serial port {path} must be free, but another program uses it"

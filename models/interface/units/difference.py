@@ -42,7 +42,7 @@ DifferenceRecord = data.StructLayout(
 
 
 class DifferenceOpcode(enum.IntEnum):
-    """What ``difference`` can be asked for."""
+    """Operations of ``difference``."""
 
     BEGIN = 0x50
     END = 0x52

@@ -81,7 +81,7 @@ TileResult = data.StructLayout(
 
 
 class TileOpcode(enum.IntEnum):
-    """What ``granularity_unit`` can be asked for."""
+    """Operations of ``granularity_unit``."""
 
     LOAD = 0x30
     LOADED = 0x31

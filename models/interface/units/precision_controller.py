@@ -62,7 +62,7 @@ PrecisionDecision = data.StructLayout(
 
 
 class PrecisionOpcode(enum.IntEnum):
-    """What ``precision_controller`` can be asked for."""
+    """Operations of ``precision_controller``."""
 
     WRITE = 0x40
     READ = 0x41

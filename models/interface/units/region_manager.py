@@ -17,12 +17,12 @@ __all__ = [
     "CadencePolicy",
     "Decision",
     "DecisionStatus",
-    "Policy",
     "RegionOpcode",
     "RegionParameters",
     "RegionRecord",
     "RegionStep",
     "RegionUpdate",
+    "SpeculationPolicy",
     "SpeculationState",
 ]
 
@@ -30,7 +30,7 @@ __all__ = [
 MAX_WORKERS = 1024
 
 
-class Policy(enum.IntEnum):
+class SpeculationPolicy(enum.IntEnum):
     """Rule set that decides a region's speculation state."""
 
     NEVER = 0
@@ -48,7 +48,7 @@ class CadencePolicy(enum.IntEnum):
 
 
 class SpeculationState(enum.IntEnum):
-    """How a region runs while its global update is in flight."""
+    """Mode of a region while its global update is in flight."""
 
     GLOBAL = 0
     HYBRID = 1
@@ -93,7 +93,7 @@ RegionRecord = data.StructLayout(
         "redo": unsigned(64),  # EMA of κ in µs, 4 fraction bits
         "n_fast": unsigned(64),  # EMA of lg N, shift 3, octaves with 10 and 3 fraction bits
         "n_slow": unsigned(64),  # EMA of lg N, shift 6, octaves with 10 and 6 fraction bits
-        "a_sum": unsigned(64),  # Σ A since the cadence last changed or was judged
+        "a_sum": unsigned(64),  # Σ A since the cadence last changed or was compared
         "n_sum": unsigned(64),  # Σ N, likewise
     }
 )
@@ -112,7 +112,7 @@ RegionParameters = data.StructLayout(
         "divergence": unsigned(16),  # 1−α threshold, Q0.16 (``seed_literal``)
         "noise": unsigned(16),  # T of the noise cadence: noise-to-signal of an update, Q8.8
         "guard": unsigned(16),  # rise of the loss that halves cadences, octaves, Q6.10; 0: none
-        "noise_samples": unsigned(8),  # fewest updates in the sums before they are judged
+        "noise_samples": unsigned(8),  # fewest updates in the sums before they are compared
         "dwell": unsigned(8),  # first dwell of a state change, in epochs
         "loss_fast": unsigned(32),  # EMA of lg loss, shift 3, octaves with 10 and 3 fraction bits
         "loss_slow": unsigned(32),  # EMA of lg loss, shift 6, octaves with 10 and 6 fraction bits
@@ -175,7 +175,7 @@ WORDS_PER_REGION = RegionRecord.size // 8 // WORD
 
 
 class RegionOpcode(enum.IntEnum):
-    """What ``region_manager`` can be asked for."""
+    """Operations of ``region_manager``."""
 
     WRITE = 0x20
     READ = 0x21
@@ -229,7 +229,7 @@ REGION_MANAGER = Unit(
         "RegionUpdate": RegionUpdate,
         "Decision": Decision,
     },
-    enums=(Policy, CadencePolicy, SpeculationState, DecisionStatus),
+    enums=(SpeculationPolicy, CadencePolicy, SpeculationState, DecisionStatus),
     table=Table(
         record=RegionRecord,
         number="region",

@@ -68,7 +68,7 @@ HistogramBin = data.StructLayout({"count": unsigned(32), "energy": unsigned(48)}
 
 
 class StatisticsOpcode(enum.IntEnum):
-    """What ``statistics`` can be asked for."""
+    """Operations of ``statistics``."""
 
     BEGIN = 0x10
     END = 0x12

@@ -1,4 +1,4 @@
-"""What every device has around its units: the session, an echo, the registers."""
+"""Common part of all devices: the session, an echo, the registers."""
 
 import enum
 
@@ -13,7 +13,7 @@ __all__ = ["LINE", "LINK", "SYSTEM", "SystemOpcode"]
 
 
 class SystemOpcode(enum.IntEnum):
-    """What any device can be asked for."""
+    """Operations of any device."""
 
     HELLO = 0x00
     REGISTERS = 0x01

@@ -1,4 +1,4 @@
-"""What a unit's table is, as data: entries that requests write, read, and decide on."""
+"""Description of a unit's table, as data: entries that requests write, read, and decide on."""
 
 from __future__ import annotations
 

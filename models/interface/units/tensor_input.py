@@ -20,7 +20,7 @@ TensorBegin = data.StructLayout({**TENSOR_FIELDS, "from_link": unsigned(1)})
 
 
 class TensorOpcode(enum.IntEnum):
-    """What the tensor input can be asked for."""
+    """Operations of the tensor input."""
 
     DATA = 0xD0
 

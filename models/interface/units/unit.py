@@ -1,4 +1,4 @@
-"""What a unit is, as data: its group, its operations and their records, registers, tensors."""
+"""Description of a unit, as data: its group, operations and their records, registers, tensors."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class Payload:
         return 0 if self.items is None else _bits(self.items) // 8
 
     def fits(self, length: int) -> bool:
-        """Whether so many bytes can be such a payload."""
+        """True where so many bytes can be such a payload."""
         rest = length - self.head_size
         if self.items is None:
             return rest == 0
@@ -83,7 +83,7 @@ class Payload:
 
 @dataclass(frozen=True)
 class Operation:
-    """What a request may ask a unit for.
+    """An operation that a request may ask a unit for.
 
     Parameters
     ----------
@@ -352,7 +352,7 @@ class Unit:
 
 
 def load(place: str) -> Any:
-    """What is at a place ``module:name``."""
+    """The object at a place ``module:name``."""
     module, _, name = place.partition(":")
     return getattr(import_module(module), name)
 

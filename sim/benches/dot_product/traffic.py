@@ -43,7 +43,7 @@ def stimulus(
     ]
     given: list[Term] = []
     ended: list[tuple[int, int]] = []
-    for index, number, k in _turns(lengths, used or entries, rng):
+    for index, number, k in _slots(lengths, used or entries, rng):
         a, b = words[number][:, k]
         last = bool(k == lengths[number] - 1)
         given.append((a, b, modes[number], index, k == 0, last))
@@ -66,24 +66,24 @@ def sum_columns(word: Words, flags: Words, mode: Words, index: Words) -> Columns
     return Columns({"word": word, "flags": raised(flags), "mode": mode, "index": index})
 
 
-def _turns(
+def _slots(
     lengths: np.ndarray, used: int, rng: np.random.Generator
 ) -> Iterator[tuple[int, int, int]]:
-    """Of each pair in turn: its entry, its sum, and where in the sum it is."""
+    """Of each pair, in order: its entry, its sum, and where in the sum it is."""
     waiting = deque(range(len(lengths)))
     running: dict[int, tuple[int, int]] = {}
-    turn = 0
+    slot = 0
     while waiting or running:
         for index in range(used):
             if index not in running and waiting:
                 running[index] = (waiting.popleft(), 0)
-        turn = (turn + 1) % used if rng.integers(0, 4) else int(rng.integers(0, used))
-        if turn not in running:
+        slot = (slot + 1) % used if rng.integers(0, 4) else int(rng.integers(0, used))
+        if slot not in running:
             continue
-        number, k = running.pop(turn)
-        yield turn, number, k
+        number, k = running.pop(slot)
+        yield slot, number, k
         if k < lengths[number] - 1:
-            running[turn] = (number, k + 1)
+            running[slot] = (number, k + 1)
 
 
 def _totals(words: list[np.ndarray], modes: np.ndarray) -> Words:

@@ -6,12 +6,12 @@ from adagrain.models.interface.units.region_manager import (
     WORD,
     WORDS_PER_REGION,
     CadencePolicy,
-    Policy,
     RegionOpcode,
     RegionParameters,
     RegionRecord,
     RegionStep,
     RegionUpdate,
+    SpeculationPolicy,
 )
 from adagrain.models.region_manager.settings import default_parameters, region_record
 from adagrain.sim.benches.requests import Kinds, Request, Requests
@@ -28,7 +28,7 @@ class RegionRequests(Requests):
         step = (self._configuration.payload - size(First)) // size(RegionRecord)
         records = [
             region_record(
-                policy=self._random.choice(list(Policy)),
+                policy=self._random.choice(list(SpeculationPolicy)),
                 cadence_policy=self._random.choice(list(CadencePolicy)),
                 cadence_max=3,
                 phase_epoch=self._random.randrange(8),

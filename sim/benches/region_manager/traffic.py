@@ -11,11 +11,11 @@ from adagrain.models.interface.records import pack, size
 from adagrain.models.interface.units.region_manager import (
     WORD,
     Decision,
-    Policy,
     RegionParameters,
     RegionRecord,
     RegionStep,
     RegionUpdate,
+    SpeculationPolicy,
     SpeculationState,
 )
 from adagrain.models.region_manager.averages import ALPHA_BITS, ALPHA_SHIFTS, quotient
@@ -145,7 +145,9 @@ def _record(rng: random.Random, wild: bool, threshold: _Threshold) -> bytes:
         return b"".join(word.to_bytes(8, "little") for word in (words[0] | 1, *words[1:]))
     low, cadence, high = sorted(rng.choices(range(5), k=3))
     return region_record(
-        policy=rng.choice((*Policy, Policy.COST_AWARE, Policy.COST_AWARE)),
+        policy=rng.choice(
+            (*SpeculationPolicy, SpeculationPolicy.COST_AWARE, SpeculationPolicy.COST_AWARE)
+        ),
         cadence_policy=rng.choice((0, 1, 2, 2, 2)),
         cadence_min=low,
         cadence=cadence,

@@ -29,7 +29,7 @@ MUTANTS = (
         _STATISTICS,
     ),
     Mutant(
-        "minimum of negative numbers is turned round",
+        "minimum of negative numbers has its order inverted",
         "hdl/statistics/extremes.py",
         "Mux(word[31], ~word, word | 0x8000_0000)",
         "Mux(word[31], word ^ 0x8000_0000, word | 0x8000_0000)",

@@ -23,7 +23,7 @@ def variances(*values: float) -> torch.Tensor:
     return x
 
 
-def test_the_spread_of_the_input_decides() -> None:
+def test_the_normalised_variance_of_the_input_decides() -> None:
     policy = Policy(thresholds=(0.1, 0.3, 0.5), dwell=0, every=1, skip=("two",))
     model = convert(network(), policy)
     with Granularity(model) as granularity:
@@ -115,7 +115,7 @@ def test_penalty_raises_thresholds_of_units_that_cost_most() -> None:
         assert one.abs().sum() > two.abs().sum()
 
 
-def test_in_fp32_what_is_not_finite_follows_ieee_and_teaches_nothing() -> None:
+def test_in_fp32_what_is_not_finite_follows_ieee_and_gives_no_gradient() -> None:
     model = convert(network(), Policy(every=1, start="FP32", floor="FP32"))
     with Granularity(model) as granularity:
         step(model, granularity, torch.randn(4, 12))

@@ -96,7 +96,7 @@ def test_what_a_precision_is_too_small_for_costs_the_whole_product(times: float)
 
 
 @pytest.mark.parametrize("layer", [nn.Linear(12, 8), nn.Conv2d(2, 8, 3)], ids=["linear", "conv"])
-def test_layers_teach_the_soft_choice_what_it_costs(layer: nn.Module) -> None:
+def test_layers_give_the_soft_choice_its_costs(layer: nn.Module) -> None:
     """A look stands for all steps up to the next, and rows of an image for one sample."""
     torch.manual_seed(0)
     policy = Policy(thresholds=(0.03, 0.06, 0.12), every=2, units=2, gradients="FP32")
@@ -122,7 +122,7 @@ def test_threshold_gradients_leave_in_place_operations_as_they_are() -> None:
         assert model[0].controllers.thresholds.grad.count_nonzero()
 
 
-def test_each_pass_of_a_step_teaches_and_the_first_is_measured() -> None:
+def test_each_pass_of_a_step_gives_gradients_and_the_first_is_measured() -> None:
     def gradient_of(*inputs: torch.Tensor) -> tuple[torch.Tensor, float]:
         model = convert(network(), Policy(every=1, skip=("two",)))
         with Granularity(model):

@@ -1,4 +1,4 @@
-"""Every model has a judge that shares no code with it: who that is, and where it judges.
+"""Every model has a reference that shares no code with it: which one, and where it is used.
 
 Gateware that equals a model proves nothing about either while both are wrong alike.
 """
@@ -9,8 +9,8 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 
-#: By module: the judge, what its test must use, and the test.
-JUDGES = {
+#: By module: the reference, what its test must use, and the test.
+REFERENCES = {
     "difference": ("exact fractions", "Fraction", "models/test_difference.py"),
     "numerics/stochastic_rounding": (
         "PyTorch's floor and ceiling",
@@ -78,15 +78,15 @@ DECLARING = {"__init__", "commands"}
 FOLDERS = ("interface/", "device/")
 
 
-def test_every_model_has_a_judge() -> None:
+def test_every_model_has_a_reference() -> None:
     paths = [path.relative_to(ROOT / "models") for path in (ROOT / "models").rglob("*.py")]
     models = {str(path.with_suffix("")) for path in paths if path.stem not in DECLARING}
     computing = {model for model in models if not model.startswith(FOLDERS)} - OTHERS
-    assert computing - set(JUDGES) == set()
-    assert set(JUDGES) | OTHERS <= models, "judges of models that there are not"
+    assert computing - set(REFERENCES) == set()
+    assert set(REFERENCES) | OTHERS <= models, "references of models that there are not"
 
 
-@pytest.mark.parametrize("module", JUDGES)
-def test_it_judges_where_it_is_said_to(module: str) -> None:
-    _, used, file = JUDGES[module]
+@pytest.mark.parametrize("module", REFERENCES)
+def test_it_is_used_where_it_is_said_to(module: str) -> None:
+    _, used, file = REFERENCES[module]
     assert used in (ROOT / "tests" / file).read_text()

@@ -1,4 +1,4 @@
-"""Whether what a run has trained can be trusted."""
+"""Status of a run that came to its end: whether what it has trained can be trusted."""
 
 import math
 from collections.abc import Sequence
@@ -7,7 +7,7 @@ from statistics import median
 
 from .history import History
 
-__all__ = ["Verdict", "judge"]
+__all__ = ["RunStatus", "status_of"]
 
 #: Losses at each end of a run that are compared, and how many times the last ones may be the first.
 _WINDOW, _GROWTH = 16, 2.0
@@ -16,16 +16,16 @@ _WINDOW, _GROWTH = 16, 2.0
 _DROPPED = 0.5
 
 
-class Verdict(StrEnum):
-    """How a run ended that came to its end."""
+class RunStatus(StrEnum):
+    """Status of a run that came to its end."""
 
     FINISHED = "finished"
     DIVERGED = "diverged"
     DROPPED = "most updates dropped"
 
 
-def judge(history: History, *, finite: bool) -> Verdict:
-    """Judge a run by its log.
+def status_of(history: History, *, finite: bool) -> RunStatus:
+    """Status of a run, by its log.
 
     It has diverged where a weight is not finite, or the loss at its end (the median of the last
     16 steps) is not finite, or more than twice what it was at the beginning.
@@ -40,10 +40,10 @@ def judge(history: History, *, finite: bool) -> Verdict:
     window = max(1, min(_WINDOW, len(history.loss) // 2))
     first, last = (_typical(part) for part in (history.loss[:window], history.loss[-window:]))
     if not finite or not math.isfinite(last) or last > _GROWTH * first:
-        return Verdict.DIVERGED
+        return RunStatus.DIVERGED
     if history.dropped > _DROPPED * history.updates:
-        return Verdict.DROPPED
-    return Verdict.FINISHED
+        return RunStatus.DROPPED
+    return RunStatus.FINISHED
 
 
 def _typical(losses: Sequence[float | None]) -> float:

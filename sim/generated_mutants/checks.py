@@ -1,6 +1,6 @@
-"""Which tests judge a file: those that import it, on the shortest way, told from the sources.
+"""Which tests check a file: those that import it, on the shortest way, told from the sources.
 
-For gateware, importing is not enough: a bench judges what its variant is made of.
+For gateware, importing is not enough: a bench checks what its variant is made of.
 """
 
 import importlib
@@ -17,9 +17,9 @@ from adagrain.sim.simulators import runner
 
 from .imports import imports, reached
 
-__all__ = ["Judge", "Judges"]
+__all__ = ["Check", "Checks"]
 
-#: Test files that do not judge mutants: they make mutants themselves, prove, or synthesise.
+#: Test files that do not check mutants: they make mutants themselves, prove, or synthesise.
 _LEFT_OUT = ("test_mutants.py", "test_generated_mutants.py", "test_formal.py", "test_netlist.py")
 _BENCHES = "tests/sim/test_benches.py"
 #: Seconds that a file of tests is supposed to take, of which nothing is known yet.
@@ -31,7 +31,7 @@ _BENCH, _EACH_COMPONENT = 10.0, 0.3
 
 
 @dataclass(frozen=True)
-class Judge:
+class Check:
     """A test, or those of a file.
 
     Parameters
@@ -53,7 +53,7 @@ class Judge:
         return self.name.partition("::")[0]
 
 
-class Judges:
+class Checks:
     """Finds the tests of a file.
 
     Parameters
@@ -73,7 +73,7 @@ class Judges:
         self._costs: dict[str, float] = {}  # of benches, guessed
         self._tests = dict(self._of_pytest()) | dict(self._of_benches())
 
-    def of(self, file: str, patience: float) -> list[Judge]:
+    def of(self, file: str, patience: float) -> list[Check]:
         """Tests that import a file, in the order in which they are to be run.
 
         Those that take long come last, but for its own bench. Among the others, and among them,
@@ -89,17 +89,17 @@ class Judges:
         """
         names = _names(file)
         ranked = sorted(
-            (late, unlike, distances[file], judge.seconds, judge.name, judge)
+            (late, unlike, distances[file], check.seconds, check.name, check)
             for name, distances in self._tests.items()
             if file in distances
             for unlike in [_is_unlike(name, names)]
-            for late, judge in self._parts(name, unlike)
+            for late, check in self._parts(name, unlike)
         )
-        chosen, total = list[Judge](), 0.0
-        for *_, judge in ranked:
-            if not chosen or total + judge.seconds <= patience:
-                chosen.append(judge)
-                total += judge.seconds
+        chosen, total = list[Check](), 0.0
+        for *_, check in ranked:
+            if not chosen or total + check.seconds <= patience:
+                chosen.append(check)
+                total += check.seconds
         return chosen
 
     def unknown(self, files: Iterable[str]) -> list[str]:
@@ -119,7 +119,7 @@ class Judges:
         self._kept.parent.mkdir(parents=True, exist_ok=True)
         self._kept.write_text(json.dumps(self._seconds, indent=1, sort_keys=True))
 
-    def _parts(self, name: str, unlike: bool) -> Iterator[tuple[bool, Judge]]:
+    def _parts(self, name: str, unlike: bool) -> Iterator[tuple[bool, Check]]:
         """What a file of tests has but for those that take long, and those; or a bench.
 
         What tests of a file share is set up with the former.
@@ -127,15 +127,15 @@ class Judges:
         Whether they wait for others goes with them.
         """
         if "::" in name:
-            yield unlike, Judge(name, self._seconds.get(name) or self._costs[name])
+            yield unlike, Check(name, self._seconds.get(name) or self._costs[name])
             return
         known = {test: s for test, s in self._seconds.items() if test.startswith(f"{name}::")}
         long = {test: seconds for test, seconds in known.items() if seconds > _LONG}
         shared = self._seconds.get(name, 0.0)
         rest = shared + sum(known.values()) - sum(long.values()) if known else _USUAL
-        yield False, Judge(name, rest, tuple(long))
+        yield False, Check(name, rest, tuple(long))
         for test, seconds in long.items():
-            yield True, Judge(test, seconds)
+            yield True, Check(test, seconds)
 
     def _of_pytest(self) -> Iterator[tuple[str, dict[str, int]]]:
         """Test files, and how far all that they import is from them."""

@@ -1,4 +1,4 @@
-"""Ways to average how far workers agree, and what they are judged by."""
+"""Ways to average how far workers agree, and what they are compared with."""
 
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
