@@ -42,7 +42,8 @@ _Measured = data.StructLayout(
         "placed": unsigned(1),  # its results have a place
         "same": unsigned(1),  # as the open sums
         "length": unsigned(17),  # words of its sums
-        "pairs": unsigned(16),  # of words, of each slice; where the memories hold them
+        "pairs": unsigned(20),  # of words, of each slice
+        "results": unsigned(16),
     }
 )
 
@@ -117,8 +118,9 @@ class RunCommands(wiring.Component):
         connect(m, result.o, answer.i[_RESULTS - 1])
         connect(m, flags.o, answer.i[_FLAGS - 1])
         connect(m, answer.o, flipped(self.handler.o))
-        call, slices = self.handler.i_call, self._configuration.slices
+        call = self.handler.i_call
         left, run, under_way = Signal(16), Signal(TileRun), Signal(_Open)
+        measured = Signal(_Measured)
         m.d.comb += [
             self.o.payload.eq(run),
             result.last.eq(left == 1),
@@ -138,13 +140,16 @@ class RunCommands(wiring.Component):
                 with m.If(reader.taken):
                     m.next = "MEASURE"
             with m.State("MEASURE"):
-                measured = self._measure(m, run, under_way)
+                self._measure(m, run, under_way, measured)
+                m.next = "PLACE"
+            with m.State("PLACE"):
+                self._place(m, run, measured)
                 m.next = "CHECK"
             with m.State("CHECK"):
                 self._check(m, answer, run, measured, under_way)
             with m.State("START"):
                 m.d.comb += self.o.valid.eq(~self.clears)
-                m.d.sync += left.eq(run.rows * row_results(run, slices))
+                m.d.sync += left.eq(measured.results)
                 with m.If(self.o.valid & self.o.ready):
                     m.d.sync += self.tile_words.eq(self.tile_words + measured.pairs)
                     m.d.comb += answer.give(Status.OK)
@@ -200,23 +205,29 @@ class RunCommands(wiring.Component):
                 m.d.comb += answer.give(Status.OK)
                 m.next = "IDLE"
 
-    def _measure(self, m: Module, run: data.View, under_way: data.View) -> data.View:
-        """What a run needs, a cycle later."""
-        measured, operands = Signal(_Measured), self._configuration.operands
-        pairs = run.words * run.rows
-        a_end, b_end = run.a_first + pairs, run.b_first + run.words
-        to_end = run.to_first + run.rows * row_results(run, self._configuration.slices)
+    def _measure(
+        self, m: Module, run: data.View, under_way: data.View, measured: data.View
+    ) -> None:
+        """What a run needs, and whether it goes on with the open sums."""
+        same = (under_way.mode == run.mode) & (under_way.rows == run.rows) & under_way.is_open
+        m.d.sync += [
+            measured.same.eq(same),
+            measured.length.eq(run.words + Mux(run.first, 0, under_way.words)),
+            measured.pairs.eq(run.words * run.rows),
+            measured.results.eq(run.rows * row_results(run, self._configuration.slices)),
+        ]
+
+    def _place(self, m: Module, run: data.View, measured: data.View) -> None:
+        """Whether what was measured finds room."""
+        operands = self._configuration.operands
+        a_end, b_end = run.a_first + measured.pairs, run.b_first + run.words
+        to_end = run.to_first + measured.results
         apart = (to_end <= run.a_first) | (a_end <= run.to_first)
         placed = (run.destination != Destination.MEMORY) | ((to_end <= operands) & apart)
-        same = (under_way.mode == run.mode) & (under_way.rows == run.rows) & under_way.is_open
         m.d.sync += [
             measured.inside.eq((a_end <= operands) & (b_end <= operands)),
             measured.placed.eq(run.destination.matches(*Destination) & (placed | ~run.last)),
-            measured.same.eq(same),
-            measured.length.eq(run.words + Mux(run.first, 0, under_way.words)),
-            measured.pairs.eq(pairs),
         ]
-        return measured
 
     def _check(
         self,
