@@ -80,7 +80,7 @@ ERRORS = {
         "worker 1 has 4"
     ),
     "epochs_differ": "ValueError: epoch_steps must be the same on all workers, but worker 0 has 16",
-    "policies_differ": "ValueError: policy must be the same on all workers, but worker 0 has <Poli",
+    "policies_differ": "ValueError: policy must be the same on all workers, but worker 0 has <Spe",
     "presets_differ": "ValueError: preset of the device must be the same on all workers, but work",
     "rates_differ": (
         "ValueError: lr of group 0 of SGD must be the same on all workers, but worker 0 has 0.1 "
