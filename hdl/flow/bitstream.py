@@ -12,12 +12,15 @@ from adagrain.hdl.boards.top import Top
 
 from .families import FAMILIES
 from .report import Report, read_report
-from .tools import ToolError, run
+from .tools import PatienceError, ToolError, run
 
-__all__ = ["SEEDS", "Bitstream", "build"]
+__all__ = ["PATIENCE", "SEEDS", "Bitstream", "build"]
 
 #: Seeds that are tried before timing is given up.
 SEEDS = (1, 2, 3)
+
+#: Seconds that a seed is given: routing that runs into congestion may never end.
+PATIENCE = 90 * 60
 
 #: What nextpnr says where there is no room, with the kind of cell.
 _DOES_NOT_FIT = r"(?:no BELs remaining to implement cell type '|Failed to expand region .* )(\w+)"
@@ -38,6 +41,7 @@ def build(
     folder: Path,
     *,
     seeds: Sequence[int] = SEEDS,
+    patience: float = PATIENCE,
     progress: Callable[[str], None] = lambda text: None,
 ) -> Bitstream:
     """Build the device for a board; the first seed that meets timing, or the best one.
@@ -50,13 +54,16 @@ def build(
         Where all files go.
     seeds : sequence of int
         Seeds of place and route, in the order in which they are tried.
+    patience : float
+        Seconds after which a seed is given up.
     progress : callable
         Called with what is being done.
 
     Raises
     ------
     ToolError
-        If a program is missing or fails, as nextpnr does where the design does not fit.
+        If a program is missing or fails, as nextpnr does where the design does not fit, or no
+        seed comes to its end in time.
     """
     folder.mkdir(parents=True, exist_ok=True)
     progress("elaborating")
@@ -77,13 +84,21 @@ def build(
     best: Report | None = None
     for seed in seeds:
         progress(f"placing and routing, seed {seed} (some minutes)")
-        report = _place(place, board, folder, seed)
+        try:
+            report = _place(place, board, folder, seed, patience)
+        except PatienceError as error:
+            progress(f"seed {seed} is given up: {error}")
+            continue
         if best is None or report.slack > best.slack:
             best = report
             _keep(place, folder)
         if report.meets_timing:
             break
-    assert best is not None
+    if best is None:
+        raise ToolError(
+            f"place and route must end in {patience:.0f} s with one of the seeds "
+            f"{', '.join(map(str, seeds))}, but it did with none"
+        )
     _restore(place, folder)
     progress("packing")
     for step in finish:
@@ -97,11 +112,11 @@ def _steps(script: str) -> list[Step]:
     return [(line[0].removeprefix("$"), line[1:]) for line in lines]
 
 
-def _place(place: Step, board: Board, folder: Path, seed: int) -> Report:
+def _place(place: Step, board: Board, folder: Path, seed: int, patience: float) -> Report:
     variable, arguments = place
     more = ["--report", "report.json", "--seed", str(seed), "--timing-allow-fail"]
     try:
-        run(variable, [*arguments, *more], folder)
+        run(variable, [*arguments, *more], folder, patience=patience)
     except ToolError as error:
         if full := re.search(_DOES_NOT_FIT, str(error)):
             raise ToolError(

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-__all__ = ["ToolError", "find", "run"]
+__all__ = ["PatienceError", "ToolError", "find", "run"]
 
 #: Programs by the variables that name them, as Amaranth's build scripts do.
 PROGRAMS = {
@@ -53,23 +53,37 @@ def find(variable: str) -> str:
     return path
 
 
-def run(variable: str, arguments: Sequence[str], folder: Path) -> None:
+class PatienceError(ToolError):
+    """A program did not come to its end in the time that it was given."""
+
+
+def run(
+    variable: str, arguments: Sequence[str], folder: Path, *, patience: float | None = None
+) -> None:
     """Run a program in a folder; its output is shown only where it fails.
 
     Raises
     ------
     ToolError
         If it is missing or fails.
+    PatienceError
+        If it takes longer than so many seconds.
     """
-    outcome = subprocess.run(
-        [find(variable), *arguments],
-        cwd=folder,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        env=os.environ | {"PYTHONHASHSEED": "0"},
-        text=True,
-        check=False,
-    )
+    try:
+        outcome = subprocess.run(
+            [find(variable), *arguments],
+            cwd=folder,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            env=os.environ | {"PYTHONHASHSEED": "0"},
+            text=True,
+            check=False,
+            timeout=patience,
+        )
+    except subprocess.TimeoutExpired:
+        raise PatienceError(
+            f"{PROGRAMS[variable]} must end in {patience:.0f} s, but it did not"
+        ) from None
     if outcome.returncode:
         said = outcome.stdout.strip()[-_TAIL:]
         raise ToolError(f"{PROGRAMS[variable]} failed:\n{said}")

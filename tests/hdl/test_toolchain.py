@@ -109,6 +109,19 @@ def test_seeds_are_tried_until_timing_is_met(
     assert len([text for text in said if "seed" in text]) == tried
 
 
+def test_a_seed_that_comes_to_no_end_is_given_up(programs: Path) -> None:
+    place(programs, {"1": 0.0, "2": 51.0})
+    placer = programs / "NEXTPNR_ECP5"
+    stuck = "if seed == '1': import time; time.sleep(60)\ncells ="
+    placer.write_text(placer.read_text().replace("cells =", stuck))
+    said: list[str] = []
+    made = build(BOARDS["ulx3s-25f"], programs / "build", patience=2, progress=said.append)
+    assert made.report.seed == 2
+    assert any(text.startswith("seed 1 is given up: ") for text in said)
+    with pytest.raises(ToolError, match=r"must end in 2 s with one of the seeds 1, but .* none"):
+        build(BOARDS["ulx3s-25f"], programs / "build", patience=2, seeds=[1])
+
+
 def test_a_boards_own_options(programs: Path) -> None:
     place(programs, {"1": 51.0})
     board = replace(BOARDS["ulx3s-25f"], options=("--router", "router2"))
