@@ -25,7 +25,9 @@ _COPIED = ("models", "hdl", "sim", "host", "tests")
 _PATIENCE = 900
 
 #: What a failed test or proof says, and a syntax error or a missing program does not.
-_RED = re.compile(r"(?:Assertion|Difference)Error|E   +Failed: |came to no end|FAILED \((?:bmc|cover)\)")
+_RED = re.compile(
+    r"(?:Assertion|Difference)Error|E   +Failed: |came to no end|FAILED \((?:bmc|cover)\)"
+)
 
 
 class Result(enum.Enum):
