@@ -7,6 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from adagrain.models.interface.configuration import Configuration
+from adagrain.models.interface.records import pack
+from adagrain.models.interface.units.ranges import Range
 
 __all__ = ["Kinds", "Request", "Requests"]
 
@@ -72,3 +74,10 @@ class Requests:
         return self._random.choice(
             [self._random.randrange(few), self._random.randrange(few), room, room + 1]
         )
+
+    def _range(self, items: int, width: int, few: int) -> bytes:
+        """Some entries of a table: from anywhere, to its end, or to one before or after that."""
+        count = self._entries(width, few)
+        ends = [items - 1, items, items + 1]
+        first = self._random.choice([self._random.randrange(items), *(end - count for end in ends)])
+        return pack(Range, first=max(first, 0), count=count)

@@ -6,7 +6,7 @@ from adagrain.models.interface.units.precision_controller import (
     PrecisionRecord,
     PrecisionUpdate,
 )
-from adagrain.models.interface.units.ranges import First, Range
+from adagrain.models.interface.units.ranges import First
 from adagrain.sim.benches.requests import Kinds, Request, Requests
 
 from .traffic import record, update
@@ -28,7 +28,7 @@ class PrecisionRequests(Requests):
         for number, raw in enumerate(records[: units - first]):
             unit = self._random.choice([first + number, first + number, 0xFFFF, units])
             updates.append(pack(PrecisionUpdate, **update(self._random, unit, raw)))
-        wanted = pack(Range, first=first, count=self._entries(size(PrecisionRecord), 4))
+        wanted = self._range(units, size(PrecisionRecord), 4)
         return [
             Request(PrecisionOpcode.WRITE, pack(First, first=first) + b"".join(records)),
             Request(PrecisionOpcode.STEP, b"".join(updates)),

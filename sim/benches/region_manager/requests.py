@@ -1,7 +1,7 @@
 """Random requests for the Region Manager: a table, steps, and reads."""
 
 from adagrain.models.interface.records import pack, size
-from adagrain.models.interface.units.ranges import First, Range
+from adagrain.models.interface.units.ranges import First
 from adagrain.models.interface.units.region_manager import (
     WORD,
     WORDS_PER_REGION,
@@ -96,11 +96,7 @@ class RegionRequests(Requests):
 
     def _table(self) -> list[Request]:
         words = self._configuration.regions * WORDS_PER_REGION
-        count = self._entries(WORD, 12)
-        first = self._random.choice(
-            [self._random.randrange(words + 1), max(0, words - count), max(0, words - count // 2)]
-        )
         return [
-            Request(RegionOpcode.READ, pack(Range, first=first, count=count)),
+            Request(RegionOpcode.READ, self._range(words, WORD, 12)),
             Request(RegionOpcode.STATE),
         ]
