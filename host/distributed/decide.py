@@ -2,13 +2,14 @@
 
 import logging
 import zlib
-from collections.abc import Mapping
+from array import array
+from collections.abc import Mapping, Sequence
+from itertools import chain
 
 from adagrain.host.device.coprocessor import Coprocessor
 from adagrain.host.regions.regions import Regions
 from adagrain.host.telemetry.events import TensorKind
-from adagrain.models.interface.records import pack
-from adagrain.models.interface.units.region_manager import Decision, DecisionStatus
+from adagrain.models.interface.units.region_manager import DecisionStatus
 from adagrain.models.statistics import Statistics
 
 from .accumulate import Accumulators
@@ -95,8 +96,7 @@ class Decide:
         alike = {"decide": ends, "stall": agreed.stall, "redo": agreed.redo}
         updates = [{"region": r, **alike, **self._energies_of(r, agreed, found)} for r in due]
         decisions = self._device.update_regions(updates, loss=agreed.loss, epoch_end=ends)
-        for r, decision in zip(due, decisions, strict=True):
-            self._check(r, decision)
+        self._check(due, decisions)
         for r in sorted(step.dropping):
             self._warn(step.number, r, agreed)
         rows = zip(due, updates, decisions, strict=True)
@@ -111,12 +111,14 @@ class Decide:
         energy, clean = agreed.energy[region], not agreed.saturated[region]
         return self._energies.update(region, energy, found[region], clean=clean)
 
-    def _check(self, region: int, decision: Mapping[str, int]) -> None:
-        """Check a decision's status, and bring the checksum of all decisions up to date."""
-        if decision["status"] != DecisionStatus.OK:
-            status = DecisionStatus(decision["status"]).name
-            raise RuntimeError(f"region {self._regions[region].name!r} was refused: {status}")
-        self.checksum = zlib.crc32(pack(Decision, **decision), self.checksum)
+    def _check(self, due: Sequence[int], decisions: Sequence[Mapping[str, int]]) -> None:
+        """Check each decision's status, and bring the checksum of all so far up to date."""
+        for r, decision in zip(due, decisions, strict=True):
+            if decision["status"] != DecisionStatus.OK:
+                status = DecisionStatus(decision["status"]).name
+                raise RuntimeError(f"region {self._regions[r].name!r} was refused: {status}")
+        fields = chain.from_iterable(decision.values() for decision in decisions)
+        self.checksum = zlib.crc32(array("q", fields), self.checksum)
 
     def _warn(self, step: int, region: int, agreed: Agreed) -> None:
         self._warnings.warn(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -99,9 +100,13 @@ def format_of(dtype: torch.dtype) -> ElementFormat:
     TypeError
         If no format that can has that type.
     """
-    formats = [FORMATS[code] for code in STREAMED]
-    for fmt in formats:
-        if fmt.dtype == dtype:
-            return fmt
-    known = ", ".join(str(fmt.dtype) for fmt in formats)
-    raise TypeError(f"dtype must be one of {known}, not {dtype}")
+    found = _streamed().get(dtype)
+    if found is None:
+        raise TypeError(f"dtype must be one of {', '.join(map(str, _streamed()))}, not {dtype}")
+    return found
+
+
+@cache
+def _streamed() -> dict[torch.dtype, ElementFormat]:
+    """Formats in which tensors can enter a device, by torch type."""
+    return {FORMATS[code].dtype: FORMATS[code] for code in STREAMED}

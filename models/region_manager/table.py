@@ -1,9 +1,6 @@
 """Golden model of the Region Manager: the region table and what a step does to it."""
 
 from types import SimpleNamespace
-from typing import Any
-
-from amaranth.lib import data
 
 from adagrain.models.interface.records import pack, size, unpack
 from adagrain.models.interface.units.region_manager import (
@@ -152,12 +149,12 @@ class RegionTable:
         loss_rate, alarm = self._begin(SimpleNamespace(**unpack(RegionStep, head)))
         decisions = []
         for start in range(0, len(updates), width):
-            update = _UPDATE.decode(updates[start : start + width])
+            update = SimpleNamespace(**unpack(RegionUpdate, updates[start : start + width]))
             status = self._status(update)
             decision = {"region": update.region, "status": status}
             if status == DecisionStatus.OK:
                 decision.update(self._update(update, loss_rate, alarm))
-            decisions.append(_DECISION.encode(decision))
+            decisions.append(pack(Decision, **decision))
         return b"".join(decisions)
 
     def _begin(self, step: SimpleNamespace) -> tuple[int, bool]:
@@ -227,14 +224,14 @@ class RegionTable:
         if region not in self._records:
             start = region * size(RegionRecord)
             raw = bytes(self._words[start : start + size(RegionRecord)])
-            self._records[region] = _RECORD.decode(raw)
+            self._records[region] = SimpleNamespace(**unpack(RegionRecord, raw, reserved=True))
         return self._records[region]
 
     def _settle(self) -> None:
         """Put the unpacked records back into the words."""
         for region, record in self._records.items():
             start = region * size(RegionRecord)
-            self._words[start : start + size(RegionRecord)] = _RECORD.encode(vars(record))
+            self._words[start : start + size(RegionRecord)] = pack(RegionRecord, **vars(record))
         self._records.clear()
 
 
@@ -276,26 +273,3 @@ def _accumulate(record: SimpleNamespace, update: SimpleNamespace) -> None:
 
 def _scaled(value: int, shift: int) -> int:
     return value >> shift if shift >= 0 else value << -shift
-
-
-class _Codec:
-    """Quick conversion between a record's bytes and its fields."""
-
-    def __init__(self, layout: data.Layout) -> None:
-        self._size = size(layout)
-        self._fields = [(str(name), field.offset, (1 << field.width) - 1) for name, field in layout]
-
-    def decode(self, raw: bytes) -> SimpleNamespace:
-        bits = int.from_bytes(raw, "little")
-        return SimpleNamespace(
-            **{name: bits >> offset & mask for name, offset, mask in self._fields}
-        )
-
-    def encode(self, fields: dict[str, Any]) -> bytes:
-        bits = 0
-        for name, offset, mask in self._fields:
-            bits |= (fields.get(name, 0) & mask) << offset
-        return bits.to_bytes(self._size, "little")
-
-
-_RECORD, _UPDATE, _DECISION = _Codec(RegionRecord), _Codec(RegionUpdate), _Codec(Decision)

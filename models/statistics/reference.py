@@ -15,7 +15,7 @@ RAW_BINS = 512
 LARGEST_Q = 32767
 
 
-@dataclass(frozen=True)
+@dataclass
 class Sums:
     """Results of a kernel; named as in ``StatisticsRecord``.
 

@@ -1,7 +1,7 @@
 """Base of the ways to a device, as the driver needs them."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
@@ -64,7 +64,6 @@ class Transport(Protocol):
         """Let go of the device; may be called twice."""
 
 
-@runtime_checkable
 class DirectTransport(Protocol):
     """A transport whose device computes in this process, and may be asked without frames.
 
