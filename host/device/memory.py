@@ -26,7 +26,7 @@ def check_readable(x: torch.Tensor) -> None:
 def elements_of(x: torch.Tensor) -> torch.Tensor:
     """A tensor's elements in the order of its indices, one after the other in the host's memory."""
     if x.is_cpu and x.stride() == (1,) and not x.is_neg() and not x.is_conj():
-        return x.detach()
+        return x.detach() if x.requires_grad else x
     plain = x.detach().to("cpu").resolve_conj().resolve_neg().reshape(-1)
     if plain.stride(0) != 1:  # of an only element, it may be any
         plain = plain.clone(memory_format=torch.contiguous_format)

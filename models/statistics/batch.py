@@ -49,7 +49,7 @@ def fused_sums_of(
     else:
         _share(run, parts[:, 2], threads)
     rows = iter(results.tolist())
-    return [_merged([*islice(rows, -(-size // CHUNK))]) for size in sizes]
+    return [merged([*islice(rows, -(-size // CHUNK))]) for size in sizes]
 
 
 def _parts(values: Sequence[torch.Tensor], sizes: Sequence[int]) -> list[tuple[int, int, int]]:
@@ -69,7 +69,3 @@ def _share(run: Callable[[slice], None], sizes: np.ndarray, threads: int) -> Non
     slices = [slice(first, last) for first, last in pairwise([0, *edges, len(done)])]
     for _ in pool(threads).map(run, slices):
         pass
-
-
-def _merged(rows: Sequence[list[int]]) -> Sums:
-    return merged([row[:FOUND] for row in rows], [row[FOUND:] for row in rows])

@@ -209,14 +209,17 @@ def fused_sums(
     Large tensors are split over as many threads as torch is set to use.
     """
     values = x.to(torch.float32).numpy()
-    run = partial(_partial_sums, exponent=exponent, powers=powers, histogram=histogram)
+    run = partial(_part, exponent=exponent, powers=powers, histogram=histogram)
     threads = torch.get_num_threads()
     if len(values) < THREADED or threads == 1:
         parts = [run(values)]
     else:
         parts = list(pool(threads).map(run, np.array_split(values, threads)))
-    found, sums, bins = zip(*parts, strict=True)
-    return merged(found, sums, bins if histogram else ())
+    rows, bins = zip(*parts, strict=True)
+    found = merged(rows)
+    if histogram:
+        found["raw_bins"] = _raw_bins(np.sum(bins, axis=0), found["zero"])
+    return found
 
 
 def quantised(values: np.ndarray, exponent: int) -> np.ndarray:
@@ -226,10 +229,10 @@ def quantised(values: np.ndarray, exponent: int) -> np.ndarray:
     return q
 
 
-def _partial_sums(
+def _part(
     values: np.ndarray, *, exponent: int, powers: int, histogram: bool
-) -> tuple[list[int], list[int], np.ndarray]:
-    """Results of one thread: ``found``, the sums, and counts by the upper bits."""
+) -> tuple[list[int], np.ndarray]:
+    """Results of one thread: ``found`` and the sums, and counts by the upper bits."""
     found = np.zeros(FOUND, dtype=np.int64)
     found[_LOW], found[_HIGH] = 0x7FFFFFFF, -0x80000000
     totals = [0] * SUMS
@@ -241,45 +244,38 @@ def _partial_sums(
         sums = np.zeros(SUMS, dtype=np.int64)
         _run(words[chunk], values[chunk], exponent, scales, powers, found, sums, bins)
         totals = [total + value for total, value in zip(totals, sums.tolist(), strict=True)]
-    return found.tolist(), totals, bins
+    return found.tolist() + totals, bins
 
 
-def merged(
-    found: Sequence[Sequence[int]], sums: Sequence[Sequence[int]], bins: Sequence[np.ndarray] = ()
-) -> Sums:
-    """Results of the parts of a tensor, as one.
+def merged(rows: Sequence[list[int]]) -> Sums:
+    """Results of the parts of a tensor, as one; without a histogram.
 
     Parameters
     ----------
-    found, sums : sequences
-        Of each part.
-    bins : sequence of ndarray
-        Of each part, where a histogram was asked for.
+    rows : sequence of lists
+        Of each part, what was found and the sums.
     """
-    if len(found) == 1:
-        nan, positive, negative, zero, clamped, low, high = found[0]
-        s1, s2, s3, s4_low, s4_high = sums[0]
-    else:
-        nan, positive, negative, zero, clamped, *_ = map(sum, zip(*found, strict=True))
-        low, high = min(part[_LOW] for part in found), max(part[_HIGH] for part in found)
-        s1, s2, s3, s4_low, s4_high = map(sum, zip(*sums, strict=True))
+    row = rows[0] if len(rows) == 1 else [*map(sum, zip(*rows, strict=True))]
+    nan, positive, negative, zero, clamped, low, high, s1, s2, s3, s4_low, s4_high = row
+    if len(rows) > 1:
+        low, high = min(row[_LOW] for row in rows), max(row[_HIGH] for row in rows)
     none_finite = low > high
-    return Sums(
-        nan=nan,
-        positive_infinity=positive,
-        negative_infinity=negative,
-        zero=zero,
-        saturated=clamped,
-        minimum=0 if none_finite else _word(low),
-        maximum=0 if none_finite else _word(high),
-        largest_exponent=0 if none_finite else max(high, ~low) >> 23,
-        none_finite=int(none_finite),
-        s1=s1,
-        s2=s2,
-        s3=s3,
-        s4=s4_low + (s4_high << 15),
-        raw_bins=_raw_bins(np.sum(bins, axis=0), zero) if len(bins) else _NO_BINS,
-    )
+    return {
+        "nan": nan,
+        "positive_infinity": positive,
+        "negative_infinity": negative,
+        "zero": zero,
+        "saturated": clamped,
+        "minimum": 0 if none_finite else _word(low),
+        "maximum": 0 if none_finite else _word(high),
+        "largest_exponent": 0 if none_finite else max(high, ~low) >> 23,
+        "none_finite": int(none_finite),
+        "s1": s1,
+        "s2": s2,
+        "s3": s3,
+        "s4": s4_low + (s4_high << 15),
+        "raw_bins": _NO_BINS,
+    }
 
 
 def _raw_bins(counts: np.ndarray, zero: int) -> np.ndarray:

@@ -1,6 +1,6 @@
 """The arithmetic of ``statistics`` as integers on torch tensors: slow, plain, the reference."""
 
-from dataclasses import dataclass
+from typing import TypedDict
 
 import numpy as np
 import torch
@@ -15,8 +15,7 @@ RAW_BINS = 512
 LARGEST_Q = 32767
 
 
-@dataclass
-class Sums:
+class Sums(TypedDict):
     """Results of a kernel; named as in ``StatisticsRecord``.
 
     Members

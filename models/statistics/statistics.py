@@ -175,10 +175,10 @@ def statistics(
     fmt, flat = format_of(x.dtype), _flat(x)
     run = KERNELS[kernel]
     if exponent is None:
-        exponent = unbiased(run(flat, fmt, 254, 2, False).largest_exponent)
+        exponent = unbiased(run(flat, fmt, 254, 2, False)["largest_exponent"])
     biased = exponent + EXPONENT_BIAS
     sums = run(flat, fmt, biased, powers, histogram)
-    bins = _rebased(sums.raw_bins, sums.largest_exponent) if histogram else None
+    bins = _rebased(sums["raw_bins"], sums["largest_exponent"]) if histogram else None
     return _of(sums, flat.numel(), biased, bins)
 
 
@@ -246,7 +246,13 @@ def _flat(x: torch.Tensor) -> torch.Tensor:
 def _of(
     sums: Sums, count: int, exponent: int, bins: tuple[tuple[int, int], ...] | None = None
 ) -> Statistics:
-    found = {**vars(sums), "count": count, "exponent": exponent, "overflow": 0, "histogram": bins}
+    found: dict[str, Any] = {
+        **sums,
+        "count": count,
+        "exponent": exponent,
+        "overflow": 0,
+        "histogram": bins,
+    }
     del found["raw_bins"]
     made = object.__new__(Statistics)
     vars(made).update(found)  # many are made in each step; the frozen class is slow to make them
