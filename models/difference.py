@@ -159,7 +159,7 @@ def difference(
     flat_a, flat_b = (x.detach().to("cpu").contiguous().view(-1) for x in (a, b))
     if exponent is None:
         sums = STATISTICS_KERNELS[kernel](flat_b, fmt, 254, 2, False)
-        exponent = unbiased(sums.largest_exponent)
+        exponent = unbiased(sums["largest_exponent"])
     biased = exponent + EXPONENT_BIAS
     words = torch.int32 if fmt.bits == 32 else torch.int16
     return Difference(

@@ -1,7 +1,7 @@
 """Golden model of ``statistics``: one pass over a tensor, in exact integers."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from fractions import Fraction
 from typing import Any, Self
@@ -260,7 +260,10 @@ def _of(
 
 
 #: Implementations of the sums, by name.
-KERNELS: dict[str, Any] = {"fused": statistics_kernel.fused_sums, "reference": reference_sums}
+KERNELS: dict[str, Callable[..., Sums]] = {
+    "fused": statistics_kernel.fused_sums,
+    "reference": reference_sums,
+}
 
 
 def _rebased(raw: np.ndarray, largest_exponent: int) -> tuple[tuple[int, int], ...]:
