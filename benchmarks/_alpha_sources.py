@@ -1,4 +1,4 @@
-"""Where the recordings come from whose energies the Region Manager's averages are evaluated on."""
+"""Sources of the recordings on whose energies the Region Manager's averages are evaluated."""
 
 import contextlib
 import io

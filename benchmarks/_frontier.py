@@ -1,4 +1,4 @@
-"""What is reached with how many bit-operations: the frontier of some ways, and its picture."""
+"""Accuracy over bit-operations: the frontier of some ways, and its picture."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -27,7 +27,7 @@ SHOWN_FROM = 0.07
 def frontier(
     fixed: Sequence[str], bits: Mapping[str, float], values: Mapping[str, np.ndarray], at: float
 ) -> np.ndarray:
-    """What fixed ways reach with so many bit-operations, of each seed."""
+    """Accuracy that fixed ways reach with so many bit-operations, of each seed."""
     names = hull({name: (bits[name], float(values[name].mean())) for name in fixed})
     right = next((n for n, name in enumerate(names) if bits[name] >= at), len(names) - 1)
     left = max(0, right - 1)

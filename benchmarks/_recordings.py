@@ -83,7 +83,7 @@ class Recording:
 
     @classmethod
     def of_metrics(cls, name: str, workers: int, path: Path) -> "Recording":
-        """What a training run has logged in its ``metrics.jsonl``."""
+        """The rows that a training run has logged in its ``metrics.jsonl``."""
         lines = [json.loads(line) for line in path.read_text().splitlines()]
         steps = [line for line in lines if "regions" in line]
         rows = [(line["step"], row) for line in steps for row in line["regions"]]

@@ -1,4 +1,4 @@
-"""What every benchmark ends with: its figures as JSON and as a table."""
+"""The end of every benchmark: its figures as JSON and as a table."""
 
 import json
 import platform

@@ -1,4 +1,4 @@
-"""How long a registered model's stages take: timers around the methods that they are."""
+"""Timers around the methods that are a registered model's stages."""
 
 import statistics
 import time

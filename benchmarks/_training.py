@@ -37,7 +37,7 @@ class Job:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of a training: accuracy in percent, gradient bytes against dense ones."""
+    """Outcome of a training: accuracy in percent, gradient bytes against dense ones."""
 
     accuracy: float
     bytes_ratio: float

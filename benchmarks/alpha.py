@@ -1,4 +1,4 @@
-"""How far workers agree, averaged: error and lag of each way, on recorded and on drawn energies.
+"""Averages of workers' agreement: error and lag of each way, on recorded and on drawn energies.
 
 The recordings are integers that two or four workers agreed on: three networks in training, drawn
 noise whose energies fall a thousandfold, and a drawn signal. ``--record`` makes them anew, which
@@ -145,7 +145,7 @@ def windowed(values: np.ndarray, length: int) -> np.ndarray:
 
 
 def chances(size: int, updates: int, workers: int = 2) -> dict[str, float]:
-    """How often noise alone lets α reach T1: at the end of an epoch, and of two in a row."""
+    """Chances that noise alone lets α reach T1: at the end of an epoch, and of two in a row."""
     generator = np.random.default_rng(size)
     t1 = default_parameters(workers)["t1"] / 65536
     alpha, reached = np.zeros(DRAWN), []
@@ -166,7 +166,7 @@ def chances(size: int, updates: int, workers: int = 2) -> dict[str, float]:
 
 
 def misses(figures: Mapping[str, Any]) -> bool:
-    """Whether the Region Manager is beyond an aim on a recording."""
+    """True if the Region Manager is beyond an aim on a recording."""
     return (
         figures["error_worst"] > ERROR
         or figures["lag_updates_worst"] > LAG

@@ -1,4 +1,4 @@
-"""How much of the compiled RTL's speed is left when the driver stands in front of it.
+"""Part of the compiled RTL's speed that is left when the driver stands in front of it.
 
 The driver takes the statistics of the six gradients of the digits network, over and over; its
 clock cycles per second, from the device's own counter, are compared with those of the bare clock

@@ -40,7 +40,7 @@ THRESHOLD_RATE, HELD_OUT = 1.0, 8
 
 @dataclass(frozen=True)
 class Way:
-    """How a network is computed.
+    """A way to compute a network.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What a granular layer costs in training on the host, against the plain layer.
+"""Cost of a granular layer in training on the host, against the plain layer.
 
 A forward and a backward pass, one thread, medians of interleaved runs. The choosing layer looks at
 its input in some of its steps, and thresholds get gradients then.

@@ -1,4 +1,4 @@
-"""What ``register`` costs a script in a step, against plain DistributedDataParallel.
+"""Cost of ``register`` in a script's step, against plain DistributedDataParallel.
 
 Two workers on gloo train alike networks in turns, one thread each: plain, with all cadences at 1,
 and with cadences that the golden device chooses up to 4. The medians of the same rounds, in seconds

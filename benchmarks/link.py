@@ -1,4 +1,4 @@
-"""How much of a serial line is left for payload, without errors and with them.
+"""Part of a serial line that is left for payload, without errors and with them.
 
 Measured in clock cycles on the virtual board, down to the UART's pins, with a host that costs no
 time; the errors are random, the same in each run.

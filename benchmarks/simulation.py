@@ -1,4 +1,4 @@
-"""How fast data move through `statistics`: compiled in process, against cocotb with Icarus.
+"""Speed of data through `statistics`: compiled in process, against cocotb with Icarus.
 
 Same RTL (lanes, formats and powers of the preset `full`, with its histogram), same data, same
 record at the end. Icarus, with its thousand cycles a second, gets a short part of the tensor.
@@ -32,7 +32,7 @@ HEADS = ("i_tensor", "i_begin")
 
 
 class Measurement(NamedTuple):
-    """What a pass took."""
+    """Costs of a pass."""
 
     seconds: float
     cycles: int

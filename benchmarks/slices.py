@@ -1,4 +1,4 @@
-"""How large and how fast the units of switchable precision are alone, over three seeds.
+"""Size and clock of the units of switchable precision alone, over three seeds.
 
 The slice, the dot product and what rescales on an ECP5; the granularity unit of integers alone on
 an iCE40UP5K.

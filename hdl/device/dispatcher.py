@@ -161,7 +161,7 @@ class Dispatcher(wiring.Component):
                             m.next = "CALL"
 
     def _fits(self, request: Payload) -> Value:
-        """Whether the length is that of such a request."""
+        """True if the length is that of such a request."""
         if request.items is None:
             return self.length == request.head_size
         least = request.head_size + request.least * request.item_size
@@ -197,7 +197,7 @@ class Dispatcher(wiring.Component):
         ]
 
     def _give_up(self, m: Module, group: Value, watchdog: Watchdog) -> None:
-        """Where the watchdog has lost its patience, reset the handler and say so."""
+        """Reset the handler, and say so, once the watchdog has lost its patience."""
         with m.If(watchdog.expired):
             m.d.sync += self.resets.eq(self.resets + 1)
             for number, unit in enumerate(self._units):

@@ -1,4 +1,4 @@
-"""Which handlers a device has: those of every device, and one for each unit that was built."""
+"""The handlers of a device: those of every device, and one for each unit that was built."""
 
 from amaranth.lib import wiring
 

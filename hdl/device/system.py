@@ -113,7 +113,7 @@ class SystemCommands(wiring.Component):
         return m
 
     def _accept(self, m: Module, answer: Answer) -> None:
-        """Where requests go on; an echo of nothing ends here."""
+        """Go on with the request; an echo of nothing ends here."""
         call = self.handler.i_call.payload
         with m.Switch(call.opcode):
             with m.Case(SystemOpcode.HELLO):
@@ -127,7 +127,7 @@ class SystemCommands(wiring.Component):
                 m.next = "RANGE"
 
     def _check(self, m: Module, answer: Answer, wanted: data.View) -> None:
-        """Whether such registers can be read."""
+        """True if such registers can be read."""
         outside = wanted.first + wanted.count > _WORDS
         m.next = "SAMPLE"
         m.d.comb += answer.give(Status.OK, body=_REGISTERS)

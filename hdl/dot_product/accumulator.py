@@ -27,7 +27,7 @@ def index_shape(entries: int) -> Shape:
 
 
 def step_layout(entries: int) -> data.StructLayout:
-    """Which sum a product belongs to.
+    """The sum that a product belongs to.
 
     Members
     -------

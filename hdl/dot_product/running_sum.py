@@ -13,7 +13,7 @@ __all__ = ["RunningSum", "slot_layout"]
 
 
 def slot_layout(entries: int) -> data.StructLayout:
-    """Which sum an integer belongs to.
+    """The sum that an integer belongs to.
 
     Members
     -------
@@ -86,7 +86,7 @@ class RunningSum(wiring.Component):
         return m
 
     def _stored(self, m: Module, slot: data.View, total: Value) -> Value:
-        """What is in the memory, to which the total goes in the same cycle.
+        """The number in the memory, to which the total goes in the same cycle.
 
         What is read is not what is written: the sum would stay.
         """

@@ -221,7 +221,7 @@ class GranularityUnit(wiring.Component):
         m.d.comb += [rows.valid.eq(sums[0].valid), rows.p.index.eq(sums[0].p.index)]
 
     def _deliver(self, m: Module, results: Results, delivery: Delivery) -> None:
-        """Where results go."""
+        """The ways of results to the port, the link and the memory."""
         connect(m, results.o, delivery.i)
         connect(m, delivery.o, flipped(self.o))
         connect(m, delivery.o_data, flipped(self.o_data))

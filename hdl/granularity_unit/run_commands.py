@@ -177,7 +177,7 @@ class RunCommands(wiring.Component):
         return m
 
     def _accept(self, m: Module, answer: Answer) -> None:
-        """What can be told before the payload."""
+        """The status that can be told before the payload."""
         call = self.handler.i_call.payload
         with m.Switch(call.opcode):
             with m.Case(TileOpcode.RUN):
@@ -208,7 +208,7 @@ class RunCommands(wiring.Component):
     def _measure(
         self, m: Module, run: data.View, under_way: data.View, measured: data.View
     ) -> None:
-        """What a run needs, and whether it goes on with the open sums."""
+        """Needs of a run, and the sums that it goes on with, if any."""
         same = (under_way.mode == run.mode) & (under_way.rows == run.rows) & under_way.is_open
         m.d.sync += [
             measured.same.eq(same),
@@ -218,7 +218,7 @@ class RunCommands(wiring.Component):
         ]
 
     def _place(self, m: Module, run: data.View, measured: data.View) -> None:
-        """Whether what was measured finds room."""
+        """True if what was measured finds room."""
         operands = self._configuration.operands
         a_end, b_end = run.a_first + measured.pairs, run.b_first + run.words
         to_end = run.to_first + measured.results

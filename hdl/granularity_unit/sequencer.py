@@ -1,4 +1,4 @@
-"""Which words meet in which cycle of a run."""
+"""The order in which words of a run meet."""
 
 from amaranth.hdl import Module, Signal, Value
 from amaranth.lib import data, stream, wiring

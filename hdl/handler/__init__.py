@@ -1,1 +1,1 @@
-"""What handlers of requests are made of."""
+"""Components that handlers of requests are made of."""

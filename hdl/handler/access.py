@@ -1,4 +1,4 @@
-"""What crosses between the requests for a unit's table and the unit."""
+"""The signature between the requests for a unit's table and the unit."""
 
 from amaranth.hdl import unsigned
 from amaranth.lib import data

@@ -1,4 +1,4 @@
-"""What a handler says: a status, and what belongs to it."""
+"""The answer of a handler: a status, and what belongs to it."""
 
 from collections.abc import Sequence
 from typing import Any

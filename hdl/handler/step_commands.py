@@ -123,7 +123,7 @@ class StepCommands(wiring.Component):
         return m
 
     def _accept(self, m: Module, left: Signal, answer: Answer) -> None:
-        """What can be told before the payload, and how many updates follow."""
+        """The status that can be told before the payload, and the number of updates that follow."""
         call, step = self.handler.i_call.p, self._unit.step
         updates = (call.length - step.request.head_size) >> exact_log2(step.request.item_size)
         m.d.sync += left.eq(updates)

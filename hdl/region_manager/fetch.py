@@ -1,4 +1,4 @@
-"""Where words are, and how they get into the pipeline."""
+"""Places of words, and their way into the pipeline."""
 
 from amaranth.hdl import Module, Signal
 from amaranth.lib import stream, wiring

@@ -1,4 +1,4 @@
-"""Which numbers the four multipliers get in each precision."""
+"""The numbers that the four multipliers get in each precision."""
 
 from collections.abc import Iterator, Sequence
 

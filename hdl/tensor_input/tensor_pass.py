@@ -153,7 +153,7 @@ class TensorPass(wiring.Component):
         return m
 
     def _accept(self, m: Module, answer: Answer) -> None:
-        """What can be told before the payload."""
+        """The status that can be told before the payload."""
         with m.If(self.handler.i_call.payload.opcode == self._begin.opcode):
             m.next = "BEGIN"
             with m.If(self.tensor.busy):
@@ -166,7 +166,7 @@ class TensorPass(wiring.Component):
                 m.next = "IDLE"
 
     def _check(self, m: Module, answer: Answer, begin: data.View) -> None:
-        """Whether the tensor can come in, and what the unit says."""
+        """True if the tensor can come in, and the unit's own status."""
         m.next = "IDLE"
         with m.If(~begin.format.matches(*self._configuration.formats)):
             m.d.comb += answer.give(Status.UNSUPPORTED)

@@ -100,7 +100,7 @@ def _adapter(port: "ListPortInfo") -> str:
 
 
 def _answers(port: str) -> str:
-    """Whether a coprocessor is behind a port, at one of the boards' bit rates."""
+    """Look for a coprocessor behind a port, at the boards' bit rates."""
     from adagrain.hdl.boards import BOARDS
     from adagrain.host.device.open_device import open_device
     from adagrain.host.errors import DeviceError

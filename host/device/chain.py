@@ -269,7 +269,7 @@ class Chain:
         return whole[column * self._slices :][: self._slices].astype(np.int8).tobytes()
 
     def _base(self, layer: int) -> int:
-        """Where the rows of a group lie that a layer takes."""
+        """Places of the rows of a group that a layer takes."""
         even = max(stage.held for stage in self._stages[::2])
         return 0 if layer % 2 == 0 else self._group * ROWS * even
 

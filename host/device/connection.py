@@ -107,7 +107,7 @@ class Connection:
 
     @property
     def replaceable(self) -> bool:
-        """Whether the golden model takes the device's place when it fails; settable."""
+        """True if the golden model takes the device's place when it fails; settable."""
         return self._recovery.replaces
 
     @replaceable.setter

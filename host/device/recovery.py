@@ -96,7 +96,7 @@ class Recovery:
         self._lock.release()
 
     def run(self, operation: Callable[[], _T]) -> _T:
-        """What an operation returns; the last thing that it does changes the driver, if any does.
+        """Run an operation; the last thing that it does changes the driver, if any does.
 
         Raises
         ------
@@ -130,7 +130,7 @@ class Recovery:
             self._session.transport.close()
 
     def _persist(self, operation: Callable[[], _T]) -> _T:
-        """What an operation returns, on this device."""
+        """Run an operation on this device."""
         troubles: Counter[type[Exception]] = Counter()
         silence: DeviceTimeoutError | None = None
         while True:
@@ -147,7 +147,7 @@ class Recovery:
                 self._count(error, troubles[type(error)])
 
     def _replaced(self, operation: Callable[[], _T], error: Exception, substitute: Transport) -> _T:
-        """What an operation returns on a substitute, which stays if the device was at fault."""
+        """Run an operation on a substitute, which stays if the device was at fault."""
         failed = self._session.transport
         self._move(substitute)
         if isinstance(error, DeviceError):

@@ -86,7 +86,7 @@ class TileUnit:
 
     @property
     def _way(self) -> Destination:
-        """Where results go that shall come back."""
+        """Destination of results that shall come back."""
         return Destination.PORT if self._session.transport.data_port else Destination.LINK
 
     def _run(self, steps: Sequence[Load | Request], counts: Sequence[int]) -> Answer:

@@ -49,7 +49,7 @@ class Accumulators:
         self._placed: dict[int, Flat] = {}
 
     def chunks(self, parameter: torch.Tensor) -> Sequence[Chunk]:
-        """Where a parameter's slices lie; none for those that are in no region."""
+        """Places of a parameter's slices; none for those that are in no region."""
         return self._chunks.get(id(parameter), ())
 
     def share(self, chunk: Chunk) -> Share:
@@ -72,7 +72,7 @@ class Accumulators:
         gradients: Callable[[], Sequence[torch.Tensor]],
         flat: torch.Tensor,
     ) -> Bundle | None:
-        """How gradients may be taken all at once; only where each region has cadence 1.
+        """Gradients that may be taken all at once; only where each region has cadence 1.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""Which models can be registered."""
+"""Checks of models that are to be registered."""
 
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel

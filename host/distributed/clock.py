@@ -1,4 +1,4 @@
-"""Which regions are due: the step, and the cadence of each region."""
+"""The clock that says which regions are due: the step, and the cadence of each region."""
 
 from collections.abc import Mapping, Sequence
 

@@ -47,7 +47,7 @@ class Commit:
         self._decides = decides
 
     def log(self, step: Step, decided: Decided) -> StepLog:
-        """What is left of a step."""
+        """The log of a step."""
         assert step.agreed is not None
         names = self._names
         return StepLog(

@@ -149,7 +149,7 @@ class RegionReducer:
         return self._gather.bytes_dense
 
     def exchanges_anew(self, region: int) -> bool:
-        """What gradients of a region hold before a pass is exchanged with those of the pass."""
+        """True if what a region's gradients hold before a pass is exchanged with the pass's own."""
         return self._clock.cadences[region] == 1
 
     def report_loss(self, loss: torch.Tensor | float) -> None:

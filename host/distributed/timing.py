@@ -1,4 +1,4 @@
-"""Where the times come from that enter decisions: measured, fixed, or those of an earlier run."""
+"""Sources of the times that enter decisions: measured, fixed, or those of an earlier run."""
 
 from pathlib import Path
 from typing import Self

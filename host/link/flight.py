@@ -43,7 +43,7 @@ class Flight:
 
     @property
     def repeats(self) -> int:
-        """How often the oldest command has been sent again; 0 where there is none."""
+        """Times that the oldest command has been sent again; 0 where there is none."""
         return self._repeats[self.oldest] if self._frames else 0
 
     def add(self, sequence: int, frame: bytes) -> None:
@@ -74,7 +74,7 @@ class Flight:
         return expected in self._unanswered() and expected not in self._wire
 
     def cut(self) -> None:
-        """What was on the wire was abandoned, one frame perhaps in its middle."""
+        """Forget what was on the wire: it was abandoned, one frame perhaps in its middle."""
         self._wire = deque([_TORN])
 
     def back_to(self, sequence: int) -> list[bytes]:

@@ -1,4 +1,4 @@
-"""Where a region's slices lie in its flat tensors."""
+"""Places of a region's slices in its flat tensors."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

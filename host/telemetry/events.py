@@ -19,7 +19,7 @@ __all__ = [
 
 
 class TensorKind(StrEnum):
-    """Which of a region's tensors statistics are of."""
+    """The tensor of a region that statistics are of."""
 
     LOCAL = "local"  #: this worker's gradient, the mean over the region's steps
     AVERAGE = "average"  #: the mean of these over the workers

@@ -263,7 +263,7 @@ def _look_through(checkpoint: Path, manifest: Manifest) -> None:
 
 
 def _way_out(before: list[Path], manifest: Manifest) -> str:
-    """What to do where a checkpoint cannot be used, but perhaps one of those before it."""
+    """Advice where a checkpoint cannot be used, but perhaps one of those before it."""
     for path in reversed(before):
         try:
             _look_through(path, manifest)

@@ -116,7 +116,7 @@ def _reason(options: TrainingOptions, message: str | dict[str, Any]) -> str:
 
 
 def _way_on(options: TrainingOptions, begun_from: Path | None) -> str:
-    """How to go on, if there is a checkpoint that was not begun from just now, and failed."""
+    """The way to go on, if there is a checkpoint that was not begun from just now, and failed."""
     found = checkpoints(options.folder / CHECKPOINTS)
     if not found or (begun_from is not None and step_of(found[-1]) <= step_of(begun_from)):
         return ""

@@ -36,7 +36,7 @@ _LARGEST_SEED = (1 << 63) // 1_000_003 - 1
 
 @dataclass(frozen=True, kw_only=True)
 class TrainingOptions:
-    """What one training run does; the fields say of themselves what they are.
+    """Options of one training run; the fields say of themselves what they are.
 
     Raises
     ------
@@ -167,12 +167,12 @@ class TrainingOptions:
 
     @property
     def granular(self) -> bool:
-        """Whether layers choose their precision."""
+        """True if layers choose their precision."""
         return self.preset in _GRANULAR
 
     @property
     def policy(self) -> "Policy":
-        """How they choose it."""
+        """The policy by which they choose it."""
         from adagrain.host.granular.policy import (  # brings torch, which --help can do without
             Policy,
         )
@@ -190,7 +190,7 @@ class TrainingOptions:
 
     @property
     def folder(self) -> Path:
-        """Where the run's files go."""
+        """Folder of the run's files."""
         return self.runs / self.name
 
     def binding(self) -> dict[str, Any]:

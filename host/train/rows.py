@@ -15,7 +15,7 @@ def loss_of(log: StepLog) -> float | None:
 
 
 def region_rows(log: StepLog, workers: int) -> list[dict[str, Any]]:
-    """What was agreed on and decided for each region that was due, by W workers."""
+    """Agreement and decision for each region that was due, by W workers."""
     return [_region_row(name, log, workers) for name in log.updates]
 
 

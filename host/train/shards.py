@@ -1,4 +1,4 @@
-"""Which samples each worker takes in each step."""
+"""The samples that each worker takes in each step."""
 
 from typing import Any
 
@@ -61,7 +61,7 @@ class Shards:
         return self._permutation[start : start + self._batch]
 
     def state_dict(self) -> dict[str, Any]:
-        """Where the cursor stands; the same on all workers."""
+        """Place of the cursor; the same on all workers."""
         return {"epoch": self.epoch, "next": self._next}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:

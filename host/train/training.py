@@ -108,7 +108,7 @@ class Training:
 
     @property
     def ends_epoch(self) -> bool:
-        """Whether the step before was the last with this permutation of the samples."""
+        """True if the step before was the last with this permutation of the samples."""
         return self.step % self._shards.steps_per_epoch == 0
 
     def advance(self) -> StepLog:

@@ -1,4 +1,4 @@
-"""What a device does with a request that the link has accepted: the twin of ``hdl/device``."""
+"""Answers of a device to requests that the link has accepted: the twin of ``hdl/device``."""
 
 from collections.abc import Callable
 from typing import Any

@@ -95,7 +95,7 @@ class TileCommands(TensorPassModel):
         return self._deliver(run, results)
 
     def _has_room(self, run: dict[str, int]) -> bool:
-        """Whether the run's results can go where they should."""
+        """True if the run's results can go where they should."""
         if run["destination"] not in {*Destination}:
             return False
         if not run["last"] or run["destination"] != Destination.MEMORY:

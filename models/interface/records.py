@@ -15,7 +15,7 @@ __all__ = ["pack", "size", "unpack", "unpack_all"]
 
 
 class _Field(NamedTuple):
-    """Where a field is, and what it may be."""
+    """Place and range of a field."""
 
     offset: int
     width: int

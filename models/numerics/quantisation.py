@@ -206,7 +206,7 @@ def rounded(
 
 
 def fits(largest: float, precision: Precision) -> bool:
-    """Whether a precision can stand for numbers of this magnitude, or it is too large."""
+    """True if a precision can stand for numbers of this magnitude, False if it is too large."""
     return largest < _LIMITS[precision]
 
 

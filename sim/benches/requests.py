@@ -1,4 +1,4 @@
-"""What is common to the random requests that units are asked, beside the bench of each."""
+"""Random requests to units: what is common to all; those of each are beside its bench."""
 
 import random
 from collections.abc import Callable
@@ -49,11 +49,11 @@ class Requests:
         self._configuration, self._random, self._longest = configuration, generator, longest
 
     def prologue(self) -> list[Request]:
-        """What a host sends first."""
+        """The requests that a host sends first."""
         return []
 
     def kinds(self) -> Kinds:
-        """What it may send then."""
+        """The requests that it may send then."""
         return {}
 
     def long(self) -> list[Request]:
@@ -69,7 +69,7 @@ class Requests:
         return payload
 
     def _entries(self, width: int, few: int) -> int:
-        """How many to read: a few, what just fills the payload, or one more."""
+        """A number of entries to read: a few, what just fills the payload, or one more."""
         room = min(self._configuration.payload // width, 254)
         return self._random.choice(
             [self._random.randrange(few), self._random.randrange(few), room, room + 1]

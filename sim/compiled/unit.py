@@ -35,7 +35,7 @@ class Stop(NamedTuple):
 
 @dataclass(frozen=True)
 class Run:
-    """What a run did.
+    """The cycles and words of a run.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What proofs are made of: a unit among free ports, and what is demanded of its streams."""
+"""Parts of proofs: a unit among free ports, and what is demanded of its streams."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, ClassVar, Self
@@ -61,7 +61,7 @@ class Proof(wiring.Component):
 
     @classmethod
     def variants(cls) -> Iterator[Self]:
-        """What is proved one after the other: the proof with all parameters of interest."""
+        """The proofs, one after the other: the proof with all parameters of interest."""
         yield cls()
 
     def elaborate(self, platform: object) -> Module:
@@ -89,7 +89,7 @@ def always_steady(m: Module, free: Signal) -> None:
 
 
 def counted(m: Module, happens: Value) -> Signal:
-    """How often something has happened before this cycle."""
+    """Number of times that something has happened before this cycle."""
     count = Signal(5, name="count")
     m.d.sync += count.eq(count + happens)
     return count
@@ -141,7 +141,7 @@ def demand_order(
 
 
 def demand_patience(m: Module, owed: Value, given: Value, cycles: int) -> None:
-    """What is owed comes within so many cycles in which it is owed."""
+    """Demand that what is owed comes within so many cycles in which it is owed."""
     waited = Signal(range(cycles + 2), name="waited")
     with m.If(owed & ~given):
         m.d.sync += waited.eq(waited + 1)

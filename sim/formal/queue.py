@@ -28,7 +28,7 @@ class QueueProof(Proof):
         super().__init__({"i": In(stream.Signature(2)), "o": Out(stream.Signature(2))})
 
     def unit(self) -> Queue | Skid:
-        """What is proved."""
+        """The unit that is proved."""
         return Queue(2, depth=self.ELEMENTS)
 
     def build(self, m: Module) -> None:

@@ -138,7 +138,7 @@ def _models(family: str) -> list[Path]:
 
 
 def _run(folder: Path, mode: str, proof: Proof) -> str | None:
-    """What the prover said where it did not succeed."""
+    """The prover's words where it did not succeed."""
     cells = _models(proof.CELLS) if proof.CELLS else []
     tasks = _TASKS.format(
         mode=mode,

@@ -1,4 +1,4 @@
-"""What a skid keeps, leaves, once, in order."""
+"""A skid: what it keeps, leaves, once, in order."""
 
 from amaranth.hdl import Module
 

@@ -1,4 +1,4 @@
-"""Which tests check a file: those that import it, on the shortest way, told from the sources.
+"""The tests that check a file: those that import it, on the shortest way, told from the sources.
 
 For gateware, importing is not enough: a bench checks what its variant is made of.
 """
@@ -120,7 +120,7 @@ class Checks:
         self._kept.write_text(json.dumps(self._seconds, indent=1, sort_keys=True))
 
     def _parts(self, name: str, unlike: bool) -> Iterator[tuple[bool, Check]]:
-        """What a file of tests has but for those that take long, and those; or a bench.
+        """The tests of a file but for those that take long, and those; or a bench.
 
         What tests of a file share is set up with the former.
 
@@ -180,7 +180,7 @@ def _file_of(module: str) -> str:
 
 
 def _names(file: str) -> set[str]:
-    """What a test of a file may be called after: itself, or its unit."""
+    """Names that a test of a file may be called after: its own, or its unit's."""
     path = PurePath(file)
     return {part for part in (path.stem, *path.parent.parts[1:]) if part != "__init__"}
 

@@ -1,4 +1,4 @@
-"""Which files of the project import which, told from the sources."""
+"""Imports among the files of the project, told from the sources."""
 
 import ast
 import re
@@ -35,7 +35,7 @@ def imports(root: Path) -> dict[str, set[str]]:
 
 
 def reached(imports: Mapping[str, Iterable[str]], roots: Iterable[str]) -> dict[str, int]:
-    """How many imports lead from the nearest of some files to each that they need."""
+    """Number of imports that lead from the nearest of some files to each that they need."""
     found = dict.fromkeys(roots, 0)
     waiting = deque(found)
     while waiting:

@@ -77,7 +77,7 @@ class Mutation:
 
     @property
     def key(self) -> str:
-        """What tells it from all others, also after edits elsewhere in the file."""
+        """The key that tells it from all others, also after edits elsewhere in the file."""
         return f"{self.file}: {self.function}: {self.before} -> {self.after}"
 
     def _lines(self, sign: str) -> str:
@@ -162,7 +162,7 @@ class _Finder(cst.CSTVisitor):
 
 
 def _is_silent(node: cst.CSTNode) -> bool:
-    """Whether nothing that a program does hangs on it."""
+    """True if nothing that a program does hangs on it."""
     match node:
         case cst.FunctionDef(name=cst.Name(value=name)):
             return name in _SILENT_FUNCTIONS

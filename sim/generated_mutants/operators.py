@@ -1,4 +1,4 @@
-"""What a mutant changes: for a node of a syntax tree, the nodes that may stand in its place."""
+"""Mutation operators: for a node of a syntax tree, the nodes that may stand in its place."""
 
 from collections.abc import Callable, Iterator
 

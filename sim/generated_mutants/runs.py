@@ -25,7 +25,7 @@ _PATIENCE, _SLOWER = 120, 5
 
 
 class Result(enum.StrEnum):
-    """What became of a mutant."""
+    """The fate of a mutant."""
 
     FOUND = "found"
     TIMED_OUT = "timed out"  #: the tests came to no end: found, too
@@ -113,7 +113,7 @@ class Runs:
         return found
 
     def _seconds(self) -> dict[str, float]:
-        """How long the tests of the last run took that passed."""
+        """Seconds of the tests of the last run that passed."""
         kept = self._selected.with_suffix(".json")
         found: dict[str, float] = json.loads(kept.read_text()) if kept.exists() else {}
         kept.unlink(missing_ok=True)

@@ -30,7 +30,7 @@ _LONGEST = 300.0
 
 @dataclass(frozen=True)
 class Found:
-    """What is kept of a mutant.
+    """A mutant's entry in the journal.
 
     Parameters
     ----------

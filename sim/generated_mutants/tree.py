@@ -83,7 +83,7 @@ class Tree:
         self._runs.stop()
 
     def _is_healthy(self, test: str) -> bool:
-        """Whether a test passes without a mutation; one of each file is asked."""
+        """True if a test passes without a mutation; one of each file is asked."""
         file = _file(test)
         if file not in self._healthy:
             outcome = self._run([Check(test, _HEALTHY)])

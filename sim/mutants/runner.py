@@ -31,7 +31,7 @@ _RED = re.compile(
 
 
 class Result(enum.Enum):
-    """What became of a mutant."""
+    """The fate of a mutant."""
 
     FOUND = "found"
     SURVIVED = "survived"

@@ -1,4 +1,4 @@
-"""What cocotb benches are made of: clock and reset, stimuli, time limits.
+"""Parts of cocotb benches: clock and reset, stimuli, time limits.
 
 This module runs inside the simulator. A bench is a coroutine under :func:`bench`; it gets a
 :class:`Bench` with the clock running and the unit out of reset::

@@ -1,4 +1,4 @@
-"""Where compiled units are kept from one run to the next."""
+"""The folder in which compiled units are kept from one run to the next."""
 
 import os
 import tempfile
@@ -8,7 +8,7 @@ __all__ = ["CacheError", "cache_directory", "writable_cache"]
 
 
 class CacheError(OSError):
-    """What was compiled cannot be kept; the message says where, why, and the way out."""
+    """Raised if what was compiled cannot be kept; the message says where, why, and the way out."""
 
 
 def cache_directory() -> Path:

@@ -206,7 +206,7 @@ class _Build:
         return self._outcome(seed, results, log)
 
     def _sweep(self) -> float:
-        """How many cases are run of each that a bench asks for: few where they take long."""
+        """Number of cases that are run of each that a bench asks for: few where they take long."""
         if self._netlist:
             return 1
         full = 10 if os.environ.get("ADAGRAIN_FULL") == "1" else 1

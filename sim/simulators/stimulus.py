@@ -1,4 +1,4 @@
-"""What goes into a unit and what must come out: one stimulus for all simulators.
+"""One stimulus for all simulators: what goes into a unit and what must come out.
 
 Generators of traffic make a :class:`Stimulus` of elements in Python's form, as
 :mod:`.payload` has them, or of :class:`Columns` where there are many. ``Bench.demand`` runs it on

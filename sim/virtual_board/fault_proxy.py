@@ -19,7 +19,7 @@ __all__ = ["FaultProxy", "Mishap"]
 
 
 class Mishap(enum.Enum):
-    """What may happen to a cable, at each chunk of what the driver sends."""
+    """Faults of a cable, at each chunk of what the driver sends."""
 
     DELAY = "everything waits for a while"
     DISCONNECT = "the port vanishes for a while, with what is on the way"
@@ -89,7 +89,7 @@ class FaultProxy:
 
     @property
     def happened(self) -> dict[Fault | Mishap, int]:
-        """How often each of them did happen."""
+        """Times that each of them did happen."""
         happened: dict[Fault | Mishap, int] = {
             mishap: self._mishappened[mishap] for mishap in Mishap
         }

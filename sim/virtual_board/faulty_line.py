@@ -8,7 +8,7 @@ __all__ = ["Fault", "FaultyLine"]
 
 
 class Fault(enum.Enum):
-    """What may happen: the first four at each byte, the others at each frame."""
+    """Rates of faults: the first four at each byte, the others at each frame."""
 
     DROP = "a byte is lost"
     FLIP = "a bit of a byte flips"
@@ -51,7 +51,7 @@ class FaultyLine:
         self.happened = dict.fromkeys(Fault, 0)
 
     def carry(self, raw: bytes) -> bytes:
-        """What comes out when these bytes go in."""
+        """The bytes that come out when these go in."""
         *frames, self._begun = (self._begun + raw).split(b"\0")
         return b"".join(self._carry_frame(frame + b"\0") for frame in frames)
 

@@ -12,7 +12,7 @@ __all__ = ["Wired"]
 
 
 class Wired(wiring.Component):
-    """What a board is loaded with, and a host's adapter for its two wires.
+    """The design that a board is loaded with, and a host's adapter for its two wires.
 
     Parameters
     ----------

@@ -149,7 +149,7 @@ class Round(wiring.Component):
         return m
 
     def _lowest(self, m: Module, exponent: Value) -> Value:
-        """Where the highest bit of the smallest normal number is: no number is shifted past it."""
+        """Place of the smallest normal number's highest bit: no number is shifted past it."""
         place = Signal(self._width)
         with m.Switch(exponent):
             for left in range(self._width):

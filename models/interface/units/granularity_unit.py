@@ -25,7 +25,7 @@ ROWS = 8
 
 
 class Destination(enum.IntEnum):
-    """Where the results of a run go."""
+    """Destination of a run's results."""
 
     LINK = 0  #: into its reply
     PORT = 1  #: out of the data port: each in eight bytes, `TileResult` and three zeros

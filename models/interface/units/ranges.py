@@ -1,4 +1,4 @@
-"""Which entries of a table a request means."""
+"""The entries of a table that a request means."""
 
 from amaranth.hdl import unsigned
 from amaranth.lib import data

@@ -78,13 +78,13 @@ class Pair:
         self.ask(Request(SystemOpcode.HELLO))
 
     def ask(self, request: Request) -> Frame:
-        """What both answer to the session's next request."""
+        """The answers of both to the session's next request."""
         frame = encode_frame(self._session, self._sequence, request.opcode, request.payload)
         self._sequence = (self._sequence + 1) & 0xFFFF
         return decode_frame(self.exchange(frame, request.port or None)[:-1])
 
     def exchange(self, raw: bytes, port: bytes | None = None, *, pause: int = 0) -> bytes:
-        """What both answer to bytes from the host, which may end within a frame.
+        """The answers of both to bytes from the host, which may end within a frame.
 
         Parameters
         ----------
@@ -139,7 +139,7 @@ class Pair:
             raise DifferenceError(f"port must have {left} groups left, not {len(self._port)}")
 
     def _compare_results(self) -> None:
-        """What has come out of the data port so far; now and then, wait for all of it."""
+        """Compare what has come out of the data port so far; now and then, wait for all of it."""
         self._wanted += self.model.results().tolist()
         waits = self._random.random() < 0.3
         for _ in range(_CYCLES // _PUSHING):

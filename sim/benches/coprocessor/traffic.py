@@ -54,7 +54,7 @@ class Traffic:
         self._lengths = [*range(4), 7, 8, 9, 16, 40, max(heads), configuration.payload]
 
     def prologue(self) -> list[Request]:
-        """What a host sends first."""
+        """The requests that a host sends first."""
         return [request for unit in self._units for request in unit.prologue()]
 
     def long(self) -> list[Request]:

@@ -56,7 +56,7 @@ def passes(unit: Difference, given: Sequence[Pass], generator: Random) -> Stimul
 
 
 def begin(exponent: int, generator: Random) -> dict[str, int]:
-    """What begins a pass; the unit does not look at the other fields."""
+    """The record that begins a pass; the unit does not look at the other fields."""
     (noise,) = random_elements(DifferenceBegin, 1, generator)
     return {**noise, "exponent": exponent + 127}
 

@@ -100,7 +100,7 @@ class GranularityRequests(Requests):
         return [*wrong, begin, *data_requests(padded(raw), step), end]
 
     def _strange(self, address: int) -> dict[str, int]:
-        """What makes a pass unsound."""
+        """A change that makes a pass unsound."""
         slices, operands = self._configuration.slices, self._configuration.operands
         room = (slices + 1) * operands - address
         return self._random.choice(

@@ -40,7 +40,7 @@ class Tile:
     beats: list[list[int]] = field(default_factory=list)
 
     def stimuli(self) -> list[Stimulus]:
-        """What is written, and the run that it is for; behind the last writes, all other runs."""
+        """Words to write, and the run that they are for; behind the last ones, all other runs."""
         ports = {f"exponents__{number}": value for number, value in enumerate(self.exponents)}
         made = []
         for number, writes in enumerate(self.writes):
@@ -106,7 +106,7 @@ def random_tile(
 def _destination(
     run: dict[str, int], slices: int, capacity: int, rng: np.random.Generator
 ) -> dict[str, int]:
-    """Where results may go: to the memory only where there is room beside the operands."""
+    """A destination for results: the memory only where there is room beside the operands."""
     destination = Destination(int(rng.choice([0, 0, 0, 1, 2, 2])))
     needed = run["rows"] * row_results(run, slices)
     behind = run["a_first"] + run["rows"] * run["words"]

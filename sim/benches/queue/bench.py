@@ -9,7 +9,7 @@ from .traffic import stimulus
 
 @bench(cycles=50_000)
 async def keeps_order(b: Bench) -> None:
-    """What enters leaves, in order, at any idling and any back-pressure."""
+    """Everything that enters leaves, in order, at any idling and any back-pressure."""
     await b.demand(stimulus(b.component, b.scaled(500), b.random))
 
 

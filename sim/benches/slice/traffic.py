@@ -60,7 +60,7 @@ class Pairs:
         return cls([(precision, operation)], kind, *random_words(precision, count, rng))
 
     def stimulus(self) -> Stimulus:
-        """What goes in and what comes out."""
+        """The stimulus: what goes in and what comes out."""
         modes, operations = (np.array(column) for column in zip(*self.kinds, strict=True))
         given = {"a": self.a, "b": self.b}
         given |= {"mode": modes[self.kind], "operation": operations[self.kind]}

@@ -61,7 +61,7 @@ def stimuli(unit: UnpackedStatistics, given: Pass) -> list[Stimulus]:
 
 
 def inputs(unit: UnpackedStatistics, given: Pass) -> dict[str, Elements]:
-    """What goes in."""
+    """The stimulus of a pass."""
     return {
         "i_tensor": [{"count": given.tensor.numel(), "format": given.code}],
         "i_begin": [given.begin()],

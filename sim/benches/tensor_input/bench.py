@@ -12,7 +12,7 @@ from .traffic import Pass, Traffic, by_port, port_beats, request
 
 
 def outputs(b: Bench) -> list[str]:
-    """What the units get."""
+    """Compare what the units get."""
     return [f"o_{number}" for number in range(b.component.users)]
 
 

@@ -53,7 +53,7 @@ class PassRequests(Requests):
         return [*self.link_pass(), *self._after()]
 
     def _after(self) -> list[Request]:
-        """What follows a pass."""
+        """The request that follows a pass."""
         return []
 
     def _count(self, from_link: int) -> int:
@@ -65,7 +65,7 @@ class PassRequests(Requests):
         return {}
 
     def _tensor(self, from_link: int) -> tuple[bytes, bytes]:
-        """What begins a pass, and its data."""
+        """The record that begins a pass, and its data."""
         code = self._random.choice(self._configuration.formats)
         count = self._count(from_link)
         begin = {

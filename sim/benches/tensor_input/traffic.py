@@ -61,7 +61,7 @@ class Pass:
         return take * self.lanes * FORMATS[self.code].bits // (8 * BEAT) * BEAT
 
     def order(self, take: int, *, from_link: int) -> dict[str, Any]:
-        """What the bench's units are told, so that so many beats are taken."""
+        """The count that the bench's units are told, so that so many beats are taken."""
         announced = {"count": self.count, "format": self.code, "from_link": from_link}
         return {"user": self.user, "begin": announced, "take": take}
 

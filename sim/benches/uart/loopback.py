@@ -10,7 +10,7 @@ __all__ = ["Loopback"]
 
 
 class Loopback(wiring.Component):
-    """What enters at ``i`` leaves at ``o`` after a way over a serial line.
+    """Transmitter and receiver: what enters at ``i`` leaves at ``o``, over a serial line.
 
     Parameters
     ----------
