@@ -45,7 +45,7 @@ OWN = "needs a unit from outside; tests/sim/test_own_unit.py runs it"
 
 @dataclass(frozen=True)
 class Run:
-    """How a command is run.
+    """The way a command is run.
 
     Parameters
     ----------

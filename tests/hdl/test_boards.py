@@ -1,5 +1,5 @@
 # amaranth: UnusedElaboratable=no
-"""What boards add to the device: a PLL's numbers, and leds."""
+"""Additions of boards to the device: a PLL's numbers, and leds."""
 
 import pytest
 from amaranth.build import Clock as ClockConstraint

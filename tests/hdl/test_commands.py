@@ -1,5 +1,5 @@
 # amaranth: UnusedElaboratable=no
-"""What handlers of requests refuse to be built with, and replies that have to wait.
+"""Handlers of requests: what they refuse to be built with, and replies that have to wait.
 
 Their behaviour is benched in sim, where the link hardly ever lets a reply wait.
 """

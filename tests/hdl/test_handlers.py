@@ -1,5 +1,5 @@
 # amaranth: UnusedElaboratable=no
-"""What joins units to a device: what it refuses where a descriptor does not fit its gateware."""
+"""The joints of units and a device: descriptors that do not fit their gateware are refused."""
 
 from collections.abc import Iterator
 from dataclasses import replace

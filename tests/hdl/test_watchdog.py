@@ -16,7 +16,7 @@ from adagrain.models.interface.units.system import SystemOpcode
 
 
 class Opcode(enum.IntEnum):
-    """What the other unit can be asked for."""
+    """Opcodes of the other unit."""
 
     ANY = 0xB2
 

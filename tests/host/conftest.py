@@ -1,4 +1,4 @@
-"""What the tests of the host share."""
+"""Fixtures that the tests of the host share."""
 
 from collections.abc import Iterator
 from pathlib import Path

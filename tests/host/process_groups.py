@@ -16,7 +16,7 @@ _SERVER = Path(__file__).parent / "fork_server.py"
 
 @dataclass(frozen=True)
 class Ended:
-    """What a worker left behind."""
+    """Remains of a worker."""
 
     returncode: int
     stdout: str

@@ -14,7 +14,7 @@ _MAGIC = b"HANG"
 
 
 class Stage(enum.IntEnum):
-    """What a handler does not do any more."""
+    """Deeds that a handler fails to do."""
 
     CALL = 0  #: take the request
     PAYLOAD = 1  #: take more bytes of its payload

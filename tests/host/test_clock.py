@@ -1,4 +1,4 @@
-"""Which regions are due, step by step."""
+"""Regions that are due, step by step."""
 
 from adagrain.host.distributed.clock import Clock
 

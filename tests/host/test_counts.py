@@ -1,4 +1,4 @@
-"""What devices have counted, over the parts of a run and over devices that failed."""
+"""Counts of devices, over the parts of a run and over devices that failed."""
 
 import torch
 from transports import DyingTransport

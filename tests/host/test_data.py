@@ -169,7 +169,7 @@ def test_damaged_gzip(tmp_path: Path, damage: Callable[[bytes], bytes]) -> None:
 
 
 class Malicious:
-    """What a pickle can do when nobody stops it."""
+    """A pickle's deed when nobody stops it."""
 
     def __reduce__(self) -> tuple[object, tuple[str]]:
         return os.system, ("false",)

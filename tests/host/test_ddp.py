@@ -19,7 +19,7 @@ CADENCES = ("--cadence", "noise", "--cadences", '{"first": 4, "second": 2}')
 
 @pytest.fixture(scope="module")
 def train(server: WorkerServer) -> Train:
-    """What all workers of a run ended with, which must be the same."""
+    """The results of a run's workers, which must be the same."""
 
     def run(*arguments: str, count: int = 2) -> dict[str, Any]:
         ended = server.run(WORKER, *arguments, count=count)

@@ -1,4 +1,4 @@
-"""What a device hands over for a checkpoint, and takes back."""
+"""State that a device hands over for a checkpoint, and takes back."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What the driver takes as a tensor, and as a number; what it refuses by name."""
+"""Tensors and numbers that the driver takes, and those that it refuses by name."""
 
 from collections.abc import Callable, Iterator
 from typing import Any

@@ -188,7 +188,7 @@ def test_wrong_arguments_are_not_the_devices_fault() -> None:
 
 
 def test_a_fault_of_a_transport_that_the_golden_model_shares() -> None:
-    """What refuses the operation on both is the operation: the device stays."""
+    """Refused by both, an operation itself is at fault: the device stays."""
     transport = BreakingTransport(TINY, answers=20, error=ArithmeticError("of both"))
     with opened(transport, replaceable=True) as device:
 

@@ -1,4 +1,4 @@
-"""Which commands are answered, on their way, or must be sent again."""
+"""Commands that are answered, on their way, or to be sent again."""
 
 import pytest
 

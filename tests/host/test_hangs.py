@@ -122,7 +122,7 @@ def expected() -> list[Any]:
 
 
 def stages(opcode: IntEnum) -> list[tuple[Stage, int]]:
-    """Where a request may hang: before its status, in its payload, in its reply."""
+    """Places where a request may hang: before its status, in its payload, in its reply."""
     found = [(Stage.CALL, 0), (Stage.REPLY, 0)]
     if opcode not in _EMPTY:
         found.append((Stage.PAYLOAD, 0))

@@ -1,4 +1,4 @@
-"""What the link makes of a serial line; in clock cycles, so the machine's load is no matter."""
+"""The link's use of a serial line; in clock cycles, so the machine's load is no matter."""
 
 import pytest
 

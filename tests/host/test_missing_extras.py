@@ -1,4 +1,4 @@
-"""What works without the optional modules, and what is said of those that are missing."""
+"""Commands without the optional modules: what works, and what is said of those that are missing."""
 
 import importlib.metadata
 import os
@@ -36,7 +36,7 @@ print(*sys.modules)
 
 
 def call(lines: list[str], missing: tuple[str, ...], cache: Path) -> list[str]:
-    """What command lines end with, and say, where modules are missing and nothing is compiled."""
+    """Status and output of command lines where modules are missing and nothing is compiled."""
     command = [sys.executable, "-c", _CALLS, ",".join(missing)]
     ended = subprocess.run(
         command,

@@ -1,4 +1,4 @@
-"""What a product takes for operands, scales and precisions, and what it refuses by name."""
+"""Operands, scales and precisions that a product takes, and those that it refuses by name."""
 
 from collections.abc import Iterator
 from typing import Any

@@ -1,4 +1,4 @@
-"""What a run may be asked to do."""
+"""Options of a run, and those that are refused."""
 
 import json
 import math

@@ -1,4 +1,4 @@
-"""What a granular run's summary says, in JSON and to people."""
+"""The summary of a granular run, in JSON and to people."""
 
 import pytest
 import torch

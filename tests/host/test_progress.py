@@ -1,4 +1,4 @@
-"""How a run shows that it moves."""
+"""The signs by which a run shows that it moves."""
 
 from io import StringIO
 
@@ -9,7 +9,7 @@ from adagrain.host.train.progress import RunProgress
 
 
 def shown(steps: int, *, terminal: bool, start: int = 0) -> str:
-    """What a run of so many steps writes."""
+    """The output of a run of so many steps."""
     console = Console(file=StringIO(), force_terminal=terminal, width=100)
     with RunProgress(console, steps, start) as progress:
         for step in range(start, steps):

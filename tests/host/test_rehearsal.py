@@ -1,4 +1,4 @@
-"""What shows before the workers of a run start."""
+"""Errors that show before the workers of a run start."""
 
 from typing import Any
 

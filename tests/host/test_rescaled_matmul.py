@@ -86,7 +86,7 @@ def test_products_in_any_precision(
 
 
 def test_two_layers(device: Coprocessor) -> None:
-    """What leaves the first layer enters the second one as it is."""
+    """The first layer's results enter the second one as they are."""
     x, first = special_operands(9, 24, 12, Precision.INT8)
     second = special_operands(12, 12, 6, Precision.INT4)[1]
     hidden = device.matmul(x, first, "INT8", (2.0**-7, 2.0**-7), to="INT4", to_scale=0.5)

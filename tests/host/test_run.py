@@ -1,4 +1,4 @@
-"""How a run is begun and resumed, up to where its workers would start."""
+"""Begin and resume of a run, up to where its workers would start."""
 
 import json
 from collections.abc import Iterator
@@ -22,7 +22,7 @@ def options(tmp_path: Path) -> TrainingOptions:
 
 @pytest.fixture(autouse=True)
 def launched(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[TrainingOptions]]:
-    """What workers would have been started with."""
+    """The options that workers would have been started with."""
     launches: list[TrainingOptions] = []
 
     def launch(options: TrainingOptions, checkpoint: Path | None = None) -> RunStatus:

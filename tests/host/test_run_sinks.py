@@ -1,4 +1,4 @@
-"""What sinks make of a run's events: its log, TensorBoard's, and the history that is drawn."""
+"""Sinks of a run's events: its log, TensorBoard's, and the history that is drawn."""
 
 import json
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Whether a run can be trusted, by its log."""
+"""The status of a run, by its log."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What changes over a run: learning rates, and the granularity penalty."""
+"""Schedules of a run: learning rates, and the granularity penalty."""
 
 import pytest
 import torch

@@ -1,4 +1,4 @@
-"""Who trains on which samples."""
+"""The samples that each worker trains on."""
 
 import pytest
 import torch

@@ -96,7 +96,7 @@ def reducer_of(
 def trained(
     reducer: RegionReducer, network: nn.Module, *, together: bool, poison: int = -1
 ) -> tuple[list[torch.Tensor], bool]:
-    """What comes back in five steps; and whether gradients were taken together."""
+    """The results of five steps, and True if gradients were taken together."""
     generator = torch.Generator().manual_seed(3)
     parameters = [*network.parameters()][::-1]
     sizes, back, bundled = [p.numel() for p in parameters], [], False

@@ -1,4 +1,4 @@
-"""What a state of adagrain demands of optimizers, and gives back, in a process group of one."""
+"""Demands of adagrain's state on optimizers, in a process group of one."""
 
 from collections.abc import Callable, Sequence
 

@@ -1,4 +1,4 @@
-"""What is left of a run at its end: numbers of all workers, a picture, a table."""
+"""The end of a run: numbers of all workers, a picture, a table."""
 
 import io
 import json

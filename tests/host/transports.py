@@ -25,7 +25,7 @@ class LossyTransport(GoldenTransport):
         return self.back.carry(super().receive(frames, timeout))
 
     def happened(self, fault: Fault) -> int:
-        """How often a fault did happen, both ways."""
+        """Times that a fault did happen, both ways."""
         return self.there.happened[fault] + self.back.happened[fault]
 
 

@@ -28,7 +28,7 @@ OPERATIONS = {"mul": multiply, "add": add}
 
 
 def soft(function: Callable[..., Any], fmt: ElementFormat, *operands: np.ndarray) -> Rounded:
-    """What SoftFloat makes of it, one by one."""
+    """SoftFloat's results, one by one."""
     kind, size = SOFT[fmt][0], fmt.bits // 8
     words, flags = [], []
     softfloatpy.set_tininess_mode(softfloatpy.TininessMode.AFTER_ROUNDING)

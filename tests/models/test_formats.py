@@ -24,7 +24,7 @@ formats = pytest.mark.parametrize("fmt", REFERENCES, ids=lambda fmt: fmt.code.na
 
 
 def values(words: np.ndarray, fmt: ElementFormat) -> np.ndarray:
-    """What words stand for, as ml_dtypes has it; exact in float64."""
+    """Values of words, as ml_dtypes has them; exact in float64."""
     with np.errstate(invalid="ignore"):  # widening a signalling NaN
         return words.astype(f"<u{fmt.bits // 8}").view(REFERENCES[fmt]).astype(np.float64)
 

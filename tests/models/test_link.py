@@ -30,7 +30,7 @@ u8, u16, u32 = (st.integers(0, 2**bits - 1) for bits in (8, 16, 32))
 
 
 def executor(request: bytes) -> bytes:
-    """What the page's examples suppose."""
+    """The parameters that the page's examples suppose."""
     known = request[0] in (SystemOpcode.HELLO, SystemOpcode.ECHO)
     return bytes([Status.OK]) + request[1:] if known else bytes([Status.UNKNOWN_OPCODE])
 

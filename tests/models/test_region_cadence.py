@@ -1,4 +1,4 @@
-"""How often the golden Region Manager has a region updated."""
+"""Cadences that the golden Region Manager decides on."""
 
 from fractions import Fraction
 from itertools import pairwise

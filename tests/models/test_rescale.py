@@ -29,7 +29,7 @@ every_target = pytest.mark.parametrize("to", Precision, ids=lambda p: p.name)
 
 
 def value_of(word: int, mode: Precision) -> Fraction | float:
-    """What a sum stands for: exact, or infinite, or not a number."""
+    """The value of a sum: exact, or infinite, or not a number."""
     if mode.integer:
         return Fraction(word - (word >> 31 << 32))
     bits, low, high = RANGES[mode]

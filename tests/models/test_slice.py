@@ -1,4 +1,4 @@
-"""What a slice makes of words, against NumPy's integers and SoftFloat."""
+"""The golden slice against NumPy's integers and SoftFloat."""
 
 import numpy as np
 import pytest

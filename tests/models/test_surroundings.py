@@ -99,7 +99,7 @@ for _kernel in ("fused", "reference"):
 
 
 def bits(found: Any) -> Any:
-    """What can be compared bit by bit."""
+    """Results that can be compared bit by bit."""
     if isinstance(found, torch.Tensor):
         return found.dtype, found.shape, found.numpy().tobytes()
     if isinstance(found, np.ndarray):

@@ -32,7 +32,7 @@ COVERED = {
 
 
 def is_slow(unit: str, variant: str, simulator: str) -> bool:
-    """Whether a run is left to ``make test-full``."""
+    """True if a run is left to ``make test-full``."""
     covered = simulator == "verilator" and variant in COVERED.get(unit, ())
     return covered or (simulator == "icarus" and unit not in ON_ICARUS)
 
@@ -56,7 +56,7 @@ def test_bench(unit: str, variant: str, simulator: runner.Simulator) -> None:
 
 @pytest.mark.parametrize(("unit", "variant"), firsts().items())
 def test_bench_with_a_fixed_seed(unit: str, variant: str) -> None:
-    """What it finds, it finds again: a failure is the last change's."""
+    """A bench finds again what it finds: a failure is the last change's."""
     if reason := runner.missing("verilator"):
         pytest.skip(reason)
     assert runner.run(unit, variant, seed=20).tests > 0

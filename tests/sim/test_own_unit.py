@@ -14,7 +14,7 @@ EXAMPLES = ROOT / "examples"
 
 
 def run(*command: str, units: str = "own_unit", folder: Path | None = None) -> str:
-    """What a command says that knows the unit."""
+    """The output of a command that knows the unit."""
     path = os.pathsep.join(map(str, (folder or EXAMPLES, ROOT)))
     surroundings = os.environ | {"ADAGRAIN_UNITS": units, "PYTHONPATH": path, "COLUMNS": "200"}
     ended = subprocess.run(

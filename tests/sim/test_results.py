@@ -1,4 +1,4 @@
-"""What becomes of sums, for every number of slices: none waits for what only comes behind it."""
+"""Results of sums, for every number of slices: none waits for what only comes behind it."""
 
 import os
 

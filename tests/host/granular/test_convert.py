@@ -1,4 +1,4 @@
-"""Which models are converted, what becomes of their layers, and which are refused."""
+"""Models that are converted, what becomes of their layers, and models that are refused."""
 
 import copy
 

@@ -1,4 +1,4 @@
-"""What products on a device have cost, counted over a run."""
+"""Costs of products on a device, counted over a run."""
 
 from collections.abc import Iterator
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""What rounding costs the loss, against errors that are computed in full."""
+"""The loss that rounding costs, against errors that are computed in full."""
 
 import pytest
 import torch
