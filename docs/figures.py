@@ -15,7 +15,7 @@ RESULTS = ROOT / "benchmarks" / "results"
 PARTS = {
     "uart": {"receiver": "receiving", "transmitter": "sending"},
     "granularity_unit": {"granularity_unit": "4 slices"},
-    "precision_controller": {"precision_controller": "64 units"},
+    "precision_controller": {"precision_controller": "64 channel groups"},
     "float": {"multiplier": "FP32 multiply", "adder": "add"},
 }
 

@@ -50,8 +50,8 @@ class Mirror:
 
     @property
     def number(self) -> str:
-        """Name of an entry's number."""
-        return table_of(self.unit).number
+        """Name of an entry's number, for messages."""
+        return table_of(self.unit).number.replace("_", " ")
 
     def written(
         self, records: Sequence[bytes], first: int, settings: bytes | None = None

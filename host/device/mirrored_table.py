@@ -134,7 +134,7 @@ class MirroredTable:
 
     def read_bytes(self, first: int, count: int) -> bytes:
         """The same as the bytes of records."""
-        first, count = check_span(f"{self._of.number}s", first, count, self.mirror.entries)
+        first, count = check_span(f"{self.mirror.number}s", first, count, self.mirror.entries)
         self._check_built()
         if not self.is_built:
             return self.mirror.read(first, count)

@@ -92,7 +92,9 @@ class TrainingOptions:
         "dynamic, or FP32, FP16, INT8, INT4 for all layers.",
         among=("dynamic", "FP32", "FP16", "INT8", "INT4"),
     )
-    units: int = option(1, "Granularity units of a layer.")
+    channel_groups: int = option(
+        1, "Channel groups of a layer: parts of its outputs, each with its own precision."
+    )
     gradients: str = option(
         "INT8", "Lowest precision of the backward pass: INT4, INT8, FP16 or FP32."
     )
@@ -179,7 +181,7 @@ class TrainingOptions:
 
         return Policy(
             fixed=None if self.precision == "dynamic" else self.precision,
-            units=self.units,
+            channel_groups=self.channel_groups,
             gradients=self.gradients,
             penalty=self.penalty,
         )

@@ -31,7 +31,11 @@ def test_the_network_is_that_of_the_seed() -> None:
         ({"timing": "guessed"}, ValueError, "timing must be .* not 'guessed'"),
         ({"batch": 100_000}, ValueError, "100000"),
         ({"cadence_max": 1 << 16, "epoch_steps": 1 << 16}, ValueError, "to 32768, not 65536"),
-        ({"preset": "granular", "units": 99}, ValueError, "units must be at most .*, not 99"),
+        (
+            {"preset": "granular", "channel_groups": 99},
+            ValueError,
+            "channel_groups must be at most .*, not 99",
+        ),
         ({"preset": "granular", "device_preset": "full"}, ValueError, "'full' has no slices"),
     ],
 )

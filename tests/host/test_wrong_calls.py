@@ -123,7 +123,7 @@ CALLS: list[tuple[Callable[[Coprocessor], Any], str]] = [
     (lambda _: adagrain.regions(nn.Linear(2, 2), "colour"), "by must be .*, not 'colour'"),
     (lambda _: adagrain.regions(nn.Linear(2, 2), "rows:0"), "must be .*, not 'rows:0'"),
     (lambda _: adagrain.register(nn.Linear(2, 2), None), "must be a DistributedDataParallel, not"),  # type: ignore
-    (lambda _: granular.Policy(units=0), "units must be at least 1, not 0"),
+    (lambda _: granular.Policy(channel_groups=0), "channel_groups must be at least 1, not 0"),
     (lambda _: granular.Policy(gradients="INT2"), "gradients must be one of .*, not 'INT2'"),
     (lambda _: granular.Granularity(nn.Linear(2, 2), "golden:"), "must have granular layers"),  # type: ignore
     (lambda _: Timing.parse("guessed"), "timing must be .*, not 'guessed'"),
