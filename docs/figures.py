@@ -52,7 +52,7 @@ def _filled(page: str, **tables: str) -> str:
 
 
 def _boards() -> str:
-    head = ("board", "preset", "LUT", "DSP", "block RAM", "clock", "target", "seed")
+    head = ("board", "device preset", "LUT", "DSP", "block RAM", "clock", "target", "seed")
     rows = []
     for name, board in BOARDS.items():
         if not (RESULTS / "boards" / f"{name}.json").exists():

@@ -66,7 +66,7 @@ class Mirror:
         last, width = first + len(records), size(table_of(self.unit).record)
         if first < 0 or last > self.entries:
             raise ValueError(
-                f"{self.number}s must be from 0 to {self.entries - 1} on preset "
+                f"{self.number}s must be from 0 to {self.entries - 1} on device preset "
                 f"{self.configuration.preset!r}, not {first} to {last - 1}"
             )
         for record in records:

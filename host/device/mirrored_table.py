@@ -160,8 +160,8 @@ class MirroredTable:
     def _check_built(self) -> None:
         if not (self.is_built or self.decides_alone):
             raise ValueError(
-                f"{self._unit.name} must be built, but preset {self._configuration.preset!r} "
-                "has none"
+                f"{self._unit.name} must be built, but device preset "
+                f"{self._configuration.preset!r} has none"
             )
 
     def _packed(self, settings: Mapping[str, int]) -> bytes:

@@ -47,7 +47,7 @@ class Granularity:
         What measures and decides; when it fails the golden model takes over. Its build must have
         a granularity unit.
     preset : str
-        What the device was built with, where it is given by url.
+        Device preset that it was built with, where it is given by url.
     offload : int
         The device computes the forward passes of every so many steps, and with 1 those in
         evaluation, too; 0: of none.
@@ -230,7 +230,7 @@ class Granularity:
         configuration = self.device.configuration
         if not configuration.slices:
             raise ValueError(
-                "granular layers need a build with a granularity unit: preset "
+                "granular layers need a build with a granularity unit: device preset "
                 f"{configuration.preset!r} has no slices"
             )
         wanted = sum(layer.policy.channel_groups for layer in self._layers)

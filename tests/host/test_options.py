@@ -20,8 +20,14 @@ from adagrain.models.interface.precision import Precision
         ({"name": "a/b"}, "not 'a/b'"),
         ({"name": ".."}, r"not '\.\.'"),
         ({"preset": "fast"}, "one of sync, cadence, granular, all, not 'fast'"),
-        ({"precision": "INT8"}, "precision must be left out with preset 'cadence', not 'INT8'"),
-        ({"offload": "forward"}, "offload must be left out with preset 'cadence', not 'forward'"),
+        (
+            {"precision": "INT8"},
+            "precision must be left out with training preset 'cadence', not 'INT8'",
+        ),
+        (
+            {"offload": "forward"},
+            "offload must be left out with training preset 'cadence', not 'forward'",
+        ),
         ({"offload": "back"}, "offload must be one of none, forward, not 'back'"),
         ({"preset": "all", "precision": "INT2"}, "dynamic, FP32, FP16, INT8, INT4, not 'INT2'"),
         ({"preset": "granular", "bits": 40.0}, "bits must be from 4 to 32, or 0, not 40"),

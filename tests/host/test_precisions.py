@@ -84,10 +84,8 @@ def test_a_device_that_decides_differently(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_wrong_arguments() -> None:
     with adagrain.open_device("golden:", GRANULAR) as device:
-        with pytest.raises(
-            ValueError,
-            match="channel groups must be from 0 to 255 on preset 'granular', not 250 to 259",
-        ):
+        outside = "groups must be from 0 to 255 on device preset 'granular', not 250 to 259"
+        with pytest.raises(ValueError, match=outside):
             device.precisions.configure([RECORD] * 10, first=250)
         with pytest.raises(ValueError, match="record must be 16 bytes, not 3"):
             device.precisions.configure([b"abc"])
@@ -96,6 +94,6 @@ def test_wrong_arguments() -> None:
         with pytest.raises(ValueError, match=unknown):
             device.precisions.decide([{"channel_group": 3, "variance": 0, "square": 1}])
     with adagrain.open_device("golden:", "small") as device:
-        missing = "precision_controller must be built, but preset 'small' has none"
+        missing = "precision_controller must be built, but device preset 'small' has none"
         with pytest.raises(ValueError, match=missing):
             device.precisions.configure([RECORD])

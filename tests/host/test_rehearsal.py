@@ -51,5 +51,5 @@ def test_as_many_regions_as_the_device_holds(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(rehearsal, "build", lambda *_: nn.Sequential(*layers))
     rehearsal.rehearse(options(by="tensor"))
     layers.append(nn.Linear(2, 2, bias=False))
-    with pytest.raises(ValueError, match="at most 4 regions on preset 'full', not 5"):
+    with pytest.raises(ValueError, match="at most 4 regions on device preset 'full', not 5"):
         rehearsal.rehearse(options(by="tensor"))

@@ -331,7 +331,7 @@ def test_as_many_channel_groups_as_the_device_has_records() -> None:
         (lambda: Granularity(network()), "model must have granular layers"),
         (
             lambda: Granularity(convert(network()), "golden:", preset="full"),
-            "granular layers need a build with a granularity unit: preset 'full' has no slices",
+            "layers need a build with a granularity unit: device preset 'full' has no slices",
         ),
         (
             lambda: Granularity(
@@ -339,7 +339,7 @@ def test_as_many_channel_groups_as_the_device_has_records() -> None:
                 adagrain.open_device("golden:", configuration("granular", precisions=INTEGERS)),
                 offload=1,
             ),
-            "precision must be one of INT8, INT4 on preset 'granular', not FP16",
+            "precision must be one of INT8, INT4 on device preset 'granular', not FP16",
         ),
         (lambda: Granularity(convert(network()), offload=-1), "every must be at least 1, not -1"),
         (
