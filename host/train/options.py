@@ -30,7 +30,7 @@ _OFFLOADS = ("none", "forward")
 #: Training presets whose granularities are still to come.
 LATER_PRESETS = ("compress", "speculate")
 
-#: The most that a seed may be: what PyTorch takes, by what the epochs of samples multiply it.
+#: The most that a seed may be: what PyTorch takes, by what the passes over the data multiply it.
 _LARGEST_SEED = (1 << 63) // 1_000_003 - 1
 
 
@@ -79,7 +79,7 @@ class TrainingOptions:
         4, "Most steps that a region may accumulate, a power of two.", least=1
     )
     epoch_steps: int = option(
-        16, "Steps between decisions, a multiple of the longest cadence.", least=1
+        16, "Steps of a decision epoch, a multiple of the longest cadence.", least=1
     )
     noise: float = option(
         0.25,
