@@ -59,7 +59,7 @@ def energies(series: Series) -> tuple[np.ndarray, np.ndarray]:
 
 
 def replay(recording: Recording) -> list[list[dict[str, Any]]]:
-    """The golden model's decisions, by region; speculation pays, epochs have 16 steps."""
+    """The golden model's decisions, by region; speculation pays, decision epochs have 16 steps."""
     table = RegionTable(len(recording.regions))
     table.parameters = default_parameters(recording.workers)
     table.write(0, region_record() * len(recording.regions))

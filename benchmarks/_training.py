@@ -28,7 +28,7 @@ class Job:
     options : TrainingOptions
         What to do.
     policy : dict
-        Options of the reducer in place of those that the preset stands for.
+        Options of the reducer in place of those that the training preset stands for.
     """
 
     options: TrainingOptions

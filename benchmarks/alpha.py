@@ -34,7 +34,7 @@ EPOCH = 16
 #: Updates after which the first ones no longer count.
 SETTLED = 100
 
-#: Drawn regions of noise: elements, and updates of an epoch; how many are drawn.
+#: Drawn regions of noise: elements, and updates of a decision epoch; how many are drawn.
 CHANCES = ((1, 16), (4, 16), (16, 16), (16, 4))
 DRAWN = 20_000
 
@@ -54,7 +54,7 @@ def main(
         recording.name: summary(recording, ways[recording.name]) for recording in recordings
     }
     figures |= {
-        f"noise, {size} elements, {updates} updates an epoch": chances(size, updates)
+        f"noise, {size} elements, {updates} updates a decision epoch": chances(size, updates)
         for size, updates in CHANCES
     }
     missed = [recording.name for recording in recordings if misses(figures[recording.name])]
@@ -145,7 +145,7 @@ def windowed(values: np.ndarray, length: int) -> np.ndarray:
 
 
 def chances(size: int, updates: int, workers: int = 2) -> dict[str, float]:
-    """Chances that noise alone lets α reach T1: at the end of an epoch, and of two in a row."""
+    """Chances that noise alone lets α reach T1: at a decision epoch's end, and of two in a row."""
     generator = np.random.default_rng(size)
     t1 = default_parameters(workers)["t1"] / 65536
     alpha, reached = np.zeros(DRAWN), []

@@ -1,7 +1,7 @@
 """Speed of data through `statistics`: compiled in process, against cocotb with Icarus.
 
-Same RTL (lanes, formats and powers of the preset `full`, with its histogram), same data, same
-record at the end. Icarus, with its thousand cycles a second, gets a short part of the tensor.
+Same RTL (lanes, formats and powers of the device preset `full`, with its histogram), same data,
+same record at the end. Icarus, with its thousand cycles a second, gets a short part of the tensor.
 """
 
 import json

@@ -14,7 +14,7 @@ import adagrain
 from adagrain.host.device.chain import Layer
 from adagrain.host.device.coprocessor import Coprocessor
 
-#: The most cycles of the product, on the widest preset: a quarter of what it took when each
+#: The most cycles of the product, on the widest device preset: a quarter of what it took when each
 #: operand and result crossed the link.
 MOST = 14_000
 
@@ -23,7 +23,7 @@ SHARE = 1 / 3
 
 
 def main() -> None:
-    """Measure both presets, both ways."""
+    """Measure both device presets, both ways."""
     figures: dict[str, Any] = {}
     for preset in ("granular", "wide"):
         for way, data_port in (("port", True), ("link", False)):

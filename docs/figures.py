@@ -15,7 +15,7 @@ RESULTS = ROOT / "benchmarks" / "results"
 PARTS = {
     "uart": {"receiver": "receiving", "transmitter": "sending"},
     "granularity_unit": {"granularity_unit": "4 slices"},
-    "precision_controller": {"precision_controller": "64 units"},
+    "precision_controller": {"precision_controller": "64 channel groups"},
     "float": {"multiplier": "FP32 multiply", "adder": "add"},
 }
 
@@ -52,7 +52,7 @@ def _filled(page: str, **tables: str) -> str:
 
 
 def _boards() -> str:
-    head = ("board", "preset", "LUT", "DSP", "block RAM", "clock", "target", "seed")
+    head = ("board", "device preset", "LUT", "DSP", "block RAM", "clock", "target", "seed")
     rows = []
     for name, board in BOARDS.items():
         if not (RESULTS / "boards" / f"{name}.json").exists():

@@ -22,7 +22,7 @@ class Board:
     family : str
         ``"ecp5"`` or ``"ice40"``: which tools build for it.
     preset : str
-        Configuration that it is built with.
+        Device preset that it is built with.
     clock : float
         Clock cycles per second of the gateware; place and route must reach it.
     baud : float

@@ -120,9 +120,9 @@ def _place(place: Step, board: Board, folder: Path, seed: int, patience: float) 
     except ToolError as error:
         if full := re.search(_DOES_NOT_FIT, str(error)):
             raise ToolError(
-                f"preset {board.preset!r} must fit the {board.title}, but there is no room for "
-                f"all its {full[1].removesuffix('s')} cells; adagrain synth --board {board.name} "
-                "shows what it takes"
+                f"device preset {board.preset!r} must fit the {board.title}, but there is no room "
+                f"for all its {full[1].removesuffix('s')} cells; adagrain synth --board "
+                f"{board.name} shows what it takes"
             ) from None
         raise
     return read_report(folder / "report.json", board.family, seed)

@@ -39,7 +39,7 @@ def _granularity_unit(board: Board) -> Component:
     return GranularityUnit(slices=4, words=4096)
 
 
-#: Those that depend on the preset.
+#: Those that depend on the device preset.
 _CONFIGURED: dict[str, Callable[[Configuration], Component]] = {
     "statistics": _statistics,
     "region_manager": RegionManager,

@@ -1,4 +1,4 @@
-"""Which precision each granularity unit computes in."""
+"""Which precision each channel group computes in."""
 
 from .precision_controller import PrecisionController
 

@@ -1,4 +1,4 @@
-"""Which precision each granularity unit computes in."""
+"""Which precision each channel group computes in."""
 
 from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib import data, memory, stream, wiring
@@ -19,7 +19,7 @@ __all__ = ["PrecisionController"]
 
 
 class PrecisionController(wiring.Component):
-    """Keeps a record for each granularity unit, and decides its precision at each update.
+    """Keeps a record for each channel group, and decides its precision at each update.
 
     Decisions as :class:`adagrain.models.precision_controller.PrecisionTable` has them. One update
     at a time; its decision is offered at most :attr:`CYCLES` cycles after it was taken, and the
@@ -27,7 +27,7 @@ class PrecisionController(wiring.Component):
 
     Parameters
     ----------
-    units : int
+    channel_groups : int
         Number of records: a power of two, at most 65536.
 
     Members
@@ -50,9 +50,10 @@ class PrecisionController(wiring.Component):
     _UNROLL = 1
     CYCLES = 16 // _UNROLL + 4
 
-    def __init__(self, units: int) -> None:
-        check_power_of_two("units", units, 1, 1 << PrecisionUpdate["unit"].width)
-        self._units = units
+    def __init__(self, channel_groups: int) -> None:
+        most = 1 << PrecisionUpdate["channel_group"].width
+        check_power_of_two("channel_groups", channel_groups, 1, most)
+        self._channel_groups = channel_groups
         super().__init__(
             {
                 "i_access": In(stream.Signature(access_layout(PRECISION_CONTROLLER))),
@@ -63,22 +64,22 @@ class PrecisionController(wiring.Component):
         )
 
     @property
-    def units(self) -> int:
+    def channel_groups(self) -> int:
         """Number of records."""
-        return self._units
+        return self._channel_groups
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
         m.submodules.records = records = memory.Memory(
-            shape=PrecisionRecord, depth=self._units, init=[]
+            shape=PrecisionRecord, depth=self._channel_groups, init=[]
         )
         m.submodules.ratio = ratio = Ratio(self._UNROLL)
         write, read = records.write_port(), records.read_port()
-        unit = Signal(16)
+        channel_group = Signal(16)
         record = Signal(PrecisionRecord)
         m.d.comb += [
-            write.addr.eq(unit),
-            read.addr.eq(unit),
+            write.addr.eq(channel_group),
+            read.addr.eq(channel_group),
             ratio.i.p.x.eq(self.i.p.variance),
             ratio.i.p.y.eq(self.i.p.square),
             self.o_access.payload.eq(read.data),
@@ -87,7 +88,8 @@ class PrecisionController(wiring.Component):
         with m.FSM():
             with m.State("IDLE"):
                 access = self.i_access
-                m.d.comb += unit.eq(Mux(access.valid, access.p.number, self.i.p.unit))
+                told = self.i.p.channel_group
+                m.d.comb += channel_group.eq(Mux(access.valid, access.p.number, told))
                 m.d.comb += [write.data.eq(access.p.item), access.ready.eq(1)]
                 with m.If(access.valid):
                     m.d.comb += write.en.eq(access.p.write)
@@ -95,7 +97,7 @@ class PrecisionController(wiring.Component):
                         m.next = "ANSWER"
                 with m.Elif(self.i.valid):
                     m.d.comb += [ratio.i.valid.eq(1), self.i.ready.eq(ratio.i.ready)]
-                    m.d.sync += self.o.p.unit.eq(self.i.p.unit)
+                    m.d.sync += self.o.p.channel_group.eq(told)
                     m.next = "DIVIDE"
             with m.State("ANSWER"):
                 m.d.comb += read.en.eq(0)
@@ -111,13 +113,15 @@ class PrecisionController(wiring.Component):
                 least, most = self._compare(m, record, ratio.o.payload)
                 m.next = "DECIDE"
             with m.State("DECIDE"):
-                known = self.o.p.unit < self._units
-                m.d.comb += [unit.eq(self.o.p.unit), write.en.eq(known), ratio.o.ready.eq(1)]
+                answer = self.o.p
+                known = answer.channel_group < self._channel_groups
+                m.d.comb += [channel_group.eq(answer.channel_group), write.en.eq(known)]
+                m.d.comb += ratio.o.ready.eq(1)
                 self._decide(m, record, _clamped(record.wanted, least, most), write.data)
-                m.d.sync += self.o.p.normalised_variance.eq(ratio.o.payload)
+                m.d.sync += answer.normalised_variance.eq(ratio.o.payload)
                 with m.If(~known):
-                    answer = self.o.p
-                    m.d.sync += [self.o.payload.eq(0), answer.unit.eq(answer.unit)]
+                    m.d.sync += self.o.payload.eq(0)
+                    m.d.sync += answer.channel_group.eq(answer.channel_group)
                     m.d.sync += answer.unknown.eq(1)
                 m.next = "DECIDED"
             with m.State("DECIDED"):

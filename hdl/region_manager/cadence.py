@@ -28,7 +28,7 @@ class Cadence(wiring.Component):
     record : ``In(Head)``
         The region, with this update among its samples.
     parameters : ``In(RegionParameters)``
-        Epoch and thresholds.
+        Decision epoch and thresholds.
     alarm : ``In(1)``
         The loss has risen above the guard.
     comparisons : ``In(Comparisons)``

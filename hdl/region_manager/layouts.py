@@ -126,7 +126,7 @@ class RunSignature(wiring.Signature):
     Members
     -------
     parameters : ``Out(RegionParameters)``
-        The parameters, with the loss averages and the epoch of now.
+        The parameters, with the loss averages and the decision epoch of now.
     loss_rate : ``Out(signed(16))``
         By how many octaves the fast average is below the slow one, Q5.10.
     alarm : ``Out(1)``

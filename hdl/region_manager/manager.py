@@ -46,7 +46,7 @@ class RegionManager(wiring.Component):
     Members
     -------
     i_step : ``In(stream.Signature(RegionStep))``
-        Start of a step. Taken when the loss averages and the epoch are up to date.
+        Start of a step. Taken when the loss averages and the decision epoch are up to date.
     i : ``In(stream.Signature(RegionUpdate))``
         Energies of a region.
     o : ``Out(stream.Signature(Decision))``
@@ -54,7 +54,7 @@ class RegionManager(wiring.Component):
     i_parameters : ``In(stream.Signature(RegionParameters))``
         Replaces all parameters.
     parameters : ``Out(RegionParameters)``
-        The parameters, with the loss averages and the epoch of now.
+        The parameters, with the loss averages and the decision epoch of now.
     i_access : ``In(stream.Signature(access_layout(REGION_MANAGER)))``
         Reads or writes one 64-bit word of the table; eight make a record. ``address`` must be
         inside the table.

@@ -54,7 +54,7 @@ def bitstream(
     with told():
         check_recorded(recorded, record)
         chosen = _board(board)
-        console.print(f"{chosen.title}, preset {chosen.preset}: some minutes")
+        console.print(f"{chosen.title}, device preset {chosen.preset}: some minutes")
         columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
         with Progress(*columns, console=console) as progress:
             task = progress.add_task("")

@@ -22,7 +22,8 @@ Url = Annotated[
 Preset = Annotated[
     str | None,
     typer.Option(
-        help="What it must have been built with: tiny, small, full, granular or wide.",
+        help="Device preset that it must have been built with: tiny, small, full, granular or "
+        "wide.",
         show_default="what the device says; full where it is simulated",
     ),
 ]
@@ -111,7 +112,7 @@ def _answers(port: str) -> str:
             url = f"serial:{port}?baud={baud}"
             with open_device(url, preset=None, timeout=_PROBE, retries=0) as device:
                 preset = device.configuration.preset
-                return f"[green]answers[/] as preset {preset} at {baud} baud"
+                return f"[green]answers[/] as device preset {preset} at {baud} baud"
         except DeviceError as error:
             said = escape(str(error).partition(";")[0])
     return f"[yellow]{said}"

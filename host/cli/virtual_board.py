@@ -12,7 +12,7 @@ __all__ = ["virtual_board"]
 
 def virtual_board(
     preset: Annotated[
-        str, typer.Option(help="What it is built with: tiny, small, full, granular or wide.")
+        str, typer.Option(help="Device preset: tiny, small, full, granular or wide.")
     ] = "full",
 ) -> None:
     """Simulate a board down to its serial pins, and print its port; Ctrl-C ends it.
@@ -28,7 +28,9 @@ def virtual_board(
         with VirtualBoard(configuration(preset)) as board:
             try:
                 console.print(f"serial:{board.port}", soft_wrap=True)
-                console.print(f"open it with preset {preset!r}, at any bit rate; Ctrl-C ends it")
+                console.print(
+                    f"open it with device preset {preset!r}, at any bit rate; Ctrl-C ends it"
+                )
                 board.join()
             except KeyboardInterrupt:
                 console.print("the board is gone")

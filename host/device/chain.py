@@ -110,7 +110,7 @@ class Chain:
     ) -> None:
         if not configuration.slices:
             raise ValueError(
-                "chain needs a build with a granularity unit: preset "
+                "chain needs a build with a granularity unit: device preset "
                 f"{configuration.preset!r} has no slices"
             )
         if not layers:

@@ -88,17 +88,18 @@ def check_identity(registers: Mapping[str, int], wanted: Configuration, url: str
     if registers["build"] != expected:
         raise ProtocolMismatchError(
             f"{_built_with(registers, url)}; "
-            f"preset {wanted.preset!r}, build {expected:#010x} was asked for"
+            f"device preset {wanted.preset!r}, build {expected:#010x} was asked for"
         )
 
 
 def find_configuration(registers: Mapping[str, int], url: str) -> Configuration:
-    """The preset that a device says it was built with.
+    """The device preset that a device says it was built with.
 
     Raises
     ------
     ProtocolMismatchError
-        If it is no coprocessor of this protocol, or its build is of no preset that is known here.
+        If it is no coprocessor of this protocol, or its build is of no device preset that is known
+        here.
     """
     _check_protocol(registers, url)
     for preset in PRESETS.values():
@@ -123,7 +124,8 @@ def _check_protocol(registers: Mapping[str, int], url: str) -> None:
 
 
 def _built_with(registers: Mapping[str, int], url: str) -> str:
-    return f"{url} was built with preset {_preset(registers)!r}, build {registers['build']:#010x}"
+    preset, build = _preset(registers), registers["build"]
+    return f"{url} was built with device preset {preset!r}, build {build:#010x}"
 
 
 def _preset(registers: Mapping[str, int]) -> str:

@@ -50,8 +50,8 @@ class Mirror:
 
     @property
     def number(self) -> str:
-        """Name of an entry's number."""
-        return table_of(self.unit).number
+        """Name of an entry's number, for messages."""
+        return table_of(self.unit).number.replace("_", " ")
 
     def written(
         self, records: Sequence[bytes], first: int, settings: bytes | None = None
@@ -66,7 +66,7 @@ class Mirror:
         last, width = first + len(records), size(table_of(self.unit).record)
         if first < 0 or last > self.entries:
             raise ValueError(
-                f"{self.number}s must be from 0 to {self.entries - 1} on preset "
+                f"{self.number}s must be from 0 to {self.entries - 1} on device preset "
                 f"{self.configuration.preset!r}, not {first} to {last - 1}"
             )
         for record in records:

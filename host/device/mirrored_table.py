@@ -134,7 +134,7 @@ class MirroredTable:
 
     def read_bytes(self, first: int, count: int) -> bytes:
         """The same as the bytes of records."""
-        first, count = check_span(f"{self._of.number}s", first, count, self.mirror.entries)
+        first, count = check_span(f"{self.mirror.number}s", first, count, self.mirror.entries)
         self._check_built()
         if not self.is_built:
             return self.mirror.read(first, count)
@@ -160,8 +160,8 @@ class MirroredTable:
     def _check_built(self) -> None:
         if not (self.is_built or self.decides_alone):
             raise ValueError(
-                f"{self._unit.name} must be built, but preset {self._configuration.preset!r} "
-                "has none"
+                f"{self._unit.name} must be built, but device preset "
+                f"{self._configuration.preset!r} has none"
             )
 
     def _packed(self, settings: Mapping[str, int]) -> bytes:

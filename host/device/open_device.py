@@ -33,8 +33,8 @@ def open_device(
         ``golden:`` for the golden models, ``sim:`` for the compiled RTL, both in process;
         ``serial:PORT?baud=N`` for a board, ``virtual:`` for a simulated one behind a serial port.
     preset : str, Configuration or None
-        What the device must have been built with; simulated devices are built so. ``None``: what
-        the device says; simulated ones are built as ``full``.
+        Device preset, or configuration, that the device must have been built with; simulated
+        devices are built so. ``None``: what the device says; simulated ones are built as ``full``.
     replaceable : bool
         Whether the golden model takes over, loudly, when the device fails.
     options
@@ -44,9 +44,9 @@ def open_device(
     Raises
     ------
     TypeError, ValueError
-        If the url, the preset or an option is unknown or out of range.
+        If the url, the device preset or an option is unknown or out of range.
     ProtocolMismatchError
-        If what answers is not a coprocessor of this protocol version and preset.
+        If what answers is not a coprocessor of this protocol version and device preset.
     DeviceTimeoutError
         If nothing answers.
     """

@@ -67,7 +67,8 @@ class Passes:
         built = self._configuration
         if histogram and not built.histogram:
             raise ValueError(
-                f"histogram must be False on preset {built.preset!r}: its build has no histogram"
+                f"histogram must be False on device preset {built.preset!r}: its build has no "
+                "histogram"
             )
         if exponent is not None:
             exponent = _checked(exponent)
@@ -82,7 +83,8 @@ class Passes:
         built = self._configuration
         if DIFFERENCE.name not in built.units:
             raise ValueError(
-                f"difference needs a build that has it, which preset {built.preset!r} has not"
+                "difference needs a build that has it, which device preset "
+                f"{built.preset!r} has not"
             )
         self._check_tensor(a)
         self._check_tensor(b)
@@ -191,7 +193,7 @@ class Passes:
         if code not in built.formats:
             known = ", ".join(known.name for known in built.formats)
             raise TypeError(
-                f"dtype must be one of {known} on preset {built.preset!r}, not {code.name}"
+                f"dtype must be one of {known} on device preset {built.preset!r}, not {code.name}"
             )
         if x.numel() == 0 or x.numel() >= 1 << 32:
             raise ValueError(f"tensor must have 1 to 2**32-1 elements, not {x.numel()}")

@@ -83,7 +83,7 @@ def multiply(
     """
     if not configuration.slices:
         raise ValueError(
-            "matmul needs a build with a granularity unit: preset "
+            "matmul needs a build with a granularity unit: device preset "
             f"{configuration.preset!r} has no slices"
         )
     check_built(precision, configuration)
@@ -146,6 +146,6 @@ def check_built(
     """
     if precision not in configuration.precisions:
         raise ValueError(
-            f"{name} must be one of {names(configuration.precisions)} on preset "
+            f"{name} must be one of {names(configuration.precisions)} on device preset "
             f"{configuration.preset!r}, not {precision.name}"
         )

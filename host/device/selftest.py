@@ -249,19 +249,22 @@ def _decisions(device: Coprocessor, generator: torch.Generator) -> str:
 def _precisions(device: Coprocessor, generator: torch.Generator) -> str:
     """Records whose thresholds updates cross; the driver itself compares each decision."""
     state = device.state_dict()
-    units = min(8, device.configuration.regions)
+    count = min(8, device.configuration.regions)
     device.precisions.configure(
         [
-            precision_record((0.05, 0.1, 0.2), hysteresis=0.01, dwell=unit % 3, floor=floor)
-            for unit, floor in zip(range(units), 2 * [*Precision], strict=False)
+            precision_record((0.05, 0.1, 0.2), hysteresis=0.01, dwell=number % 3, floor=floor)
+            for number, floor in zip(range(count), 2 * [*Precision], strict=False)
         ]
     )
     for _ in range(_STEPS):
-        variances = torch.randint(1 << 14, (units,), generator=generator).tolist()
+        variances = torch.randint(1 << 14, (count,), generator=generator).tolist()
         device.precisions.decide(
-            [{"unit": unit, "variance": v, "square": 1 << 16} for unit, v in enumerate(variances)]
+            [
+                {"channel_group": number, "variance": variance, "square": 1 << 16}
+                for number, variance in enumerate(variances)
+            ]
         )
-    found = device.precisions.read(0, units)
+    found = device.precisions.read(0, count)
     wanted = [unpack(PrecisionRecord, record) for record in device.precisions.state()]
     device.load_state_dict(state)
-    return "" if found == wanted[:units] else "the records differ from the golden model's"
+    return "" if found == wanted[:count] else "the records differ from the golden model's"

@@ -40,7 +40,8 @@ def first_cadences(
     Raises
     ------
     TypeError, ValueError
-        If one is no power of two, a name is unknown, or an epoch is no multiple of the longest.
+        If one is no power of two, a name is unknown, or a decision epoch is no multiple of the
+        longest.
     """
     _check_names(names, cadences)
     first = [_power_of_two(f"cadence of {name!r}", cadences.get(name, 1)) for name in names]

@@ -60,7 +60,7 @@ class Commit:
         )
 
     def advance(self, decided: Decided) -> None:
-        """Go on to the next step, at the end of an epoch with the cadences that were decided."""
+        """Go on to the next step, after a decision epoch with the cadences that were decided."""
         changes = self._decides and self._clock.closes_epoch
         self._clock.advance(
             {r: 1 << decision["cadence"] for r, (_, decision) in decided.items()} if changes else {}

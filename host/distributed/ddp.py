@@ -228,7 +228,7 @@ def register(
     device : str or Coprocessor
         This worker's device or its url. When it fails the golden model takes over.
     preset : str or Configuration
-        What the device was built with, where it is given by url.
+        Device preset, or configuration, that it was built with, where it is given by url.
     by : str or callable
         How parameters are divided, as in :func:`adagrain.regions`.
     cap : float

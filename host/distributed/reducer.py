@@ -39,9 +39,9 @@ class RegionReducer:
     region's gradient to its accumulator on this worker; of a due region, the mean over its c
     steps is exchanged and averaged, the others stay local. The device takes the energies of what
     entered and of what came out, summed over the workers in one int64 all-reduce, and decides; in
-    the last step of an epoch, in which every region is due, the new cadences take effect. All
-    workers decide alike, because they decide from the same integers; a checksum of the decisions
-    is compared in front of the next exchange.
+    the last step of a decision epoch, in which every region is due, the new cadences take effect.
+    All workers decide alike, because they decide from the same integers; a checksum of the
+    decisions is compared in front of the next exchange.
 
     It keys on parameters and their row blocks, never on a transport's buckets. Parameters in no
     region are averaged in every backward pass, as DDP does. Front-ends call, for each backward
@@ -67,13 +67,13 @@ class RegionReducer:
     exchange : Exchange
         Averages over them.
     options : ReducerOptions
-        Cadences, epochs, who decides.
+        Cadences, decision epochs, who decides.
 
     Raises
     ------
     ValueError
-        If a cadence is no power of two, or does not divide the epoch, or there are too many
-        regions.
+        If a cadence is no power of two, or does not divide the decision epoch, or there are
+        too many regions.
     TypeError
         If the device has no statistics of a region's type.
     """

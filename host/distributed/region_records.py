@@ -27,7 +27,7 @@ def check_regions(regions: Regions, built: Configuration) -> None:
     """
     if len(regions) > built.regions:
         raise ValueError(
-            f"model must have at most {built.regions} regions on preset "
+            f"model must have at most {built.regions} regions on device preset "
             f"{built.preset!r}, not {len(regions)}"
         )
     for region in regions:
@@ -35,8 +35,8 @@ def check_regions(regions: Regions, built: Configuration) -> None:
         if code not in built.formats:
             known = ", ".join(known.name for known in built.formats)
             raise TypeError(
-                f"parameters must be of one of {known} on preset {built.preset!r}, but those "
-                f"of region {region.name!r} are {code.name}"
+                f"parameters must be of one of {known} on device preset {built.preset!r}, but "
+                f"those of region {region.name!r} are {code.name}"
             )
 
 

@@ -3,13 +3,14 @@
 from .convert import convert
 from .granularity import Granularity
 from .layers import GranularConv2d, GranularLayer, GranularLinear
-from .logs import GranularityLog, UnitLog
+from .logs import ChannelGroupLog, GranularityLog
 from .policy import Policy
 from .resources import Budget, BudgetError, ResourceManager
 
 __all__ = [
     "Budget",
     "BudgetError",
+    "ChannelGroupLog",
     "GranularConv2d",
     "GranularLayer",
     "GranularLinear",
@@ -17,6 +18,5 @@ __all__ = [
     "GranularityLog",
     "Policy",
     "ResourceManager",
-    "UnitLog",
     "convert",
 ]

@@ -25,7 +25,7 @@ _ONE = 65535
 
 
 class Controllers(nn.Module):
-    """Controllers of a layer's granularity units.
+    """Controllers of a layer's channel groups.
 
     The device, or its golden model, decides; here is what it decides by. Thresholds are learnt as
     logarithms to base 2, and kept in ascending order.
@@ -34,17 +34,17 @@ class Controllers(nn.Module):
     ----------
     policy : Policy
         What they begin with.
-    units : int
+    channel_groups : int
         How many there are.
     place : torch.device
         Where the thresholds are.
 
     Members
     -------
-    thresholds : Parameter, shape (units, 3)
+    thresholds : Parameter, shape (channel_groups, 3)
         Logarithms to base 2 of the normalised variances below which INT4, INT8 and FP16 do.
     precisions : list of Precision
-        What each unit computes in.
+        What each channel group computes in.
     normalised_variance : float or None
         What the last look at the layer's input found.
     in_regions : bool
@@ -53,15 +53,16 @@ class Controllers(nn.Module):
 
     in_regions = False
 
-    def __init__(self, policy: Policy, units: int, place: torch.device) -> None:
+    def __init__(self, policy: Policy, channel_groups: int, place: torch.device) -> None:
         super().__init__()
         self._policy = policy
         logarithms = [math.log2(threshold) for threshold in policy.thresholds]
         start = torch.tensor(logarithms, dtype=torch.float32, device=place)
-        self.thresholds = nn.Parameter(start.repeat(units, 1), requires_grad=policy.learns)
+        start = start.repeat(channel_groups, 1)
+        self.thresholds = nn.Parameter(start, requires_grad=policy.learns)
         record = torch.tensor(list(policy.record()), dtype=torch.uint8)
-        self._records = record.repeat(units, 1)
-        self.precisions = [policy.first] * units
+        self._records = record.repeat(channel_groups, 1)
+        self.precisions = [policy.first] * channel_groups
         self.normalised_variance: float | None = None
 
     def take(self, precisions: list[Precision], records: list[bytes]) -> None:
@@ -71,7 +72,7 @@ class Controllers(nn.Module):
         self._records = torch.from_numpy(joined).view(self._records.shape)
 
     def get_extra_state(self) -> torch.Tensor:
-        """Precision, record and last normalised variance of each unit, for ``state_dict``.
+        """State for ``state_dict``: each channel group's precision, record and last variance.
 
         They are no buffers: DistributedDataParallel would overwrite them with the first worker's.
         """
@@ -89,11 +90,13 @@ class Controllers(nn.Module):
         Raises
         ------
         ValueError
-            If it is of another number of units.
+            If it is of another number of channel groups.
         """
         raw = self._records.shape[1]
         if state.shape != (len(self.precisions), 1 + raw + 8):
-            raise ValueError(f"state must be of {len(self.precisions)} units, not of {len(state)}")
+            raise ValueError(
+                f"state must be of {len(self.precisions)} channel groups, not of {len(state)}"
+            )
         state = state.cpu()
         self.precisions = [self._policy.allowed(Precision(code)) for code in state[:, 0].tolist()]
         restored = [self._restored(bytes(row.tolist())) for row in state[:, 1 : 1 + raw]]
@@ -107,7 +110,7 @@ class Controllers(nn.Module):
         Parameters
         ----------
         bounds : list of (Precision, Precision)
-            Floor and ceiling of each unit.
+            Floor and ceiling of each channel group.
 
         Raises
         ------
@@ -134,11 +137,11 @@ class Controllers(nn.Module):
             self.thresholds.clamp_(max=0.0)
 
     def bounds(self) -> list[tuple[float, ...]]:
-        """Each unit's thresholds, as normalised variances."""
+        """Each channel group's thresholds, as normalised variances."""
         return [tuple(row) for row in self._ascending().detach().exp2().tolist()]
 
     def weights(self) -> torch.Tensor:
-        """Shares of each unit's output that the soft choice takes from each precision.
+        """Shares of each channel group's output that the soft choice takes from each precision.
 
         Between two neighbouring ranks the odds are 2 ** ((log2 v - threshold) / softness), with
         v the normalised variance, so that the largest weight is that of the rank whose thresholds
@@ -146,7 +149,7 @@ class Controllers(nn.Module):
 
         Returns
         -------
-        Tensor, shape (units, 4)
+        Tensor, shape (channel_groups, 4)
             By rank, INT4 first; a row's sum is 1, and ranks outside the bounds have 0.
 
         Raises
@@ -162,7 +165,7 @@ class Controllers(nn.Module):
         return logits.masked_fill(~self._allowed(), -math.inf).softmax(dim=1)
 
     def bits(self) -> torch.Tensor:
-        """Bits of each unit's numbers: the hard choice's value, the soft choice's gradient."""
+        """Each channel group's bits: the hard choice's value, the soft choice's gradient."""
         hard = self._tensor([float(precision.bits) for precision in self.precisions])
         if not self._policy.learns or self.normalised_variance is None:
             return hard
@@ -170,7 +173,7 @@ class Controllers(nn.Module):
         return hard + (soft - soft.detach())
 
     def _allowed(self) -> torch.Tensor:
-        """Which ranks the bounds leave to each unit."""
+        """Which ranks the bounds leave to each channel group."""
         records = [unpack(PrecisionRecord, bytes(raw.tolist())) for raw in self._records]
         allowed = [
             [record["floor"] <= rank <= record["ceiling"] for rank in range(len(_BITS))]

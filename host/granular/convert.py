@@ -36,7 +36,7 @@ def convert(
     model : nn.Module
         Before it is wrapped in DistributedDataParallel or compiled; in float32.
     policy : Policy or None
-        How the units choose; ``None``: the default.
+        How the channel groups choose; ``None``: the default.
     overrides : mapping of str to Policy, or None
         Policies of single layers, by their names.
 
@@ -53,7 +53,8 @@ def convert(
         If there is nothing to convert, ``skip`` or ``overrides`` name no layer, or the same one, or
         a layer cannot be converted: it has no shape or no values yet, is not in float32, has
         weights that are not finite or computed from others (as those of ``weight_norm``), hooks,
-        groups, other padding, too few outputs for the units, or too many inputs for a precision.
+        groups, other padding, too few outputs for the channel groups, or too many inputs for a
+        precision.
     """
     policy = policy or Policy()
     _check(model)

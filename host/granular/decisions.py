@@ -1,4 +1,4 @@
-"""Has the device decide what granularity units compute in."""
+"""Has the device decide what channel groups compute in."""
 
 from collections.abc import Sequence
 
@@ -6,7 +6,7 @@ from adagrain.host.device.coprocessor import Coprocessor
 from adagrain.models.interface.precision import Precision
 
 from .layers import GranularLayer
-from .logs import UnitLog, logs_of
+from .logs import ChannelGroupLog, logs_of
 from .product import of_layer
 from .resources import ResourceManager
 
@@ -21,7 +21,7 @@ class Decisions:
     device : Coprocessor
         What decides.
     layers : sequence of GranularLayer
-        All that have units in the device's table.
+        All that have channel groups in the device's table.
     resources : ResourceManager or None
         What the machine can afford.
     """
@@ -36,8 +36,8 @@ class Decisions:
         self._layers = layers
         self._resources = resources
 
-    def decide(self, layers: Sequence[GranularLayer]) -> list[UnitLog]:
-        """What the units of layers that have looked compute in from now on.
+    def decide(self, layers: Sequence[GranularLayer]) -> list[ChannelGroupLog]:
+        """What the channel groups of layers that have looked compute in from now on.
 
         Raises
         ------
@@ -50,27 +50,31 @@ class Decisions:
             return []
         self._write_records()
         updates = [
-            {"unit": layer.first + unit, "variance": layer.seen[0], "square": layer.seen[1]}
+            {
+                "channel_group": layer.first + number,
+                "variance": layer.seen[0],
+                "square": layer.seen[1],
+            }
             for layer in layers
             if layer.seen
-            for unit in range(layer.policy.units)
+            for number in range(layer.policy.channel_groups)
         ]
         decisions = iter(self._device.precisions.decide(updates))
         records = self._device.precisions.state()
-        logs: list[UnitLog] = []
+        logs: list[ChannelGroupLog] = []
         for layer in layers:
-            units = layer.policy.units
-            mine = [next(decisions) for _ in range(units)]
+            count = layer.policy.channel_groups
+            mine = [next(decisions) for _ in range(count)]
             layer.controllers.take(
                 [Precision(decision["precision"]) for decision in mine],
-                records[layer.first : layer.first + units],
+                records[layer.first : layer.first + count],
             )
             layer.seen = None
             logs += logs_of(layer, mine)
         return logs
 
     def bounds(self) -> list[tuple[Precision, Precision]]:
-        """Floor and ceiling of each unit, in order.
+        """Floor and ceiling of each channel group, in order.
 
         Raises
         ------
@@ -88,7 +92,7 @@ class Decisions:
         asked: list[bytes] = []
         for layer in self._layers:
             with of_layer(layer.name):
-                mine = bounds[layer.first : layer.first + layer.policy.units]
+                mine = bounds[layer.first : layer.first + layer.policy.channel_groups]
                 asked += layer.controllers.asked_records(mine)
         if asked != self._device.precisions.state():
             self._device.precisions.configure(asked)

@@ -1,4 +1,4 @@
-"""All granularity units of a network: they are told what they see, and learn what to compute in."""
+"""All channel groups of a network: they are told what they see, and learn what to compute in."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -14,7 +14,7 @@ from adagrain.models.interface.precision import Precision
 
 from .decisions import Decisions
 from .layers import GranularLayer
-from .logs import GranularityLog, UnitLog, unit_names
+from .logs import ChannelGroupLog, GranularityLog, channel_group_names
 from .offload import Offload
 from .resources import ResourceManager
 
@@ -47,7 +47,7 @@ class Granularity:
         What measures and decides; when it fails the golden model takes over. Its build must have
         a granularity unit.
     preset : str
-        What the device was built with, where it is given by url.
+        Device preset that it was built with, where it is given by url.
     offload : int
         The device computes the forward passes of every so many steps, and with 1 those in
         evaluation, too; 0: of none.
@@ -61,13 +61,13 @@ class Granularity:
     work : dict of Precision to int
         Multiplications of all steps, forward and backward.
     switches, overrides : int
-        Changes of what a unit wants, and looks at which the bounds prevailed.
+        Changes of what a channel group wants, and looks at which the bounds prevailed.
 
     Raises
     ------
     ValueError
-        If the model has no granular layers or more units than the device has records, or the
-        build has no granularity unit, or none of a precision in which it may have to compute.
+        If the model has no granular layers or more channel groups than the device has records, or
+        the build has no granularity unit, or none of a precision in which it may have to compute.
     """
 
     def __init__(
@@ -96,7 +96,7 @@ class Granularity:
         first = 0
         for layer in self._layers:
             self._bind(layer, first)
-            first += layer.policy.units
+            first += layer.policy.channel_groups
         self._look_ahead()
 
     def __enter__(self) -> Self:
@@ -141,12 +141,12 @@ class Granularity:
         return [thresholds for thresholds in found if thresholds.requires_grad]
 
     def precisions(self) -> dict[str, Precision]:
-        """Precision of each unit, by name."""
-        return {
-            name: precision
-            for layer in self._layers
-            for name, precision in zip(unit_names(layer), layer.controllers.precisions, strict=True)
-        }
+        """Precision of each channel group, by name."""
+        found: dict[str, Precision] = {}
+        for layer in self._layers:
+            names = channel_group_names(layer)
+            found |= zip(names, layer.controllers.precisions, strict=True)
+        return found
 
     def penalty(self) -> torch.Tensor:
         """λ · Σ multiplications·bits / Σ multiplications·32 of this step's forward passes, so far.
@@ -188,12 +188,12 @@ class Granularity:
         looked = [layer for layer in self._layers if layer.seen]
         if not looked and self._steps == 0:
             self._decisions.bounds()  # fixed precisions, too, may exceed a budget
-        units = self._decide(looked)
+        logs = self._decide(looked)
         self._steps += 1
         if self._offload:
             self._offload.step = self._steps
         self._look_ahead()
-        return GranularityLog(work, tuple(units))
+        return GranularityLog(work, tuple(logs))
 
     def state_dict(self) -> dict[str, Any]:
         """Counters; records, thresholds and precisions are in the model's own state."""
@@ -230,15 +230,15 @@ class Granularity:
         configuration = self.device.configuration
         if not configuration.slices:
             raise ValueError(
-                "granular layers need a build with a granularity unit: preset "
+                "granular layers need a build with a granularity unit: device preset "
                 f"{configuration.preset!r} has no slices"
             )
-        units = sum(layer.policy.units for layer in self._layers)
+        wanted = sum(layer.policy.channel_groups for layer in self._layers)
         records = configuration.regions
-        if units > records:
+        if wanted > records:
             raise ValueError(
-                f"model must have at most {records} granularity units, as many as the device has "
-                f"records, not {units}"
+                f"model must have at most {records} channel groups, as many as the device has "
+                f"records, not {wanted}"
             )
 
     def _check_precisions(self) -> None:
@@ -266,7 +266,7 @@ class Granularity:
             policy = layer.policy
             layer.looking = policy.fixed is None and self._steps % policy.every == 0
 
-    def _decide(self, layers: list[GranularLayer]) -> list[UnitLog]:
+    def _decide(self, layers: list[GranularLayer]) -> list[ChannelGroupLog]:
         logs = self._decisions.decide(layers)
         self.switches += sum(log.switched for log in logs)
         self.overrides += sum(log.overridden for log in logs)

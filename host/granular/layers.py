@@ -1,4 +1,4 @@
-"""Linear and convolutional layers that compute in the precisions of their granularity units."""
+"""Linear and convolutional layers that compute in the precisions of their channel groups."""
 
 import math
 from collections import Counter
@@ -39,7 +39,7 @@ class GranularLayer(nn.Module):
     layer : nn.Linear or nn.Conv2d
         Whose parameters it takes over: the same objects.
     policy : Policy
-        How its units choose.
+        How its channel groups choose.
     name : str
         Its name in the model, for messages.
     geometry : Geometry
@@ -48,9 +48,9 @@ class GranularLayer(nn.Module):
     Members
     -------
     controllers : Controllers
-        One for each granularity unit.
+        One for each channel group.
     first : int
-        Number of its first unit in the device's table.
+        Number of its first channel group in the device's table.
     multiply, evaluate : callable
         What computes the forward passes in training and in evaluation: the golden model, unless a
         device is offered the work.
@@ -85,14 +85,16 @@ class GranularLayer(nn.Module):
         self.terms = math.prod(layer.weight.shape[1:])
         if not self.terms:
             raise ValueError(f"{name} must have at least 1 input, not 0; skip it")
-        if policy.units > outputs:
+        if policy.channel_groups > outputs:
             raise ValueError(
-                f"units must be at most {outputs}, the outputs of {name}, not {policy.units}"
+                f"channel_groups must be at most {outputs}, the outputs of {name}, "
+                f"not {policy.channel_groups}"
             )
         for precision in policy.precisions:
             check_terms(self.terms, precision, name)
-        self._ends = [outputs * unit // policy.units for unit in range(policy.units + 1)]
-        self.controllers = Controllers(policy, policy.units, layer.weight.device)
+        count = policy.channel_groups
+        self._ends = [outputs * number // count for number in range(count + 1)]
+        self.controllers = Controllers(policy, count, layer.weight.device)
         self.first = 0
         self.seen: tuple[int, int] | None = None
         self.samples = self._samples_before = 0
@@ -121,11 +123,11 @@ class GranularLayer(nn.Module):
             return self._outputs(x)
 
     def macs(self) -> list[int]:
-        """Multiplications of each unit in this training step's forward passes, so far."""
+        """Multiplications of each channel group in this training step's forward passes, so far."""
         return [size * self.terms * self.samples for size in self._sizes()]
 
     def costs(self) -> list[Cost]:
-        """Cost of each unit in a step like this one, or like the last one that used it."""
+        """Cost of each channel group in a step like this one, or like the last one that used it."""
         samples, (floor, ceiling) = self.samples or self._samples_before, self.policy.bounds
         return [
             Cost(
@@ -149,7 +151,7 @@ class GranularLayer(nn.Module):
         raise NotImplementedError
 
     def _sizes(self) -> list[int]:
-        """Outputs of each unit."""
+        """Outputs of each channel group."""
         return [high - low for low, high in pairwise(self._ends)]
 
     def _product(self, x: torch.Tensor, samples: int) -> torch.Tensor:
@@ -216,17 +218,17 @@ class GranularLayer(nn.Module):
         return Plan(self.name, self._parts(), self.geometry, self.evaluate, Counter())
 
     def _parts(self) -> list[Part]:
-        units = zip(self.controllers.precisions, pairwise(self._ends), strict=True)
+        channel_groups = zip(self.controllers.precisions, pairwise(self._ends), strict=True)
         parts = []
-        for precision, group in groupby(units, key=lambda unit: unit[0]):
-            ends = [end for _, unit in group for end in unit]
+        for precision, alike in groupby(channel_groups, key=lambda each: each[0]):
+            ends = [end for _, low_and_high in alike for end in low_and_high]
             outputs = slice(ends[0], ends[-1])
             parts.append(Part(outputs, precision, self.policy.of_gradients(precision)))
         return parts
 
 
 class GranularLinear(GranularLayer):
-    """``nn.Linear`` in the precisions of its units.
+    """``nn.Linear`` in the precisions of its channel groups.
 
     Parameters
     ----------
@@ -246,12 +248,13 @@ class GranularLinear(GranularLayer):
         return y.view(*x.shape[:-1], self.out_features)
 
     def extra_repr(self) -> str:
-        """Shape and units, for ``print``."""
-        return f"{self.in_features}, {self.out_features}, units={self.policy.units}"
+        """Shape and channel groups, for ``print``."""
+        groups = f"channel_groups={self.policy.channel_groups}"
+        return f"{self.in_features}, {self.out_features}, {groups}"
 
 
 class GranularConv2d(GranularLayer):
-    """``nn.Conv2d`` in the precisions of its units: a product of the image's patches.
+    """``nn.Conv2d`` in the precisions of its channel groups: a product of the image's patches.
 
     Parameters
     ----------
@@ -280,8 +283,9 @@ class GranularConv2d(GranularLayer):
         return self._product(x, len(x))
 
     def extra_repr(self) -> str:
-        """Shape and units, for ``print``."""
-        return f"{self.terms} products, {self.out_channels}, units={self.policy.units}"
+        """Shape and channel groups, for ``print``."""
+        groups = f"channel_groups={self.policy.channel_groups}"
+        return f"{self.terms} products, {self.out_channels}, {groups}"
 
 
 def _statistics(x: torch.Tensor, exponent: int) -> Statistics:

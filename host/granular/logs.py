@@ -8,12 +8,12 @@ from adagrain.models.precision_controller import precision_of_rank
 
 from .layers import GranularLayer
 
-__all__ = ["GranularityLog", "UnitLog", "logs_of", "unit_names"]
+__all__ = ["ChannelGroupLog", "GranularityLog", "channel_group_names", "logs_of"]
 
 
 @dataclass(frozen=True)
-class UnitLog:
-    """Decision of a look for a unit.
+class ChannelGroupLog:
+    """Decision of a look for a channel group.
 
     Parameters
     ----------
@@ -46,12 +46,12 @@ class GranularityLog:
     ----------
     work : mapping of Precision to int
         Multiplications, forward and backward.
-    units : tuple of UnitLog
+    channel_groups : tuple of ChannelGroupLog
         What was decided; empty between looks.
     """
 
     work: Mapping[Precision, int]
-    units: tuple[UnitLog, ...]
+    channel_groups: tuple[ChannelGroupLog, ...]
 
     @property
     def bit_operations(self) -> int:
@@ -59,18 +59,18 @@ class GranularityLog:
         return sum(count * precision.bits**2 for precision, count in self.work.items())
 
 
-def unit_names(layer: GranularLayer) -> list[str]:
-    """Names of a layer's units."""
-    if layer.policy.units == 1:
+def channel_group_names(layer: GranularLayer) -> list[str]:
+    """Names of a layer's channel groups."""
+    if layer.policy.channel_groups == 1:
         return [layer.name]
-    return [f"{layer.name}[{unit}]" for unit in range(layer.policy.units)]
+    return [f"{layer.name}[{number}]" for number in range(layer.policy.channel_groups)]
 
 
-def logs_of(layer: GranularLayer, decisions: list[dict[str, int]]) -> list[UnitLog]:
-    """Decisions for each unit of a layer, from fields of ``PrecisionDecision``."""
-    thresholds = layer.controllers.bounds()
+def logs_of(layer: GranularLayer, decisions: list[dict[str, int]]) -> list[ChannelGroupLog]:
+    """Decisions for each channel group of a layer, from fields of ``PrecisionDecision``."""
+    names, thresholds = channel_group_names(layer), layer.controllers.bounds()
     return [
-        UnitLog(
+        ChannelGroupLog(
             name=name,
             precision=Precision(decision["precision"]),
             wanted=precision_of_rank(decision["wanted"]),
@@ -79,5 +79,5 @@ def logs_of(layer: GranularLayer, decisions: list[dict[str, int]]) -> list[UnitL
             switched=bool(decision["switched"]),
             overridden=bool(decision["overridden"]),
         )
-        for name, decision, row in zip(unit_names(layer), decisions, thresholds, strict=True)
+        for name, decision, row in zip(names, decisions, thresholds, strict=True)
     ]

@@ -15,32 +15,33 @@ __all__ = ["Policy"]
 
 @dataclass(frozen=True, kw_only=True)
 class Policy:
-    """Policy by which the granularity units of a network choose, and learn to choose.
+    """Policy by which the channel groups of a network choose, and learn to choose.
 
     Precisions may be given by name.
 
     Parameters
     ----------
     thresholds : tuple of float
-        Normalised variances of a unit's input (σ² over peak², 0 to 1) above which INT4, INT8 and
-        FP16 do not do. Where they begin, if they are learnt.
+        Normalised variances of a channel group's input (σ² over peak², 0 to 1) above which INT4,
+        INT8 and FP16 do not do. Where they begin, if they are learnt.
     hysteresis : float
         How far a threshold must be passed, 0 to 1.
     dwell : int
         Looks for which a change lasts, 0 to 255.
     every : int
-        Steps between looks at a layer's input; in between, its units keep their precisions.
+        Steps between looks at a layer's input; in between, its precisions stay.
     start : Precision
         Precision before the first look, or the one of those allowed that is nearest to it.
     floor, ceiling : Precision
         Lowest and highest precision; a resource manager may lower the ceiling.
     fixed : Precision or None
-        Every unit computes in this one, always; nothing is looked at.
-    units : int
-        Granularity units of a layer: its outputs are divided evenly among them.
+        Every channel group computes in this one, always; nothing is looked at.
+    channel_groups : int
+        Channel groups of a layer: its outputs are divided evenly among them, and each has a
+        precision of its own.
     gradients : Precision
-        Lowest precision of the two products of the backward pass; where the unit computes in a
-        higher one, they have that.
+        Lowest precision of the two products of the backward pass; where the channel group computes
+        in a higher one, they have that.
     penalty : float
         λ of the granularity penalty.
     learn : bool
@@ -64,7 +65,7 @@ class Policy:
     floor: Precision | str = Precision.INT4
     ceiling: Precision | str = Precision.FP32
     fixed: Precision | str | None = None
-    units: int = 1
+    channel_groups: int = 1
     gradients: Precision | str = Precision.INT8
     penalty: float = 0.0
     learn: bool = True
@@ -76,7 +77,7 @@ class Policy:
             value = getattr(self, name)
             if value is not None:
                 object.__setattr__(self, name, precision_of(value, name))
-        for name in ("every", "units"):
+        for name in ("every", "channel_groups"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} must be at least 1, not {getattr(self, name)}")
         if not 0 <= self.dwell <= 255:
@@ -98,20 +99,20 @@ class Policy:
 
     @property
     def bounds(self) -> tuple[Precision, Precision]:
-        """Lowest and highest that a unit may compute in."""
+        """Lowest and highest that a channel group may compute in."""
         if self.fixed is not None:
             return _given(self.fixed), _given(self.fixed)
         return _given(self.floor), _given(self.ceiling)
 
     @property
     def precisions(self) -> tuple[Precision, ...]:
-        """All that a unit may compute in, the lowest first."""
+        """All that a channel group may compute in, the lowest first."""
         low, high = map(rank_of, self.bounds)
         return tuple(map(precision_of_rank, range(low, high + 1)))
 
     @property
     def first(self) -> Precision:
-        """First precision of a unit."""
+        """First precision of a channel group."""
         return self.allowed(_given(self.start))
 
     def allowed(self, precision: Precision) -> Precision:
@@ -120,7 +121,7 @@ class Policy:
         return precision_of_rank(min(max(rank_of(precision), low), high))
 
     def record(self) -> bytes:
-        """A unit's record to begin with."""
+        """A channel group's record to begin with."""
         return precision_record(
             self.thresholds,
             hysteresis=self.hysteresis,
@@ -131,7 +132,7 @@ class Policy:
         )
 
     def of_gradients(self, forward: Precision) -> Precision:
-        """Precision of the backward pass of a unit that computes in some precision."""
+        """Precision of the backward pass of a channel group that computes in some precision."""
         return max(forward, _given(self.gradients), key=rank_of)
 
 

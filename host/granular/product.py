@@ -1,4 +1,4 @@
-"""The product of a granular layer: forward in its units' precisions, straight through backward."""
+"""The product of a granular layer: forward in chosen precisions, straight through backward."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence

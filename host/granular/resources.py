@@ -19,7 +19,7 @@ class BudgetError(ValueError):
 
 @dataclass(frozen=True)
 class Cost:
-    """Cost of a granularity unit in a step.
+    """Cost of a channel group in a step.
 
     Parameters
     ----------
@@ -93,10 +93,10 @@ def host_load() -> tuple[float, float]:
 
 
 class ResourceManager:
-    """Sets floor and ceiling of each granularity unit, so that a budget is kept.
+    """Sets floor and ceiling of each channel group, so that a budget is kept.
 
-    Bounds hold for a unit from its next sample on that has a normalised variance, and for a layer
-    that has been used in a step.
+    Bounds hold for a channel group from its next sample on that has a normalised variance, and for
+    a layer that has been used in a step.
 
     Parameters
     ----------
@@ -144,12 +144,12 @@ class ResourceManager:
         Parameters
         ----------
         costs : sequence of Cost
-            All units.
+            All channel groups.
 
         Raises
         ------
         BudgetError
-            If the budget is exceeded with all units at their floors.
+            If the budget is exceeded with all channel groups at their floors.
         """
         self._feel()
         floors = [rank_of(cost.floor) for cost in costs]
@@ -168,8 +168,8 @@ class ResourceManager:
                 if gains[best] == (0, 0.0):
                     least = sum(row[r] for row, r in zip(table, ceilings, strict=True))
                     raise BudgetError(
-                        f"{name} must be at least {_shown(name, least, costs)} with all units at "
-                        f"their floors, not {getattr(self.budget, name):.12g}"
+                        f"{name} must be at least {_shown(name, least, costs)} with all channel "
+                        f"groups at their floors, not {getattr(self.budget, name):.12g}"
                     )
                 ceilings[best] -= 1
         return [
@@ -190,7 +190,7 @@ class ResourceManager:
     def _limits(
         self, costs: Sequence[Cost]
     ) -> list[tuple[str, float, Callable[[Cost, Precision], float]]]:
-        """Name of each limit, its value, and what a unit needs of it in a precision."""
+        """Name of each limit, its value, and what a channel group needs of it in a precision."""
         budget, found = self.budget, list[tuple[str, float, Callable[[Cost, Precision], float]]]()
         if budget.cycles is not None:
             found.append(("cycles", budget.cycles, self._cycles))

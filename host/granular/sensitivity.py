@@ -38,8 +38,8 @@ def with_sensitivities(
     of squares is all that is needed, of weights and inputs a column's mean square. (Shazeer and
     Stern: Adafactor, 2018, factor second moments alike.) So no product is computed for a threshold
     gradient, in no precision: it takes as many operations as there are operands and gradients,
-    for each unit. Of images, the places and a kernel's weights of a channel are taken as alike,
-    too.
+    for each channel group. Of images, the places and a kernel's weights of a channel are taken as
+    alike, too.
 
     Where the product is scaled by a power of two, costs stay as they are. A precision that
     operands or outputs are too large for counts as losing the whole product.
@@ -48,12 +48,12 @@ def with_sensitivities(
     ----------
     y : Tensor, shape (m, n, ...)
         The product that the loss is made of.
-    shares : Tensor, shape (units, 4)
-        By rank; those of no unit's are not looked at.
+    shares : Tensor, shape (channel_groups, 4)
+        By rank; those of no channel group's are not looked at.
     x, weight : Tensor, shapes (m, k, ...) and (n, k, ...)
         Operands as they are, without gradients; further dimensions are an image's and a kernel's.
     sizes : sequence of int
-        Outputs of each unit.
+        Outputs of each channel group.
     samples : int
         Of which the loss is the mean; each has as many of the rows, in order.
 

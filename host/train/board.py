@@ -59,10 +59,10 @@ class Board(RunSink):
                 self._show(f"{field}/{row['name']}", row[field], log.step)
 
     def precisions(self, event: PrecisionsEvent) -> None:
-        """Show each granularity unit's bits, and the normalised variance that it saw."""
-        for unit in event.log.units:
-            self._show(f"bits/{unit.name}", unit.precision.bits, event.step)
-            self._show(f"normalised_variance/{unit.name}", unit.normalised_variance, event.step)
+        """Show each channel group's bits, and the normalised variance that it saw."""
+        for log in event.log.channel_groups:
+            self._show(f"bits/{log.name}", log.precision.bits, event.step)
+            self._show(f"normalised_variance/{log.name}", log.normalised_variance, event.step)
 
     def evaluation(self, event: EvaluationEvent) -> None:
         """Show the accuracy on the test part."""

@@ -8,7 +8,7 @@ from typing import Any
 
 from adagrain.host.json_lines import read_json_lines
 
-__all__ = ["History", "RegionHistory", "UnitHistory"]
+__all__ = ["ChannelGroupHistory", "History", "RegionHistory"]
 
 
 @dataclass
@@ -44,8 +44,8 @@ class RegionHistory:
 
 
 @dataclass
-class UnitHistory:
-    """Decisions for one granularity unit, oldest first.
+class ChannelGroupHistory:
+    """Decisions for one channel group, oldest first.
 
     Parameters
     ----------
@@ -71,8 +71,8 @@ class History:
         Steps of the evaluations, and the part of the test samples that was right.
     regions : dict
         Each region's updates, by its name.
-    units : dict
-        Each granularity unit's decisions, by its name.
+    channel_groups : dict
+        Each channel group's decisions, by its name.
     bit_operations : list of int
         Those of every step of a granular run.
     updates, dropped : int
@@ -84,7 +84,9 @@ class History:
     evaluations: list[int] = field(default_factory=list)
     accuracy: list[float] = field(default_factory=list)
     regions: dict[str, RegionHistory] = field(default_factory=lambda: defaultdict(RegionHistory))
-    units: dict[str, UnitHistory] = field(default_factory=lambda: defaultdict(UnitHistory))
+    channel_groups: dict[str, ChannelGroupHistory] = field(
+        default_factory=lambda: defaultdict(ChannelGroupHistory)
+    )
     bit_operations: list[int] = field(default_factory=list)
     updates: int = 0
     dropped: int = 0
@@ -100,7 +102,8 @@ class History:
             history.add_step(line["step"], line["loss"], line["regions"], len(line["dropped"]))
             if "precisions" in line:
                 found = line["precisions"]
-                history.add_precisions(line["step"], found["bit_operations"], found["units"])
+                rows = found["channel_groups"]
+                history.add_precisions(line["step"], found["bit_operations"], rows)
         return history
 
     def add_step(
@@ -127,14 +130,14 @@ class History:
             self.regions[row["name"]].add(step, row)
 
     def add_precisions(
-        self, step: int, bit_operations: int, units: Sequence[Mapping[str, Any]]
+        self, step: int, bit_operations: int, channel_groups: Sequence[Mapping[str, Any]]
     ) -> None:
-        """Append what a granular step took, and rows of the units that were decided for."""
+        """Append what a granular step took, and rows of what was decided."""
         self.bit_operations.append(bit_operations)
-        for row in units:
-            unit = self.units[row["name"]]
-            unit.step.append(step)
-            unit.precision.append(row["precision"])
+        for row in channel_groups:
+            channel_group = self.channel_groups[row["name"]]
+            channel_group.step.append(step)
+            channel_group.precision.append(row["precision"])
 
     def add_evaluation(self, step: int, accuracy: float) -> None:
         """Append an evaluation, after a step."""

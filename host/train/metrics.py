@@ -11,7 +11,7 @@ from adagrain.host.telemetry.events import EvaluationEvent, PrecisionsEvent
 from adagrain.host.telemetry.run_sink import RunSink
 
 from .files import closing, replace_text, writing
-from .rows import loss_of, region_rows, unit_rows
+from .rows import channel_group_rows, loss_of, region_rows
 
 __all__ = ["METRICS", "Metrics"]
 
@@ -84,7 +84,7 @@ class Metrics(RunSink):
         found = {
             "work": {precision.name: count for precision, count in event.log.work.items()},
             "bit_operations": event.log.bit_operations,
-            "units": unit_rows(event.log),
+            "channel_groups": channel_group_rows(event.log),
         }
         self._write(self._waiting | {"precisions": found})
 

@@ -18,7 +18,7 @@ __all__ = ["LATER_PRESETS", "TRAINING_PRESETS", "TrainingOptions", "read_config"
 #: What this version trains with.
 TRAINING_PRESETS = ("sync", "cadence", "granular", "all")
 
-#: Presets in which layers choose their precision, and those in which regions choose their cadence.
+#: Training presets in which layers choose their precision, and in which regions their cadence.
 _GRANULAR, _CADENCE = ("granular", "all"), ("cadence", "all")
 
 #: What ``precision`` may be.
@@ -27,10 +27,10 @@ _PRECISIONS = ("dynamic", "FP32", "FP16", "INT8", "INT4")
 #: What the device may compute.
 _OFFLOADS = ("none", "forward")
 
-#: Presets whose granularities are still to come.
+#: Training presets whose granularities are still to come.
 LATER_PRESETS = ("compress", "speculate")
 
-#: The most that a seed may be: what PyTorch takes, by what the epochs of samples multiply it.
+#: The most that a seed may be: what PyTorch takes, by what the passes over the data multiply it.
 _LARGEST_SEED = (1 << 63) // 1_000_003 - 1
 
 
@@ -46,8 +46,8 @@ class TrainingOptions:
 
     preset: str = option(
         "cadence",
-        "sync: update all in every step; cadence: regions as the coprocessors decide; "
-        "granular: layers in the precision that they decide; all: both.",
+        "Training preset. sync: update all in every step; cadence: regions as the coprocessors "
+        "decide; granular: layers in the precision that they decide; all: both.",
     )
     device: str = option(
         "sim:",
@@ -56,7 +56,7 @@ class TrainingOptions:
     )
     device_preset: str = option(
         "",
-        "What the device was built with: tiny, small, full, granular or wide.",
+        "Device preset that it was built with: tiny, small, full, granular or wide.",
         usual="granular if needed, else full",
     )
     workers: int = option(2, "Processes that train together.", least=1)
@@ -79,7 +79,7 @@ class TrainingOptions:
         4, "Most steps that a region may accumulate, a power of two.", least=1
     )
     epoch_steps: int = option(
-        16, "Steps between decisions, a multiple of the longest cadence.", least=1
+        16, "Steps of a decision epoch, a multiple of the longest cadence.", least=1
     )
     noise: float = option(
         0.25,
@@ -92,7 +92,9 @@ class TrainingOptions:
         "dynamic, or FP32, FP16, INT8, INT4 for all layers.",
         among=("dynamic", "FP32", "FP16", "INT8", "INT4"),
     )
-    units: int = option(1, "Granularity units of a layer.")
+    channel_groups: int = option(
+        1, "Channel groups of a layer: parts of its outputs, each with its own precision."
+    )
     gradients: str = option(
         "INT8", "Lowest precision of the backward pass: INT4, INT8, FP16 or FP32."
     )
@@ -125,7 +127,7 @@ class TrainingOptions:
     name: str = option(
         MISSING,
         "Name of the run: its folder.",
-        usual="from preset and time",
+        usual="from training preset and time",
         may_change=True,
     )
     runs: Path = option(  # noqa: RUF009 - a field
@@ -162,7 +164,7 @@ class TrainingOptions:
 
     @property
     def longest_cadence(self) -> int:
-        """Most steps that a region may accumulate with this preset."""
+        """Most steps that a region may accumulate with this training preset."""
         return self.cadence_max if self.preset in _CADENCE else 1
 
     @property
@@ -179,7 +181,7 @@ class TrainingOptions:
 
         return Policy(
             fixed=None if self.precision == "dynamic" else self.precision,
-            units=self.units,
+            channel_groups=self.channel_groups,
             gradients=self.gradients,
             penalty=self.penalty,
         )
@@ -245,7 +247,7 @@ class TrainingOptions:
         if not self.granular and (self.precision != "dynamic" or self.offload != "none"):
             name = "precision" if self.precision != "dynamic" else "offload"
             raise ValueError(
-                f"{name} must be left out with preset {self.preset!r}, not "
+                f"{name} must be left out with training preset {self.preset!r}, not "
                 f"{getattr(self, name)!r}: it belongs to {' and '.join(_GRANULAR)}"
             )
         if self.bits and not 4 <= self.bits <= 32:
@@ -256,12 +258,12 @@ class TrainingOptions:
     def _check_preset(self) -> None:
         if self.preset in LATER_PRESETS:
             raise ValueError(
-                f"preset {self.preset!r} comes with a later version; "
+                f"training preset {self.preset!r} comes with a later version; "
                 f"this one has {' and '.join(TRAINING_PRESETS)}"
             )
         if self.preset not in TRAINING_PRESETS:
             raise ValueError(
-                f"preset must be one of {', '.join(TRAINING_PRESETS)}, not {self.preset!r}"
+                f"training preset must be one of {', '.join(TRAINING_PRESETS)}, not {self.preset!r}"
             )
 
 

@@ -57,8 +57,8 @@ def draw(history: History, path: Path, *, title: str, workers: int, noise: float
     heights = [1.5, 1.5, 1.7, 1.7, 1.7, strip, strip]
     if history.bit_operations:
         heights += [1.5]
-    if history.units:
-        heights += [float(np.clip(0.28 * len(history.units), 0.7, 3.0))]
+    if history.channel_groups:
+        heights += [float(np.clip(0.28 * len(history.channel_groups), 0.7, 3.0))]
     with plt.rc_context(_STYLE):
         figure, axes = plt.subplots(
             len(heights),
@@ -79,7 +79,7 @@ def draw(history: History, path: Path, *, title: str, workers: int, noise: float
         _draw_states(state, history)
         if history.bit_operations:
             _draw_work(axes[7], history)
-        if history.units:
+        if history.channel_groups:
             _draw_precisions(axes[8], history)
         axes[-1].set_xlabel("step")
         axes[-1].set_xlim(0, max(history.steps, default=1))
@@ -210,11 +210,11 @@ def _draw_work(axes: Axes, history: History) -> None:
 
 def _draw_precisions(axes: Axes, history: History) -> None:
     rows = {
-        name: list(zip(u.step, map(_PRECISIONS.index, u.precision), strict=True))
-        for name, u in history.units.items()
+        name: list(zip(decided.step, map(_PRECISIONS.index, decided.precision), strict=True))
+        for name, decided in history.channel_groups.items()
     }
     _draw_strip(axes, history, rows, _PRECISION_COLOURS, _PRECISIONS)
-    axes.set_title("precision: what the granularity unit computes in, on this worker")
+    axes.set_title("precision: what each channel group computes in, on this worker")
 
 
 def _draw_strip(

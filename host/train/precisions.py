@@ -17,7 +17,7 @@ def precision_counts(granularity: Granularity) -> dict[str, Any]:
     offloaded = granularity.offloaded
     return {
         "work": {precision.name: count for precision, count in granularity.work.items()},
-        "units": {name: found.name for name, found in granularity.precisions().items()},
+        "channel_groups": {name: found.name for name, found in granularity.precisions().items()},
         "forward": granularity.forward_backend,
         "switches": granularity.switches,
         "overrides": granularity.overrides,
@@ -29,7 +29,7 @@ def precision_counts(granularity: Granularity) -> dict[str, Any]:
 
 
 def combined(workers: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """The same of all workers together; the units' last precisions are those of the first.
+    """The same of all workers together; last precisions are those of the first.
 
     ``of_fp16`` and ``of_fp32`` say how the bit-operations compare with those of the same products
     in these precisions throughout, forward and backward.
@@ -42,7 +42,7 @@ def combined(workers: Sequence[dict[str, Any]]) -> dict[str, Any]:
         flags |= worker["flags"]
     return {
         "work": {p.name: count for p, count in work.items()},
-        "units": workers[0]["units"],
+        "channel_groups": workers[0]["channel_groups"],
         "forward": ", ".join(sorted({worker["forward"] for worker in workers})),
         "bit_operations": operations,
         "of_fp16": operations / max(1, total * Precision.FP16.bits**2),
@@ -60,7 +60,7 @@ def precision_rows(found: dict[str, Any]) -> dict[str, str]:
         "multiplications": mix,
         "bit-operations": f"{found['bit_operations']:.3g}, {found['of_fp16']:.0%} of FP16's, "
         f"{found['of_fp32']:.1%} of FP32's",
-        "precisions": ", ".join(f"{unit} {name}" for unit, name in found["units"].items()),
+        "precisions": ", ".join(f"{of} {name}" for of, name in found["channel_groups"].items()),
         "changes of precision": f"{found['switches']}, and {found['overrides']} overridden",
     }
     if found["products"]:

@@ -5,7 +5,7 @@ from adagrain.host.telemetry.events import EvaluationEvent, PrecisionsEvent
 from adagrain.host.telemetry.run_sink import RunSink
 
 from .history import History
-from .rows import loss_of, region_rows, unit_rows
+from .rows import channel_group_rows, loss_of, region_rows
 
 __all__ = ["Recorder"]
 
@@ -32,7 +32,8 @@ class Recorder(RunSink):
 
     def precisions(self, event: PrecisionsEvent) -> None:
         """Add what layers computed in."""
-        self._history.add_precisions(event.step, event.log.bit_operations, unit_rows(event.log))
+        rows = channel_group_rows(event.log)
+        self._history.add_precisions(event.step, event.log.bit_operations, rows)
 
     def evaluation(self, event: EvaluationEvent) -> None:
         """Add an evaluation."""

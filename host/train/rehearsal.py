@@ -42,7 +42,7 @@ def rehearse(options: TrainingOptions) -> nn.Module:
     with open_device(options.device_of(0), options.device_preset) as device:
         if len(divided) > device.configuration.regions:
             raise ValueError(
-                f"model must have at most {device.configuration.regions} regions on preset "
+                f"model must have at most {device.configuration.regions} regions on device preset "
                 f"{device.configuration.preset!r}, not {len(divided)}"
             )
         if options.granular:

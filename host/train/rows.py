@@ -1,4 +1,4 @@
-"""Rows of regions and of granularity units that a run records of its events."""
+"""Rows of regions and of channel groups that a run records of its events."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ from adagrain.host.distributed.step_log import StepLog
 from adagrain.host.granular import GranularityLog
 from adagrain.models.interface.units.region_manager import SpeculationState
 
-__all__ = ["loss_of", "region_rows", "unit_rows"]
+__all__ = ["channel_group_rows", "loss_of", "region_rows"]
 
 
 def loss_of(log: StepLog) -> float | None:
@@ -19,11 +19,11 @@ def region_rows(log: StepLog, workers: int) -> list[dict[str, Any]]:
     return [_region_row(name, log, workers) for name in log.updates]
 
 
-def unit_rows(log: GranularityLog) -> list[dict[str, Any]]:
-    """What each granularity unit saw, wanted and got; none between looks."""
+def channel_group_rows(log: GranularityLog) -> list[dict[str, Any]]:
+    """What each channel group saw, wanted and got; none between looks."""
     return [
-        vars(unit) | {"precision": unit.precision.name, "wanted": unit.wanted.name}
-        for unit in log.units
+        vars(found) | {"precision": found.precision.name, "wanted": found.wanted.name}
+        for found in log.channel_groups
     ]
 
 

@@ -8,10 +8,10 @@ __all__ = ["Shards"]
 
 
 class Shards:
-    """Disjoint shards of a permutation that is drawn anew, from the seed, for every epoch.
+    """Disjoint shards of a permutation; each pass over the data draws it anew, from the seed.
 
     In each step the next ``workers × batch`` samples of the permutation are cut into one batch
-    per worker, in rank order; what is left at the end of an epoch is left out of it.
+    per worker, in rank order; what is left at the end is left out of the pass.
 
     Parameters
     ----------

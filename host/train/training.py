@@ -46,7 +46,8 @@ class Training:
     place : str
         torch's name of where to train.
     policy
-        Options of :class:`ReducerOptions` in place of those that the preset stands for.
+        Options of :class:`ReducerOptions` in place of those that the training preset
+        stands for.
 
     Members
     -------
@@ -183,7 +184,7 @@ def _groups(network: nn.Module, options: TrainingOptions) -> list[dict[str, Any]
     return groups
 
 
-#: Who decides cadences, by preset.
+#: Who decides cadences, by training preset.
 _POLICIES: dict[str, dict[str, Any]] = {
     "sync": {"cadence": None},
     "cadence": {"cadence": CadencePolicy.NOISE},

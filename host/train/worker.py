@@ -118,7 +118,7 @@ class _Worker:
         return history
 
     def _evaluate(self) -> None:
-        """Measure the accuracy at the end of each epoch, and at the end of the run."""
+        """Measure the accuracy after each pass over the data, and at the end of the run."""
         if self._training.ends_epoch or self._training.step == self._options.steps:
             self._accuracy = self._training.accuracy()
             self._training.events.evaluation(

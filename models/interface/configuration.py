@@ -1,4 +1,4 @@
-"""Configuration of a device: one frozen dataclass and its named presets."""
+"""Configuration of a device: one frozen dataclass and its device presets."""
 
 import hashlib
 from collections.abc import Callable
@@ -31,7 +31,8 @@ class Configuration:
     Parameters
     ----------
     preset : str
-        Name under which the device reports itself; at most 8 ASCII characters.
+        Name of the device preset, under which the device reports itself; at most 8 ASCII
+        characters.
     lanes : int
         Elements that the tensor units take per cycle: 1, 2 or 4.
     formats : tuple of FormatCode
@@ -85,7 +86,7 @@ class Configuration:
     def __post_init__(self) -> None:
         name = self.preset
         if not (isinstance(name, str) and name.isascii() and 1 <= len(name) <= 8):
-            raise ValueError(f"preset must be 1 to 8 ASCII characters, not {name!r}")
+            raise ValueError(f"device preset must be 1 to 8 ASCII characters, not {name!r}")
         self._check_members("formats", FormatCode, FormatCode.FP32)
         self._check_units()
         self._check_members("precisions", Precision)
@@ -220,13 +221,13 @@ PRESETS: dict[str, Configuration] = {
 
 
 def configuration(preset: str, **changes: Any) -> Configuration:
-    """A named preset, with some fields replaced.
+    """A device preset, with some fields replaced.
 
     Raises
     ------
     ValueError
-        If there is no such preset, or a changed value is out of range.
+        If there is no such device preset, or a changed value is out of range.
     """
     if preset not in PRESETS:
-        raise ValueError(f"preset must be one of {', '.join(PRESETS)}, not {preset!r}")
+        raise ValueError(f"device preset must be one of {', '.join(PRESETS)}, not {preset!r}")
     return replace(PRESETS[preset], **changes)

@@ -1,4 +1,4 @@
-"""The normalised variance of a unit's input, which the precision controller is told."""
+"""The normalised variance of a channel group's input, which the precision controller is told."""
 
 import torch
 

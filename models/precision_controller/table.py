@@ -1,7 +1,7 @@
-"""Which precision each granularity unit computes in: the twin of ``hdl/precision_controller``.
+"""Which precision each channel group computes in: the twin of ``hdl/precision_controller``.
 
-What decides is the normalised variance of a unit's input, σ² over the square of its absmax:
-a high one asks for high precision, and scaling the input by any factor changes
+What decides is the normalised variance of a channel group's input, σ² over the square of its
+absmax: a high one asks for high precision, and scaling the input by any factor changes
 nothing. A threshold counts once it is passed by the hysteresis, and a change lasts for some
 updates, so that noise at a threshold does not flap. Floor and ceiling, which a resource manager
 sets, prevail over that, and are counted where they do.
@@ -87,18 +87,18 @@ def precision_record(
 
 
 class PrecisionTable:
-    """A record for each granularity unit.
+    """A record for each channel group.
 
     Parameters
     ----------
-    units : int
+    channel_groups : int
         How many there are.
     """
 
-    settings = b""  # nothing holds for all units
+    settings = b""  # nothing holds for all channel groups
 
-    def __init__(self, units: int) -> None:
-        self._records = [bytes(_WIDTH)] * units
+    def __init__(self, channel_groups: int) -> None:
+        self._records = [bytes(_WIDTH)] * channel_groups
 
     def copy(self) -> "PrecisionTable":
         """Another table, with the same records."""
@@ -150,11 +150,11 @@ class PrecisionTable:
             Fields of :data:`PrecisionDecision`.
         """
         update = unpack(PrecisionUpdate, pack(PrecisionUpdate, **update))
-        if update["unit"] >= len(self._records):
-            return unpack(
-                PrecisionDecision, pack(PrecisionDecision, unit=update["unit"], unknown=1)
-            )
-        record = SimpleNamespace(**unpack(PrecisionRecord, self._records[update["unit"]]))
+        number = update["channel_group"]
+        if number >= len(self._records):
+            unknown = pack(PrecisionDecision, channel_group=number, unknown=1)
+            return unpack(PrecisionDecision, unknown)
+        record = SimpleNamespace(**unpack(PrecisionRecord, self._records[number]))
         normalised = _ratio(update["variance"], update["square"])
         wanted = record.wanted if record.dwell else _asked_for(record, normalised)
         switched = wanted != record.wanted
@@ -164,9 +164,9 @@ class PrecisionTable:
         record.wanted = wanted
         record.switches = (record.switches + switched) & 0xFFFF
         record.overrides = (record.overrides + overridden) & 0xFFFF
-        self._records[update["unit"]] = pack(PrecisionRecord, **vars(record))
+        self._records[number] = pack(PrecisionRecord, **vars(record))
         decision = {
-            "unit": update["unit"],
+            "channel_group": number,
             "normalised_variance": normalised,
             "wanted": wanted,
         }
@@ -177,7 +177,7 @@ class PrecisionTable:
     def _check(self, first: int, count: int) -> None:
         if first < 0 or count < 0 or first + count > len(self._records):
             raise ValueError(
-                f"units must be from 0 to {len(self._records) - 1}, not {first} to "
+                f"channel groups must be from 0 to {len(self._records) - 1}, not {first} to "
                 f"{first + count - 1}"
             )
 

@@ -18,7 +18,7 @@ __all__ = ["TENTH", "decide_cadence", "decide_speculation", "sixteenths"]
 #: A tenth in Q0.16: the seed's step of the hybrid percentage.
 TENTH = 6554
 
-#: Epochs that a cadence stays after a change.
+#: Decision epochs that a cadence stays after a change.
 CADENCE_DWELL = 2
 
 

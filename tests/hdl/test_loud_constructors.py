@@ -235,7 +235,9 @@ CLASSES: dict[type, dict[str, Given]] = {
     PacketQueue: {"depth": given(16, "a power of two and at least 4", 2, 12, 0, -4)},
     PowerSums: {"lanes": LANES, "powers": POWERS, "count_bits": COUNT_BITS},
     PrecisionCommands: {"configuration": BUILT},
-    PrecisionController: {"units": given(64, "a power of two from 1 to 65536", 0, 12, -2, 1 << 17)},
+    PrecisionController: {
+        "channel_groups": given(64, "a power of two from 1 to 65536", 0, 12, -2, 1 << 17)
+    },
     Products: {"width": between(8, 1, 18), "lanes": at_least(2, 1)},
     Queue: {"shape": Given(8), "depth": at_least(4, 1)},
     Ratio: {"unroll": one_of(1, 2, 4)},

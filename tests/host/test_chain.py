@@ -202,6 +202,8 @@ def test_rows_that_are_too_long_and_builds_without_slices() -> None:
             device.chain(ONES, [halves, Layer(torch.ones(8, 8).half(), FP16)], "INT8")
     with (
         adagrain.open_device("golden:", "small") as device,
-        pytest.raises(ValueError, match="chain needs a build with a granularity unit: preset 'sma"),
+        pytest.raises(
+            ValueError, match="chain needs a build with a granularity unit: device preset 'sma"
+        ),
     ):
         device.chain(ONES, [LAYER], "INT8")

@@ -136,7 +136,8 @@ def test_threads_share_a_device() -> None:
                     found = device.statistics(x[number], 3, histogram=True)
                     assert found == statistics(x[number], 3, histogram=True)
                     device.update_regions([{"region": number, **UPDATE}])
-                    device.precisions.decide([{"unit": number, "variance": 1, "square": 3}])
+                    update = {"channel_group": number, "variance": 1, "square": 3}
+                    device.precisions.decide([update])
                     assert device.echo(bytes([number])) == bytes([number])
             except BaseException as error:
                 failures.append(error)

@@ -102,7 +102,10 @@ def test_no_integers(device: Coprocessor, call: Callable[[Coprocessor], Any], me
         (lambda d: d.read_table(0, 257), "regions must be from 0 to 255, not 0 to 256"),
         (lambda d: d.read_table(-1, 1), "regions must be from 0 to 255, not -1 to -1"),
         (lambda d: d.read_regions(0, -1), "count must be 0 or more, not -1"),
-        (lambda d: d.precisions.read(255, 2), "units must be from 0 to 255, not 255 to 256"),
+        (
+            lambda d: d.precisions.read(255, 2),
+            "channel groups must be from 0 to 255, not 255 to 256",
+        ),
         (lambda d: d.update_regions([{}]), "must be configured before they are updated"),
         (lambda d: d.update_regions([]), "must be configured before they are updated"),
         (lambda d: d.update_regions([{"region": 256}]), "region must be from 0 to 255, not 256"),
@@ -115,7 +118,10 @@ def test_no_integers(device: Coprocessor, call: Callable[[Coprocessor], Any], me
             "t0 must be from 0 to 65535, not 65536",
         ),
         (lambda d: d.configure_regions([], {}), "workers must be from 1 to 1024, not 0"),
-        (lambda d: d.precisions.decide([{}]), "unit must be one that was configured, but none was"),
+        (
+            lambda d: d.precisions.decide([{}]),
+            "channel group must be one that was configured, but none was",
+        ),
     ],
 )
 def test_out_of_range(

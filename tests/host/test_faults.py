@@ -230,7 +230,8 @@ def test_the_selftest_is_of_the_device() -> None:
 def test_a_device_of_another_build() -> None:
     transport = GoldenTransport(configuration("tiny", regions=32))
     with pytest.raises(
-        ProtocolMismatchError, match=r"test: was built with preset 'tiny', build 0x.* was asked for"
+        ProtocolMismatchError,
+        match=r"test: was built with device preset 'tiny', build 0x.* was asked for",
     ):
         opened(transport)
 
@@ -270,7 +271,7 @@ def test_the_selftest_finds_a_fault(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_bad_arguments() -> None:
     with adagrain.open_device("golden:", "tiny") as device:
-        with pytest.raises(TypeError, match="one of FP32, BF16 on preset 'tiny', not FP16"):
+        with pytest.raises(TypeError, match="one of FP32, BF16 on device preset 'tiny', not FP16"):
             device.statistics(torch.ones(3, dtype=torch.float16))
         with pytest.raises(TypeError, match=r"dtype must be one of .*, not torch\.int64"):
             device.statistics(torch.ones(3, dtype=torch.int64))
@@ -278,7 +279,9 @@ def test_bad_arguments() -> None:
             device.statistics(torch.ones(0))
         with pytest.raises(ValueError, match="exponent must be from -126 to 127, not 200"):
             device.statistics(torch.ones(3), 200)
-        with pytest.raises(ValueError, match="histogram must be False on preset 'tiny': its build"):
+        with pytest.raises(
+            ValueError, match="histogram must be False on device preset 'tiny': its build"
+        ):
             device.statistics(torch.ones(3), histogram=True)
         with pytest.raises(ValueError, match="region must be from 0 to 63, not 64"):
             device.update_regions([{"region": 64}])
@@ -289,7 +292,8 @@ def test_bad_arguments() -> None:
     with pytest.raises(ValueError, match="device url must begin with one of 'golden:', 'sim:'"):
         adagrain.open_device("usb:")
     with pytest.raises(
-        ValueError, match="preset must be one of tiny, small, full, granular, wide, not 'huge'"
+        ValueError,
+        match="device preset must be one of tiny, small, full, granular, wide, not 'huge'",
     ):
         adagrain.open_device("golden:", "huge")
 

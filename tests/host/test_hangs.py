@@ -103,7 +103,7 @@ def calls(device: Coprocessor) -> list[Callable[[], Any]]:
         lambda: device.precisions.configure([precision_record((0.1, 0.2, 0.3))] * 3),
         lambda: device.statistics(x, 3, histogram=True),
         lambda: device.update_regions([{"region": r, **UPDATE} for r in range(4)], loss=9),
-        lambda: device.precisions.decide([{"unit": 1, "variance": 1, "square": 9}]),
+        lambda: device.precisions.decide([{"channel_group": 1, "variance": 1, "square": 9}]),
         lambda: device.matmul(a, b, "INT8", to="INT4").values.tolist(),  # noqa: PLW0108
         lambda: device.read_regions(0, 4),
         lambda: device.precisions.read(0, 3),

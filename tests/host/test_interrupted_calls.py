@@ -40,7 +40,7 @@ def calls(device: Coprocessor) -> list[Callable[[], Any]]:
     """One of each kind, with the same results whenever they are made in this order."""
     x = torch.randn(50, generator=torch.Generator().manual_seed(1))
     a, b = (torch.ones(2, 2, dtype=torch.int8) * n for n in (3, 5))
-    update = {"unit": 1, "variance": 1, "square": 9}
+    update = {"channel_group": 1, "variance": 1, "square": 9}
     records = [region_record(phase_epoch=n) for n in range(5)]
     return [
         lambda: device.configure_regions(records, default_parameters(2)),

@@ -154,7 +154,7 @@ def test_a_device_of_integers_alone(url: str) -> None:
                 assert torch.equal(packed.values, exact.to(torch.int8))
         assert device.selftest().passed
         frames = [device.counters()["frames"] for _ in range(2)]
-        message = "precision must be one of INT8, INT4 on preset 'granular', not FP16"
+        message = "precision must be one of INT8, INT4 on device preset 'granular', not FP16"
         with pytest.raises(ValueError, match=message):
             device.matmul(a.half(), b.half(), "FP16")
         with pytest.raises(ValueError, match=r"to must be one of INT8, INT4 .* not FP32"):
@@ -174,6 +174,8 @@ def test_wrong_arguments() -> None:
         with pytest.raises(TypeError, match=r"a must be of torch.int8 for INT4, not torch.float32"):
             device.matmul(ones, ones, "INT4")
     with adagrain.open_device("golden:", "small") as device:
-        missing = "matmul needs a build with a granularity unit: preset 'small' has no slices"
+        missing = (
+            "matmul needs a build with a granularity unit: device preset 'small' has no slices"
+        )
         with pytest.raises(ValueError, match=missing):
             device.matmul(ones, ones, "FP32")

@@ -47,7 +47,9 @@ def test_simulated_devices_are_full_unless_asked_otherwise() -> None:
 
 def test_a_device_of_no_preset_is_named(built: Any) -> None:
     built(configuration("tiny", window=4))
-    message = r"golden: was built with preset 'tiny', build 0x[0-9a-f]{8}; .* none of tiny, small"
+    message = (
+        r"golden: was built with device preset 'tiny', build 0x[0-9a-f]{8}; .* none of tiny, small"
+    )
     with pytest.raises(ProtocolMismatchError, match=message):
         adagrain.open_device("golden:", preset=None)
 

@@ -20,13 +20,19 @@ from adagrain.models.interface.precision import Precision
         ({"name": "a/b"}, "not 'a/b'"),
         ({"name": ".."}, r"not '\.\.'"),
         ({"preset": "fast"}, "one of sync, cadence, granular, all, not 'fast'"),
-        ({"precision": "INT8"}, "precision must be left out with preset 'cadence', not 'INT8'"),
-        ({"offload": "forward"}, "offload must be left out with preset 'cadence', not 'forward'"),
+        (
+            {"precision": "INT8"},
+            "precision must be left out with training preset 'cadence', not 'INT8'",
+        ),
+        (
+            {"offload": "forward"},
+            "offload must be left out with training preset 'cadence', not 'forward'",
+        ),
         ({"offload": "back"}, "offload must be one of none, forward, not 'back'"),
         ({"preset": "all", "precision": "INT2"}, "dynamic, FP32, FP16, INT8, INT4, not 'INT2'"),
         ({"preset": "granular", "bits": 40.0}, "bits must be from 4 to 32, or 0, not 40"),
         ({"preset": "granular", "offload_every": 0}, "offload_every must be at least 1, not 0"),
-        ({"preset": "granular", "units": 0}, "units must be at least 1, not 0"),
+        ({"preset": "granular", "channel_groups": 0}, "channel_groups must be at least 1, not 0"),
         ({"preset": "granular", "penalty": -1.0}, "penalty must not be negative, not -1"),
         ({"preset": "granular", "gradients": "INT2"}, "gradients must be one of .* not 'INT2'"),
         ({"threshold_rate": -1.0}, "threshold_rate must not be negative, not -1"),
@@ -147,16 +153,16 @@ def test_what_a_preset_means(preset: str, device_preset: str, granular: bool, lo
 
 def test_how_layers_choose() -> None:
     usual = TrainingOptions(name="run", preset="granular").policy
-    assert (usual.fixed, usual.units, usual.gradients, usual.penalty) == (
+    assert (usual.fixed, usual.channel_groups, usual.gradients, usual.penalty) == (
         None,
         1,
         Precision.INT8,
         0.5,
     )
-    chosen = {"units": 3, "gradients": "FP16", "penalty": 0.25}
+    chosen = {"channel_groups": 3, "gradients": "FP16", "penalty": 0.25}
     options = TrainingOptions(name="run", preset="all", precision="FP32", **chosen)
     policy = options.policy
-    assert (policy.fixed, policy.units) == (Precision.FP32, 3)
+    assert (policy.fixed, policy.channel_groups) == (Precision.FP32, 3)
     assert (policy.gradients, policy.penalty) == (Precision.FP16, 0.25)
 
 

@@ -69,5 +69,7 @@ def test_wrong_arguments(device: Coprocessor) -> None:
 
 def test_a_build_without_the_unit() -> None:
     with adagrain.open_device("golden:", "tiny") as tiny:
-        with pytest.raises(ValueError, match="needs a build that has it, which preset 'tiny' has"):
+        with pytest.raises(
+            ValueError, match="needs a build that has it, which device preset 'tiny' has"
+        ):
             tiny.difference(GUESS, TRUTH)

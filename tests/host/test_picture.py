@@ -26,7 +26,7 @@ def write_log(
     regions: int,
     steps: int = 40,
     loss: float | None = 1.0,
-    units: int | None = None,
+    channel_groups: int | None = None,
 ) -> None:
     with path.open("w") as file:
         for step in range(steps):
@@ -43,12 +43,12 @@ def write_log(
                 if (step + 1) % (1 << (r % 3)) == 0
             ]
             line = {"step": step, "loss": loss, "dropped": [], "regions": rows}
-            if units is not None:
+            if channel_groups is not None:
                 decided = [
-                    {"name": f"unit{unit}", "precision": PRECISIONS[unit % 4]}
-                    for unit in range(units)
+                    {"name": f"layer[{number}]", "precision": PRECISIONS[number % 4]}
+                    for number in range(channel_groups)
                 ]
-                line["precisions"] = {"bit_operations": 7 + step, "units": decided}
+                line["precisions"] = {"bit_operations": 7 + step, "channel_groups": decided}
             file.write(json.dumps(line) + "\n")
             if step % 20 == 19:
                 file.write(json.dumps({"step": step, "accuracy": step / 40}) + "\n")
@@ -80,18 +80,18 @@ def test_picture_is_drawn(tmp_path: Path, regions: int, loss: float | None) -> N
 
 
 def test_precisions_are_part_of_the_picture(tmp_path: Path) -> None:
-    """Bit-operations of any granular run, and a band for each unit where they choose."""
+    """Bit-operations of any granular run, and a band for each channel group where they choose."""
     pixels = {}
-    for units in (None, 0, 4):
-        write_log(tmp_path / "log", regions=3, units=units)
+    for count in (None, 0, 4):
+        write_log(tmp_path / "log", regions=3, channel_groups=count)
         history = History.read(tmp_path / "log")
         draw(history, tmp_path / "picture.png", title="run", workers=2, noise=1.0)
         image = matplotlib.image.imread(tmp_path / "picture.png")
-        pixels[units] = (255 * image[..., :3]).round().astype(int).reshape(-1, 3)
+        pixels[count] = (255 * image[..., :3]).round().astype(int).reshape(-1, 3)
     assert len(pixels[None]) < len(pixels[0]) < len(pixels[4])
-    assert history.units["unit2"].precision == ["FP16"] * 40
+    assert history.channel_groups["layer[2]"].precision == ["FP16"] * 40
     for colour in ((0xE9, 0xD5, 0xFF), (0xC0, 0x84, 0xFC), (0x7E, 0x22, 0xCE), (0x3B, 0x07, 0x64)):
-        area = {units: (found == colour).all(axis=1).sum() for units, found in pixels.items()}
+        area = {count: (found == colour).all(axis=1).sum() for count, found in pixels.items()}
         assert area[4] > 5000 > area[0]
 
 
@@ -152,8 +152,8 @@ def levels(axes: Axes) -> dict[str, float]:
 def test_steps_are_told_below_the_last_strip(drawn: Callable[..., Figure]) -> None:
     for figure, last in (
         (drawn(regions=2), "state"),
-        (drawn(regions=2, units=0), "bit-operations"),
-        (drawn(regions=2, units=2), "precision"),
+        (drawn(regions=2, channel_groups=0), "bit-operations"),
+        (drawn(regions=2, channel_groups=2), "precision"),
     ):
         told = [axes.get_title(loc="left") for axes in figure.axes if axes.get_xlabel() == "step"]
         assert len(told) == 1 and told[0].startswith(last)

@@ -12,7 +12,7 @@ from adagrain.models.arithmetic.float import Flag
 def counts(work: dict[str, int], **changes: object) -> dict[str, object]:
     found = {
         "work": dict.fromkeys(("FP32", "FP16", "INT8", "INT4"), 0) | work,
-        "units": {"one": "INT8"},
+        "channel_groups": {"one": "INT8"},
         "forward": "golden model",
         "flags": 0,
     }
@@ -54,6 +54,6 @@ def test_counts_are_the_granularity_s() -> None:
         granularity.step()
         found = precision_counts(granularity)
     assert found["work"] == {"FP32": 0, "FP16": 0, "INT8": 72, "INT4": 72}
-    assert found["units"] == {"Linear": "INT4"}
+    assert found["channel_groups"] == {"Linear": "INT4"}
     assert found["products"] == 1
     assert found["bytes_moved"] > 0

@@ -18,10 +18,14 @@ from adagrain.sim.simulators import runner
 RECORD = precision_record((0.1, 0.2, 0.3), hysteresis=0.02, dwell=1, floor=Precision.INT8)
 
 
-def updates(seed: int, units: int) -> list[dict[str, int]]:
+def updates(seed: int, channel_groups: int) -> list[dict[str, int]]:
     rng = random.Random(seed)
     return [
-        {"unit": rng.randrange(units), "variance": rng.getrandbits(20), "square": 1 << 21}
+        {
+            "channel_group": rng.randrange(channel_groups),
+            "variance": rng.getrandbits(20),
+            "square": 1 << 21,
+        }
         for _ in range(200)
     ]
 
@@ -34,15 +38,15 @@ def device(request: pytest.FixtureRequest) -> Iterator[Coprocessor]:
         yield opened
 
 
-def demand_equal(device: Coprocessor, units: int = 100) -> None:
-    device.precisions.configure([RECORD] * units)
-    table = PrecisionTable(units)
-    for unit in range(units):
-        table.write(unit, RECORD)
-    told = updates(1, units)
+def demand_equal(device: Coprocessor, channel_groups: int = 100) -> None:
+    device.precisions.configure([RECORD] * channel_groups)
+    table = PrecisionTable(channel_groups)
+    for number in range(channel_groups):
+        table.write(number, RECORD)
+    told = updates(1, channel_groups)
     assert device.precisions.decide(told) == [table.update(update) for update in told]
-    assert device.precisions.state() == [table.read(unit) for unit in range(units)]
-    read = device.precisions.read(0, units)
+    assert device.precisions.state() == [table.read(number) for number in range(channel_groups)]
+    read = device.precisions.read(0, channel_groups)
     assert sum(record["switches"] for record in read) > 50
     assert sum(record["overrides"] for record in read) > 5
 
@@ -69,8 +73,8 @@ def test_a_device_that_decides_differently(monkeypatch: pytest.MonkeyPatch) -> N
     with adagrain.open_device("golden:", GRANULAR, direct=False) as device:
         device.precisions.configure([RECORD])
         before = device.precisions.state()
-        other = {"unit": 0, "normalised_variance": 1, "precision": 0, "wanted": 0, "switched": 0}
-        other |= {"overridden": 0, "unknown": 0}
+        other = {"channel_group": 0, "normalised_variance": 1, "precision": 0, "wanted": 0}
+        other |= {"switched": 0, "overridden": 0, "unknown": 0}
         table = device._session.transport._model.commands["precision_controller"].table
         monkeypatch.setattr(table, "update", lambda _: other)
         with pytest.raises(DeviceError, match="decided differently from the golden model"):
@@ -80,16 +84,16 @@ def test_a_device_that_decides_differently(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_wrong_arguments() -> None:
     with adagrain.open_device("golden:", GRANULAR) as device:
-        with pytest.raises(
-            ValueError, match="units must be from 0 to 255 on preset 'granular', not 250 to 259"
-        ):
+        outside = "groups must be from 0 to 255 on device preset 'granular', not 250 to 259"
+        with pytest.raises(ValueError, match=outside):
             device.precisions.configure([RECORD] * 10, first=250)
         with pytest.raises(ValueError, match="record must be 16 bytes, not 3"):
             device.precisions.configure([b"abc"])
         device.precisions.configure([RECORD] * 3)
-        with pytest.raises(ValueError, match="unit must be one that was configured, 0 to 2, not 3"):
-            device.precisions.decide([{"unit": 3, "variance": 0, "square": 1}])
+        unknown = "channel group must be one that was configured, 0 to 2, not 3"
+        with pytest.raises(ValueError, match=unknown):
+            device.precisions.decide([{"channel_group": 3, "variance": 0, "square": 1}])
     with adagrain.open_device("golden:", "small") as device:
-        missing = "precision_controller must be built, but preset 'small' has none"
+        missing = "precision_controller must be built, but device preset 'small' has none"
         with pytest.raises(ValueError, match=missing):
             device.precisions.configure([RECORD])

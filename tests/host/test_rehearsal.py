@@ -31,7 +31,11 @@ def test_the_network_is_that_of_the_seed() -> None:
         ({"timing": "guessed"}, ValueError, "timing must be .* not 'guessed'"),
         ({"batch": 100_000}, ValueError, "100000"),
         ({"cadence_max": 1 << 16, "epoch_steps": 1 << 16}, ValueError, "to 32768, not 65536"),
-        ({"preset": "granular", "units": 99}, ValueError, "units must be at most .*, not 99"),
+        (
+            {"preset": "granular", "channel_groups": 99},
+            ValueError,
+            "channel_groups must be at most .*, not 99",
+        ),
         ({"preset": "granular", "device_preset": "full"}, ValueError, "'full' has no slices"),
     ],
 )
@@ -47,5 +51,5 @@ def test_as_many_regions_as_the_device_holds(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(rehearsal, "build", lambda *_: nn.Sequential(*layers))
     rehearsal.rehearse(options(by="tensor"))
     layers.append(nn.Linear(2, 2, bias=False))
-    with pytest.raises(ValueError, match="at most 4 regions on preset 'full', not 5"):
+    with pytest.raises(ValueError, match="at most 4 regions on device preset 'full', not 5"):
         rehearsal.rehearse(options(by="tensor"))

@@ -17,7 +17,7 @@ from adagrain.models.interface.configuration import configuration
 from adagrain.sim.simulators import runner
 from adagrain.sim.virtual_board import VirtualBoard
 
-#: With all units, unlike the preset.
+#: With all units, unlike the device preset.
 TINY = configuration("tiny", units=("statistics", "region_manager"), histogram=True)
 
 needs_verilator = pytest.mark.skipif(
@@ -79,7 +79,9 @@ def test_a_port_can_be_opened_again_but_not_twice(board: VirtualBoard) -> None:
 
 @needs_verilator
 def test_a_board_of_another_preset(board: VirtualBoard) -> None:
-    with pytest.raises(DeviceError, match=r"was built with preset 'tiny'.*'full'.* was asked for"):
+    with pytest.raises(
+        DeviceError, match=r"was built with device preset 'tiny'.*'full'.* was asked for"
+    ):
         adagrain.open_device(f"serial:{board.port}", "full")
 
 

@@ -84,7 +84,7 @@ def test_without_frames_none_is_sent() -> None:
         (
             ([torch.ones(3).half()], [0]),
             TypeError,
-            "one of FP32, BF16 on preset 'tiny', not FP16",
+            "one of FP32, BF16 on device preset 'tiny', not FP16",
         ),
         (([[1.0]], [0]), TypeError, "x must be a tensor, not list"),
     ],

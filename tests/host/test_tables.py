@@ -72,7 +72,9 @@ def test_what_a_table_refuses() -> None:
             device.precisions.decide([], loss=3)
         assert device.precisions.decide([]) == []
     with adagrain.open_device("golden:", configuration("small")) as device:
-        with pytest.raises(ValueError, match="precision_controller must be built, but preset 'sm"):
+        with pytest.raises(
+            ValueError, match="precision_controller must be built, but device preset 'sm"
+        ):
             device.precisions.read(0, 1)
         assert not device.precisions.decides_alone
 

@@ -13,7 +13,7 @@ from adagrain.host.granular import Policy
 
 #: In mid-period of looks, dwells and cadences.
 EVERY = 35
-OPTIONS = ("--timing", "fixed", "--units", "2", "--penalty", "3")
+OPTIONS = ("--timing", "fixed", "--channel-groups", "2", "--penalty", "3")
 
 
 @pytest.fixture(scope="module")
@@ -29,8 +29,8 @@ def whole(runs: Path) -> dict[str, Any]:
 
 def test_summary(whole: dict[str, Any]) -> None:
     found = whole["precisions"]
-    assert set(found["units"]) == {
-        f"{layer}[{unit}]" for layer in ("hidden1", "hidden2", "output") for unit in (0, 1)
+    assert set(found["channel_groups"]) == {
+        f"{layer}[{number}]" for layer in ("hidden1", "hidden2", "output") for number in (0, 1)
     }
     assert found["bit_operations"] > 0
     assert 0 < found["of_fp32"] < found["of_fp16"] < 1
@@ -44,13 +44,13 @@ def test_summary(whole: dict[str, Any]) -> None:
 
 def test_log_and_picture(runs: Path, whole: dict[str, Any]) -> None:
     steps = [line for line in metrics(runs, "whole") if "loss" in line]
-    looks = [line for line in steps if line["precisions"]["units"]]
+    looks = [line for line in steps if line["precisions"]["channel_groups"]]
     assert [look["step"] for look in looks] == list(range(0, STEPS, Policy().every))
-    first, *_, unit = (look["precisions"]["units"][0] for look in looks)
-    assert unit["name"] == "hidden1[0]"
-    assert 0 < unit["normalised_variance"] < 1
-    assert unit["thresholds"] == sorted(unit["thresholds"])
-    assert unit["thresholds"] != first["thresholds"], "they learn"
+    first, *_, last = (look["precisions"]["channel_groups"][0] for look in looks)
+    assert last["name"] == "hidden1[0]"
+    assert 0 < last["normalised_variance"] < 1
+    assert last["thresholds"] == sorted(last["thresholds"])
+    assert last["thresholds"] != first["thresholds"], "they learn"
     events = EventAccumulator(str(runs / "whole" / "events"))
     events.Reload()
     assert "bits/hidden1[0]" in events.Tags()["scalars"]
@@ -97,6 +97,6 @@ def test_fixed_precision_and_budget(runs: Path) -> None:
         "--timing", "fixed",
     )  # fmt: skip
     found = short["precisions"]
-    assert set(found["units"].values()) == {"INT4"}
+    assert set(found["channel_groups"].values()) == {"INT4"}
     assert found["overrides"] > 0
     assert found["work"]["INT4"] > 0.9 * sum(found["work"].values())

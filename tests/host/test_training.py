@@ -54,7 +54,8 @@ def test_precisions_are_an_event_that_follows_their_step(tmp_path: Path) -> None
     kinds = [(type(event).__name__, event.step) for event in kept.happened]
     assert kinds == [(kind, s) for s in (0, 1) for kind in ("StepLog", "PrecisionsEvent")]
     first, second = (event.log for event in kept.happened if isinstance(event, PrecisionsEvent))
-    assert first.work == work[0] and len(first.units) == len(found.granularity.precisions())
+    assert first.work == work[0]
+    assert len(first.channel_groups) == len(found.granularity.precisions())
     assert {p: work[0][p] + count for p, count in second.work.items()} == work[1]
     found.close()
 

@@ -33,7 +33,10 @@ LINES = [
     ("info serial:", "device url must be 'serial:PORT', not 'serial:'"),
     ("info serial:/dev/x?speed=9", "option of a serial url must be baud or reconnect, not 'speed'"),
     ("info serial:/dev/x?baud=fast", "baud must be a positive number, not 'fast'"),
-    ("info golden: --preset huge", "preset must be one of tiny, .*, granular, wide, not 'huge'"),
+    (
+        "info golden: --preset huge",
+        "device preset must be one of tiny, .*, granular, wide, not 'huge'",
+    ),
     ("selftest golden: --seed x", "--seed must be a valid integer, not 'x'"),
     ("selftest golden: --netlist ecp5", "kernel, direct, timeout, retries, not 'netlist'"),
     ("selftest sim: --netlist xilinx", "netlist must be one of ecp5, ice40, not 'xilinx'"),
@@ -57,7 +60,10 @@ LINES = [
     ("train --preset compress", "'compress' comes with a later version"),
     ("train --preset fast", "must be one of sync, cadence, granular, all, not 'fast'"),
     ("train --device golden: --preset granular --device-preset small", "'small' has no slices"),
-    ("train --precision INT8", "precision must be left out with preset 'cadence', not 'INT8'"),
+    (
+        "train --precision INT8",
+        "precision must be left out with training preset 'cadence', not 'INT8'",
+    ),
     ("train --data /no/data", "data must be .* not '/no/data'"),
     ("train --data {runs}", "holds neither MNIST .* nor CIFAR-10"),
     ("train --device golden", "device url must begin with .* not 'golden'"),
@@ -102,8 +108,11 @@ X = torch.ones(3)
 CALLS: list[tuple[Callable[[Coprocessor], Any], str]] = [
     (lambda _: adagrain.open_device(None), "device url must be a text, not None"),  # type: ignore
     (lambda _: adagrain.open_device("gold:"), "must begin with one of 'golden:', .*, not 'gold:'"),
-    (lambda _: adagrain.open_device("golden:", "huge"), "preset must be one of .*, not 'huge'"),
-    (lambda _: adagrain.open_device("golden:", 7), "preset must be one of .*, not 7"),  # type: ignore
+    (
+        lambda _: adagrain.open_device("golden:", "huge"),
+        "device preset must be one of .*, not 'huge'",
+    ),
+    (lambda _: adagrain.open_device("golden:", 7), "device preset must be one of .*, not 7"),  # type: ignore
     (
         lambda _: adagrain.open_device("golden:", port=7),
         "direct, timeout, retries, not 'port'",
@@ -123,7 +132,7 @@ CALLS: list[tuple[Callable[[Coprocessor], Any], str]] = [
     (lambda _: adagrain.regions(nn.Linear(2, 2), "colour"), "by must be .*, not 'colour'"),
     (lambda _: adagrain.regions(nn.Linear(2, 2), "rows:0"), "must be .*, not 'rows:0'"),
     (lambda _: adagrain.register(nn.Linear(2, 2), None), "must be a DistributedDataParallel, not"),  # type: ignore
-    (lambda _: granular.Policy(units=0), "units must be at least 1, not 0"),
+    (lambda _: granular.Policy(channel_groups=0), "channel_groups must be at least 1, not 0"),
     (lambda _: granular.Policy(gradients="INT2"), "gradients must be one of .*, not 'INT2'"),
     (lambda _: granular.Granularity(nn.Linear(2, 2), "golden:"), "must have granular layers"),  # type: ignore
     (lambda _: Timing.parse("guessed"), "timing must be .*, not 'guessed'"),

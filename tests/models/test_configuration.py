@@ -1,4 +1,4 @@
-"""Presets, and what a configuration refuses."""
+"""Device presets, and what a configuration refuses."""
 
 from dataclasses import replace
 
@@ -47,8 +47,8 @@ def test_build_ids_tell_configurations_apart() -> None:
         ),
         ({"histogram": 1}, "histogram must be True or False, not 1"),
         ({"precisions": (0, 1, 2, 3)}, r"precisions must be a tuple of Precision, not \(0, 1, 2"),
-        ({"preset": "far too long"}, "preset must be 1 to 8 ASCII characters"),
-        ({"preset": 7}, "preset must be 1 to 8 ASCII characters, not 7"),
+        ({"preset": "far too long"}, "device preset must be 1 to 8 ASCII characters"),
+        ({"preset": 7}, "device preset must be 1 to 8 ASCII characters, not 7"),
         ({"decision_cycles": 63}, "decision_cycles must be from 64 to 65536, not 63"),
         ({"decision_cycles": 64.5}, r"decision_cycles must be from 64 to 65536, not 64\.5"),
         ({"watchdog": 4095}, "watchdog must be from 4096 to 16777216, not 4095"),
@@ -72,6 +72,7 @@ def test_refusals(changes: dict, message: str) -> None:
 
 def test_unknown_preset() -> None:
     with pytest.raises(
-        ValueError, match="preset must be one of tiny, small, full, granular, wide, not 'huge'"
+        ValueError,
+        match="device preset must be one of tiny, small, full, granular, wide, not 'huge'",
     ):
         configuration("huge")

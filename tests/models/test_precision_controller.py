@@ -1,4 +1,4 @@
-"""Precisions that units choose: hysteresis, bounds, and what scaling does not change."""
+"""Precisions that channel groups choose: hysteresis, bounds, and what scaling does not change."""
 
 import random
 from fractions import Fraction
@@ -21,8 +21,9 @@ NAMES = ("above_int4", "above_int8", "above_fp16")
 SQUARE = 1 << 20
 
 
-def chosen(table: PrecisionTable, normalised: float, unit: int = 0) -> Precision:
-    told = {"unit": unit, "variance": round(normalised * SQUARE), "square": SQUARE}
+def chosen(table: PrecisionTable, normalised: float, number: int = 0) -> Precision:
+    variance = round(normalised * SQUARE)
+    told = {"channel_group": number, "variance": variance, "square": SQUARE}
     return Precision(table.update(told)["precision"])
 
 
@@ -133,7 +134,7 @@ def test_equals_a_plain_restatement(seed: int) -> None:
             edge = fields[rng.choice(NAMES)] + rng.choice((-1, 0, 1)) * fields["hysteresis"]
             variance = max(0, (edge + rng.choice((-1, 0, 1))) * square >> 16) + rng.randrange(2)
             variance = min(variance, 0xFFFF_FFFF)
-            decision = made.update({"unit": 0, "variance": variance, "square": square})
+            decision = made.update({"channel_group": 0, "variance": variance, "square": square})
             precision, normalised = plain.update(variance, square)
             assert decision["precision"] == precision
             assert Fraction(decision["normalised_variance"], 65536) == normalised
@@ -154,8 +155,9 @@ def test_counters_wrap() -> None:
 
 def test_no_variance_where_all_is_zero() -> None:
     made = table()
-    assert made.update({"unit": 0, "variance": 0, "square": 0})["normalised_variance"] == 0
-    assert made.update({"unit": 0, "variance": 1, "square": 0})["normalised_variance"] == 65535
+    for variance, wanted in ((0, 0), (1, 65535)):
+        decision = made.update({"channel_group": 0, "variance": variance, "square": 0})
+        assert decision["normalised_variance"] == wanted
 
 
 def test_ranks() -> None:

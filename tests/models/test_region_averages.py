@@ -283,7 +283,7 @@ def test_alpha_is_steady_in_noise(name: str) -> None:
 
 @pytest.mark.parametrize("name", TRAINED)
 def test_states_follow(name: str) -> None:
-    """No region speculates longer than lag and epoch after the truth has fallen below T0."""
+    """No region speculates longer than lag and decision epoch after the truth fell below T0."""
     t0 = default_parameters(recorded(name)["workers"])["t0"] / 65536
     speculated = 0
     for region, (_, truth, states) in alphas_and_truths(name).items():

@@ -63,7 +63,7 @@ class Loss:
 
 
 class Speculation:
-    """``cost_aware``: which state, which gain, and until which epoch no promotion is made."""
+    """``cost_aware``: which state, which gain, and until which decision epoch no promotion."""
 
     def __init__(self, record: dict[str, int], parameters: dict[str, int]) -> None:
         self.state, self.confidence = SpeculationState(record["state"]), record["confidence"]

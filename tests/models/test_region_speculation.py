@@ -37,7 +37,7 @@ def test_cost_aware_climbs_through_hybrid_and_comes_back() -> None:
     states = climb(region)
     assert sorted(states) == states
     assert states[:2] == [GLOBAL, HYBRID]
-    assert states.count(HYBRID) == 4  # three epochs of dwell, then the next may change
+    assert states.count(HYBRID) == 4  # three decision epochs of dwell, then the next may change
     fall = [region.update(**REJECTS)["state"] for _ in range(4)]
     assert fall[:2] == [FULL, HYBRID]
     assert fall[-1] == GLOBAL

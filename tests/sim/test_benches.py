@@ -23,7 +23,7 @@ COVERED = {
     "float": ("multiply_fp16", "add_fp16", "narrow"),
     "granularity_unit": ("one_slice", "integers"),
     "link": ("small", "single"),
-    "precision_controller": ("many_units",),
+    "precision_controller": ("many_channel_groups",),
     "region_manager": ("tiny",),
     "rescale": ("integers", "rows_of_integers"),
     "statistics": ("tiny", "full", "narrow_counters"),

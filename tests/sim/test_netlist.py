@@ -23,7 +23,7 @@ RUNS = [
         ("region_manager", "small"), ("coprocessor", "small"), ("float", "multiply_fp32"),
         ("slice", "all_modes"), ("dot_product", "two_sums"), ("rescale", "numbers"),
         ("rescale", "rows"),
-        ("granularity_unit", "one_slice"), ("precision_controller", "two_units"),
+        ("granularity_unit", "one_slice"), ("precision_controller", "two_channel_groups"),
         ("tensor_input", "two_lanes"),
     )),
     *((unit, variant, "ice40") for unit, variant in (

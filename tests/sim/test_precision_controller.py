@@ -16,5 +16,5 @@ RECORDS = 10_000 if os.environ.get("ADAGRAIN_FULL") == "1" else 300
 def test_compiled_unit_equals_the_model(variant: str, seed: int) -> None:
     component, generator = VARIANTS[variant](), random.Random(seed)
     with CompiledUnit(component, "precision_controller") as unit:
-        demand(unit, stimuli(component.units, RECORDS, generator), seed=seed)
+        demand(unit, stimuli(component.channel_groups, RECORDS, generator), seed=seed)
         check_silence(unit, "o", "o_access")

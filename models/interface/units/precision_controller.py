@@ -1,4 +1,4 @@
-"""``precision_controller``: which precision each granular layer computes in."""
+"""``precision_controller``: which precision each channel group computes in."""
 
 import enum
 
@@ -17,7 +17,7 @@ __all__ = [
     "PrecisionUpdate",
 ]
 
-#: What the granularity controller knows of a granularity unit. Ranks go from 0, INT4, to 3, FP32.
+#: What the precision controller knows of a channel group. Ranks go from 0, INT4, to 3, FP32.
 PrecisionRecord = data.StructLayout(
     {
         "above_int4": unsigned(16),  # normalised variance above which INT4 does not do, Q0.16
@@ -36,26 +36,26 @@ PrecisionRecord = data.StructLayout(
     }
 )
 
-#: What is told of a granularity unit's input.
+#: What is told of a channel group's input.
 PrecisionUpdate = data.StructLayout(
     {
-        "unit": unsigned(16),
+        "channel_group": unsigned(16),
         "variance": unsigned(32),  # of the elements, in units of ``square``
         "square": unsigned(32),  # of the largest magnitude
         "_reserved": unsigned(48),
     }
 )
 
-#: What the granularity controller answers.
+#: What the precision controller answers.
 PrecisionDecision = data.StructLayout(
     {
-        "unit": unsigned(16),
+        "channel_group": unsigned(16),
         "normalised_variance": unsigned(16),  # variance over square, Q0.16
         "precision": unsigned(2),  # `Precision`
         "wanted": unsigned(2),  # rank
         "switched": unsigned(1),  # ``wanted`` has changed
         "overridden": unsigned(1),  # the bounds prevailed
-        "unknown": unsigned(1),  # there is no such unit: nothing has changed, the rest is 0
+        "unknown": unsigned(1),  # no such channel group: nothing has changed, the rest is 0
         "_reserved": unsigned(1),
     }
 )
@@ -72,7 +72,7 @@ class PrecisionOpcode(enum.IntEnum):
 PRECISION_CONTROLLER = Unit(
     name="precision_controller",
     group=4,
-    about="a precision for each granular layer, by the normalised variance of what it sees",
+    about="a precision for each channel group, by the normalised variance of what it sees",
     operations=(
         Operation(
             PrecisionOpcode.WRITE,
@@ -100,7 +100,7 @@ PRECISION_CONTROLLER = Unit(
     },
     table=Table(
         record=PrecisionRecord,
-        number="unit",
+        number="channel_group",
         entries=lambda c: c.regions,
         write=PrecisionOpcode.WRITE,
         read=PrecisionOpcode.READ,

@@ -43,8 +43,8 @@ class CadencePolicy(enum.IntEnum):
     """Rule that decides a region's cadence."""
 
     FIXED = 0  #: stays at ``cadence``
-    PHASE = 1  #: ``cadence_min`` before epoch ``phase_epoch``, ``cadence_max`` from then on
-    NOISE = 2  #: one octave per epoch towards the measured noise-to-signal ratio
+    PHASE = 1  #: ``cadence_min`` before decision epoch ``phase_epoch``, then ``cadence_max``
+    NOISE = 2  #: one octave per decision epoch towards the measured noise-to-signal ratio
 
 
 class SpeculationState(enum.IntEnum):
@@ -73,19 +73,19 @@ RegionRecord = data.StructLayout(
         "cadence_policy": unsigned(2),
         "state": unsigned(2),
         "confidence": unsigned(3),  # accept counter c, 0…7
-        "streak": unsigned(2),  # epochs in a row with α ≥ T1
+        "streak": unsigned(2),  # decision epochs in a row with α ≥ T1
         "measured": unsigned(3),  # updates in α and the averages of N; saturates
         "gain": unsigned(5),  # h, 0…16 sixteenths
         "cadence": unsigned(4),  # log2 of the steps per update
         "cadence_min": unsigned(4),
         "cadence_max": unsigned(4),
-        "cadence_dwell": unsigned(3),  # epochs before the cadence may change again
+        "cadence_dwell": unsigned(3),  # decision epochs before the cadence may change again
         "exponent": unsigned(8),  # shared exponent of the sums, biased by 127
         "alpha": unsigned(20),  # α: EMA of min(1, N·W/A), shift 4, Q0.16 with 4 more fraction bits
         # word 1
         "percentage": unsigned(16),  # p, Q0.16
         "samples": unsigned(16),  # updates in the sums; saturates
-        "dwell": unsigned(8),  # epochs before the state may change again
+        "dwell": unsigned(8),  # decision epochs before the state may change again
         "dwell_length": unsigned(8),  # dwell after the next change; doubles on a demotion
         "phase_epoch": unsigned(16),
         # words 2…7
@@ -113,7 +113,7 @@ RegionParameters = data.StructLayout(
         "noise": unsigned(16),  # T of the noise cadence: noise-to-signal of an update, Q8.8
         "guard": unsigned(16),  # rise of the loss that halves cadences, octaves, Q6.10; 0: none
         "noise_samples": unsigned(8),  # fewest updates in the sums before they are compared
-        "dwell": unsigned(8),  # first dwell of a state change, in epochs
+        "dwell": unsigned(8),  # first dwell of a state change, in decision epochs
         "loss_fast": unsigned(32),  # EMA of lg loss, shift 3, octaves with 10 and 3 fraction bits
         "loss_slow": unsigned(32),  # EMA of lg loss, shift 6, octaves with 10 and 6 fraction bits
         "loss_valid": unsigned(1),

@@ -53,7 +53,7 @@ SYSTEM = Unit(
         ),
         Register(
             "preset",
-            "preset's name, eight ASCII characters, padded with NUL",
+            "device preset's name, eight ASCII characters, padded with NUL",
             bits=64,
             constant=lambda c: int.from_bytes(c.preset.encode(), "little"),
         ),

@@ -3,7 +3,7 @@
 from adagrain.hdl.precision_controller import PrecisionController
 
 VARIANTS = {
-    "two_units": lambda: PrecisionController(2),
-    "many_units": lambda: PrecisionController(64),
+    "two_channel_groups": lambda: PrecisionController(2),
+    "many_channel_groups": lambda: PrecisionController(64),
 }
-ICARUS_VARIANTS = ("two_units",)
+ICARUS_VARIANTS = ("two_channel_groups",)

@@ -8,7 +8,7 @@ from .traffic import stimuli
 @bench(cycles=300_000)
 async def equals_the_model(b: Bench) -> None:
     """Random records and updates, at any idling and any back-pressure."""
-    await b.demand(*stimuli(b.component.units, b.scaled(60), b.random))
+    await b.demand(*stimuli(b.component.channel_groups, b.scaled(60), b.random))
 
 
 @bench(cycles=2_000)
@@ -17,7 +17,7 @@ async def decides_in_time(b: Bench) -> None:
     b.sink("o", stall=0)
     for _ in range(10):
         b.source("i", idle=0).put(
-            {"unit": 1, "variance": b.random.getrandbits(16), "square": 1 << 17}
+            {"channel_group": 1, "variance": b.random.getrandbits(16), "square": 1 << 17}
         )
         await b.source("i").drain()
         start = b.cycle

@@ -21,14 +21,15 @@ class PrecisionRequests(Requests):
         return {self._exchange: 2}
 
     def _exchange(self) -> list[Request]:
-        units = self._configuration.regions
-        first = self._random.choice([self._random.randrange(units), units - 2])
+        channel_groups = self._configuration.regions
+        first = self._random.choice([self._random.randrange(channel_groups), channel_groups - 2])
         records = [record(self._random) for _ in range(self._random.randrange(4))]
         updates = []
-        for number, raw in enumerate(records[: units - first]):
-            unit = self._random.choice([first + number, first + number, 0xFFFF, units])
-            updates.append(pack(PrecisionUpdate, **update(self._random, unit, raw)))
-        wanted = self._range(units, size(PrecisionRecord), 4)
+        for number, raw in enumerate(records[: channel_groups - first]):
+            own = first + number
+            told = self._random.choice([own, own, 0xFFFF, channel_groups])
+            updates.append(pack(PrecisionUpdate, **update(self._random, told, raw)))
+        wanted = self._range(channel_groups, size(PrecisionRecord), 4)
         return [
             Request(PrecisionOpcode.WRITE, pack(First, first=first) + b"".join(records)),
             Request(PrecisionOpcode.STEP, b"".join(updates)),

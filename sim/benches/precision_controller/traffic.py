@@ -12,20 +12,20 @@ from adagrain.sim.simulators.stimulus import Stimulus
 __all__ = ["record", "stimuli", "update"]
 
 
-def stimuli(units: int, count: int, rng: random.Random) -> Iterator[Stimulus]:
-    """So many times a record of some unit, updates of it or of none, and what has become of it."""
-    table = PrecisionTable(units)
+def stimuli(channel_groups: int, count: int, rng: random.Random) -> Iterator[Stimulus]:
+    """So many times a channel group's record, updates of it or of none, and what becomes of it."""
+    table = PrecisionTable(channel_groups)
     for _ in range(count):
-        unit, raw = rng.randrange(units), record(rng)
-        table.write(unit, raw)
-        yield Stimulus({"i_access": [{"write": 1, "number": unit, "item": _fields(raw)}]})
+        number, raw = rng.randrange(channel_groups), record(rng)
+        table.write(number, raw)
+        yield Stimulus({"i_access": [{"write": 1, "number": number, "item": _fields(raw)}]})
         for _ in range(rng.randrange(1, 9)):
-            told = update(rng, unit, table.read(unit))
+            told = update(rng, number, table.read(number))
             if rng.random() < 0.1:
-                told["unit"] += units
+                told["channel_group"] += channel_groups
             yield Stimulus({"i": [told]}, {"o": [table.update(told)]})
-        found = {"o_access": [_fields(table.read(unit))]}
-        yield Stimulus({"i_access": [{"write": 0, "number": unit}]}, found)
+        found = {"o_access": [_fields(table.read(number))]}
+        yield Stimulus({"i_access": [{"write": 0, "number": number}]}, found)
 
 
 def _fields(raw: bytes) -> dict[str, int]:
@@ -54,8 +54,8 @@ def record(rng: random.Random) -> bytes:
     )
 
 
-def update(rng: random.Random, unit: int, before: bytes) -> dict[str, int]:
-    """An update; two in three have a variance near to where the unit's record changes its mind."""
+def update(rng: random.Random, number: int, before: bytes) -> dict[str, int]:
+    """An update; two in three have a variance near to where the record changes its mind."""
     square = rng.choice((1 << 16, 1 << 20, rng.getrandbits(32), 0xFFFF_FFFF))
     if rng.random() < 0.7:
         fields = unpack(PrecisionRecord, before)
@@ -64,4 +64,5 @@ def update(rng: random.Random, unit: int, before: bytes) -> dict[str, int]:
         variance = min(-(-normalised * square >> 16), 0xFFFF_FFFF)
     else:
         variance = rng.choice((0, rng.getrandbits(32), rng.getrandbits(16)))
-    return {"unit": unit, "variance": variance, "square": rng.choice((square, square, square, 0))}
+    square = rng.choice((square, square, square, 0))
+    return {"channel_group": number, "variance": variance, "square": square}

@@ -52,7 +52,7 @@ MUTANTS = (
         compiled("region_manager", "tiny"),
     ),
     Mutant(
-        "a dwell is an epoch too short",
+        "a dwell is a decision epoch too short",
         "hdl/region_manager/speculation.py",
         "settled = record.dwell == 0",
         "settled = record.dwell <= 1",
@@ -80,7 +80,7 @@ MUTANTS = (
         compiled("region_manager", "tiny"),
     ),
     Mutant(
-        "the epoch counter wraps",
+        "the counter of decision epochs wraps",
         "hdl/region_manager/steps.py",
         "with m.If(step.epoch_end & (run.epoch != 65535)):",
         "with m.If(step.epoch_end):",
@@ -185,7 +185,7 @@ MUTANTS = (
         _RULES,
     ),
     Mutant(
-        "a demotion's dwell lasts one epoch less",
+        "a demotion's dwell lasts one decision epoch less",
         "models/region_manager/policies.py",
         "2 * record.dwell_length)\n    record.dwell = record.dwell_length",
         "2 * record.dwell_length)\n    record.dwell = max(0, record.dwell_length - 1)",

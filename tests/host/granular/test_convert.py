@@ -54,9 +54,9 @@ def hooked() -> nn.Module:
         ),
         (
             network(),
-            Policy(units=6),
+            Policy(channel_groups=6),
             ValueError,
-            "units must be at most 5, the outputs of two, not 6",
+            "channel_groups must be at most 5, the outputs of two, not 6",
         ),
         (
             nn.Linear(16385, 2),

@@ -43,7 +43,10 @@ def test_scaling_the_input_changes_no_decision() -> None:
                 torch.manual_seed(seed)
                 model(torch.randn(16, 12) * 2.0**power)
                 logs.append(
-                    [(u.precision, u.normalised_variance) for u in granularity.step().units]
+                    [
+                        (found.precision, found.normalised_variance)
+                        for found in granularity.step().channel_groups
+                    ]
                 )
             decided.append(logs)
     assert decided[0] == decided[1] == decided[2]
@@ -71,16 +74,17 @@ def test_scaling_a_layer_and_back_changes_no_decision_and_no_threshold_gradient(
                 y = model(torch.randn(16, 12) ** (1 + 2 * (seed % 2)))
                 y.square().mean().backward()
                 learned = [p.grad.clone() for p in granularity.thresholds()]
-                units = [
-                    (unit.precision, unit.normalised_variance) for unit in granularity.step().units
+                decided = [
+                    (found.precision, found.normalised_variance)
+                    for found in granularity.step().channel_groups
                 ]
-                logs.append((y, learned, units))
+                logs.append((y, learned, decided))
         found.append(logs)
-    for (y, learned, units), (other, others, other_units) in zip(*found, strict=True):
-        assert units == other_units
+    for (y, learned, decided), (other, others, other_decided) in zip(*found, strict=True):
+        assert decided == other_decided
         assert torch.equal(y, other)
         assert all(map(torch.equal, learned, others))
-    assert len({precision for _, _, units in found[0] for precision, _ in units}) == 2
+    assert len({precision for _, _, decided in found[0] for precision, _ in decided}) == 2
 
 
 def test_noise_at_a_threshold_does_not_flap() -> None:
@@ -123,7 +127,7 @@ def test_in_fp32_what_is_not_finite_follows_ieee_and_gives_no_gradient() -> None
         x[0, 0] = torch.nan
         y = model(x)
         assert y[0].isnan().all() and y[1:].isfinite().all()
-        assert not any(unit.name == "one" for unit in granularity.step().units)
+        assert not any(log.name == "one" for log in granularity.step().channel_groups)
 
 
 def test_threshold_gradients_reach_no_precision_outside_the_bounds() -> None:
@@ -191,7 +195,7 @@ def test_state_goes_on_where_it_was() -> None:
             logs.append(granularity.step())
         return logs
 
-    policy = Policy(penalty=0.3, every=2, dwell=3, units=2)
+    policy = Policy(penalty=0.3, every=2, dwell=3, channel_groups=2)
     model = convert(network(), policy)
     with Granularity(model) as granularity:
         run(model, granularity, 0, 7)
@@ -204,8 +208,8 @@ def test_state_goes_on_where_it_was() -> None:
         assert run(again, granularity, 7, 20) == wanted
         totals = granularity.work, granularity.switches
     assert totals[0][Precision.INT8] > 0
-    other = convert(network(), Policy(units=1))
-    with pytest.raises(ValueError, match="state must be of 1 units, not of 2"):
+    other = convert(network(), Policy(channel_groups=1))
+    with pytest.raises(ValueError, match="state must be of 1 channel groups, not of 2"):
         other.load_state_dict(state[0])
 
 
@@ -310,11 +314,11 @@ def test_work_is_added_up_over_steps() -> None:
             assert sum(granularity.work.values()) == granularity.work[Precision.FP32]
 
 
-def test_as_many_units_as_the_device_has_records() -> None:
+def test_as_many_channel_groups_as_the_device_has_records() -> None:
     model = convert(
         network(251),
         Policy(every=1),
-        {"one": Policy(units=251, every=1), "two": Policy(units=5, every=1)},
+        {"one": Policy(channel_groups=251, every=1), "two": Policy(channel_groups=5, every=1)},
     )
     with Granularity(model) as granularity:
         assert len(step(model, granularity, torch.randn(2, 12))) == 256
@@ -327,7 +331,7 @@ def test_as_many_units_as_the_device_has_records() -> None:
         (lambda: Granularity(network()), "model must have granular layers"),
         (
             lambda: Granularity(convert(network()), "golden:", preset="full"),
-            "granular layers need a build with a granularity unit: preset 'full' has no slices",
+            "layers need a build with a granularity unit: device preset 'full' has no slices",
         ),
         (
             lambda: Granularity(
@@ -335,14 +339,18 @@ def test_as_many_units_as_the_device_has_records() -> None:
                 adagrain.open_device("golden:", configuration("granular", precisions=INTEGERS)),
                 offload=1,
             ),
-            "precision must be one of INT8, INT4 on preset 'granular', not FP16",
+            "precision must be one of INT8, INT4 on device preset 'granular', not FP16",
         ),
         (lambda: Granularity(convert(network()), offload=-1), "every must be at least 1, not -1"),
         (
             lambda: Granularity(
-                convert(network(2000), Policy(units=5, skip=()), {"one": Policy(units=2000)})
+                convert(
+                    network(2000),
+                    Policy(channel_groups=5, skip=()),
+                    {"one": Policy(channel_groups=2000)},
+                )
             ),
-            "at most 256 granularity units, as many as the device has records, not 2005",
+            "at most 256 channel groups, as many as the device has records, not 2005",
         ),
     ],
 )

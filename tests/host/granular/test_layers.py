@@ -137,7 +137,7 @@ def test_gradients_are_of_at_least_the_precision_asked_for() -> None:
 def test_units_compute_each_in_its_own_precision() -> None:
     seeded()
     plain, x = nn.Linear(16, 10), torch.randn(6, 16)
-    layer = convert(plain, Policy(units=3))
+    layer = convert(plain, Policy(channel_groups=3))
     assert isinstance(layer, GranularLinear)
     precisions = [Precision.FP16, Precision.INT4, Precision.INT4]
     layer.controllers.precisions = precisions
@@ -165,7 +165,7 @@ def test_inputs_that_integers_cannot_stand_for_are_named() -> None:
     [
         ({"fixed": "INT9"}, "fixed must be one of FP32, FP16, INT8, INT4, not 'INT9'"),
         ({"every": 0}, "every must be at least 1, not 0"),
-        ({"units": 0}, "units must be at least 1, not 0"),
+        ({"channel_groups": 0}, "channel_groups must be at least 1, not 0"),
         ({"dwell": 256}, "dwell must be from 0 to 255, not 256"),
         ({"penalty": -1.0}, "penalty must not be negative, not -1"),
         ({"softness": 0.0}, "softness must be positive, not 0"),
@@ -281,7 +281,7 @@ def test_states_are_taken_as_far_as_the_policy_allows() -> None:
 
 
 def test_copies_are_tied_to_no_device() -> None:
-    model, x = convert(network(), Policy(units=2)), torch.randn(4, 12)
+    model, x = convert(network(), Policy(channel_groups=2)), torch.randn(4, 12)
     with Granularity(model, offload=1) as granularity:
         granularity.live = True
         copied = copy.deepcopy(model)

@@ -45,27 +45,27 @@ def test_budgets_lower_ceilings(budget: Budget, wanted: list[str]) -> None:
         (
             Budget(cycles=100),
             Policy(),
-            "cycles must be at least 170 with all units at their floors, not 100",
+            "cycles must be at least 170 with all channel groups at their floors, not 100",
         ),
         (
             Budget(bytes=10),
             Policy(),
-            "bytes must be at least 68 with all units at their floors, not 10",
+            "bytes must be at least 68 with all channel groups at their floors, not 10",
         ),
         (
             Budget(bits=4),
             Policy(fixed="FP32"),
-            "bits must be at least 32 with all units at their floors, not 4",
+            "bits must be at least 32 with all channel groups at their floors, not 4",
         ),
         (
             Budget(cycles=1000),
             Policy(fixed="FP32"),
-            "cycles must be at least 1360 with all units at their floors, not 1000",
+            "cycles must be at least 1360 with all channel groups at their floors, not 1000",
         ),
         (
             Budget(bits=5),
             Policy(floor="INT8"),
-            "bits must be at least 8 with all units at their floors, not 5",
+            "bits must be at least 8 with all channel groups at their floors, not 5",
         ),
     ],
 )
@@ -150,7 +150,8 @@ def test_evaluation_refuses_what_a_budget_forbids_as_training_does() -> None:
     with Granularity(model, resources=manager) as granularity:
         step(model, granularity, torch.randn(10, 12))
         granularity.live = True
-        with pytest.raises(BudgetError, match=r"^cycles must be at least \d+ with all units"):
+        message = r"^cycles must be at least \d+ with all channel groups"
+        with pytest.raises(BudgetError, match=message):
             model.eval()(torch.randn(20, 12))
 
 

@@ -27,7 +27,7 @@ def costs(
     sizes: tuple[int, ...],
     samples: int,
 ) -> torch.Tensor:
-    """Of each unit, by rank, as they are learned."""
+    """Of each channel group, by rank, as they are learned."""
     shares = torch.full((len(sizes), 4), 0.25, requires_grad=True)
     y = plain(x, weight).clone()
     y = with_sensitivities(y, shares, x, weight, sizes=sizes, samples=samples)
@@ -57,10 +57,10 @@ def test_costs_are_those_of_errors_without_direction(places: int) -> None:
     samples = len(rows) // places
     gradient = torch.randn(len(rows), 48, generator=generator) / samples
     found = costs(rows, weight, gradient, (32, 16), samples)
-    for unit, part in enumerate((slice(0, 32), slice(32, 48))):
+    for channel_group, part in enumerate((slice(0, 32), slice(32, 48))):
         wanted = costs_in_full(rows, weight[part], gradient[:, part], samples)
-        assert found[unit, :3].tolist() == pytest.approx(wanted, rel=0.2)
-        assert found[unit, 3] == 0
+        assert found[channel_group, :3].tolist() == pytest.approx(wanted, rel=0.2)
+        assert found[channel_group, 3] == 0
 
 
 def test_costs_of_images_are_those_of_errors_without_direction() -> None:
@@ -70,9 +70,9 @@ def test_costs_of_images_are_those_of_errors_without_direction() -> None:
     weight = torch.randn(6, 8, 3, 3, generator=generator) / 8
     gradient = torch.randn(512, 6, 5, 4, generator=generator) / len(x)
     found = costs(x, weight, gradient, (4, 2), len(x))
-    for unit, part in enumerate((slice(0, 4), slice(4, 6))):
+    for channel_group, part in enumerate((slice(0, 4), slice(4, 6))):
         wanted = costs_in_full(x, weight[part], gradient[:, part], len(x))
-        assert found[unit, :3].tolist() == pytest.approx(wanted, rel=0.2)
+        assert found[channel_group, :3].tolist() == pytest.approx(wanted, rel=0.2)
 
 
 def test_scales_of_operands_and_gradients_change_no_cost() -> None:
@@ -99,7 +99,7 @@ def test_what_a_precision_is_too_small_for_costs_the_whole_product(times: float)
 def test_layers_give_the_soft_choice_its_costs(layer: nn.Module) -> None:
     """A look stands for all steps up to the next, and rows of an image for one sample."""
     torch.manual_seed(0)
-    policy = Policy(thresholds=(0.03, 0.06, 0.12), every=2, units=2, gradients="FP32")
+    policy = Policy(thresholds=(0.03, 0.06, 0.12), every=2, channel_groups=2, gradients="FP32")
     model = convert(nn.Sequential(layer), policy)
     with Granularity(model):
         controllers = model[0].controllers

@@ -151,7 +151,7 @@ def test_a_default_of_float64_changes_no_bit() -> None:
 
 
 def test_controllers_are_where_the_weights_are() -> None:
-    layer = convert(nn.Linear(12, 8), Policy(units=2)).to("meta")
+    layer = convert(nn.Linear(12, 8), Policy(channel_groups=2)).to("meta")
     layer.controllers.normalised_variance = 0.1
     assert layer.controllers.bits().is_meta
     assert layer.controllers.thresholds.is_meta
