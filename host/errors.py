@@ -19,7 +19,7 @@ class DeviceTimeoutError(DeviceError):
 
 
 class ProtocolMismatchError(DeviceError):
-    """What answered is no coprocessor, or one of another version or device preset."""
+    """Raised if what answered is no coprocessor, or one of another version or device preset."""
 
 
 class CommandError(DeviceError):

@@ -1,4 +1,4 @@
-"""Which precision each channel group computes in."""
+"""The precision that each channel group computes in."""
 
 from .precision_controller import PrecisionController
 

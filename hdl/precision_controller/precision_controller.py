@@ -1,4 +1,4 @@
-"""Which precision each channel group computes in."""
+"""The precision that each channel group computes in."""
 
 from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib import data, memory, stream, wiring

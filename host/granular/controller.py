@@ -173,7 +173,7 @@ class Controllers(nn.Module):
         return hard + (soft - soft.detach())
 
     def _allowed(self) -> torch.Tensor:
-        """Which ranks the bounds leave to each channel group."""
+        """Ranks that the bounds leave to each channel group."""
         records = [unpack(PrecisionRecord, bytes(raw.tolist())) for raw in self._records]
         allowed = [
             [record["floor"] <= rank <= record["ceiling"] for rank in range(len(_BITS))]

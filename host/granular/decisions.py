@@ -37,7 +37,7 @@ class Decisions:
         self._resources = resources
 
     def decide(self, layers: Sequence[GranularLayer]) -> list[ChannelGroupLog]:
-        """What the channel groups of layers that have looked compute in from now on.
+        """Precisions of the channel groups of layers that have looked, from now on.
 
         Raises
         ------

@@ -11,7 +11,7 @@ __all__ = ["Dense", "Geometry", "Patches"]
 
 
 class Geometry(Protocol):
-    """What is the same for all layers of a kind; outputs are dimension 1 of what comes out."""
+    """Geometry of all layers of a kind; outputs are dimension 1 of what comes out."""
 
     def plain(self, x: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
         """Output of PyTorch's own layer, without bias."""

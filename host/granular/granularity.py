@@ -107,7 +107,7 @@ class Granularity:
 
     @property
     def live(self) -> bool:
-        """Whether precisions follow the input in evaluation, too."""
+        """True if precisions follow the input in evaluation, too."""
         return any(layer.decide is not None for layer in self._layers)
 
     @live.setter

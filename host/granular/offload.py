@@ -57,7 +57,7 @@ class Offload:
 
     @property
     def active(self) -> bool:
-        """Whether the device computes in this step."""
+        """True if the device computes in this step."""
         return self.step % self.every == 0
 
     def multiply(self, a: Operand, b: Operand) -> torch.Tensor:

@@ -94,7 +94,7 @@ class Policy:
 
     @property
     def learns(self) -> bool:
-        """Whether thresholds are learned."""
+        """True if thresholds are learned."""
         return self.learn and self.fixed is None
 
     @property

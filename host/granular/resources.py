@@ -81,7 +81,7 @@ class Budget:
 
     @property
     def watches_host(self) -> bool:
-        """Whether it depends on what else the host does, and so on time."""
+        """True if it depends on what else the host does, and so on time."""
         return self.cpu is not None or self.memory is not None
 
 

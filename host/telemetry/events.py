@@ -49,7 +49,7 @@ class StatisticsEvent:
 
 @dataclass(frozen=True, slots=True)
 class PrecisionsEvent:
-    """What granular layers have computed in a step, and decided at its end, on this worker.
+    """Precisions that granular layers have computed in, and decided on, in a step on this worker.
 
     Parameters
     ----------

@@ -20,7 +20,7 @@ def region_rows(log: StepLog, workers: int) -> list[dict[str, Any]]:
 
 
 def channel_group_rows(log: GranularityLog) -> list[dict[str, Any]]:
-    """What each channel group saw, wanted and got; none between looks."""
+    """Variance, wish and precision of each channel group; none between looks."""
     return [
         vars(found) | {"precision": found.precision.name, "wanted": found.wanted.name}
         for found in log.channel_groups

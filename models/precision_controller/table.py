@@ -1,4 +1,4 @@
-"""Which precision each channel group computes in: the twin of ``hdl/precision_controller``.
+"""The precision that each channel group computes in: the twin of ``hdl/precision_controller``.
 
 What decides is the normalised variance of a channel group's input, σ² over the square of its
 absmax: a high one asks for high precision, and scaling the input by any factor changes
