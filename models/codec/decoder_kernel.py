@@ -17,8 +17,8 @@ __all__ = ["BELOW", "BEYOND", "CUT", "FINE", "unpack"]
 #: What is wrong with a block: bits are missing; a place is behind its end; a magnitude is below 0.
 FINE, CUT, BEYOND, BELOW = range(4)
 
-#: Bits that any element fits.
-_ELEMENT = LONGEST_CODE + GAP_BITS + 16
+#: Bits that any element fits but an escape: code, low bits of the gap, sign, mantissa of FP16.
+_ELEMENT = LONGEST_CODE + GAP_BITS - 1 + 1 + 9
 
 _ONE = np.uint64(1)
 _INDEX_SHIFT = np.uint64(64 - LONGEST_CODE)
@@ -92,6 +92,8 @@ def _unpack_block(bits, at, end, table, base, mantissa, kept, block):  # pragma:
         if end - at < 8 and _is_padding(ahead, np.uint64(end - at)):
             break
         entry = np.int64(table[ahead >> _INDEX_SHIFT])
+        if entry >> IS_ESCAPE:
+            ahead, valid = bits_at(bits, at), np.int64(64)
         behind = ahead << np.uint64(entry >> CODE & 15)
         if entry >> IS_ESCAPE:
             gap, word = behind >> _NOT_GAP, (behind << _GAP) >> _NOT_WORD
