@@ -9,7 +9,7 @@ import codec_reference as reference
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from adagrain.models.codec import (
@@ -117,8 +117,17 @@ def test_built_tables_code_what_comes_and_travel(counts: np.ndarray, floor: int)
 
 @settings(max_examples=100, deadline=None)
 @given(histograms())
+@example(np.append(np.arange(ESCAPE), 0) ** 3)
 def test_codes_are_those_of_the_page(counts: np.ndarray) -> None:
-    table = build_table(counts)
+    check_codes(build_table(counts))
+
+
+@pytest.mark.parametrize("table", DEFAULT_TABLES.values())
+def test_default_codes_are_those_of_the_page(table: CodeTable) -> None:
+    check_codes(table)
+
+
+def check_codes(table: CodeTable) -> None:
     wanted = {symbol: code for code, symbol in reference.codes_of([*table.lengths]).items()}
     for symbol, length in enumerate(table.lengths):
         code = f"{table.codes[symbol]:0{length}b}" if length else None
