@@ -1,4 +1,4 @@
-"""Frames against a codec of bit strings that was written from the page, there and back."""
+"""Frames against a plain codec of bit strings that follows the page, there and back."""
 
 import random
 import re

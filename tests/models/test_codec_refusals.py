@@ -113,7 +113,7 @@ def test_damaged_frames_are_refused(seed: int) -> None:
 
 
 def test_garbage_with_the_right_checksum_is_read_as_the_page_says(seed: int) -> None:
-    """Refused, or the very elements that the codec written from the page finds in it."""
+    """Refused, or the very elements that the plain codec of bit strings finds in it."""
     generator = random.Random(seed)
     whole = frames(np.random.default_rng(seed))
     passed = 0
