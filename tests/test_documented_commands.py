@@ -158,6 +158,8 @@ COMMANDS: dict[str, Run | str] = {
     "python -m pytest tests/models/test_link.py": SUITE,
     "python -m pytest tests/sim/test_link_loopback.py": SUITE,
     "pytest tests -k region_manager": SUITE,
+    "python benchmarks/codec.py": RECORDS,
+    "python benchmarks/codec.py --defaults": FULL,
     "python benchmarks/statistics_golden.py": "is run as make bench",
     **{
         f"torchrun --nproc-per-node 2 examples/{path.name}": EXAMPLE

@@ -11,6 +11,21 @@ ROOT = Path(__file__).parents[2]
 
 #: By module: the reference, what its test must use, and the test.
 REFERENCES = {
+    "codec/bits": ("strings of bits", "codec_reference", "models/test_codec.py"),
+    "codec/canonical": ("strings of bits", "codec_reference", "models/test_codec_tables.py"),
+    "codec/choice": ("strings of bits", "element_bits", "models/test_codec.py"),
+    "codec/choice_kernel": ("strings of bits", "element_bits", "models/test_codec_tables.py"),
+    "codec/decoder": ("strings of bits", "codec_reference", "models/test_codec_refusals.py"),
+    "codec/decoder_kernel": ("strings of bits", "codec_reference", "models/test_codec_refusals.py"),
+    "codec/elements": ("strings of bits", "element_bits", "models/test_codec.py"),
+    "codec/encoder": ("strings of bits", "frame_of", "models/test_codec.py"),
+    "codec/encoder_kernel": ("strings of bits", "frame_of", "models/test_codec.py"),
+    "codec/assembly": ("strings of bits", "frame_of", "models/test_codec.py"),
+    "codec/dissection": ("strings of bits", "read_frame", "models/test_codec_refusals.py"),
+    "codec/mantissa": ("exact fractions", "Fraction", "models/test_codec_mantissa.py"),
+    "codec/package_merge": ("an exhaustive search", "least(", "models/test_codec_tables.py"),
+    "codec/parser_kernel": ("strings of bits", "read_frame", "models/test_codec_refusals.py"),
+    "codec/table": ("strings of bits", "codes_of", "models/test_codec_tables.py"),
     "difference": ("exact fractions", "Fraction", "models/test_difference.py"),
     "numerics/stochastic_rounding": (
         "PyTorch's floor and ceiling",
@@ -72,7 +87,14 @@ REFERENCES = {
 }
 
 #: Those that compute nothing, or only put others together behind the link.
-OTHERS = {"region_manager/settings", "numerics/surroundings"}
+OTHERS = {
+    "codec/addresses",
+    "codec/defaults",
+    "codec/errors",
+    "codec/parts",
+    "numerics/surroundings",
+    "region_manager/settings",
+}
 #: Names of files of that kind, and the folders of which all are: descriptors, the device.
 DECLARING = {"__init__", "commands"}
 FOLDERS = ("interface/", "device/")

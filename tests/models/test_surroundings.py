@@ -11,6 +11,7 @@ import pytest
 import torch
 
 from adagrain.models.arithmetic.float import add, convert, multiply
+from adagrain.models.codec import encode, with_mantissa_bits
 from adagrain.models.dot_product import dot
 from adagrain.models.interface.precision import Precision
 from adagrain.models.numerics.magnitude import absmax
@@ -62,6 +63,7 @@ X, WEIGHT = numbers(9, 40, seed=1), numbers(7, 40, seed=2)
 MODERATE = numbers(9, 40, seed=3, low=-75)
 TINY = numbers(300, 900, seed=7, high=-128)
 STREAMED = X, X.half(), X.bfloat16()
+CODED = TINY.bfloat16(), X.bfloat16()
 WORDS = np.random.default_rng(4).integers(0, 1 << 32, (2, 50, 6))
 
 ENTRIES: dict[str, Callable[[], Any]] = {
@@ -69,6 +71,7 @@ ENTRIES: dict[str, Callable[[], Any]] = {
     "float": lambda: [f(*WORDS, FP32) for f in (add, multiply)] + [*convert(WORDS[0], FP32, FP16)],
     "rescale": lambda: rescale(WORDS[0], Precision.FP32, np.array(-100), Precision.FP32),
     "absmax": lambda: absmax(TINY, (1,)),
+    "codec": lambda: [encode([with_mantissa_bits(x, 3) for x in CODED])],
     "exponent_of": lambda: exponent_of(X),
     "normalised_variance_of": lambda: normalised_variance_of(statistics(X, exponent_of(X))),
 }

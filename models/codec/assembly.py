@@ -1,0 +1,65 @@
+"""Puts headers, tables and block lengths around blocks."""
+
+import numpy as np
+
+from adagrain.models.interface.codec import (
+    CODEC_MAGIC,
+    CODEC_VERSION,
+    GradientHeader,
+    TableNumber,
+)
+from adagrain.models.interface.records import pack
+
+from .parser_kernel import WIDEST
+from .parts import CHECKSUM, HEADER_SIZE, Parts, checksum
+
+__all__ = ["assemble"]
+
+#: Region headers, many at a time; as ``RegionHeader``.
+_REGIONS = np.dtype([("count", "<u4"), ("exponent", "u1"), ("rest", "u1")])
+
+
+def assemble(parts: Parts) -> bytes:
+    """The frame of these parts.
+
+    Raises
+    ------
+    ValueError
+        If there are more regions than 65535, or more bytes than 2^32 − 1.
+    """
+    widths = _widths(parts.sizes, parts.first_blocks)
+    records = np.zeros(len(parts.counts), dtype=_REGIONS)
+    records["count"], records["exponent"] = parts.counts, parts.bases
+    records["rest"] = widths | parts.slots << 4
+    carried = [t.carried for t in parts.tables if t and t.number == TableNumber.CARRIED]
+    middle = [records.tobytes(), *carried, _packed_sizes(parts.sizes, widths, parts.first_blocks)]
+    numbers = [table.number if table else TableNumber.NONE for table in parts.tables]
+    header = pack(
+        GradientHeader,
+        magic=CODEC_MAGIC,
+        version=CODEC_VERSION,
+        format=parts.fmt.code,
+        mantissa_bits=parts.mantissa_bits,
+        table_0=numbers[0],
+        table_1=numbers[1],
+        regions=len(parts.counts),
+        length=HEADER_SIZE + sum(map(len, middle)) + len(parts.blocks) + CHECKSUM.size,
+    )
+    body = b"".join([header, *middle, parts.blocks.data])
+    return body + CHECKSUM.pack(checksum(body, parts.tables))
+
+
+def _widths(sizes: np.ndarray, first_blocks: np.ndarray) -> np.ndarray:
+    """Bits that each region's longest block length takes."""
+    largest = np.zeros(len(first_blocks) - 1, dtype=np.int64)
+    filled = first_blocks[:-1] < first_blocks[1:]
+    if filled.any():
+        largest[filled] = np.maximum.reduceat(sizes, first_blocks[:-1][filled])
+    return np.frexp(largest.astype(np.float64))[1].astype(np.uint8)
+
+
+def _packed_sizes(sizes: np.ndarray, widths: np.ndarray, first_blocks: np.ndarray) -> bytes:
+    each = np.repeat(widths.astype(np.int64), np.diff(first_blocks))
+    places = WIDEST - 1 - np.arange(WIDEST)
+    bits = (sizes[:, None] >> places & 1).astype(np.uint8)
+    return np.packbits(bits[places < each[:, None]]).tobytes()

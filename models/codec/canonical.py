@@ -1,0 +1,90 @@
+"""Canonical codes of code lengths, compiled: frames may carry tables, so this is done for each."""
+
+import numpy as np
+from numba import njit
+
+from adagrain.models.interface.codec import BINS, ESCAPE, GAP_BITS, LONGEST_CODE
+
+__all__ = [
+    "BIN",
+    "CODE",
+    "ELEMENT_BITS",
+    "IS_ESCAPE",
+    "LOW_BITS",
+    "NOT_ADJACENT",
+    "canonical_codes",
+    "lookup",
+    "measures",
+]
+
+#: Fields of an entry of :func:`lookup`, by their first bit.
+ELEMENT_BITS, CODE, LOW_BITS, NOT_ADJACENT, BIN, IS_ESCAPE = 0, 6, 10, 14, 15, 20
+
+
+@njit(cache=True, nogil=True)
+def canonical_codes(lengths):  # pragma: no cover - compiled
+    """Codes by length and then by symbol, each the one before it plus 1; 0 where there is none.
+
+    Parameters
+    ----------
+    lengths : ndarray of uint8, (417,)
+        They fill the code space.
+    """
+    following = np.zeros(LONGEST_CODE + 1, dtype=np.uint16)
+    for symbol in range(lengths.size):
+        following[lengths[symbol]] += 1
+    code = 0
+    for length in range(1, LONGEST_CODE + 1):
+        following[length], code = code, code + following[length] << 1
+    codes = np.zeros(lengths.size, dtype=np.uint16)
+    for symbol in range(lengths.size):
+        length = lengths[symbol]
+        if length:
+            codes[symbol] = following[length]
+            following[length] += 1
+    return codes
+
+
+@njit(cache=True, nogil=True)
+def lookup(lengths, kept):  # pragma: no cover - compiled
+    """What begins with the next 12 bits, uint32, (4096,): see the fields above.
+
+    Bits of the whole element and of its code; low bits of its gap; 1 where the gap is not 0;
+    bin of the magnitude; 1 where it is an escape.
+
+    Parameters
+    ----------
+    lengths : ndarray of uint8, (417,)
+        They fill the code space.
+    kept : int
+        Mantissa bits of an element that is no escape.
+    """
+    table = np.empty(1 << LONGEST_CODE, dtype=np.uint32)
+    codes = canonical_codes(lengths)
+    for symbol in range(lengths.size):
+        length = np.int64(lengths[symbol])
+        if length == 0:
+            continue
+        if symbol == ESCAPE:
+            entry = length + GAP_BITS + 16 << ELEMENT_BITS | 1 << IS_ESCAPE
+        else:
+            kind = symbol // BINS
+            low = max(kind - 1, 0)
+            entry = length + low + 1 + max(kept - 1, 0) << ELEMENT_BITS | low << LOW_BITS
+            entry |= (1 if kind else 0) << NOT_ADJACENT | symbol % BINS << BIN
+        free = LONGEST_CODE - length
+        first = np.int64(codes[symbol]) << free
+        table[first : first + (1 << free)] = entry | length << CODE
+    return table
+
+
+@njit(cache=True, nogil=True)
+def measures(lengths):  # pragma: no cover - compiled
+    """The longest of any code lengths, and how many codes of 12 bits begin with one of these."""
+    longest, filled = np.int64(0), np.int64(0)
+    for i in range(lengths.size):
+        length = np.int64(lengths[i])
+        longest = max(longest, length)
+        if 0 < length <= LONGEST_CODE:
+            filled += np.int64(1) << (LONGEST_CODE - length)
+    return longest, filled

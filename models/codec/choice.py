@@ -1,0 +1,64 @@
+"""Which tables a frame uses, and which of them each region."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from .choice_kernel import deal, split
+from .defaults import DEFAULT_TABLES
+from .table import CodeTable, build_table
+
+__all__ = ["build_tables", "choose_slots", "choose_tables"]
+
+#: Times that regions are dealt out anew to the tables that were built of them.
+_ROUNDS = 3
+
+
+def choose_slots(
+    counts: np.ndarray, tables: Sequence[CodeTable], mantissa_bits: int
+) -> tuple[np.ndarray, int]:
+    """For each region the slot of the table that takes fewer bits, and all bits that they take.
+
+    Parameters
+    ----------
+    counts : ndarray of int64, (regions, 417)
+        How often each symbol comes.
+    tables : sequence of CodeTable
+        One or two.
+    mantissa_bits : int
+        Of each coded element.
+    """
+    lengths = np.frombuffer(b"".join(table.lengths for table in tables), dtype=np.uint8)
+    slots = np.zeros(len(counts), dtype=np.uint8)
+    return slots, deal(counts, lengths.reshape(len(tables), -1), mantissa_bits, slots)
+
+
+def build_tables(counts: np.ndarray, mantissa_bits: int = 7) -> list[CodeTable]:
+    """One table or two, to be carried by the frame of these regions: those that make it shortest.
+
+    Two are built for two groups of regions, and these dealt to the one that suits them better, in
+    turns (as Lloyd's k-means); often not quite the shortest.
+
+    Parameters
+    ----------
+    counts : ndarray of int64, (regions, 417)
+        How often each symbol comes, as :func:`adagrain.models.codec.histogram` gives it.
+    mantissa_bits : int
+        Of each coded element.
+    """
+    one = build_table(counts.sum(axis=0))
+    two, bits = split(counts, mantissa_bits, _ROUNDS)
+    if choose_slots(counts, [one], mantissa_bits)[1] + 8 * len(one.carried) <= bits:
+        return [one]
+    return [CodeTable(lengths.tobytes()) for lengths in two]
+
+
+def choose_tables(counts: np.ndarray, mantissa_bits: int) -> tuple[list[CodeTable], np.ndarray]:
+    """The built tables, or the defaults where carrying any takes more; and each region's slot."""
+    defaults = [*DEFAULT_TABLES.values()]
+    slots, bits = choose_slots(counts, defaults, mantissa_bits)
+    tables = build_tables(counts, mantissa_bits)
+    own_slots, own_bits = choose_slots(counts, tables, mantissa_bits)
+    if own_bits + 8 * sum(len(table.carried) for table in tables) < bits:
+        return tables, own_slots
+    return defaults, slots

@@ -1,0 +1,150 @@
+"""Compiled choice of tables and slots, done for each frame whose tables are not given."""
+
+import numpy as np
+from numba import njit
+
+from adagrain.models.interface.codec import (
+    BINS,
+    ESCAPE,
+    GAP_BITS,
+    LONGEST_CODE,
+    SLOTS,
+    SYMBOLS,
+)
+
+from .package_merge import merge
+
+__all__ = ["best_lengths", "carried_bytes", "costs", "deal", "split"]
+
+
+@njit(cache=True, nogil=True)
+def best_lengths(weights):  # pragma: no cover - compiled
+    """Code lengths, uint8, (417,): those of the symbols that come, and of the escape.
+
+    The escape counts as often as the rarest symbol at most, so that no code is longer.
+
+    Parameters
+    ----------
+    weights : ndarray of int64, (417,)
+        How often each symbol comes.
+    """
+    coded = np.flatnonzero(weights[:ESCAPE])
+    if coded.size == 0:
+        coded = np.zeros(1, dtype=np.int64)
+    own = np.empty(coded.size + 1, dtype=np.int64)
+    own[1:] = weights[coded]
+    own[0] = min(weights[ESCAPE], own[1:].min())
+    order = np.argsort(own, kind="mergesort")
+    found = merge(own[order], LONGEST_CODE)
+    lengths = np.zeros(SYMBOLS, dtype=np.uint8)
+    for i in range(order.size):
+        symbol = coded[order[i] - 1] if order[i] else ESCAPE
+        lengths[symbol] = found[i]
+    return lengths
+
+
+@njit(cache=True, nogil=True)
+def costs(lengths, mantissa_bits):  # pragma: no cover - compiled
+    """Bits of a whole element by its symbol, int64, (417,); without a code it is an escape.
+
+    Parameters
+    ----------
+    lengths : ndarray of uint8, (417,)
+    mantissa_bits : int
+        Of each element that is no escape.
+    """
+    escape = np.int64(lengths[ESCAPE]) + GAP_BITS + 16
+    bits = np.full(SYMBOLS, escape, dtype=np.int64)
+    for symbol in range(ESCAPE):
+        if lengths[symbol]:
+            low = max(symbol // BINS - 1, 0)
+            bits[symbol] = np.int64(lengths[symbol]) + low + 1 + max(mantissa_bits - 1, 0)
+    return bits
+
+
+@njit(cache=True, nogil=True)
+def deal(counts, lengths, mantissa_bits, slots):  # pragma: no cover - compiled
+    """For each region the slot of the table that takes fewer bits; all bits that they take.
+
+    Parameters
+    ----------
+    counts : ndarray of int64, (regions, 417)
+        How often each symbol comes.
+    lengths : ndarray of uint8, (slots, 417)
+    slots : ndarray of uint8, (regions,)
+        Filled; of equal tables, the first.
+    """
+    bits = np.empty((lengths.shape[0], SYMBOLS), dtype=np.int64)
+    for slot in range(lengths.shape[0]):
+        bits[slot] = costs(lengths[slot], mantissa_bits)
+    total = np.int64(0)
+    for region in range(counts.shape[0]):
+        least = np.int64(0)
+        for slot in range(lengths.shape[0]):
+            taken = np.int64(0)
+            for symbol in range(SYMBOLS):
+                taken += counts[region, symbol] * bits[slot, symbol]
+            if slot == 0 or taken < least:
+                least = taken
+                slots[region] = slot
+        total += least
+    return total
+
+
+@njit(cache=True, nogil=True)
+def split(counts, mantissa_bits, rounds):  # pragma: no cover - compiled
+    """Tables for two groups of regions, uint8, (2, 417), and bits that everything then takes.
+
+    Regions are split by what they have of long gaps and large magnitudes; then both tables are
+    built, and each region dealt to the one that suits it better, some rounds long (as Lloyd's
+    k-means). The best round counts.
+
+    Parameters
+    ----------
+    counts : ndarray of int64, (regions, 417)
+        How often each symbol comes.
+    mantissa_bits, rounds : int
+    """
+    slots = _first_slots(counts)
+    best = np.zeros((SLOTS, SYMBOLS), dtype=np.uint8)
+    least = np.int64(-1)
+    for _ in range(rounds):
+        weights = np.zeros((SLOTS, SYMBOLS), dtype=np.int64)
+        for region in range(counts.shape[0]):
+            weights[slots[region]] += counts[region]
+        lengths = np.empty((SLOTS, SYMBOLS), dtype=np.uint8)
+        bytes_carried = 0
+        for slot in range(SLOTS):
+            lengths[slot] = best_lengths(weights[slot])
+            bytes_carried += carried_bytes(lengths[slot])
+        before = slots.copy()
+        bits = deal(counts, lengths, mantissa_bits, slots) + 8 * bytes_carried
+        if least < 0 or bits < least:
+            best, least = lengths, bits
+        if np.all(before == slots):
+            break
+    return best, least
+
+
+@njit(cache=True, nogil=True)
+def carried_bytes(lengths):  # pragma: no cover - compiled
+    """Bytes that a table takes in a frame."""
+    classes, bins = 1, 1
+    for symbol in range(ESCAPE):
+        if lengths[symbol]:
+            classes = max(classes, symbol // BINS + 1)
+            bins = max(bins, symbol % BINS + 1)
+    return 2 + (classes * bins + 1) // 2
+
+
+@njit(cache=True, nogil=True)
+def _first_slots(counts):  # pragma: no cover - compiled
+    """1 for regions whose mean of gap class − bin is above that of all their elements, else 0."""
+    regions = counts.shape[0]
+    sums, totals = np.zeros(regions, dtype=np.int64), np.zeros(regions, dtype=np.int64)
+    for region in range(regions):
+        for symbol in range(SYMBOLS):
+            sums[region] += counts[region, symbol] * (symbol // BINS - symbol % BINS)
+            totals[region] += counts[region, symbol]
+    mean = np.sum(sums) / max(np.sum(totals), 1)
+    return (sums > mean * totals).astype(np.uint8)

@@ -1,0 +1,86 @@
+"""The golden decoder: a frame to tensors, or a clear error and none."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+
+from adagrain.models.interface.codec import SLOTS, SYMBOLS, TableNumber
+
+from .bits import as_words
+from .decoder_kernel import BELOW, BEYOND, CUT, FINE, unpack
+from .defaults import DEFAULT_TABLES
+from .dissection import dissect
+from .errors import CodecError
+from .parts import Parts
+from .table import CodeTable
+
+__all__ = ["decode"]
+
+#: What is wrong with a block, by what the kernel finds.
+_WRONG = {
+    CUT: "must end with an element or padding, not {number} bits before an element's end",
+    BEYOND: "must have elements at places below its count, not at {number}",
+    BELOW: "must have magnitudes from the half binade 0 on, not {number}",
+}
+
+
+#: What stands in a slot that no block uses.
+_UNUSED = DEFAULT_TABLES[TableNumber.WIDE]
+
+
+def decode(
+    frame: bytes,
+    *,
+    tables: Sequence[CodeTable] = (),
+    counts: Sequence[int] | None = None,
+    most: int = 1 << 28,
+) -> list[torch.Tensor]:
+    """The regions' tensors, each of one dimension; bit for bit those that were encoded.
+
+    Parameters
+    ----------
+    frame : bytes
+        The frame, and nothing else.
+    tables : sequence of CodeTable
+        Those that both sides have agreed on, besides the defaults.
+    counts : sequence of int or None
+        Elements that each region must have; ``None``: any.
+    most : int
+        Elements that a frame may have in all: what is not zero takes bytes, zeros do not.
+
+    Raises
+    ------
+    CodecError
+        If the frame is not as it must be; the value is named, and what it must be.
+    """
+    parts = dissect(frame, tables, most)
+    if counts is not None and [*counts] != parts.counts.tolist():
+        raise CodecError(f"elements of regions must be {[*counts]}, not {parts.counts.tolist()}")
+    words = torch.from_numpy(_elements(parts).view(np.int16)).view(parts.fmt.dtype)
+    # without what autograd needs of views, which takes as long as to decode thousands of elements
+    return [*torch.unsafe_split_with_sizes(words, parts.counts.tolist())]
+
+
+def _elements(parts: Parts) -> np.ndarray:
+    """All regions' words."""
+    lengths = np.frombuffer(
+        b"".join((table or _UNUSED).lengths for table in parts.tables), dtype=np.uint8
+    )
+    words = np.zeros(parts.counts.sum(), dtype=np.uint16)
+    found, region, block, number = unpack(
+        as_words(parts.blocks),
+        parts.counts,
+        parts.first_blocks,
+        parts.sizes,
+        parts.bases,
+        parts.slots,
+        lengths.reshape(SLOTS, SYMBOLS),
+        parts.fmt.mantissa_bits,
+        parts.mantissa_bits,
+        words,
+    )
+    if found != FINE:
+        wrong = _WRONG[found].format(number=number)
+        raise CodecError(f"block {block} of region {region} {wrong}")
+    return words

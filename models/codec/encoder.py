@@ -1,0 +1,154 @@
+"""The golden encoder: tensors to a frame, and the blocks that a device makes of one."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+
+from adagrain.models.interface.codec import BLOCK, SLOTS, SYMBOLS, TableNumber
+
+from .assembly import assemble
+from .choice import choose_slots, choose_tables
+from .defaults import DEFAULT_TABLES
+from .elements import Elements, Symbols, elements_of, symbols_of
+from .encoder_kernel import pack
+from .parts import Parts
+from .table import CodeTable
+
+__all__ = ["coded_blocks", "encode", "histogram"]
+
+#: Words beyond the elements that a block may take before it is found to be too long.
+_MARGIN = 40 * BLOCK // 64 + 2
+
+
+def encode(
+    tensors: Sequence[torch.Tensor],
+    *,
+    exponents: Sequence[int] | None = None,
+    tables: Sequence[CodeTable] | None = None,
+    mantissa_bits: int | None = None,
+) -> bytes:
+    """The frame of some regions' masked tensors, from which they come back bit for bit.
+
+    Parameters
+    ----------
+    tensors : sequence of Tensor
+        One a region, of any shape; all BF16 or all FP16. What is not +0 is coded, −0 too.
+    exponents : sequence of int or None
+        Each region's base exponent, biased; elements with larger ones take an escape each.
+        ``None``: the largest of its finite elements.
+    tables : sequence of CodeTable or None
+        One or two. ``None``: two that are built of these tensors and carried, or the defaults;
+        then no frame is longer than the elements and its headers.
+    mantissa_bits : int or None
+        Of each coded element, as :func:`adagrain.models.codec.with_mantissa_bits` leaves them;
+        elements that have more take an escape each. ``None``: all that the format has.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If tensors or arguments are not as they must be, or too many for a frame.
+    """
+    if tables is not None and not 1 <= len(tables) <= SLOTS:
+        raise ValueError(f"tables must be one or two, not {len(tables)}")
+    elements = elements_of(tensors)
+    symbols = symbols_of(elements, exponents, mantissa_bits)
+    if tables is None:
+        own, slots = choose_tables(symbols.counts, symbols.mantissa_bits)
+        blocks, sizes = _packed(elements, symbols, own, slots)
+        carried = sum(len(table.carried) for table in own if table.number == TableNumber.CARRIED)
+        if len(blocks) + carried <= 2 * elements.counts.sum():
+            return _frame(elements, symbols, own, slots, blocks, sizes)
+        tables = [*DEFAULT_TABLES.values()]
+    slots, _ = choose_slots(symbols.counts, tables, symbols.mantissa_bits)
+    blocks, sizes = _packed(elements, symbols, tables, slots)
+    return _frame(elements, symbols, tables, slots, blocks, sizes)
+
+
+def coded_blocks(
+    tensor: torch.Tensor, exponent: int, table: CodeTable, mantissa_bits: int | None = None
+) -> list[bytes | None]:
+    """What a device makes of one region: its coded blocks, ``None`` for those that it gives up.
+
+    It gives a block up that would take as many bytes as its elements do, and the host stores these.
+
+    Parameters
+    ----------
+    tensor, exponent, table, mantissa_bits
+        As those of :func:`encode`, of one region.
+    """
+    elements = elements_of([tensor])
+    symbols = symbols_of(elements, [exponent], mantissa_bits)
+    blocks, sizes = _packed(elements, symbols, [table], np.zeros(1, dtype=np.uint8))
+    ends = np.cumsum(sizes)
+    raw = [2 * min(BLOCK, tensor.numel() - at) for at in range(0, tensor.numel(), BLOCK)]
+    return [
+        None if size == whole else blocks[end - size : end].tobytes()
+        for size, end, whole in zip(sizes, ends, raw, strict=True)
+    ]
+
+
+def histogram(
+    tensors: Sequence[torch.Tensor],
+    *,
+    exponents: Sequence[int] | None = None,
+    mantissa_bits: int | None = None,
+) -> np.ndarray:
+    """How often each symbol comes in each region, int64, (regions, 417): what tables are built of.
+
+    Parameters
+    ----------
+    tensors, exponents, mantissa_bits
+        As those of :func:`encode`.
+    """
+    return symbols_of(elements_of(tensors), exponents, mantissa_bits).counts
+
+
+def _frame(
+    elements: Elements,
+    symbols: Symbols,
+    tables: Sequence[CodeTable],
+    slots: np.ndarray,
+    blocks: np.ndarray,
+    sizes: np.ndarray,
+) -> bytes:
+    return assemble(
+        Parts(
+            elements.fmt,
+            symbols.mantissa_bits,
+            [*tables, None][:SLOTS],
+            elements.counts,
+            symbols.bases,
+            elements.first_blocks,
+            slots,
+            sizes,
+            blocks,
+        )
+    )
+
+
+def _packed(
+    elements: Elements, symbols: Symbols, tables: Sequence[CodeTable], slots: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """All blocks, and the bytes of each."""
+    codes = np.zeros((SLOTS, SYMBOLS), dtype=np.uint16)
+    for slot, table in enumerate(tables):
+        codes[slot] = table.encoding
+    out = np.empty(elements.counts.sum() // 4 + _MARGIN, dtype=np.uint64)
+    sizes = np.empty(len(elements.ends), dtype=np.int32)
+    size = pack(
+        elements.addresses,
+        elements.counts,
+        elements.found,
+        symbols.gaps,
+        symbols.symbols,
+        elements.ends,
+        elements.first_blocks,
+        codes,
+        slots,
+        elements.fmt.mantissa_bits,
+        elements.fmt.mantissa_bits - symbols.mantissa_bits,
+        out,
+        sizes,
+    )
+    return out[: -(-size // 8)].byteswap().view(np.uint8)[:size], sizes

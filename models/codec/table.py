@@ -1,0 +1,154 @@
+"""Tables of the code: lengths, the canonical codes that follow from them, and look-ups."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from adagrain.models.interface.codec import (
+    BINS,
+    CLASSES,
+    ESCAPE,
+    FIRST_AGREED,
+    LONGEST_CODE,
+    SYMBOLS,
+    TableNumber,
+)
+
+from .canonical import canonical_codes, measures
+from .choice_kernel import best_lengths
+from .errors import CodecError
+from .parser_kernel import read_lengths
+
+__all__ = ["CodeTable", "build_table"]
+
+
+@dataclass(frozen=True)
+class CodeTable:
+    """Code lengths of all symbols.
+
+    Parameters
+    ----------
+    lengths : bytes
+        Of the 417 symbols, the escape last: 0 where a symbol has no code, 12 at most. They fill
+        the code space, and the escape's is the largest.
+    number : int
+        ``TableNumber.CARRIED``, or the number by which both sides know the table.
+
+    Raises
+    ------
+    CodecError
+        If the lengths are no such code.
+    ValueError
+        If the number is not one that a table may have.
+    """
+
+    lengths: bytes
+    number: int = TableNumber.CARRIED
+
+    def __post_init__(self) -> None:
+        if not TableNumber.CARRIED <= self.number <= 0xFF:
+            raise ValueError(f"number of a table must be from 1 to 255, not {self.number}")
+        if TableNumber.NARROW < self.number < FIRST_AGREED:
+            raise ValueError(
+                f"number of an agreed table must be from {FIRST_AGREED} to 255, not {self.number}"
+            )
+        if len(self.lengths) != SYMBOLS:
+            raise CodecError(f"table must have {SYMBOLS} code lengths, not {len(self.lengths)}")
+        longest, filled = measures(self._lengths)
+        if longest > LONGEST_CODE:
+            raise CodecError(f"code lengths must be from 0 to {LONGEST_CODE}, not {longest}")
+        if self.lengths[ESCAPE] != longest:
+            raise CodecError(
+                f"the escape's code must be as long as the longest, {longest} bits, "
+                f"not {self.lengths[ESCAPE]}"
+            )
+        if filled != 1 << LONGEST_CODE:
+            raise CodecError(
+                f"codes must fill the code space, {1 << LONGEST_CODE} of 12 bits, not {filled}"
+            )
+
+    @cached_property
+    def codes(self) -> np.ndarray:
+        """The codes, uint16: by length and then by symbol, each is the one before it plus 1."""
+        return canonical_codes(self._lengths)
+
+    @cached_property
+    def encoding(self) -> np.ndarray:
+        """By symbol, uint16: the code, and its length in the lower 4 bits."""
+        return self.codes << np.uint16(4) | self._lengths
+
+    @property
+    def _lengths(self) -> np.ndarray:
+        return np.frombuffer(self.lengths, dtype=np.uint8)
+
+    @cached_property
+    def carried(self) -> bytes:
+        """The table as a frame carries it."""
+        rows = self._lengths[:ESCAPE].reshape(CLASSES, BINS)
+        classes, bins = (int(np.flatnonzero(rows.any(axis=1 - n))[-1]) + 1 for n in (0, 1))
+        return bytes([classes, bins]) + _nibbles(rows[:classes, :bins])
+
+    @classmethod
+    def from_carried(cls, raw: np.ndarray) -> tuple["CodeTable", int]:
+        """Read a table at the start of these bytes; the table, and how many they were.
+
+        Parameters
+        ----------
+        raw : ndarray of uint8
+
+        Raises
+        ------
+        CodecError
+            If they end before it does, or it is none.
+        """
+        if len(raw) < 2:
+            raise CodecError(f"carried table must have at least 2 bytes, not {len(raw)}")
+        classes, bins = int(raw[0]), int(raw[1])
+        for name, value, most in (("classes", classes, CLASSES), ("bins", bins, BINS)):
+            if not 1 <= value <= most:
+                raise CodecError(f"{name} of a table must be from 1 to {most}, not {value}")
+        size = 2 + (classes * bins + 1) // 2
+        if len(raw) < size:
+            raise CodecError(f"carried table must have {size} bytes, not {len(raw)}")
+        lengths = np.zeros(SYMBOLS, dtype=np.uint8)
+        behind = read_lengths(raw[2:size], classes, bins, lengths)
+        if behind:
+            raise CodecError(f"half byte behind a table must be 0, not {behind}")
+        return cls(lengths.tobytes()), size
+
+
+def build_table(
+    counts: np.ndarray, *, number: int = TableNumber.CARRIED, floor: int = 0
+) -> CodeTable:
+    """The best table for symbols that come so often.
+
+    Parameters
+    ----------
+    counts : ndarray of int64, (417,)
+        How often each comes. One that does not come has no code, but the escape always has one.
+    number : int
+        As that of :class:`CodeTable`.
+    floor : int
+        What is added to each count: with 1 or more every symbol has a code, for tensors that are
+        yet to come.
+
+    Raises
+    ------
+    ValueError
+        If there are not 417 counts, or one is negative.
+    """
+    if np.shape(counts) != (SYMBOLS,):
+        raise ValueError(f"counts must have shape ({SYMBOLS},), not {np.shape(counts)}")
+    weights = np.asarray(counts, dtype=np.int64) + floor
+    if weights.min() < 0:
+        raise ValueError(f"counts must be at least 0, not {weights.min() - floor}")
+    return CodeTable(best_lengths(weights).tobytes(), number)
+
+
+def _nibbles(values: Iterable[np.ndarray]) -> bytes:
+    """Values below 16, two to a byte, the first in the upper half."""
+    flat = np.concatenate([*values])
+    flat = np.append(flat, np.zeros(len(flat) % 2, dtype=np.uint8))
+    return (flat[::2] << 4 | flat[1::2]).tobytes()

@@ -1,0 +1,403 @@
+"""Frames against a plain codec of bit strings that follows the page, there and back."""
+
+import random
+import re
+from itertools import chain, pairwise
+from pathlib import Path
+
+import codec_reference as reference
+import numpy as np
+import pytest
+import torch
+from codec_reference import Region
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from adagrain.models.codec import (
+    DEFAULT_TABLES,
+    CodecError,
+    CodeTable,
+    build_table,
+    build_tables,
+    coded_blocks,
+    decode,
+    encode,
+    histogram,
+    with_mantissa_bits,
+)
+from adagrain.models.codec.choice import choose_slots
+from adagrain.models.interface.codec import (
+    BLOCK,
+    GradientHeader,
+    RegionHeader,
+    TableNumber,
+)
+from adagrain.models.interface.formats import FORMATS, FormatCode
+from adagrain.models.interface.records import pack, size, unpack
+
+PAGE = Path(__file__).parents[2] / "docs" / "codec.md"
+CODES = (FormatCode.BF16, FormatCode.FP16)
+WIDE, NARROW = DEFAULT_TABLES.values()
+LENGTHS = {number: [*table.lengths] for number, table in DEFAULT_TABLES.items()}
+
+
+def tensor(words: object, code: FormatCode = FormatCode.BF16) -> torch.Tensor:
+    return torch.from_numpy(np.array(words, dtype=np.uint16).view(np.int16)).view(
+        FORMATS[code].dtype
+    )
+
+
+def words_of(x: torch.Tensor) -> list[int]:
+    return x.reshape(-1).view(torch.int16).numpy().view(np.uint16).tolist()
+
+
+def same(a: list[torch.Tensor], b: list[torch.Tensor]) -> bool:
+    return [(x.dtype, words_of(x)) for x in a] == [(x.dtype, words_of(x)) for x in b]
+
+
+def masked(length: int, density: float, code: FormatCode, seed: int) -> torch.Tensor:
+    """Normal numbers, the largest of which are left."""
+    x = torch.randn(length, generator=torch.Generator().manual_seed(seed))
+    kept = x.abs() >= x.abs().quantile(1 - density)
+    return torch.where(kept, x, 0.0).to(FORMATS[code].dtype)
+
+
+def by_reference(frame: bytes, tables: dict[int, list[int]] = LENGTHS) -> list[torch.Tensor]:
+    fmt, _, regions = reference.read_frame(frame, tables, 1 << 24)
+    return [tensor(words, FormatCode(fmt)) for words in regions]
+
+
+#: Any words, and those at the edges of their kinds, between runs of zeros.
+SPECIAL = {
+    FormatCode.BF16: [
+        0x8000,
+        1,
+        0x8001,
+        0x7F,
+        0x80,
+        0x7F7F,
+        0x7F80,
+        0xFF80,
+        0x7F81,
+        0x7FFF,
+        0xFFC1,
+    ],
+    FormatCode.FP16: [
+        0x8000,
+        1,
+        0x8001,
+        0x3FF,
+        0x400,
+        0x7BFF,
+        0x7C00,
+        0xFC00,
+        0x7C01,
+        0x7FFF,
+        0xFE01,
+    ],
+}
+
+
+@st.composite
+def tensors(draw: st.DrawFn) -> tuple[FormatCode, list[list[int]]]:
+    code = draw(st.sampled_from(CODES))
+    word = st.integers(0, 0xFFFF) | st.sampled_from(SPECIAL[code])
+    near = st.integers(0, 0x3FF).map(lambda n: 0x3C00 + n)
+    run = st.one_of(
+        st.lists(word, max_size=6),
+        st.lists(near, max_size=12),
+        st.integers(0, 5000).map(lambda n: [0] * n),
+    )
+    regions = st.lists(run, max_size=5).map(lambda runs: [*chain.from_iterable(runs)])
+    return code, draw(st.lists(regions, min_size=1, max_size=3))
+
+
+@settings(max_examples=120, deadline=None)
+@given(tensors(), st.integers(0, 10), st.sampled_from([None, "default", "built"]), st.data())
+def test_any_tensors_come_back_and_equal_the_reference(
+    given_tensors: tuple[FormatCode, list[list[int]]],
+    bits: int,
+    way: str | None,
+    data: st.DataObject,
+) -> None:
+    code, regions = given_tensors
+    x = [tensor(words, code) for words in regions]
+    kept = min(bits, FORMATS[code].mantissa_bits)
+    limit = 2 ** FORMATS[code].exponent_bits - 2
+    exponents = data.draw(
+        st.none() | st.lists(st.integers(0, limit), min_size=len(x), max_size=len(x))
+    )
+    counts = histogram(x, exponents=exponents, mantissa_bits=kept)
+    tables = {None: None, "default": [WIDE, NARROW], "built": [build_table(counts.sum(axis=0))]}[
+        way
+    ]
+    frame = encode(x, exponents=exponents, tables=tables, mantissa_bits=kept)
+    assert same(decode(frame), x)
+    assert same(by_reference(frame), x)
+    if tables is not None:
+        assert frame == of_reference(x, code, kept, tables, counts, exponents)
+
+
+def of_reference(
+    x: list[torch.Tensor],
+    code: FormatCode,
+    kept: int,
+    tables: list[CodeTable],
+    counts: np.ndarray,
+    exponents: list[int] | None,
+) -> bytes:
+    """The same frame, from strings of bits; slots by what the elements take in them."""
+    sizes = reference.FORMATS[code]
+    regions = []
+    for n, part in enumerate(x):
+        words = words_of(part)
+        fields = [word >> sizes[1] & 2 ** sizes[0] - 1 for word in words]
+        finite = [field for field in fields if field < 2 ** sizes[0] - 1]
+        base = max(finite, default=0) if exponents is None else exponents[n]
+        taken = [sum(map(len, elements(words, base, [*t.lengths], sizes, kept))) for t in tables]
+        regions.append(Region(words, base, taken.index(min(taken))))
+    own = [(int(table.number), [*table.lengths]) for table in tables]
+    return reference.frame_of(regions, code, kept, own)
+
+
+def elements(
+    words: list[int], base: int, lengths: list[int], sizes: tuple[int, int], kept: int
+) -> list[str]:
+    codes = {symbol: bits for bits, symbol in reference.codes_of(lengths).items()}
+    found, gap = [], 0
+    for at, word in enumerate(words):
+        gap = 0 if at % BLOCK == 0 else gap
+        if word:
+            found.append(reference.element_bits(word, gap, base, codes, sizes, kept))
+        gap = 0 if word else gap + 1
+    return found
+
+
+@pytest.mark.parametrize("code", CODES)
+@pytest.mark.parametrize("density", [0.5, 0.1, 0.01])
+def test_gradients_equal_the_reference(code: FormatCode, density: float) -> None:
+    x = [masked(length, density, code, length) for length in (1, 500, 4096, 9000)]
+    counts = histogram(x)
+    kept = FORMATS[code].mantissa_bits
+    for tables in ([WIDE, NARROW], [NARROW], build_tables(counts)):
+        frame = encode(x, tables=tables)
+        assert frame == of_reference(x, code, kept, tables, counts, None)
+        assert same(decode(frame), x)
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_every_word_comes_back(code: FormatCode) -> None:
+    """Alone, behind a gap, and in a block of which all are there."""
+    every = np.arange(1 << 16)
+    spread = np.zeros((1 << 16, 20), dtype=int)
+    spread[:, 13] = every
+    for words in (every, spread.reshape(-1)):
+        for kept in (0, 3, FORMATS[code].mantissa_bits):
+            x = tensor(words, code)
+            assert same(decode(encode([x], mantissa_bits=kept)), [x])
+
+
+@pytest.mark.parametrize("code", CODES)
+@pytest.mark.parametrize(
+    "words",
+    [[], [0], [1], [0x8000], [0] * 5000, [0] * 4095 + [1], [0] * 4096 + [0x3C01], [0x3C00] * 9000],
+    ids=["empty", "zero", "one", "minus zero", "zeros", "last", "first of a block", "dense"],
+)
+def test_corners(code: FormatCode, words: list[int]) -> None:
+    x = tensor(words, code)
+    frame = encode([x])
+    assert same(decode(frame), [x]) and same(by_reference(frame), [x])
+
+
+def test_ten_million_elements() -> None:
+    x = torch.zeros(10_000_000, dtype=torch.bfloat16)
+    x[::1000] = torch.randn(10_000).bfloat16()
+    (found,) = decode(encode([x]))
+    assert torch.equal(found.view(torch.int16), x.view(torch.int16))
+
+
+def test_regions_of_any_strides_and_gradients_will_do() -> None:
+    x = torch.randn(30, 40).bfloat16().t().requires_grad_()
+    flat = x.detach().contiguous().view(-1)
+    assert same(decode(encode([x, torch.zeros(0, 3).bfloat16()])), [flat, flat[:0]])
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_a_frame_is_never_longer_than_raw_and_header(code: FormatCode) -> None:
+    """Header, region headers, a length of 14 bits for each block, and the checksum."""
+    generator = np.random.default_rng(3)
+    for lengths in ([1], [4096], [4097, 3, 20_000], [17] * 40):
+        for density in (1.0, 0.6, 0.3):
+            x = [
+                tensor(generator.integers(1, 1 << 16, n) * (generator.random(n) < density), code)
+                for n in lengths
+            ]
+            blocks = sum(-(-n // BLOCK) for n in lengths)
+            most = 2 * sum(lengths) + 12 + 6 * len(x) + (14 * blocks + 7) // 8 + 4
+            for tables in (None, [WIDE], [WIDE, NARROW]):
+                assert len(encode(x, tables=tables)) <= most
+
+
+def test_a_stored_block_holds_the_elements_as_they_are() -> None:
+    words = np.random.default_rng(1).integers(0, 1 << 16, 100)
+    frame = encode([tensor(words)])
+    assert words.astype("<u2").tobytes() in frame
+
+
+def test_carried_tables_are_shorter_than_the_defaults_where_they_are_taken() -> None:
+    x = [
+        masked(50_000, 0.1, FormatCode.BF16, 1) * 2.0**-20,
+        masked(50_000, 0.01, FormatCode.BF16, 2),
+    ]
+    own, defaults = encode(x), encode(x, tables=[WIDE, NARROW])
+    assert len(own) < len(defaults)
+    assert [*own[4:6]] == [TableNumber.CARRIED] * 2
+    few = [masked(30, 0.1, FormatCode.BF16, 1)]
+    assert encode(few) == encode(few, tables=[WIDE, NARROW])
+
+
+def test_exponents_above_the_base_are_escapes() -> None:
+    """A base of the step before may be too small."""
+    x = masked(4000, 0.1, FormatCode.BF16, 4)
+    largest = int((x.view(torch.int16).int() >> 7 & 255).max())
+    counts = [histogram([x], exponents=[largest - n])[0, -1] for n in range(3)]
+    assert counts[0] == 0 < counts[1] < counts[2]
+    assert same(decode(encode([x], exponents=[largest - 2], tables=[WIDE])), [x])
+
+
+def test_blocks_of_a_device_are_those_of_the_frame() -> None:
+    x = torch.cat(
+        [
+            masked(BLOCK, 0.1, FormatCode.BF16, 1),
+            torch.zeros(BLOCK).bfloat16(),
+            torch.rand(50).bfloat16(),
+        ]
+    )
+    x = torch.cat([x[: 2 * BLOCK], tensor(np.random.default_rng(2).integers(1, 1 << 16, 50))])
+    base = int((x[:BLOCK].view(torch.int16).int() >> 7 & 255).max())
+    blocks = coded_blocks(x, base, WIDE)
+    assert blocks[1] == b"" and blocks[2] is None
+    assert blocks[0] is not None
+    assert encode([x], exponents=[base], tables=[WIDE])[:-4].endswith(
+        blocks[0] + x[2 * BLOCK :].view(torch.uint8).numpy().tobytes()
+    )
+
+
+def test_agreed_tables() -> None:
+    x = [masked(3000, 0.1, FormatCode.BF16, 1)]
+    table = build_table(histogram(x)[0], number=20, floor=1)
+    frame = encode(x, tables=[table])
+    assert same(decode(frame, tables=[table]), x)
+    with pytest.raises(CodecError, match="table must be one of 2, 3, not 20"):
+        decode(frame)
+    other = build_table(histogram(x)[0], number=20, floor=100)
+    with pytest.raises(CodecError, match="checksum must be 0x"):
+        decode(frame, tables=[other])
+
+
+def test_the_slot_that_takes_fewer_bits_is_chosen() -> None:
+    x = [masked(20_000, density, FormatCode.BF16, 1) for density in (0.4, 0.002)]
+    counts = histogram(x)
+    tables = [build_table(counts[n], floor=1) for n in (1, 0)]
+    slots, bits = choose_slots(counts, tables, 7)
+    assert slots.tolist() == [1, 0]
+    bases = [int((part.view(torch.int16).int() >> 7 & 255).max()) for part in x]
+    taken = [
+        sum(map(len, elements(words_of(part), base, [*table.lengths], (8, 7), 7)))
+        for part, base, table in zip(x, bases, tables[::-1], strict=True)
+    ]
+    assert bits == sum(taken)
+
+
+def test_fewer_mantissa_bits_take_fewer_bytes() -> None:
+    x = masked(40_000, 0.1, FormatCode.BF16, 1)
+    sizes = [len(encode([with_mantissa_bits(x, bits)], mantissa_bits=bits)) for bits in range(8)]
+    nonzero = int((x != 0).sum())
+    steps = [(b - a) * 8 / nonzero for a, b in pairwise(sizes)]
+    assert all(0.95 < step < 1.6 for step in steps), steps
+
+
+def test_headers_are_as_declared() -> None:
+    frame = encode([tensor([0, 0x3F80] * 5000)], tables=[NARROW])
+    head = unpack(GradientHeader, frame[: size(GradientHeader)])
+    assert head == {
+        "magic": 0x4741,
+        "version": 1,
+        "format": FormatCode.BF16,
+        "mantissa_bits": 7,
+        "table_0": TableNumber.NARROW,
+        "table_1": TableNumber.NONE,
+        "regions": 1,
+        "length": len(frame),
+    }
+    region = unpack(RegionHeader, frame[12:18])
+    assert region.keys() == {"count", "exponent", "width", "slot"}
+    assert (region["count"], region["exponent"], region["slot"]) == (10_000, 127, 0)
+    assert frame[12:18] == pack(RegionHeader, **region)
+
+
+def test_example_of_the_page() -> None:
+    page = PAGE.read_text()
+    shown = bytes.fromhex("".join(re.findall(r"^    ((?:[0-9a-f]{2} ?)+) +\|", page, re.MULTILINE)))
+    words = [0, 0, 0x3F80, 0, 0xBF00, 0x7F80, 0, 0, 0, 0, 0x3F20, 0, 0, 0, 0, 0, 0, 0, 0, 0]
+    assert encode([tensor(words)], tables=[NARROW]) == shown
+    assert words_of(decode(shown)[0]) == words
+
+
+def test_tables_of_the_page() -> None:
+    rows = re.findall(
+        r"^\| \d+ \| `([0-9a-f]{32})` \| `([0-9a-f]{32})` \|$", PAGE.read_text(), re.M
+    )
+    for column, table in zip(zip(*rows, strict=True), (WIDE, NARROW), strict=True):
+        assert "".join(column) == "".join(f"{length:x}" for length in table.lengths[:-1])
+        assert table.lengths[-1] == 12
+
+
+def wrong(**options: object) -> dict[str, object]:
+    return {"tensors": [torch.zeros(3).bfloat16()], **options}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        (wrong(tensors=[]), ValueError, "tensors must be at least one, not none"),
+        (
+            wrong(tensors=[torch.zeros(3)]),
+            TypeError,
+            r"dtype must be one of torch\.float16, .*float32",
+        ),
+        (
+            wrong(tensors=[torch.zeros(3).half(), torch.zeros(3).bfloat16()]),
+            TypeError,
+            r"dtype must be the first tensor's, torch\.float16, not torch\.bfloat16",
+        ),
+        (wrong(tables=[]), ValueError, "tables must be one or two, not 0"),
+        (wrong(tables=[WIDE] * 3), ValueError, "tables must be one or two, not 3"),
+        (wrong(mantissa_bits=8), ValueError, "mantissa_bits must be from 0 to 7, not 8"),
+        (wrong(exponents=[255]), ValueError, "exponent must be from 0 to 254, not 255"),
+        (wrong(exponents=[1, 2]), ValueError, "exponents must be as many as tensors, 1, not 2"),
+        (
+            wrong(tensors=[torch.zeros(1).half()] * 65536),
+            ValueError,
+            "regions must be from 0 to 65535, not 65536",
+        ),
+    ],
+)
+def test_wrong_arguments(arguments: dict, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        encode(**arguments)
+
+
+def test_seeded_gradients_of_any_shape(seed: int) -> None:
+    generator = random.Random(seed)
+    for _ in range(20):
+        code = generator.choice(CODES)
+        x = [
+            masked(generator.randrange(2, 9000), generator.choice([0.3, 0.1, 0.01]), code, seed + n)
+            * 2.0 ** generator.randrange(-12, 12)
+            for n in range(generator.randrange(1, 6))
+        ]
+        kept = generator.randrange(FORMATS[code].mantissa_bits + 1)
+        x = [with_mantissa_bits(part, kept) for part in x]
+        frame = encode(x, mantissa_bits=kept)
+        assert same(decode(frame), x), f"seed {seed}"
