@@ -8,8 +8,7 @@ import numpy as np
 from numba import njit
 
 from adagrain.models.interface.codec import BINS, BLOCK, ESCAPE, GAP_BITS
-
-from .addresses import words_at
+from adagrain.models.numerics.addresses import words_at
 
 __all__ = ["count_symbols", "largest_exponents", "pack", "scan"]
 

@@ -12,15 +12,14 @@ import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache, partial
-from typing import Any
 
 import numpy as np
 import torch
-from numba import carray, njit, types
-from numba.extending import intrinsic
+from numba import njit
 
 from adagrain.models.interface.formats import ElementFormat
 from adagrain.models.interface.units.statistics import LARGEST_Q, RAW_BINS
+from adagrain.models.numerics.addresses import floats_at
 
 from .reference import Sums
 
@@ -178,23 +177,13 @@ def _run(words, values, exponent, scales, powers, found, sums, bins):  # pragma:
             _add_bins(words[start:end], bins)
 
 
-@intrinsic
-def _pointer(typing_context: Any, address: Any) -> Any:  # pragma: no cover - compiled
-    """An address as a pointer to FP32 numbers."""
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return builder.inttoptr(arguments[0], context.get_value_type(signature.return_type))
-
-    return types.CPointer(types.float32)(address), generate
-
-
 @njit(cache=True, nogil=True)
 def run_parts(parts, exponents, scales, powers, results):  # pragma: no cover - compiled
     """Parts of tensors, each at most a chunk: number of the tensor, address, elements."""
     no_bins = np.zeros(0, dtype=np.int64)
     for i in range(parts.shape[0]):
         exponent = exponents[parts[i, 0]]
-        values = carray(_pointer(parts[i, 1]), (parts[i, 2],))  # type: ignore[call-arg]
+        values = floats_at(parts[i, 1], parts[i, 2])
         words = values.view(np.int32)
         found, sums = results[i, :FOUND], results[i, FOUND:]
         found[_LOW], found[_HIGH] = 0x7FFFFFFF, -0x80000000

@@ -1,7 +1,6 @@
 """Frames against a plain codec of bit strings that follows the page, there and back."""
 
 import random
-import re
 from itertools import chain, pairwise
 from pathlib import Path
 
@@ -10,6 +9,7 @@ import numpy as np
 import pytest
 import torch
 from codec_reference import Region
+from codec_tensors import masked, same, tensor, words_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -28,38 +28,14 @@ from adagrain.models.codec import (
 from adagrain.models.codec.choice import choose_slots
 from adagrain.models.interface.codec import (
     BLOCK,
-    GradientHeader,
-    RegionHeader,
     TableNumber,
 )
 from adagrain.models.interface.formats import FORMATS, FormatCode
-from adagrain.models.interface.records import pack, size, unpack
 
 PAGE = Path(__file__).parents[2] / "docs" / "codec.md"
 CODES = (FormatCode.BF16, FormatCode.FP16)
 WIDE, NARROW = DEFAULT_TABLES.values()
 LENGTHS = {number: [*table.lengths] for number, table in DEFAULT_TABLES.items()}
-
-
-def tensor(words: object, code: FormatCode = FormatCode.BF16) -> torch.Tensor:
-    return torch.from_numpy(np.array(words, dtype=np.uint16).view(np.int16)).view(
-        FORMATS[code].dtype
-    )
-
-
-def words_of(x: torch.Tensor) -> list[int]:
-    return x.reshape(-1).view(torch.int16).numpy().view(np.uint16).tolist()
-
-
-def same(a: list[torch.Tensor], b: list[torch.Tensor]) -> bool:
-    return [(x.dtype, words_of(x)) for x in a] == [(x.dtype, words_of(x)) for x in b]
-
-
-def masked(length: int, density: float, code: FormatCode, seed: int) -> torch.Tensor:
-    """Normal numbers, the largest of which are left."""
-    x = torch.randn(length, generator=torch.Generator().manual_seed(seed))
-    kept = x.abs() >= x.abs().quantile(1 - density)
-    return torch.where(kept, x, 0.0).to(FORMATS[code].dtype)
 
 
 def by_reference(frame: bytes, tables: dict[int, list[int]] = LENGTHS) -> list[torch.Tensor]:
@@ -315,42 +291,6 @@ def test_fewer_mantissa_bits_take_fewer_bytes() -> None:
     nonzero = int((x != 0).sum())
     steps = [(b - a) * 8 / nonzero for a, b in pairwise(sizes)]
     assert all(0.95 < step < 1.6 for step in steps), steps
-
-
-def test_headers_are_as_declared() -> None:
-    frame = encode([tensor([0, 0x3F80] * 5000)], tables=[NARROW])
-    head = unpack(GradientHeader, frame[: size(GradientHeader)])
-    assert head == {
-        "magic": 0x4741,
-        "version": 1,
-        "format": FormatCode.BF16,
-        "mantissa_bits": 7,
-        "table_0": TableNumber.NARROW,
-        "table_1": TableNumber.NONE,
-        "regions": 1,
-        "length": len(frame),
-    }
-    region = unpack(RegionHeader, frame[12:18])
-    assert region.keys() == {"count", "exponent", "width", "slot"}
-    assert (region["count"], region["exponent"], region["slot"]) == (10_000, 127, 0)
-    assert frame[12:18] == pack(RegionHeader, **region)
-
-
-def test_example_of_the_page() -> None:
-    page = PAGE.read_text()
-    shown = bytes.fromhex("".join(re.findall(r"^    ((?:[0-9a-f]{2} ?)+) +\|", page, re.MULTILINE)))
-    words = [0, 0, 0x3F80, 0, 0xBF00, 0x7F80, 0, 0, 0, 0, 0x3F20, 0, 0, 0, 0, 0, 0, 0, 0, 0]
-    assert encode([tensor(words)], tables=[NARROW]) == shown
-    assert words_of(decode(shown)[0]) == words
-
-
-def test_tables_of_the_page() -> None:
-    rows = re.findall(
-        r"^\| \d+ \| `([0-9a-f]{32})` \| `([0-9a-f]{32})` \|$", PAGE.read_text(), re.M
-    )
-    for column, table in zip(zip(*rows, strict=True), (WIDE, NARROW), strict=True):
-        assert "".join(column) == "".join(f"{length:x}" for length in table.lengths[:-1])
-        assert table.lengths[-1] == 12
 
 
 def wrong(**options: object) -> dict[str, object]:

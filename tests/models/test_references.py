@@ -88,7 +88,7 @@ REFERENCES = {
 
 #: Those that compute nothing, or only put others together behind the link.
 OTHERS = {
-    "codec/addresses",
+    "numerics/addresses",
     "codec/defaults",
     "codec/errors",
     "codec/parts",
