@@ -36,9 +36,9 @@ def delivery_layout(slices: int) -> data.StructLayout:
 class Delivery(wiring.Component):
     """Sends each run's results, row by row, to the link, out of the data port, or to the memory.
 
-    A result per cycle, latency 0; out of the port they go in pairs, and the last beat of a run may
-    hold one. Destinations do not overtake each other: a port that takes nothing makes the results
-    behind wait.
+    A result per cycle, latency 0, and a cycle between runs; out of the port they go in pairs, and
+    the last beat of a run may hold one. Destinations do not overtake each other: a port that takes
+    nothing makes the results behind wait.
 
     Parameters
     ----------
@@ -64,7 +64,8 @@ class Delivery(wiring.Component):
     keeps : ``Out(1)``
         A run is under way whose results go to the memory.
     low, high : ``Out(range(words + 1))``
-        They, and those of others since there was none, lie from the one to below the other.
+        They, and those of others since there was none, lie from the one to below the other; known
+        two cycles after a run was taken.
     kept : ``Out(8)``
         Flags of all results that went there, until ``i_forget``.
     forget : ``In(1)``
@@ -94,45 +95,58 @@ class Delivery(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         m.submodules.runs = runs = Queue(delivery_layout(self._slices), RUNS)
-        run, taken = runs.o.p, Signal()
-        waits = self.i.valid & runs.o.valid
-        is_last, at = self._place(m, run, taken)
+        run, busy, taken = Signal(delivery_layout(self._slices)), Signal(), Signal()
+        waits = self.i.valid & busy
+        is_last, at = self._place(m, run, runs.o.p, taken=taken, loads=runs.o.ready)
         m.d.comb += [
             runs.i.payload.eq(self.i_run.payload),
             runs.i.valid.eq(self.i_run.valid),
             self.i_run.ready.eq(runs.i.ready),
-            runs.o.ready.eq(taken & is_last),
+            runs.o.ready.eq(~busy),
             taken.eq(self.i.valid & self.i.ready),
             self.o.payload.eq(self.i.payload),
             self.o_words.p.address.eq(run.to_first + at),
             self.o_words.p.word.eq(self.i.p.word),
         ]
+        with m.If(runs.o.ready):
+            m.d.sync += [run.eq(runs.o.payload), busy.eq(runs.o.valid)]
+        with m.Elif(taken & is_last):
+            m.d.sync += busy.eq(0)
         with m.Switch(run.destination):
             with m.Case(Destination.PORT):
                 self._pair(m, waits, is_last)
             with m.Case(Destination.MEMORY):
-                m.d.comb += [self.o_words.valid.eq(waits), self.i.ready.eq(runs.o.valid)]
+                m.d.comb += [self.o_words.valid.eq(waits), self.i.ready.eq(busy)]
             with m.Default():
                 m.d.comb += [
                     self.o.valid.eq(waits),
-                    self.i.ready.eq(self.o.ready & runs.o.valid),
+                    self.i.ready.eq(self.o.ready & busy),
                 ]
         self._watch(m, taken & is_last, self.o_words.valid)
         return m
 
-    def _place(self, m: Module, run: data.View, taken: Value) -> tuple[Value, Signal]:
-        """The result is its run's last one; and its place behind the run's first."""
-        row, column = Signal(range(ROWS)), Signal(range(max(2, self._slices)))
+    def _place(
+        self, m: Module, run: data.View, following: data.View, *, taken: Value, loads: Value
+    ) -> tuple[Value, Signal]:
+        """The result is its run's last one; and its place behind the run's first.
+
+        Both are told a cycle ahead: whether a result is taken hangs on the first.
+        """
+        row, left = Signal(range(ROWS)), Signal(range(max(2, self._slices)))
         at = Signal(range(ROWS * self._slices + ROWS))
-        ends = column == run.row_results - 1
-        is_last = ends & (row == run.rows - 1)
-        with m.If(taken):
-            m.d.sync += [column.eq(column + 1), at.eq(at + run.rows)]
-            with m.If(ends):
-                m.d.sync += [column.eq(0), row.eq(row + 1), at.eq(row + 1)]
-            with m.If(is_last):
-                m.d.sync += [row.eq(0), at.eq(0)]
-        return is_last, at
+        ends, in_last = Signal(), Signal()
+        with m.If(loads):
+            m.d.sync += [row.eq(0), at.eq(0), in_last.eq(following.rows == 1)]
+        with m.Elif(taken & ends):
+            m.d.sync += [row.eq(row + 1), at.eq(row + 1), in_last.eq(row + 2 == run.rows)]
+        with m.Elif(taken):
+            m.d.sync += at.eq(at + run.rows)
+        row_results = Mux(loads, following.row_results, run.row_results)
+        with m.If(loads | taken & ends):
+            m.d.sync += [left.eq(row_results - 1), ends.eq(row_results == 1)]
+        with m.Elif(taken):
+            m.d.sync += [left.eq(left - 1), ends.eq(left == 1)]
+        return ends & in_last, at
 
     def _pair(self, m: Module, waits: Value, is_last: Value) -> None:
         """Within the case of the port: two results in a beat, or the last one alone."""
@@ -161,13 +175,17 @@ class Delivery(wiring.Component):
             keeping.eq(keeping + (begins & to_memory) - from_memory),
         ]
         m.d.comb += [self.settled.eq(under_way == 0), self.keeps.eq(keeping != 0)]
-        first = self.i_run.p.to_first
-        end = Signal(range(2 * self._words))
-        m.d.comb += end.eq(first + self.i_run.p.rows * self.i_run.p.row_results)
-        with m.If(begins & to_memory):
-            with m.If(~self.keeps | (first < self.low)):
-                m.d.sync += self.low.eq(first)
-            with m.If(~self.keeps | (end > self.high)):
-                m.d.sync += self.high.eq(end)
+        begun, anew = Signal(), Signal()
+        first, end = Signal(range(self._words)), Signal(range(2 * self._words))
+        m.d.sync += [
+            begun.eq(begins & to_memory),
+            anew.eq(~self.keeps),
+            first.eq(self.i_run.p.to_first),
+            end.eq(self.i_run.p.to_first + self.i_run.p.rows * self.i_run.p.row_results),
+        ]
+        with m.If(begun & (anew | (first < self.low))):
+            m.d.sync += self.low.eq(first)
+        with m.If(begun & (anew | (end > self.high))):
+            m.d.sync += self.high.eq(end)
         raised = Mux(keeps_one, self.i.p.flags, 0)
         m.d.sync += self.kept.eq(Mux(self.forget, 0, self.kept) | raised)

@@ -169,15 +169,19 @@ class GranularityUnit(wiring.Component):
     def _has_operands(self, m: Module, delivery: Delivery) -> Value:
         """The run on ``i`` may read its rows.
 
-        Where results are to be kept, that is known a cycle after the run was offered.
+        Where results are to be kept, that is known two cycles after the run was offered. What the
+        rows take is a sum of shifted numbers: DSP blocks are for the slices.
         """
-        run, offered, apart = self.i.p, Signal(), Signal()
-        end = run.a_first + run.words * run.rows
+        run, end, apart = self.i.p, Signal(range(2 * self._words)), Signal()
+        offered, known = Signal(), Signal()
+        shifted = [Mux(bit, run.words << place, 0) for place, bit in enumerate(run.rows)]
         m.d.sync += [
             offered.eq(self.i.valid & ~self.i.ready),
+            known.eq(offered & ~self.i.ready),
+            end.eq(run.a_first + sum(shifted)),
             apart.eq((end <= delivery.low) | (delivery.high <= run.a_first)),
         ]
-        return ~delivery.keeps | offered & apart
+        return ~delivery.keeps | known & apart
 
     def _words_to_slices(
         self, m: Module, sequencer: Sequencer, operands: Operands
@@ -221,8 +225,13 @@ class GranularityUnit(wiring.Component):
         m.d.comb += [rows.valid.eq(sums[0].valid), rows.p.index.eq(sums[0].p.index)]
 
     def _deliver(self, m: Module, results: Results, delivery: Delivery) -> None:
-        """The ways of results to the port, the link and the memory."""
-        connect(m, results.o, delivery.i)
+        """The ways of results to the port, the link and the memory.
+
+        Those that wait for one of them do not make the packing of others wait in the same cycle.
+        """
+        m.submodules.results_skid = skid = Skid(TileResult)
+        connect(m, results.o, skid.i)
+        connect(m, skid.o, delivery.i)
         connect(m, delivery.o, flipped(self.o))
         connect(m, delivery.o_data, flipped(self.o_data))
         m.d.comb += [

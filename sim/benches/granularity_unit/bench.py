@@ -10,7 +10,7 @@ from adagrain.models.interface.units.granularity_unit import ROWS
 from adagrain.sim.simulators.bench import Bench, bench
 from adagrain.sim.simulators.stimulus import Stimulus
 
-from .traffic import random_tile, short_runs
+from .traffic import Tile, random_tile, short_runs
 
 
 def model_of(b: Bench) -> TileModel:
@@ -51,6 +51,21 @@ async def multiplies_in_each_cycle(b: Bench, rows: int) -> None:
             await b.wait()
         turn = max(rows, DotProduct.LOOP) if precision is Precision.FP32 else rows
         assert b.cycle - start <= words * turn + 8
+
+
+@bench(cycles=5_000)
+async def is_settled_once_all_results_have_left(b: Bench) -> None:
+    """A run is under way for as long as nobody takes its results."""
+    rng, tile = np.random.default_rng(b.seed), Tile()
+    while not (tile.results or tile.beats):
+        tile = short_runs(model_of(b), 1, rng, b.component.precisions)
+    *written, last = tile.stimuli()
+    await b.demand(*written, Stimulus(last.inputs))
+    await b.wait(100)
+    assert not b.get("settled"), f"settled before its results have left: {b}"
+    await b.demand(Stimulus({}, last.outputs))
+    await b.wait(2)
+    assert b.get("settled"), f"not settled once its results have left: {b}"
 
 
 @bench(cycles=200_000)

@@ -155,8 +155,8 @@ MUTANTS = (
     Mutant(
         "a run reads operands that are still to be written",
         "hdl/granularity_unit/granularity_unit.py",
-        "return ~delivery.keeps | offered & apart",
-        "return ~delivery.keeps | offered",
+        "return ~delivery.keeps | known & apart",
+        "return ~delivery.keeps | known",
         bench("granularity_unit", "three_slices"),
     ),
     Mutant(
@@ -178,6 +178,6 @@ MUTANTS = (
         "hdl/granularity_unit/delivery.py",
         "self.settled.eq(under_way == 0)",
         "self.settled.eq(1)",
-        compiled("coprocessor", "granular"),
+        bench("granularity_unit", "three_slices"),
     ),
 )
