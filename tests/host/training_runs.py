@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -30,12 +31,18 @@ def start(runs: Path, name: str, *arguments: str) -> subprocess.Popen[str]:
     )
 
 
-def wait_for(path: Path) -> None:
-    """Wait until a run has written something to a file."""
+def wait_for(folder: Path, pattern: str) -> None:
+    """Wait until a run has written something to a file; old checkpoints go, so any name will do."""
     deadline = time.monotonic() + SECONDS
-    while not (path.exists() and path.stat().st_size > 0):
-        assert time.monotonic() < deadline, f"there is no {path}"
+    while not any(map(_has_content, folder.glob(pattern))):
+        assert time.monotonic() < deadline, f"there is no {pattern} in {folder}"
         time.sleep(0.1)
+
+
+def _has_content(path: Path) -> bool:
+    with suppress(FileNotFoundError):
+        return path.stat().st_size > 0
+    return False
 
 
 def end(process: subprocess.Popen[str]) -> tuple[int, str, str]:
