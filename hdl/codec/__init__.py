@@ -1,0 +1,1 @@
+"""Masked gradients to coded blocks, and back."""
