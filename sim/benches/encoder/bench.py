@@ -1,0 +1,59 @@
+"""Bench of the encoder: blocks against the golden encoder's, and how fast they come."""
+
+import cocotb
+import torch
+
+from adagrain.models.codec.defaults import DEFAULT_TABLES
+from adagrain.models.interface.codec import BLOCK, TableNumber
+from adagrain.sim.simulators.bench import Bench, bench
+from adagrain.sim.simulators.stimulus import Stimulus, as_list
+
+from .traffic import Region, codes, random_regions, regions
+
+#: What a region takes beyond its elements: the way through the encoder, and each block's end.
+_SLACK = 40
+
+
+@bench(cycles=2_000_000)
+async def equals_the_model(b: Bench) -> None:
+    """Regions back to back, of either format, by two tables of which one is replaced meanwhile."""
+    await b.demand(*random_regions(b.component, b.scaled(8), b.random))
+
+
+async def _cycles(b: Bench, tensor: torch.Tensor) -> int:
+    """Cycles from a region's first beat to its last word, without idling or back-pressure."""
+    for name in ("i", "i_region", "i_code"):
+        b.source(name, idle=0)
+    table = DEFAULT_TABLES[TableNumber.WIDE]
+    await b.demand(Stimulus({"i_code": codes(table, 0)}))
+    given = regions(b.component, [Region(tensor, 128, 7, 0)], [table], b.random)
+    sink, start = b.sink("o", stall=0), b.cycle
+    b.begin(given)
+    await sink.expect(as_list(given.outputs["o"]))
+    return sink.cycles[-1] - start
+
+
+@cocotb.parametrize(share=[0.0, 0.01, 0.5, 0.8])
+@bench(cycles=50_000)
+async def does_not_stall_where_elements_are_few(b: Bench, share: float) -> None:
+    """Random elements up to 0.8 a cycle: a beat is taken in each."""
+    lanes = b.component.lanes
+    tensor = torch.randn(4 * BLOCK).bfloat16() * (torch.rand(4 * BLOCK) < share / lanes)
+    cycles = await _cycles(b, tensor)
+    assert cycles <= 4 * BLOCK // lanes + _SLACK, f"{cycles} cycles: {b}"
+
+
+@bench(cycles=50_000)
+async def takes_an_element_a_cycle(b: Bench) -> None:
+    """Random elements, one a cycle: 0.97 of a beat is taken in each."""
+    lanes = b.component.lanes
+    tensor = torch.randn(4 * BLOCK).bfloat16() * (torch.rand(4 * BLOCK) < 1 / lanes)
+    cycles = await _cycles(b, tensor)
+    assert cycles <= 4 * BLOCK / lanes / 0.97 + _SLACK, f"{cycles} cycles: {b}"
+
+
+@bench(cycles=50_000)
+async def codes_bursts_at_an_element_a_cycle(b: Bench) -> None:
+    """All elements of a region, and each block's end in a cycle of its own."""
+    cycles = await _cycles(b, torch.randn(2 * BLOCK).bfloat16())
+    assert cycles <= 2 * (BLOCK + 1) + _SLACK, f"{cycles} cycles: {b}"
