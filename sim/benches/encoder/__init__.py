@@ -1,6 +1,6 @@
 """Variants of the encoder that its bench runs on."""
 
-from adagrain.hdl.codec.encoder import Encoder
+from adagrain.hdl.codec import Encoder
 
 __all__ = ["ICARUS_VARIANTS", "VARIANTS"]
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 
-from adagrain.hdl.codec.encoder import Encoder
+from adagrain.hdl.codec import Encoder
 from adagrain.hdl.codec.layouts import CODED_BYTES
 from adagrain.models.codec import CodeTable, build_table, with_mantissa_bits
 from adagrain.models.codec.defaults import DEFAULT_TABLES
