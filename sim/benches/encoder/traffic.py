@@ -100,7 +100,7 @@ def regions(
         }
         for region in some
     ]
-    elements = [beat for region in some for beat in beats(unit, region.tensor, generator)]
+    elements = [beat for region in some for beat in beats(unit.lanes, region.tensor, generator)]
     words = [word for region in some for word in _words(region, tables[region.slot])]
     return Stimulus({"i_region": parameters, "i": elements}, {"o": words})
 
@@ -113,15 +113,17 @@ def codes(table: CodeTable, slot: int) -> list[dict[str, Any]]:
     ]
 
 
-def beats(unit: Encoder, tensor: torch.Tensor, generator: Random) -> list[dict[str, Any]]:
-    """A region's elements; noise in lanes that hold none."""
+def beats(
+    lanes: int, tensor: torch.Tensor, generator: Random | None = None
+) -> list[dict[str, Any]]:
+    """A region's elements; in lanes that hold none there is noise, or +0."""
     words = (tensor.view(torch.int16).to(torch.int32) & 0xFFFF).tolist()
     found = []
-    for start in range(0, len(words), unit.lanes):
-        some = words[start : start + unit.lanes]
-        noise = [generator.getrandbits(16) for _ in range(unit.lanes - len(some))]
-        keep, last = (1 << len(some)) - 1, int(start + unit.lanes >= len(words))
-        found.append({"data": some + noise, "keep": keep, "last": last})
+    for start in range(0, len(words), lanes):
+        some = words[start : start + lanes]
+        rest = [generator.getrandbits(16) if generator else 0 for _ in range(lanes - len(some))]
+        keep, last = (1 << len(some)) - 1, int(start + lanes >= len(words))
+        found.append({"data": some + rest, "keep": keep, "last": last})
     return found
 
 
