@@ -63,7 +63,7 @@ class Encoder(wiring.Component):
         If ``lanes`` is not what it must be.
     """
 
-    LATENCY = 13
+    LATENCY = 15
 
     def __init__(self, lanes: int) -> None:
         check_lanes(lanes)

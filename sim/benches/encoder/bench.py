@@ -20,15 +20,24 @@ async def equals_the_model(b: Bench) -> None:
     await b.demand(*random_regions(b.component, b.scaled(8), b.random))
 
 
+def _random_tensor(b: Bench, size: int, density: float) -> torch.Tensor:
+    draw = torch.Generator().manual_seed(b.random.getrandbits(32))
+    kept = torch.rand(size, generator=draw) < density
+    return torch.where(kept, torch.randn(size, generator=draw), 0.0).bfloat16()
+
+
 async def _cycles(b: Bench, tensor: torch.Tensor) -> int:
     """Cycles from a region's first beat to its last word, without idling or back-pressure."""
     for name in ("i", "i_region", "i_code"):
         b.source(name, idle=0)
     table = DEFAULT_TABLES[TableNumber.WIDE]
     await b.demand(Stimulus({"i_code": codes(table, 0)}))
-    given = regions(b.component, [Region(tensor, 128, 7, 0)], [table], b.random)
-    sink, start = b.sink("o", stall=0), b.cycle
+    given = regions(b.component.lanes, [Region(tensor, 128, 7, 0)], [table], b.random)
+    source, sink = b.source("i"), b.sink("o", stall=0)
     b.begin(given)
+    while not source.accepted:
+        await b.wait()
+    start = b.cycle
     await sink.expect(as_list(given.outputs["o"]))
     return sink.cycles[-1] - start
 
@@ -38,8 +47,7 @@ async def _cycles(b: Bench, tensor: torch.Tensor) -> int:
 async def does_not_stall_where_elements_are_few(b: Bench, share: float) -> None:
     """Random elements up to 0.8 a cycle: a beat is taken in each."""
     lanes = b.component.lanes
-    tensor = torch.randn(4 * BLOCK).bfloat16() * (torch.rand(4 * BLOCK) < share / lanes)
-    cycles = await _cycles(b, tensor)
+    cycles = await _cycles(b, _random_tensor(b, 4 * BLOCK, share / lanes))
     assert cycles <= 4 * BLOCK // lanes + _SLACK, f"{cycles} cycles: {b}"
 
 
@@ -47,13 +55,19 @@ async def does_not_stall_where_elements_are_few(b: Bench, share: float) -> None:
 async def takes_an_element_a_cycle(b: Bench) -> None:
     """Random elements, one a cycle: 0.97 of a beat is taken in each."""
     lanes = b.component.lanes
-    tensor = torch.randn(4 * BLOCK).bfloat16() * (torch.rand(4 * BLOCK) < 1 / lanes)
-    cycles = await _cycles(b, tensor)
+    cycles = await _cycles(b, _random_tensor(b, 4 * BLOCK, 1 / lanes))
     assert cycles <= 4 * BLOCK / lanes / 0.97 + _SLACK, f"{cycles} cycles: {b}"
 
 
 @bench(cycles=50_000)
 async def codes_bursts_at_an_element_a_cycle(b: Bench) -> None:
     """All elements of a region, and each block's end in a cycle of its own."""
-    cycles = await _cycles(b, torch.randn(2 * BLOCK).bfloat16())
+    cycles = await _cycles(b, _random_tensor(b, 2 * BLOCK, 1.0))
     assert cycles <= 2 * (BLOCK + 1) + _SLACK, f"{cycles} cycles: {b}"
+
+
+@bench(cycles=10_000)
+async def gives_a_short_block_after_its_latency(b: Bench) -> None:
+    """A region of one element, in an encoder where nothing else is under way."""
+    cycles = await _cycles(b, torch.ones(1).bfloat16())
+    assert cycles == b.component.LATENCY, f"{cycles} cycles: {b}"

@@ -38,11 +38,11 @@ def random_regions(unit: Encoder, count: int, generator: Random) -> Iterator[Sti
     for _ in range(count):
         kept = generator.randrange(SLOTS)
         some = [random_region(generator, kept) for _ in range(generator.randrange(1, 6))]
-        given = regions(unit, some, tables, generator)
+        given = regions(unit.lanes, some, tables, generator)
         tables[1 - kept] = random_table(generator)
         yield Stimulus({**given.inputs, "i_code": codes(tables[1 - kept], 1 - kept)}, given.outputs)
         both = [random_region(generator, generator.randrange(SLOTS)) for _ in range(4)]
-        yield regions(unit, both, tables, generator)
+        yield regions(unit.lanes, both, tables, generator)
 
 
 def random_table(generator: Random) -> CodeTable:
@@ -88,7 +88,7 @@ def _exponent(tensor: torch.Tensor, fmt: ElementFormat, generator: Random) -> in
 
 
 def regions(
-    unit: Encoder, some: Sequence[Region], tables: Sequence[CodeTable], generator: Random
+    lanes: int, some: Sequence[Region], tables: Sequence[CodeTable], generator: Random
 ) -> Stimulus:
     """Regions behind each other, by the tables in both slots, and their blocks."""
     parameters = [
@@ -100,7 +100,7 @@ def regions(
         }
         for region in some
     ]
-    elements = [beat for region in some for beat in beats(unit.lanes, region.tensor, generator)]
+    elements = [beat for region in some for beat in beats(lanes, region.tensor, generator)]
     words = [word for region in some for word in _words(region, tables[region.slot])]
     return Stimulus({"i_region": parameters, "i": elements}, {"o": words})
 
