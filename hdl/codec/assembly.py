@@ -7,7 +7,7 @@ from amaranth.lib.wiring import In, Out
 from adagrain.hdl.stream.pipeline import elastic
 from adagrain.models.interface.codec import LONGEST_CODE
 
-from .layouts import CHUNK_BITS, Chunk, CodedElement
+from .layouts import CHUNK_BITS, Chunk, CodeAndTail
 
 __all__ = ["Assembly"]
 
@@ -19,7 +19,7 @@ class Assembly(wiring.Component):
 
     Members
     -------
-    i : ``In(stream.Signature(CodedElement))``
+    i : ``In(stream.Signature(CodeAndTail))``
         Elements and marks.
     o : ``Out(stream.Signature(Chunk))``
         Their bits; of marks none.
@@ -28,7 +28,7 @@ class Assembly(wiring.Component):
     def __init__(self) -> None:
         super().__init__(
             {
-                "i": In(stream.Signature(CodedElement)),
+                "i": In(stream.Signature(CodeAndTail)),
                 "o": Out(stream.Signature(Chunk)),
             }
         )

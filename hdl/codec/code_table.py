@@ -8,7 +8,7 @@ from amaranth.utils import ceil_log2
 from adagrain.hdl.stream.pipeline import elastic
 from adagrain.models.interface.codec import ESCAPE, GAP_BITS, LONGEST_CODE, SLOTS, SYMBOLS
 
-from .layouts import ELEMENT_BITS, Code, CodedElement, CodeWrite, Symbol
+from .layouts import ELEMENT_BITS, Code, CodeAndTail, CodeWrite, Symbol
 
 __all__ = ["CodeTable"]
 
@@ -26,7 +26,7 @@ class CodeTable(wiring.Component):
         Codes of symbols; taken at once.
     i : ``In(stream.Signature(Symbol))``
         Symbols and marks.
-    o : ``Out(stream.Signature(CodedElement))``
+    o : ``Out(stream.Signature(CodeAndTail))``
         Elements with their codes, and marks.
     """
 
@@ -35,7 +35,7 @@ class CodeTable(wiring.Component):
             {
                 "i_write": In(stream.Signature(CodeWrite)),
                 "i": In(stream.Signature(Symbol)),
-                "o": Out(stream.Signature(CodedElement)),
+                "o": Out(stream.Signature(CodeAndTail)),
             }
         )
 

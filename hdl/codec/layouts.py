@@ -15,9 +15,9 @@ __all__ = [
     "TAIL_BITS",
     "Chunk",
     "Code",
+    "CodeAndTail",
     "CodeWrite",
     "Coded",
-    "CodedElement",
     "CodedWord",
     "Item",
     "Mark",
@@ -118,7 +118,7 @@ Symbol = data.StructLayout(
 )
 
 #: An element's code and its bits behind that.
-CodedElement = data.StructLayout({"code": Code, "tail": Tail, "last": unsigned(1), "mark": Mark})
+CodeAndTail = data.StructLayout({"code": Code, "tail": Tail, "last": unsigned(1), "mark": Mark})
 
 #: The bits of an element, the first one highest, and how many; none with a mark.
 Chunk = chunk_layout(CHUNK_BITS, Mark)
