@@ -1,12 +1,26 @@
 """What encoder and decoder exchange with the rest of a device, and with each other."""
 
+import enum
+
 from amaranth.hdl import unsigned
 from amaranth.lib import data
 
 from adagrain.hdl.stream.packet import check_lanes
-from adagrain.models.interface.codec import LONGEST_CODE, SLOTS, SYMBOLS
+from adagrain.models.interface.codec import BLOCK, GAP_BITS, LONGEST_CODE, SLOTS, SYMBOLS
 
-__all__ = ["CODED_BYTES", "Code", "CodeWrite", "Coded", "RegionParameters", "elements_layout"]
+__all__ = [
+    "CODED_BYTES",
+    "Block",
+    "Code",
+    "CodeWrite",
+    "Coded",
+    "CodedElement",
+    "DecodeWrite",
+    "Element",
+    "Kind",
+    "RegionParameters",
+    "elements_layout",
+]
 
 #: Bytes of coded blocks that travel in one cycle.
 CODED_BYTES = 8
@@ -28,8 +42,50 @@ RegionParameters = data.StructLayout(
 Code = data.StructLayout({"length": unsigned(4), "code": unsigned(LONGEST_CODE)})
 
 #: What is written into a code table.
-CodeWrite = data.StructLayout(
-    {"slot": range(SLOTS), "symbol": range(SYMBOLS), "code": Code}
+CodeWrite = data.StructLayout({"slot": range(SLOTS), "symbol": range(SYMBOLS), "code": Code})
+
+#: What is written into a decode table, as ``CodeTable.decoding`` has it by the next 12 bits.
+DecodeWrite = data.StructLayout(
+    {
+        "slot": range(SLOTS),
+        "ahead": unsigned(LONGEST_CODE),  # the next bits
+        "length": unsigned(4),  # bits of the code that they begin with
+        "symbol": range(SYMBOLS),
+    }
+)
+
+#: A coded block, whose bytes follow.
+Block = data.StructLayout(
+    {
+        "count": range(BLOCK + 1),  # elements, at least 1
+        "length": range(2 * BLOCK),  # bytes; 0: all elements are +0
+        "last": unsigned(1),  # it is its region's last one
+    }
+)
+
+
+class Kind(enum.IntEnum):
+    """What the parts of the decoder hand on."""
+
+    BEGIN = 0  #: a block begins: its last place for a gap, its region's end for a word
+    ELEMENT = 1
+    END = 2  #: a block ends: +0 up to its last place
+    CUT = 3  #: the same, where bits are missing
+
+
+#: An element's symbol, and the bits that end with its last one; an escape's are gap and word.
+CodedElement = data.StructLayout(
+    {"kind": Kind, "symbol": range(SYMBOLS), "bits": unsigned(GAP_BITS + 16)}
+)
+
+#: An element, and how many +0 stand before it.
+Element = data.StructLayout(
+    {
+        "kind": Kind,
+        "word": unsigned(16),
+        "gap": unsigned(GAP_BITS),
+        "below": unsigned(1),  # its bin is larger than 2 · base + 1
+    }
 )
 
 
