@@ -4,7 +4,7 @@ from amaranth.hdl import Cat, Module, Mux, unsigned
 from amaranth.lib import data, memory, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from adagrain.models.interface.codec import BINS, LONGEST_CODE, SLOTS, SYMBOLS
+from adagrain.models.interface.codec import BINS, ESCAPE, LONGEST_CODE, SLOTS, SYMBOLS
 
 from .layouts import DecodeWrite
 
@@ -33,6 +33,8 @@ class DecodeTable(wiring.Component):
         Look them up. What was found stands until the next time.
     symbol : ``Out(range(SYMBOLS))``
         Symbol of the code that the bits begin with.
+    escapes : ``Out(1)``
+        It is that of the escape.
     size : ``Out(5)``
         Bits of the code and of the gap: 12 in an escape.
     """
@@ -45,6 +47,7 @@ class DecodeTable(wiring.Component):
                 "ahead": In(LONGEST_CODE),
                 "en": In(1),
                 "symbol": Out(range(SYMBOLS)),
+                "escapes": Out(1),
                 "size": Out(5),
             }
         )
@@ -66,6 +69,7 @@ class DecodeTable(wiring.Component):
             read.en.eq(self.en),
             read.addr.eq(Cat(self.ahead, self.slot)),
             self.symbol.eq(read.data.symbol),
+            self.escapes.eq((read.data.symbol & ESCAPE) == ESCAPE),  # no symbol is larger
             self.size.eq(read.data.size),
         ]
         return m

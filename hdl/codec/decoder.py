@@ -88,7 +88,7 @@ class Decoder(wiring.Component):
         m.submodules.placer = placer = Placer(self._lanes)
         for name in ("i_table", "i_begin", "i_block", "i"):
             connect(m, flipped(getattr(self, name)), getattr(scanner, name))
-        m.d.comb += fields.region.eq(scanner.region)
+        m.d.comb += [fields.region.eq(scanner.region), scanner.in_use.eq(fields.o.valid)]
         connect(m, scanner.o, fields.i)
         connect(m, fields.o, waiting.i)
         connect(m, waiting.o, placer.i)

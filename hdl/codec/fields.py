@@ -1,13 +1,14 @@
 """What the bits of an element mean."""
 
-from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from adagrain.models.interface.codec import BINS, ESCAPE, GAP_BITS
+from adagrain.hdl.stream.pipeline import elastic
+from adagrain.models.interface.codec import BINS, ESCAPE, GAP_BITS, SYMBOLS
 from adagrain.models.interface.formats import FORMATS, FormatCode
 
-from .layouts import CodedElement, Element, Kind, RegionParameters
+from .layouts import BEHIND, COLUMN, CodedElement, Element, Kind, RegionParameters
 
 __all__ = ["Fields"]
 
@@ -16,18 +17,20 @@ _FP16, _BF16 = FORMATS[FormatCode.FP16], FORMATS[FormatCode.BF16]
 #: Bits of the mantissa, below its top one, of the format that has more of them.
 _FRACTION = _FP16.mantissa_bits - 1
 
+_WORD = BEHIND - GAP_BITS
+
 _BIN_BITS = (BINS - 1).bit_length()
 
 
 class Fields(wiring.Component):
     """Makes gap and element of a symbol and what stands behind its code.
 
-    One per cycle, latency 0, no registers. Begins and ends pass as they come.
+    One per cycle, latency 1; its stage waits where ``o`` does. Begins and ends pass as they come.
 
     Members
     -------
     region : ``In(RegionParameters)``
-        How the elements are coded.
+        How the elements are coded, in either stage.
     i : ``In(stream.Signature(CodedElement))``
     o : ``Out(stream.Signature(Element))``
         Elements; what stands in a ``word`` that is ``below`` is undefined.
@@ -44,37 +47,60 @@ class Fields(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
+        enable = elastic(m, self.i, self.o, 1)
         given, found = self.i.payload, self.o.payload
-        is_plain = Signal()
+
+        # Stage 1: put the gap, and what follows it, to their places.
+        is_plain, whole = Signal(), Signal(BEHIND)
+        kind, symbol = Signal(Kind), Signal(range(SYMBOLS))
+        escapes = (given.kind != Kind.ELEMENT) | ((given.symbol & ESCAPE) == ESCAPE)
+        with m.If(enable):
+            m.d.sync += [
+                kind.eq(given.kind),
+                symbol.eq(given.symbol),
+                is_plain.eq(~escapes),
+                whole.eq(self._aligned(m, escapes)),
+            ]
+
+        # Stage 2: put gap and element together.
         m.d.comb += [
-            self.o.valid.eq(self.i.valid),
-            self.i.ready.eq(self.o.ready),
-            found.kind.eq(given.kind),
-            is_plain.eq((given.kind == Kind.ELEMENT) & (given.symbol != ESCAPE)),
+            found.kind.eq(kind),
+            found.gap.eq(self._gap(symbol[_BIN_BITS:], whole[_WORD:], is_plain)),
         ]
-        aligned = self._aligned(m)
-        fraction, sign = aligned[:_FRACTION], aligned[_FRACTION]
-        low = Mux(is_plain, aligned[_FRACTION + 1 :], given.bits[16:])
-        kind = given.symbol[_BIN_BITS:]
-        m.d.comb += found.gap.eq(
-            Cat(
-                (is_plain & (kind == n + 1)) | ((~is_plain | (kind > n + 1)) & low[n])
-                for n in range(GAP_BITS)
-            )
+        half = Cat(1, self.region.exponent) - symbol[:_BIN_BITS]
+        sign, fraction = whole[_WORD - 1], whole[_WORD - 1 - _FRACTION : _WORD - 1]
+        kept = Cat(
+            fraction[n] & (_FRACTION - n < self.region.mantissa_bits) for n in range(_FRACTION)
         )
-        half = Cat(1, self.region.exponent) - given.symbol[:_BIN_BITS]
-        wide = Cat(fraction, half[: _FP16.exponent_bits + 1], sign)
-        narrow = Cat(fraction[-_BF16.mantissa_bits + 1 :], half[: _BF16.exponent_bits + 1], sign)
+        wide = Cat(kept, half[: _FP16.exponent_bits + 1], sign)
+        narrow = Cat(kept[-_BF16.mantissa_bits + 1 :], half[: _BF16.exponent_bits + 1], sign)
         plain = Mux(self.region.bf16, narrow, wide)
         m.d.comb += [
-            found.word.eq(Mux(is_plain, plain, given.bits[:16])),
+            found.word.eq(Mux(is_plain, plain, whole[:_WORD])),
             found.below.eq(is_plain & half[-1]),
         ]
         return m
 
-    def _aligned(self, m: Module) -> Value:
-        """Bits, shifted so that the sign and the fraction, as long as it may be, are lowest."""
-        kept = self.region.mantissa_bits
-        shift = Signal(range(_FRACTION + 1))
-        m.d.comb += shift.eq(Mux(kept == 0, _FRACTION, _FRACTION + 1 - kept))
-        return (self.i.payload.bits << shift)[: _FRACTION + GAP_BITS]
+    def _aligned(self, m: Module, escapes: Value) -> Value:
+        """Bits, shifted so that the gap's lowest one stands above the bits of a word.
+
+        Below it are an escape's word, or sign and mantissa, and what does not belong to them.
+        """
+        given, kept = self.i.payload, self.region.mantissa_bits
+        behind_sign = Mux(kept == 0, 0, kept - 1)[:4]
+        shift = Signal(range(COLUMN + _WORD - 1))
+        m.d.comb += shift.eq(given.excess + Mux(escapes, _WORD - 1, behind_sign))
+        bits: Value = Cat(Const(0, _WORD - 1), given.bits)
+        for power in reversed(range(len(shift))):
+            length = BEHIND + (1 << power) - 1
+            stage = Signal(length, name=f"shifted_{power}")
+            m.d.comb += stage.eq(Mux(shift[power], bits[1 << power :], bits)[:length])
+            bits = stage
+        return bits
+
+    def _gap(self, kind: Value, low: Value, is_plain: Value) -> Value:
+        """The gap of a class, whose leading 1 is not among its low bits; an escape has them all."""
+        return Cat(
+            (is_plain & (kind == n + 1)) | ((~is_plain | (kind > n + 1)) & low[n])
+            for n in range(GAP_BITS)
+        )

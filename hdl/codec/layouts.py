@@ -9,7 +9,9 @@ from adagrain.hdl.stream.packet import check_lanes
 from adagrain.models.interface.codec import BLOCK, GAP_BITS, LONGEST_CODE, SLOTS, SYMBOLS
 
 __all__ = [
+    "BEHIND",
     "CODED_BYTES",
+    "COLUMN",
     "Block",
     "Code",
     "CodeWrite",
@@ -24,6 +26,12 @@ __all__ = [
 
 #: Bytes of coded blocks that travel in one cycle.
 CODED_BYTES = 8
+
+#: Bits of a fourth of these bytes.
+COLUMN = 8 * CODED_BYTES // 4
+
+#: Bits behind an escape's code: gap and element.
+BEHIND = GAP_BITS + 16
 
 #: Bytes of a coded block, in their order; all bits of byte 0 come before those of byte 1.
 Coded = data.ArrayLayout(unsigned(8), CODED_BYTES)
@@ -73,9 +81,14 @@ class Kind(enum.IntEnum):
     CUT = 3  #: the same, where bits are missing
 
 
-#: An element's symbol, and the bits that end with its last one; an escape's are gap and word.
+#: An element's symbol and the bits behind its code, its last one lowest but for those in excess.
 CodedElement = data.StructLayout(
-    {"kind": Kind, "symbol": range(SYMBOLS), "bits": unsigned(GAP_BITS + 16)}
+    {
+        "kind": Kind,
+        "symbol": range(SYMBOLS),
+        "bits": unsigned(BEHIND + COLUMN - 1),
+        "excess": range(COLUMN),
+    }
 )
 
 #: An element, and how many +0 stand before it.

@@ -103,13 +103,12 @@ class Placer(wiring.Component):
                 Cat(final[:lane_bits] >= lane for lane in range(self._lanes))
             )
         with m.If(leaves):
-            m.d.sync += [
-                number.eq(following),
-                following.eq(following + 1),
-                *(lane.eq(0) for lane in lanes),
-            ]
+            m.d.sync += [number.eq(following), following.eq(following + 1)]
         for n, lane in enumerate(lanes):
-            with m.If(put & (place[:lane_bits] == n)):
+            is_put = put & (place[:lane_bits] == n)
+            with m.If(leaves & ~is_put):
+                m.d.sync += lane.eq(0)
+            with m.Elif(is_put):
                 m.d.sync += lane.eq(word)
 
         with m.If(self.o_block.ready):

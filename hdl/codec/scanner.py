@@ -4,11 +4,12 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value, ValueLike
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from adagrain.models.interface.codec import ESCAPE, GAP_BITS, LONGEST_CODE
+from adagrain.models.interface.codec import GAP_BITS, LONGEST_CODE
 
 from .bit_unpacker import BitUnpacker
 from .decode_table import DecodeTable
 from .layouts import (
+    BEHIND,
     CODED_BYTES,
     Block,
     Coded,
@@ -21,10 +22,7 @@ from .layouts import (
 __all__ = ["Scanner"]
 
 #: Bits of a word.
-_WORD = 16
-
-#: Bits that follow an escape's code.
-_BEHIND = GAP_BITS + _WORD
+_WORD = BEHIND - GAP_BITS
 
 
 class Scanner(wiring.Component):
@@ -52,6 +50,8 @@ class Scanner(wiring.Component):
         For each block ``BEGIN``, its elements, and ``END`` or ``CUT``.
     region : ``Out(RegionParameters)``
         Of the elements that leave.
+    in_use : ``In(1)``
+        Keep ``region`` as it is.
     """
 
     def __init__(self) -> None:
@@ -63,29 +63,28 @@ class Scanner(wiring.Component):
                 "i": In(stream.Signature(Coded)),
                 "o": Out(stream.Signature(CodedElement)),
                 "region": Out(RegionParameters),
+                "in_use": In(1),
             }
         )
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        m.submodules.bits = bits = BitUnpacker(8 * CODED_BYTES, _BEHIND, LONGEST_CODE)
+        m.submodules.bits = bits = BitUnpacker(8 * CODED_BYTES, BEHIND, LONGEST_CODE)
         m.submodules.table = table = DecodeTable()
         wiring.connect(m, wiring.flipped(self.i_table), table.i_write)
+        kept = self.region.mantissa_bits
         m.d.comb += [
             table.slot.eq(self.region.slot),
-            table.ahead.eq(bits.o),
-            bits.size.eq(table.size + self._size_behind_gap(table.symbol)),
+            table.ahead.eq(bits.ahead),
+            bits.steps[0].eq(Mux(kept == 0, 1, kept)),  # sign and mantissa
+            bits.steps[1].eq(_WORD),
+            bits.second.eq(table.escapes),
+            bits.size.eq(table.size),
         ]
         last_byte = Signal(range(CODED_BYTES))
         self._fetch(m, bits, last_byte)
-        ends, cut = self._end(m, bits, last_byte)
-        self._control(m, bits, table, last_byte, ends, cut)
+        self._control(m, bits, table, *self._end(m, bits, last_byte))
         return m
-
-    def _size_behind_gap(self, symbol: Value) -> Value:
-        """Bits of the element, or of sign and mantissa."""
-        kept = self.region.mantissa_bits
-        return Mux(symbol == ESCAPE, _WORD, Mux(kept == 0, 1, kept))
 
     def _fetch(self, m: Module, bits: BitUnpacker, last_byte: Signal) -> None:
         """Take as many groups as a block has."""
@@ -105,29 +104,36 @@ class Scanner(wiring.Component):
                 last_byte.eq(length - 1),
             ]
 
-    def _end(self, m: Module, bits: BitUnpacker, last_byte: Signal) -> tuple[Signal, Signal]:
-        """Whether the block ends at this place, and whether its last element is cut."""
-        ends, cut = Signal(), Signal()
+    def _end(
+        self, m: Module, bits: BitUnpacker, last_byte: Signal
+    ) -> tuple[Signal, Signal, Signal]:
+        """Whether the place is the block's end, or behind it; and in the cycle after a look whether
+        what stood there is padding.
+        """
+        is_behind, cut, pads = Signal(), Signal(), Signal()
         bit, passed = bits.at[:3], bits.held == 0
         byte = Cat(bits.at[3:], passed)
-        is_behind = bits.complete & ~bits.held[1] & (byte > last_byte)
-        code = bits.o[:LONGEST_CODE]
-        padding = Cat(code[-1 - n] | (bit + n >= 8) for n in range(7)).all()
-        in_last = bits.complete & (bits.held == 1) & (byte == last_byte) & (bit != 0)
+        next_bits = Signal(7)
+        m.d.sync += next_bits.eq(bits.ahead[-7:])
+        is_last = bits.complete & ~bits.held[1]
         m.d.comb += [
+            is_behind.eq(is_last & (byte > last_byte)),
             cut.eq(is_behind & ~((byte == last_byte + 1) & (bit == 0))),
-            ends.eq(is_behind | (in_last & padding)),
+            pads.eq(
+                (is_last & (byte == last_byte) & (bit != 0))
+                & Cat(next_bits[-1 - n] | (bit + n >= 8) for n in range(7)).all()
+            ),
         ]
-        return ends, cut
+        return is_behind, cut, pads
 
     def _control(
         self,
         m: Module,
         bits: BitUnpacker,
         table: DecodeTable,
-        last_byte: Signal,
-        ends: Signal,
+        is_behind: Signal,
         cut: Signal,
+        pads: Signal,
     ) -> None:
         """Turn by turn through blocks."""
         block = self.i_block.payload
@@ -138,7 +144,7 @@ class Scanner(wiring.Component):
             m.d.sync += self.o.valid.eq(0)
         with m.FSM():
             with m.State("REGION"):
-                m.d.comb += self.i_begin.ready.eq(~self.o.valid)
+                m.d.comb += self.i_begin.ready.eq(~self.o.valid & ~self.in_use)
                 with m.If(self.i_begin.valid & self.i_begin.ready):
                     m.d.sync += self.region.eq(self.i_begin.payload)
                     m.next = "BLOCK"
@@ -147,30 +153,34 @@ class Scanner(wiring.Component):
                 with m.If(self.i_block.valid & free):
                     m.d.sync += [first.eq(1), closes.eq(block.last)]
                     places = (block.count - 1)[:GAP_BITS]
-                    self._send(m, Kind.BEGIN, Cat(block.last, Const(0, _WORD - 1), places))
+                    self._send(m, Kind.BEGIN, Cat(block.last, Const(0, _WORD - 1), places), 0)
                     m.next = "LOOK"
             with m.State("LOOK"):
                 with m.If(bits.valid & free):
-                    m.d.comb += [table.en.eq(~ends), bits.look.eq(~ends)]
+                    m.d.comb += [table.en.eq(1), bits.look.eq(1)]
                     m.d.sync += [first.eq(0), self.o.payload.symbol.eq(table.symbol)]
                     with m.If(~first & ~cut):
-                        self._send(m, Kind.ELEMENT, bits.o[LONGEST_CODE:])
+                        self._send(m, Kind.ELEMENT, bits.before, bits.excess)
                     m.next = "MOVE"
-                    with m.If(ends):
+                    with m.If(is_behind):
                         m.next = "END"
             with m.State("MOVE"):
                 m.d.comb += bits.move.eq(1)
                 m.next = "LOOK"
+                with m.If(pads):
+                    m.d.comb += bits.move.eq(0)
+                    m.next = "END"
             with m.State("END"):
                 with m.If(free):
-                    self._send(m, Mux(cut, Kind.CUT, Kind.END), bits.o[LONGEST_CODE:])
+                    self._send(m, Mux(cut, Kind.CUT, Kind.END), bits.before, bits.excess)
                     m.next = "BLOCK"
                     with m.If(closes):
                         m.next = "REGION"
 
-    def _send(self, m: Module, kind: ValueLike, bits: Value) -> None:
+    def _send(self, m: Module, kind: ValueLike, bits: Value, excess: ValueLike) -> None:
         m.d.sync += [
             self.o.valid.eq(1),
             self.o.payload.kind.eq(kind),
             self.o.payload.bits.eq(bits),
+            self.o.payload.excess.eq(excess),
         ]

@@ -21,7 +21,9 @@ __all__ = ["decode", "decoded_block"]
 
 #: What is wrong with a block, by what the kernel finds.
 _WRONG = {
-    BlockOutcome.CUT: "must end with an element or padding, not {number} bits before an element's end",
+    BlockOutcome.CUT: (
+        "must end with an element or padding, not {number} bits before an element's end"
+    ),
     BlockOutcome.BEYOND: "must have elements at places below its count, not at {number}",
     BlockOutcome.BELOW: "must have magnitudes from the half binade 0 on, not {number}",
 }
