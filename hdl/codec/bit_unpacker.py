@@ -17,7 +17,7 @@ class BitUnpacker(wiring.Component):
     The highest bit of a group is its first one. It holds two groups, the one of the place and the
     next or the last; the window follows the place in the same cycle. Who uses it takes turns: a
     ``look`` at the window, a ``move``, the next look. A turn of two cycles never waits where ``i``
-    does not.
+    does not, and moves are of at most ``width - ahead`` bits.
 
     It does not know how many groups there are: nobody may ask it to move behind bits that it does
     not have.

@@ -3,12 +3,20 @@
 import cocotb
 import torch
 
-from adagrain.models.codec import DEFAULT_TABLES
-from adagrain.models.interface.codec import BLOCK, TableNumber
+from adagrain.models.codec import DEFAULT_TABLES, CodeTable
+from adagrain.models.interface.codec import BLOCK, SLOTS, TableNumber
 from adagrain.sim.simulators.bench import Bench, bench
 from adagrain.sim.simulators.stimulus import Stimulus, as_list
 
-from .traffic import coded_region, entries, random_region, random_regions, random_table, regions
+from .traffic import (
+    Region,
+    coded_region,
+    entries,
+    random_region,
+    random_regions,
+    random_table,
+    regions,
+)
 
 #: Cycles of a block beyond those of its elements, and of the way through the decoder.
 _BLOCK, _WAY = 4, 12
@@ -20,7 +28,7 @@ _STREAMS = ("i_table", "i_begin", "i_block", "i")
 @bench(cycles=2_000_000)
 async def equals_the_model(b: Bench, damage: float) -> None:
     """Regions back to back, of either format, by two tables of which one is replaced meanwhile."""
-    await b.demand(*random_regions(b.component, b.scaled(6), b.random, damage))
+    await b.demand(*random_regions(b.component, b.scaled(3), b.random, damage))
 
 
 async def _cycles(b: Bench, tensor: torch.Tensor) -> int:
@@ -34,7 +42,7 @@ async def _cycles(b: Bench, tensor: torch.Tensor) -> int:
     start, sink = b.cycle, b.sink("o", stall=0)
     b.begin(given)
     await sink.expect(as_list(given.outputs["o"]))
-    await b.sink("o_block").expect(given.outputs["o_block"])
+    await b.sink("o_block").expect(as_list(given.outputs["o_block"]))
     return sink.cycles[-1] - start
 
 
@@ -79,24 +87,24 @@ async def forgets_a_block_that_a_reset_cut_off(b: Bench) -> None:
     """However far its elements came, they are in no other block."""
     for name in _STREAMS:
         b.source(name, idle=0)
-    tables = [random_table(b.random) for _ in range(2)]
+    tables = [random_table(b.random) for _ in range(SLOTS)]
+    await b.demand(*(Stimulus({"i_table": entries(tables[n], n)}) for n in range(SLOTS)))
     for _ in range(b.scaled(20)):
-        await b.demand(*(Stimulus({"i_table": entries(tables[n], n)}) for n in range(2)))
-        given = regions(b.component, [_short_region(b, tables)], tables, b.random)
+        cut = regions(b.component, [_short_region(b, tables)], tables, b.random)
+        (block,), groups = (as_list(cut.inputs[name]) for name in ("i_block", "i"))
         b.sink("o"), b.sink("o_block")
-        groups = given.inputs["i"]
-        b.source("i_begin").put(*given.inputs["i_begin"])
-        b.source("i_block").put({**given.inputs["i_block"][0], "length": 8 * len(groups) + 1})
-        b.source("i").put(*groups)
-        await b.source("i").drain()
+        longer = {**block, "length": 8 * len(groups) + 1}
+        b.begin(Stimulus({**cut.inputs, "i_block": [longer]}))
+        for name in ("i_begin", "i_block", "i"):
+            await b.source(name).drain()
         await b.wait(b.random.randrange(20))
         await b.reset(1)
-        again = [_short_region(b, tables)]
-        await b.demand(regions(b.component, again, tables, b.random))
+        await b.demand(regions(b.component, [_short_region(b, tables)], tables, b.random))
 
 
-def _short_region(b: Bench, tables: list) -> object:
+def _short_region(b: Bench, tables: list[CodeTable]) -> Region:
+    """One of a single block."""
     while True:
-        region = random_region(tables, b.random.randrange(2), b.random, 0)
+        region = random_region(tables, b.random.randrange(SLOTS), b.random, damage=0)
         if len(region.blocks) == 1:
             return region
