@@ -7,7 +7,7 @@ from amaranth.lib.wiring import In, Out
 from adagrain.hdl.stream.pipeline import elastic
 from adagrain.models.interface.codec import LONGEST_CODE
 
-from .layouts import CHUNK_BITS, Chunk, CodeAndTail
+from .encoder_layouts import CHUNK_BITS, Chunk, CodeAndTail
 
 __all__ = ["Assembly"]
 

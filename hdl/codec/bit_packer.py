@@ -10,7 +10,7 @@ from amaranth.utils import exact_log2
 from adagrain.hdl.checks import check_integer, check_power_of_two
 from adagrain.hdl.stream.pipeline import elastic
 
-from .layouts import chunk_layout
+from .encoder_layouts import chunk_layout
 
 __all__ = ["BitPacker", "packed_layout"]
 

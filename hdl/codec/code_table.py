@@ -8,7 +8,8 @@ from amaranth.utils import ceil_log2
 from adagrain.hdl.stream.pipeline import elastic
 from adagrain.models.interface.codec import ESCAPE, GAP_BITS, LONGEST_CODE, SLOTS, SYMBOLS
 
-from .layouts import ELEMENT_BITS, Code, CodeAndTail, CodeWrite, Symbol
+from .encoder_layouts import Code, CodeAndTail, CodeWrite, Symbol
+from .layouts import ELEMENT_BITS
 
 __all__ = ["CodeTable"]
 

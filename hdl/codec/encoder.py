@@ -10,15 +10,8 @@ from adagrain.hdl.stream.queue import Queue
 from .assembly import Assembly
 from .bit_packer import BitPacker
 from .code_table import CodeTable
-from .layouts import (
-    CHUNK_BITS,
-    CODED_BYTES,
-    CodedWord,
-    CodeWrite,
-    Mark,
-    RegionParameters,
-    elements_layout,
-)
+from .encoder_layouts import CHUNK_BITS, CodedWord, CodeWrite, Mark
+from .layouts import CODED_BYTES, RegionParameters, elements_layout
 from .lengths import Lengths
 from .nonzeros import Nonzeros
 from .symbols import Symbols

@@ -8,7 +8,8 @@ from amaranth.utils import exact_log2
 from adagrain.models.interface.codec import BLOCK
 
 from .bit_packer import packed_layout
-from .layouts import CODED_BYTES, CodedWord, Mark
+from .encoder_layouts import CodedWord, Mark
+from .layouts import CODED_BYTES
 
 __all__ = ["Lengths"]
 

@@ -10,7 +10,8 @@ from adagrain.hdl.stream.packet import check_lanes
 from adagrain.hdl.stream.queue import Queue
 from adagrain.models.interface.codec import BLOCK
 
-from .layouts import ELEMENT_BITS, Item, elements_layout
+from .encoder_layouts import Item
+from .layouts import ELEMENT_BITS, elements_layout
 
 __all__ = ["Nonzeros"]
 

@@ -8,7 +8,8 @@ from adagrain.hdl.arithmetic.leading_zeros import leading_zeros
 from adagrain.hdl.stream.pipeline import elastic
 from adagrain.models.interface.codec import BINS, BLOCK, ESCAPE, GAP_BITS, SLOTS
 
-from .layouts import ELEMENT_BITS, TAIL_BITS, Item, Mark, RegionParameters, Symbol
+from .encoder_layouts import Item, Mark, Symbol
+from .layouts import ELEMENT_BITS, TAIL_BITS, RegionParameters
 
 __all__ = ["Symbols"]
 

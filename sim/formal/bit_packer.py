@@ -8,7 +8,7 @@ from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from adagrain.hdl.codec.bit_packer import BitPacker, packed_layout
-from adagrain.hdl.codec.layouts import chunk_layout
+from adagrain.hdl.codec.encoder_layouts import chunk_layout
 
 from .harness import (
     Proof,

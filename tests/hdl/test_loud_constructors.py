@@ -27,9 +27,11 @@ from adagrain.hdl.arithmetic.ratio import Ratio
 from adagrain.hdl.boards import BOARDS
 from adagrain.hdl.boards.ecp5_clock import Ecp5Clock
 from adagrain.hdl.boards.top import Top
-from adagrain.hdl.codec import Encoder
+from adagrain.hdl.codec import Decoder, Encoder
 from adagrain.hdl.codec.bit_packer import BitPacker
+from adagrain.hdl.codec.bit_unpacker import BitUnpacker
 from adagrain.hdl.codec.nonzeros import Nonzeros
+from adagrain.hdl.codec.placer import Placer
 from adagrain.hdl.device.coprocessor import Coprocessor
 from adagrain.hdl.device.dispatcher import Dispatcher
 from adagrain.hdl.device.serial_coprocessor import SerialCoprocessor
@@ -202,6 +204,11 @@ CLASSES: dict[type, dict[str, Given]] = {
     StepCommands: {"configuration": BUILT, "unit": WITH_TABLE},
     Adder: {"fmt": FMT},
     Arithmetic: {"fmt": FMT},
+    BitUnpacker: {
+        "width": given(64, "a power of two and at least 4", 0, 2, 48, -64),
+        "before": between(28, 1, 36),
+        "ahead": between(12, 1, 47),
+    },
     CobsDecoder: {"block": BLOCK},
     CobsEncoder: {"block": BLOCK},
     Converter: {"source": FMT, "target": FMT},
@@ -211,6 +218,7 @@ CLASSES: dict[type, dict[str, Given]] = {
         "mark": Given(1),
     },
     Counts: {"lanes": LANES, "bits": COUNT_BITS},
+    Decoder: {"lanes": LANES},
     Deserializer: {"length": BYTES},
     Difference: {"lanes": LANES},
     DotProduct: {"entries": ENTRIES},
@@ -245,6 +253,7 @@ CLASSES: dict[type, dict[str, Given]] = {
     Mask: {"lanes": LANES},
     Nonzeros: {"lanes": LANES, "depth": at_least(32, 1)},
     PacketQueue: {"depth": given(16, "a power of two and at least 4", 2, 12, 0, -4)},
+    Placer: {"lanes": LANES},
     PowerSums: {"lanes": LANES, "powers": POWERS, "count_bits": COUNT_BITS},
     PrecisionCommands: {"configuration": BUILT},
     PrecisionController: {
