@@ -1,0 +1,172 @@
+"""Three lines for anyone's script: compressed gradients behind DDP's communication hook."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
+
+from adagrain.host.distributed.check_model import check_model
+from adagrain.host.distributed.exchange import Flat, Share
+from adagrain.host.distributed.lockstep import Lockstep
+from adagrain.host.regions.regions import trainable
+
+from .bypass import Decision
+from .counts import Counts
+from .exchange import CompressedExchange
+from .options import CompressionOptions
+
+__all__ = ["CompressionState", "compress_hook"]
+
+#: Types of gradients that can be compressed.
+_TYPES = (torch.float32, torch.bfloat16, torch.float16)
+
+
+class CompressionState:
+    """State of :func:`compress_hook`, a communication hook for DistributedDataParallel.
+
+    ::
+
+        state = CompressionState(ddp_model, density=0.01)
+        ddp_model.register_comm_hook(state, compress_hook)
+
+    All workers make it at the same time. Optimizers, schedulers and clipping stay as they are.
+    After a backward pass all workers have the same gradients, bit for bit: the average of what
+    they have sent.
+
+    Parameters
+    ----------
+    model : DistributedDataParallel
+        The wrapped model; it must not have a communication hook yet.
+    options
+        Those of :class:`~.options.CompressionOptions`.
+
+    Members
+    -------
+    exchange : CompressedExchange
+        Masks, residuals, slots.
+
+    Raises
+    ------
+    TypeError
+        If the model is not one that can be compressed so, or there is no such option; what it is,
+        is named.
+    ValueError
+        If an option is out of its range, or not the same on all workers; on all of them.
+    WorkerFailedError
+        If another worker cannot begin.
+    """
+
+    exchange: CompressedExchange
+
+    def __init__(self, model: DistributedDataParallel, **options: Any) -> None:
+        check_model(model)
+        parameters = trainable(model)
+        self._model = model
+        self._shape = {name: parameter.numel() for name, parameter in parameters.items()}
+        self._numbers = {id(own): number for number, own in enumerate(parameters.values())}
+        self._waiting: list[tuple[torch.futures.Future[torch.Tensor], torch.Tensor]] = []
+        lockstep = Lockstep(model.process_group)
+        common: dict[str, Any] = {}
+        error: Exception | None = None
+        try:
+            chosen = CompressionOptions.of(options)
+            _check_types(parameters)
+            common = chosen.common() | {f"elements of {n!r}": s for n, s in self._shape.items()}
+            self.exchange = CompressedExchange(
+                model.process_group,
+                lockstep,
+                chosen,
+                sum(self._shape.values()),
+                whole_passes=True,
+                idle_waits=model.find_unused_parameters,
+            )
+        except Exception as failure:
+            error = failure
+        lockstep.begin(common, error)
+
+    @property
+    def bytes_sent(self) -> int:
+        """Bytes that this worker has put into collectives: slots, agreements, probes, all."""
+        return self.exchange.bytes_sent
+
+    @property
+    def counts(self) -> Counts:
+        """Counts of what did not go as it should."""
+        return self.exchange.counts
+
+    @property
+    def decisions(self) -> list[Decision]:
+        """Decisions on the bypass, the same on all workers."""
+        return self.exchange.bypass.decisions
+
+    def state_dict(self) -> dict[str, Any]:
+        """State of this worker; each saves its own, after a step."""
+        return {
+            "parameters": self._shape,
+            "workers": self.exchange.workers,
+            "bytes_sent": self.bytes_sent,
+            "exchange": self.exchange.state_dict(),
+        }
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Restore what :meth:`state_dict` gave; the run goes on as if it had not ended.
+
+        Raises
+        ------
+        ValueError
+            If it is of other parameters or of another number of workers.
+        """
+        if dict(state["parameters"]) != self._shape:
+            raise ValueError(
+                f"state must be of parameters {self._shape}, not {dict(state['parameters'])}"
+            )
+        if state["workers"] != self.exchange.workers:
+            raise ValueError(
+                f"state must be of {self.exchange.workers} workers, not {state['workers']}"
+            )
+        self.exchange.load_state_dict(state["exchange"])
+        self.exchange.bytes_sent = state["bytes_sent"]
+
+    def take(self, bucket: dist.GradBucket) -> torch.futures.Future[torch.Tensor]:
+        """Begin the exchange of a bucket; after the last one, answer for all of them."""
+        if self._model._join_config.enable:
+            raise NotImplementedError(
+                "DistributedDataParallel.join does not work with compress_hook: residuals of a "
+                "worker without data would be lost; give all workers as many batches"
+            )
+        means = bucket.buffer()
+        if means.is_sparse:
+            raise TypeError("gradients must be dense, but one of an embedding is sparse")
+        flat = Flat(means, torch.empty_like(means))
+        shares, start = [], 0
+        for parameter in bucket.parameters():
+            part = flat.part(start, parameter.numel())
+            shares.append(Share(self._numbers[id(parameter)], *part))
+            start += parameter.numel()
+        pending = self.exchange.begin(shares, flat)
+        future: torch.futures.Future[torch.Tensor] = torch.futures.Future()
+        self._waiting.append((future, flat.averages))
+        if bucket.is_last():
+            pending.wait()
+            waiting, self._waiting = self._waiting, []
+            for own, averages in waiting:
+                own.set_result(averages)
+        return future
+
+
+def compress_hook(
+    state: CompressionState, bucket: dist.GradBucket
+) -> torch.futures.Future[torch.Tensor]:
+    """Average a bucket over the workers as ``state`` says; as ``powerSGD_hook`` is used."""
+    return state.take(bucket)
+
+
+def _check_types(parameters: Mapping[str, torch.nn.Parameter]) -> None:
+    for name, parameter in parameters.items():
+        if parameter.dtype not in _TYPES:
+            known = ", ".join(map(str, _TYPES))
+            raise TypeError(
+                f"dtype of parameter {name!r} must be one of {known}, not {parameter.dtype}"
+            )
