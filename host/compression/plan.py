@@ -52,14 +52,15 @@ class Plan:
         """Say how long the longest frame of an exchange would have been, of all workers."""
         self._longest[layout] = max(self._longest.get(layout, 0), longest)
         if longest > self._sizes[layout]:
-            self._renew(layout)
+            self._sizes[layout] = _with_slack(longest, layout)
 
     def end_pass(self, number: int) -> None:
         """End a pass."""
         done, every = number + 1, self._plan_passes
         if done % every == 0 or (done < every and not done & (done - 1)):
-            for layout in [*self._longest]:
-                self._renew(layout)
+            for layout, longest in self._longest.items():
+                self._sizes[layout] = _with_slack(longest, layout)
+            self._longest = {}
 
     def state_dict(self) -> dict[str, Any]:
         """What a resumed run needs."""
@@ -77,9 +78,6 @@ class Plan:
             if longest:
                 self._longest[Layout(keys, sizes)] = longest
 
-    def _renew(self, layout: Layout) -> None:
-        self._sizes[layout] = _bounded(round(SLACK * self._longest.pop(layout)), layout)
-
 
 def least_size(layout: Layout) -> int:
     """Bytes of a frame with one element of each share, at most."""
@@ -90,6 +88,10 @@ def least_size(layout: Layout) -> int:
 def most_size(layout: Layout) -> int:
     """Bytes that no frame exceeds."""
     return least_size(layout) + 2 * layout.elements
+
+
+def _with_slack(longest: int, layout: Layout) -> int:
+    return _bounded(round(SLACK * longest), layout)
 
 
 def _bounded(size: int, layout: Layout) -> int:

@@ -15,6 +15,9 @@ __all__ = ["HardThreshold", "threshold_for"]
 #: The bits of the largest finite magnitude: all that is not finite is above any threshold.
 _LARGEST = 0x7F7FFFFF
 
+#: What stands for no element, where its logarithm is asked for.
+_NONE = 0.5
+
 
 class HardThreshold:
     """Sends what is at least as large as a threshold, which is the same for all parameters.
@@ -67,7 +70,8 @@ class HardThreshold:
 def threshold_for(counts: np.ndarray, density: float) -> float:
     """The magnitude that this part of all elements reaches, as nearly as half binades tell.
 
-    Within a half binade, magnitudes are taken to be spread evenly. Density 1 is that of 0.
+    Within a half binade, the number of elements above a magnitude is taken to fall exponentially.
+    Density 1 is that of 0.
 
     Parameters
     ----------
@@ -76,12 +80,13 @@ def threshold_for(counts: np.ndarray, density: float) -> float:
     density : float
         From 0 to 1.
     """
-    if density >= 1.0:
-        return 0.0
     wanted = density * counts.sum()
-    above = np.cumsum(counts[::-1])
-    down = min(int(np.searchsorted(above, wanted)), HALF_BINADES - 1)
-    own = int(counts[HALF_BINADES - 1 - down])
-    part = (wanted - (above[down] - own)) / own if own else 0.0
-    bits = (HALF_BINADES - down << LOW_BITS) - round(part * (1 << LOW_BITS))
+    if density >= 1.0 or not wanted:
+        return 0.0
+    reached = np.cumsum(counts[::-1])
+    down = int(np.searchsorted(reached, wanted))
+    lower = int(reached[down])
+    upper = max(lower - int(counts[HALF_BINADES - 1 - down]), _NONE)
+    part = np.log(lower / max(wanted, upper)) / np.log(lower / upper)
+    bits = (HALF_BINADES - 1 - down << LOW_BITS) + round(part * (1 << LOW_BITS))
     return float(np.uint32(min(bits, _LARGEST)).view(np.float32))

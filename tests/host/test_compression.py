@@ -44,6 +44,9 @@ def run(server: WorkerServer) -> Run:
         "bypass",
         "bypass_always",
         "bytes_that_were_sent",
+        "behind_the_reducer",
+        "dropped_behind_the_reducer",
+        "resumed_behind_the_reducer",
     ],
 )
 def test_compressed_exchange(name: str, run: Run) -> None:
