@@ -102,6 +102,11 @@ class CompressedExchange:
         self._failure: Exception | None = None
         self._coding = 0.0
 
+    @property
+    def bypassed(self) -> bool:
+        """Whether this pass goes uncompressed."""
+        return self.bypass.active(self.passes)
+
     def begin(self, shares: Sequence[Share], flat: Flat | None = None) -> Pending:
         """As :meth:`Exchange.begin`."""
         alone = [share for share in shares if share.region is None]
@@ -112,7 +117,7 @@ class CompressedExchange:
             layout = Layout.of(own)
             means = torch.cat([s.mean.reshape(-1) for s in own]) if flat is None else flat.means
             out = [share.average for share in own] if flat is None else [flat.averages]
-            begun = self._dense_way if self.bypass.active(self.passes) else self._framed_way
+            begun = self._dense_way if self.bypassed else self._framed_way
             self._begun.append(begun(layout, means, out))
         return pending
 

@@ -1,14 +1,14 @@
 """Three lines for anyone's script: compressed gradients behind DDP's communication hook."""
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 import torch
 import torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel
 
 from adagrain.host.distributed.check_model import check_model
-from adagrain.host.distributed.exchange import Flat, Share
+from adagrain.host.distributed.exchange import Flat, Pending, Share
 from adagrain.host.distributed.lockstep import Lockstep
 from adagrain.host.regions.regions import trainable
 
@@ -30,6 +30,9 @@ class CompressionState:
 
         state = CompressionState(ddp_model, density=0.01)
         ddp_model.register_comm_hook(state, compress_hook)
+
+    All buckets of a backward pass go as one frame, when the last of them is ready: one threshold
+    for all of them saves more than it costs to wait. Uncompressed, each goes when it is ready.
 
     All workers make it at the same time. Optimizers, schedulers and clipping stay as they are.
     After a backward pass all workers have the same gradients, bit for bit: the average of what
@@ -59,6 +62,7 @@ class CompressionState:
     """
 
     exchange: CompressedExchange
+    _pending: Pending
 
     def __init__(self, model: DistributedDataParallel, **options: Any) -> None:
         check_model(model)
@@ -66,7 +70,7 @@ class CompressionState:
         self._model = model
         self._shape = {name: parameter.numel() for name, parameter in parameters.items()}
         self._numbers = {id(own): number for number, own in enumerate(parameters.values())}
-        self._waiting: list[tuple[torch.futures.Future[torch.Tensor], torch.Tensor]] = []
+        self._waiting: list[_Waiting] = []
         lockstep = Lockstep(model.process_group)
         common: dict[str, Any] = {}
         error: Exception | None = None
@@ -130,7 +134,7 @@ class CompressionState:
         self.exchange.bytes_sent = state["bytes_sent"]
 
     def take(self, bucket: dist.GradBucket) -> torch.futures.Future[torch.Tensor]:
-        """Begin the exchange of a bucket; after the last one, answer for all of them."""
+        """Take a bucket; after the last one, end the pass and answer for all of them."""
         if self._model._join_config.enable:
             raise NotImplementedError(
                 "DistributedDataParallel.join does not work with compress_hook: residuals of a "
@@ -140,20 +144,39 @@ class CompressionState:
         if means.is_sparse:
             raise TypeError("gradients must be dense, but one of an embedding is sparse")
         flat = Flat(means, torch.empty_like(means))
+        future: torch.futures.Future[torch.Tensor] = torch.futures.Future()
+        self._waiting.append(_Waiting(future, flat, self._shares(bucket.parameters(), flat)))
+        if self.exchange.bypassed:
+            self._pending = self.exchange.begin(self._waiting[-1].shares, flat)
+        if bucket.is_last():
+            self._end_pass()
+        return future
+
+    def _shares(self, parameters: Sequence[torch.Tensor], flat: Flat) -> list[Share]:
         shares, start = [], 0
-        for parameter in bucket.parameters():
+        for parameter in parameters:
             part = flat.part(start, parameter.numel())
             shares.append(Share(self._numbers[id(parameter)], *part))
             start += parameter.numel()
-        pending = self.exchange.begin(shares, flat)
-        future: torch.futures.Future[torch.Tensor] = torch.futures.Future()
-        self._waiting.append((future, flat.averages))
-        if bucket.is_last():
-            pending.wait()
-            waiting, self._waiting = self._waiting, []
-            for own, averages in waiting:
-                own.set_result(averages)
-        return future
+        return shares
+
+    def _end_pass(self) -> None:
+        """Exchange what has not begun as one frame, and answer for all buckets."""
+        waiting, self._waiting = self._waiting, []
+        if not self.exchange.bypassed:
+            shares = [share for one in waiting for share in one.shares]
+            self._pending = self.exchange.begin(sorted(shares, key=lambda share: share.region or 0))
+        self._pending.wait()
+        for one in waiting:
+            one.future.set_result(one.flat.averages)
+
+
+class _Waiting(NamedTuple):
+    """A bucket whose answer is awaited."""
+
+    future: torch.futures.Future[torch.Tensor]
+    flat: Flat
+    shares: list[Share]
 
 
 def compress_hook(

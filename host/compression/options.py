@@ -13,7 +13,7 @@ from .rounding import MANTISSA_BITS
 __all__ = ["BYPASSES", "MASKS", "CompressionOptions"]
 
 #: Masks that have a name.
-MASKS = ("threshold", "top_by_share", "top", "random")
+MASKS = ("threshold", "threshold_before", "top_by_share", "top", "random")
 
 #: What may decide on the bypass.
 BYPASSES = ("auto", "never", "always")
@@ -31,8 +31,8 @@ class CompressionOptions:
         Bytes that a worker may put into slots in each pass, about; decides in place of the
         density.
     mask : str or Mask
-        ``"threshold"``, ``"top_by_share"``, ``"top"`` (of each exchange, which is a bucket of
-        DDP), ``"random"``, or a mask of one's own.
+        ``"threshold"``, ``"threshold_before"`` (that of the pass before), ``"top_by_share"``,
+        ``"top"`` (of each exchange), ``"random"``, or a mask of one's own.
     mantissa_bits : int
         Of each element that is sent, from 0 to 7.
     error_feedback : bool

@@ -22,39 +22,51 @@ _NONE = 0.5
 class HardThreshold:
     """Sends what is at least as large as a threshold, which is the same for all parameters.
 
-    The threshold follows from how many magnitudes each half binade had in the pass before; so a
-    look at each element is all that it takes. What a parameter had counts until it is exchanged
-    again. In the first pass, and behind one that masked nothing, each exchange has the threshold
-    of its own elements.
+    It follows from how many magnitudes each half binade has: of this exchange now, of all other
+    parameters when they were exchanged last. With ``lagging`` it follows from the pass before
+    alone, as a device needs it that sees each element once; since the gradient of a pass and the
+    residual that the one before has left decide on v, its frames differ in length more.
+
+    Parameters
+    ----------
+    lagging : bool
+        Take the threshold from the pass before. In the first pass, and behind one that masked
+        nothing, each exchange has that of its own elements.
 
     Members
     -------
     threshold : float or None
-        The one in force; ``None`` where each exchange has its own.
+        The last one, or with ``lagging`` the next; ``None`` where there is none.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, lagging: bool = False) -> None:
         self.threshold: float | None = None
+        self._lagging = lagging
         self._counts: dict[Key, np.ndarray] = {}
         self._used = False
 
     def keep(self, v: torch.Tensor, layout: Layout, density: float) -> torch.Tensor:
         """As :meth:`Mask.keep`."""
-        counts = half_binades(v, layout.sizes)
-        self._counts |= zip(layout.keys, counts, strict=True)
+        own = half_binades(v, layout.sizes)
+        self._counts |= zip(layout.keys, own, strict=True)
         self._used = True
         threshold = self.threshold
-        if threshold is None:
-            threshold = threshold_for(counts.sum(axis=0), density)
+        if not self._lagging:
+            threshold = self.threshold = self._common(density)
+        elif threshold is None:
+            threshold = threshold_for(own.sum(axis=0), density)
         return (v.abs() < threshold).logical_not_()
 
     def end_pass(self, density: float) -> None:
         """As :meth:`Mask.end_pass`."""
-        if self._used:
-            self.threshold = threshold_for(np.sum([*self._counts.values()], axis=0), density)
-        else:
-            self.threshold = None
+        if not self._used:
+            self.threshold, self._counts = None, {}
+        elif self._lagging:
+            self.threshold = self._common(density)
         self._used = False
+
+    def _common(self, density: float) -> float:
+        return threshold_for(np.sum([*self._counts.values()], axis=0), density)
 
     def state_dict(self) -> dict[str, Any]:
         """As :meth:`Mask.state_dict`."""

@@ -86,20 +86,20 @@ def test_thresholds_at_the_ends() -> None:
     assert threshold_for(half_binades(torch.zeros(9), [9])[0], 0.5) >= 0.0
 
 
-def test_the_threshold_is_that_of_the_pass_before() -> None:
-    mask, layout = HardThreshold(), layout_of(1000)
+def test_the_threshold_is_that_of_this_pass_or_the_one_before() -> None:
+    layout = layout_of(1000)
     x = torch.randn(1000, generator=torch.Generator().manual_seed(1))
-    assert mask.keep(x, layout, 0.1).sum() == pytest.approx(100, abs=15)
-    mask.end_pass(0.1)
-    assert mask.keep(10 * x, layout, 0.1).sum() > 700
-    mask.end_pass(0.1)
-    assert mask.keep(10 * x, layout, 0.1).sum() == pytest.approx(100, abs=15)
-    nan = torch.full((1000,), torch.nan)
-    assert mask.keep(nan, layout, 0.1).all()
+    for lagging, late in ((False, 100), (True, 870)):
+        mask = HardThreshold(lagging=lagging)
+        for scale, count in ((1, 100), (10, late), (10, 100)):
+            assert mask.keep(scale * x, layout, 0.1).sum() == pytest.approx(count, abs=15)
+            mask.end_pass(0.1)
+        assert mask.keep(torch.full((1000,), torch.nan), layout, 0.1).all()
 
 
-def test_a_threshold_counts_what_is_not_exchanged_now() -> None:
-    mask, large, small = HardThreshold(), layout_of(1000), layout_of(1000, first=1)
+@pytest.mark.parametrize("lagging", [False, True])
+def test_a_threshold_counts_what_is_not_exchanged_now(lagging: bool) -> None:
+    mask, large, small = HardThreshold(lagging=lagging), layout_of(1000), layout_of(1000, first=1)
     x = torch.randn(1000, generator=torch.Generator().manual_seed(1))
     for _ in range(2):
         mask.keep(x, large, 0.1)
@@ -109,7 +109,7 @@ def test_a_threshold_counts_what_is_not_exchanged_now() -> None:
 
 
 def test_behind_a_pass_that_masked_nothing_there_is_no_threshold() -> None:
-    mask, layout = HardThreshold(), layout_of(1000)
+    mask, layout = HardThreshold(lagging=True), layout_of(1000)
     mask.keep(torch.ones(1000), layout, 0.1)
     mask.end_pass(0.1)
     assert mask.threshold
