@@ -110,6 +110,7 @@ class CompressionState:
         return {
             "parameters": self._shape,
             "workers": self.exchange.workers,
+            "mask": type(self.exchange.mask).__name__,
             "bytes_sent": self.bytes_sent,
             "exchange": self.exchange.state_dict(),
         }
@@ -120,16 +121,12 @@ class CompressionState:
         Raises
         ------
         ValueError
-            If it is of other parameters or of another number of workers.
+            If it is of other parameters, another number of workers, or another mask.
         """
-        if dict(state["parameters"]) != self._shape:
-            raise ValueError(
-                f"state must be of parameters {self._shape}, not {dict(state['parameters'])}"
-            )
-        if state["workers"] != self.exchange.workers:
-            raise ValueError(
-                f"state must be of {self.exchange.workers} workers, not {state['workers']}"
-            )
+        own = self.state_dict()
+        for name in ("parameters", "workers", "mask"):
+            if state[name] != own[name]:
+                raise ValueError(f"{name} of the state must be {own[name]}, not {state[name]}")
         self.exchange.load_state_dict(state["exchange"])
         self.exchange.bytes_sent = state["bytes_sent"]
 
@@ -155,6 +152,11 @@ class CompressionState:
     def _shares(self, parameters: Sequence[torch.Tensor], flat: Flat) -> list[Share]:
         shares, start = [], 0
         for parameter in parameters:
+            if id(parameter) not in self._numbers:
+                raise ValueError(
+                    "parameters of a bucket must be those that were trainable when the state was "
+                    f"made, but one of shape {tuple(parameter.shape)} was not"
+                )
             part = flat.part(start, parameter.numel())
             shares.append(Share(self._numbers[id(parameter)], *part))
             start += parameter.numel()

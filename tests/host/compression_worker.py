@@ -189,6 +189,37 @@ def whole_numbers() -> nn.Module:
 
 
 @case
+def other_kinds_of_ddp() -> Any:
+    found = set()
+    for ddp_options in (
+        *({}, {"gradient_as_bucket_view": True}, {"static_graph": True}, {"bucket_cap_mb": 25}),
+    ):
+        setup = Setup(ddp=ddp_options, density=0.1)
+        setup.train(range(5))
+        found.add(setup.sha256())
+    assert len(found) == 1
+    return [*found]
+
+
+@case
+def half_precision() -> Any:
+    """What BF16 gradients have is in the average, or waits in FP32."""
+    setup = Setup(make=lambda: nn.Linear(12, 4).bfloat16(), density=0.2)
+    total, wanted = torch.zeros(2, 52)
+    for step in range(6):
+        x = setup.batch(step).bfloat16()
+        twin = copy.deepcopy(setup.network)
+        for model in (setup.model, twin):
+            model.zero_grad()
+            model(x).float().square().mean().backward()
+        wanted += torch.cat([p.grad.reshape(-1) for p in twin.parameters()])
+        total += setup.gradients()
+    assert setup.gradients().dtype == torch.bfloat16
+    total += average_of(setup.residuals())
+    torch.testing.assert_close(total, average_of(wanted), rtol=0.02, atol=0.02)
+
+
+@case
 def accumulation() -> Any:
     found = []
     for together in (True, False):
@@ -562,6 +593,22 @@ def other_state() -> Any:
     state = setup.state.state_dict()
     state["parameters"] = {"weight": 3}
     setup.state.load_state_dict(state)
+
+
+@case
+def state_of_another_mask() -> Any:
+    Setup().state.load_state_dict(Setup(mask="top").state.state_dict())
+
+
+@case
+def frozen_when_the_state_was_made() -> Any:
+    made = network()
+    model = DistributedDataParallel(made)
+    made[0].requires_grad_(False)
+    state = CompressionState(model)
+    made[0].requires_grad_(True)
+    model.register_comm_hook(state, compress_hook)
+    model(torch.ones(3, 12)).sum().backward()
 
 
 @case

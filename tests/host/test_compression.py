@@ -1,6 +1,7 @@
 """The compressed exchange behind DDP, with real workers on gloo."""
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ import pytest
 from process_groups import WorkerServer
 
 WORKER = Path(__file__).parent / "compression_worker.py"
+EXAMPLE = Path(__file__).parents[2] / "examples" / "compressed.py"
 Run = Callable[[str], Any]
 
 
@@ -34,6 +36,8 @@ def run(server: WorkerServer) -> Run:
         "masks",
         "thirty_steps",
         "accumulation",
+        "other_kinds_of_ddp",
+        "half_precision",
         "every_pass_is_exchanged",
         "resumed",
         "overflow",
@@ -57,6 +61,13 @@ def test_a_budget_is_kept(run: Run) -> None:
     assert 250 < run("budget") < 500
 
 
+def test_the_example(server: WorkerServer) -> None:
+    first, second = server.run(EXAMPLE, "--steps", "60")
+    assert first.returncode == second.returncode == 0, first.stderr[-3000:]
+    found = re.search(r"accuracy (.*)%, (.*)% of the bytes; Counts.overflows=0", first.stdout)
+    assert found and float(found[1]) > 80 and float(found[2]) < 10, first.stdout
+
+
 #: Last words of each worker; one text for both, where they are the same.
 ERRORS = {
     "options_that_differ": (
@@ -70,7 +81,12 @@ ERRORS = {
         "WorkerFailedError: worker 1 failed: TypeError: keep of a mask must give bools of shape",
         "TypeError: keep of a mask must give bools of shape (1064,), not torch.float32 of shape",
     ),
-    "other_state": "ValueError: state must be of parameters {'0.weight': 480, ",
+    "other_state": "ValueError: parameters of the state must be {'0.weight': 480, ",
+    "state_of_another_mask": "ValueError: mask of the state must be HardThreshold, not Top",
+    "frozen_when_the_state_was_made": (
+        "ValueError: parameters of a bucket must be those that were trainable when the state was "
+        "made, but one of shape (40"
+    ),
     "join": "NotImplementedError: DistributedDataParallel.join does not work with compress_hook",
     "double_precision": (
         "TypeError: dtype of parameter 'weight' must be one of torch.float32, torch.bfloat16, "
