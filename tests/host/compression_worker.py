@@ -171,6 +171,16 @@ def masks() -> Any:
 
 
 @case
+def three_workers() -> Any:
+    """More than two, whose sums depend on the order."""
+    setup = Setup(density=0.5)
+    for step in range(4):
+        setup.judged(step)
+        setup.optimizer.step()
+    return setup.sha256()
+
+
+@case
 def thirty_steps() -> Any:
     setup = Setup(density=0.05, momentum=0.9, mantissa_bits=3, warmup_passes=10)
     setup.optimizer = torch.optim.SGD(setup.model.parameters(), lr=0.05)

@@ -11,19 +11,19 @@ from process_groups import WorkerServer
 
 WORKER = Path(__file__).parent / "compression_worker.py"
 EXAMPLE = Path(__file__).parents[2] / "examples" / "compressed.py"
-Run = Callable[[str], Any]
+Run = Callable[..., Any]
 
 
 @pytest.fixture(scope="module")
 def run(server: WorkerServer) -> Run:
-    """What a case gives, the same on both workers."""
+    """What a case gives, the same on all workers."""
 
-    def ended(name: str) -> Any:
-        workers = server.run(WORKER, name)
+    def ended(name: str, count: int = 2) -> Any:
+        workers = server.run(WORKER, name, count=count)
         for worker in workers:
             assert worker.returncode == 0, worker.stderr[-3000:]
-        first, second = (json.loads(w.stdout.splitlines()[-1])[name] for w in workers)
-        assert first == second
+        first, *others = (json.loads(w.stdout.splitlines()[-1])[name] for w in workers)
+        assert all(other == first for other in others)
         return first
 
     return ended
@@ -55,6 +55,10 @@ def run(server: WorkerServer) -> Run:
 )
 def test_compressed_exchange(name: str, run: Run) -> None:
     run(name)
+
+
+def test_sums_are_in_rank_order(run: Run) -> None:
+    run("three_workers", count=3)
 
 
 def test_a_budget_is_kept(run: Run) -> None:
