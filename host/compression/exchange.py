@@ -11,19 +11,17 @@ import torch.distributed as dist
 
 from adagrain.host.distributed.exchange import DenseExchange, Flat, Pending, Share
 from adagrain.host.distributed.lockstep import Lockstep
-from adagrain.host.distributed.lost import waited_for
 
 from .averaging import void_regions
 from .bypass import Bypass
-from .compressor import Compressor
 from .counts import Counts
 from .feedback import Feedback
-from .frames import Coded, coded, gather
 from .layout import Layout
 from .masks import mask_of
 from .options import CompressionOptions
 from .plan import Plan
 from .probe import Probe
+from .sending import Sending
 from .target import Target
 from .under_way import Dense, Framed
 from .verdict import Found, agree
@@ -86,20 +84,23 @@ class CompressedExchange:
         self.counts = Counts()
         self.bypass = Bypass(options.bypass)
         self.mask = mask_of(options, self.rank)
-        self._group = group
         self._lockstep = lockstep
         self._options = options
         self._whole_passes = whole_passes
         self._dense = DenseExchange(group)
         self._feedback = Feedback(enabled=options.error_feedback, momentum=options.momentum)
-        self._compressor = Compressor(
-            self._feedback, self.mask, options.mantissa_bits, idle_waits=idle_waits
-        )
         self._target = Target(options, elements)
         self._plan = Plan(options.plan_passes, self._target)
+        self._sending = Sending(
+            *(group, lockstep.group, options),
+            feedback=self._feedback,
+            mask=self.mask,
+            target=self._target,
+            plan=self._plan,
+            idle_waits=idle_waits,
+        )
         self._probe = Probe(group, lockstep.group)
         self._begun: list[Framed | Dense] = []
-        self._failure: Exception | None = None
         self._coding = 0.0
 
     @property
@@ -117,8 +118,7 @@ class CompressedExchange:
             layout = Layout.of(own)
             means = torch.cat([s.mean.reshape(-1) for s in own]) if flat is None else flat.means
             out = [share.average for share in own] if flat is None else [flat.averages]
-            begun = self._dense_way if self.bypassed else self._framed_way
-            self._begun.append(begun(layout, means, out))
+            self._begin(layout, means, out)
         return pending
 
     def settle(self) -> None:
@@ -178,30 +178,14 @@ class CompressedExchange:
         ):
             part.load_state_dict(state[name])
 
-    def _framed_way(
-        self, layout: Layout, means: torch.Tensor, places: list[torch.Tensor]
-    ) -> Framed:
-        size = self._plan.size(self.passes, layout)
-        density, bits = self._target.density(self.passes), self._options.mantissa_bits
-        with self._timed():
-            try:
-                selected = self._compressor.masked(layout, means, density)
-                made = coded(selected.sent, layout, bits, size)
-            except Exception as error:  # the others are told when they agree on the pass
-                self._failure = self._failure or error
-                selected = self._compressor.nothing(means)
-                made = Coded(bytes(1), selected.sent, 0, 0)
-        gathering = gather(made.frame, size, layout, self._lockstep.group)
-        self.bytes_sent += size
-        return Framed(layout, places, self.rank, selected, made, gathering)
-
-    def _dense_way(self, layout: Layout, means: torch.Tensor, places: list[torch.Tensor]) -> Dense:
-        selected = self._compressor.whole(layout, means)
-        reduced = selected.sent.clone()
-        with waited_for("the exchange of gradients"):
-            work = dist.all_reduce(reduced, group=self._group, async_op=True)
-        self.bytes_sent += reduced.nbytes
-        return Dense(layout, places, selected, reduced, work)
+    def _begin(self, layout: Layout, means: torch.Tensor, places: list[torch.Tensor]) -> None:
+        if self.bypassed:
+            begun: Framed | Dense = self._sending.dense(layout, means, places)
+        else:
+            with self._timed():
+                begun = self._sending.framed(self.passes, layout, means, places)
+        self.bytes_sent += begun.bytes_sent
+        self._begun.append(begun)
 
     def _judge(self, framed: Sequence[Framed]) -> None:
         """Decode all frames, and agree on those that count."""
@@ -209,11 +193,11 @@ class CompressedExchange:
             return
         with self._timed():
             found = [Found(one.made.wanted, one.decode()) for one in framed]
-        failed = self._failure is not None
-        verdict = agree(failed, found, self._lockstep.group, self.workers)
+        failure = self._sending.failure
+        verdict = agree(failure is not None, found, self._lockstep.group, self.workers)
         self.bytes_sent += verdict.bytes_sent
         if verdict.failed:
-            self._lockstep.tell(self._failure)
+            self._lockstep.tell(failure)
         for one, agreed in zip(framed, verdict.found, strict=True):
             one.leave_out(agreed.refused)
             self._plan.wanted(one.layout, agreed.wanted)
@@ -234,7 +218,7 @@ class CompressedExchange:
         self._coding = 0.0
 
     def _decide(self, framed: Sequence[Framed]) -> None:
-        slots = sum(len(one.gathering.slots[0]) for one in framed)
+        slots = sum(one.bytes_sent for one in framed)
         elements = sum(one.layout.elements for one in framed)
         before, device = self._probe.bytes_sent, framed[0].selected.sent.device
         self.bypass.decide(self.passes, self._probe.times(self._coding, slots, elements, device))

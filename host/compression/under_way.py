@@ -51,6 +51,11 @@ class Framed:
     gathering: Gathering
     decoded: list[torch.Tensor | None] = field(default_factory=list)
 
+    @property
+    def bytes_sent(self) -> int:
+        """Bytes of the slot."""
+        return self.gathering.slots[self.rank].nbytes
+
     def wait(self) -> None:
         """Wait for all workers' frames."""
         self.gathering.wait()
@@ -105,6 +110,11 @@ class Dense:
     selected: Selected
     reduced: torch.Tensor
     work: dist.Work
+
+    @property
+    def bytes_sent(self) -> int:
+        """Bytes of all elements."""
+        return self.reduced.nbytes
 
     def wait(self) -> None:
         """Wait for the sum."""
