@@ -38,7 +38,7 @@ TESTS = "runs the tests"
 SUITE = "names tests of this suite"
 PARTS = "stands for many; others of its kind are run"
 WRITES = "would write into the project; tests/models/test_tables.py compares what it writes"
-EXAMPLE = "tests/host/test_foreign_scripts.py runs it"
+EXAMPLE = "tests/host/test_foreign_scripts.py or test_compression.py runs it"
 RECORDS = "would replace recorded figures"
 OWN = "needs a unit from outside; tests/sim/test_own_unit.py runs it"
 
@@ -160,6 +160,8 @@ COMMANDS: dict[str, Run | str] = {
     "pytest tests -k region_manager": SUITE,
     "python benchmarks/codec.py": RECORDS,
     "python benchmarks/codec.py --defaults": FULL,
+    "python benchmarks/compression.py": RECORDS,
+    "python benchmarks/compression.py --link 10": RECORDS,
     "python benchmarks/statistics_golden.py": "is run as make bench",
     **{
         f"torchrun --nproc-per-node 2 examples/{path.name}": EXAMPLE
