@@ -50,7 +50,7 @@ class Runtime:
 
     def __init__(self, *recipe: str) -> None:
         tools = (version(), _compiler(), platform.machine(), _HEADER)
-        self._folder = cache_directory() / f"runtime-{digest(*tools, *recipe)}"
+        self._folder = cache_directory().absolute() / f"runtime-{digest(*tools, *recipe)}"
         self._is_there = self._folder.exists()
         if not self._is_there:
             writable_cache()
@@ -67,10 +67,9 @@ class Runtime:
         """Bring the header to a build; more of Verilator's arguments for that."""
         if not self._is_there:
             return []
+        self._clear(directory)
         for header in self._folder.glob(f"{self._TEXT}*"):
-            link = directory / header.name
-            link.unlink(missing_ok=True)
-            link.symlink_to(header)
+            (directory / header.name).symlink_to(header)
         archive = shlex.quote(str(self._folder / "verilated.a"))
         return ["-CFLAGS", f"-include {self._FAST}", "-LDFLAGS", archive]
 
@@ -88,12 +87,13 @@ class Runtime:
         """Take the objects of a build that had to compile them, and compile the header like it."""
         if self._is_there:
             return
+        self._clear(directory)
         for name in (self._TEXT, self._FAST):
             (directory / name).write_text(_HEADER)
         makefile = next(directory.glob("*_classes.mk")).name.replace("_classes", "")
         _quietly("make", "-f", makefile, f"{self._FAST}.gch", cwd=directory, env=environment())
         with tempfile.TemporaryDirectory(dir=self._folder.parent) as scratch:
-            new = Path(scratch) / "new"
+            new = Path(scratch) / self._folder.name
             new.mkdir()
             objects = sorted(map(str, directory.glob(self._OBJECTS)))
             _quietly("ar", "rcs", str(new / "verilated.a"), *objects)
@@ -102,6 +102,11 @@ class Runtime:
             (new / f"{self._SLOW}.gch").symlink_to(f"{self._FAST}.gch")
             with suppress(OSError):  # another process was first
                 new.rename(self._folder)
+
+    def _clear(self, directory: Path) -> None:
+        """Remove what an earlier build in a directory was lent, from a cache that may be gone."""
+        for header in directory.glob(f"{self._TEXT}*"):
+            header.unlink()
 
 
 def share(cache: Path) -> None:
