@@ -87,6 +87,7 @@ def _outcomes(job: dict[str, Any], places: list[Place]) -> list[dict[str, Any]]:
         bar = progress.add_task("training", total=len(job["tasks"]) * len(job["ways"]))
         for line in workers[0].stdout or ():
             outcomes.append(json.loads(line))
+            progress.console.print("{task} {way}: loss {loss:.3f}".format(**outcomes[-1]))
             progress.advance(bar)
     if any(worker.wait() for worker in workers):
         sys.exit("a worker failed")
