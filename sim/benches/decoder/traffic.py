@@ -110,6 +110,9 @@ def random_region(
         (_damaged(raw, count, generator) if generator.random() < damage else raw, count)
         for raw, count in region.blocks
     ]
+    *_, (raw, count) = blocks
+    if count > 1 and generator.random() < damage:  # the last element is one too many
+        blocks[-1] = raw, count - 1
     return region._replace(blocks=blocks)
 
 
