@@ -99,6 +99,7 @@ COMMANDS: dict[str, Run | str] = {
     "make sim UNIT=statistics": FULL,
     "make formal": Run("make formal PROOF=skid", full=True),
     "make formal PROOF=products_ecp5": FULL,
+    "make formal PROOF=bit_packer": FULL,
     "make formal PROOF=queue": FULL,
     "make mutants": Run(
         "python -m adagrain.sim.mutants --only 'checksum is not looked at'", full=True
@@ -118,6 +119,7 @@ COMMANDS: dict[str, Run | str] = {
     "adagrain selftest sim:": QUICK,
     "adagrain selftest sim: --preset tiny --netlist ice40": FULL,
     "adagrain selftest virtual: --preset small": FULL,
+    "adagrain synth encoder --board ulx3s --place": FULL,
     "adagrain synth dot_product --place": FULL,
     "adagrain synth granularity_unit --board icebreaker --place": FULL,
     "adagrain virtual-board --preset small": Run(full=True, until="Ctrl-C ends it"),
