@@ -19,15 +19,19 @@ _HOMES = {
     "AdagrainState": "adagrain.host.distributed.ddp",
     "adagrain_hook": "adagrain.host.distributed.ddp",
     "register": "adagrain.host.distributed.ddp",
+    "CompressionState": "adagrain.host.compression.hook",
+    "compress_hook": "adagrain.host.compression.hook",
 }
 
 __all__ = [
     "AdagrainState",
+    "CompressionState",
     "Configuration",
     "Coprocessor",
     "RegionReducer",
     "__version__",
     "adagrain_hook",
+    "compress_hook",
     "granular",
     "open_device",
     "regions",

@@ -38,7 +38,7 @@ TESTS = "runs the tests"
 SUITE = "names tests of this suite"
 PARTS = "stands for many; others of its kind are run"
 WRITES = "would write into the project; tests/models/test_tables.py compares what it writes"
-EXAMPLE = "tests/host/test_foreign_scripts.py runs it"
+EXAMPLE = "tests/host/test_foreign_scripts.py or test_compression.py runs it"
 RECORDS = "would replace recorded figures"
 OWN = "needs a unit from outside; tests/sim/test_own_unit.py runs it"
 
@@ -99,6 +99,7 @@ COMMANDS: dict[str, Run | str] = {
     "make sim UNIT=statistics": FULL,
     "make formal": Run("make formal PROOF=skid", full=True),
     "make formal PROOF=products_ecp5": FULL,
+    "make formal PROOF=bit_packer": FULL,
     "make formal PROOF=queue": FULL,
     "make mutants": Run(
         "python -m adagrain.sim.mutants --only 'checksum is not looked at'", full=True
@@ -118,6 +119,7 @@ COMMANDS: dict[str, Run | str] = {
     "adagrain selftest sim:": QUICK,
     "adagrain selftest sim: --preset tiny --netlist ice40": FULL,
     "adagrain selftest virtual: --preset small": FULL,
+    "adagrain synth encoder --board ulx3s --place": FULL,
     "adagrain synth dot_product --place": FULL,
     "adagrain synth granularity_unit --board icebreaker --place": FULL,
     "adagrain virtual-board --preset small": Run(full=True, until="Ctrl-C ends it"),
@@ -160,6 +162,8 @@ COMMANDS: dict[str, Run | str] = {
     "pytest tests -k region_manager": SUITE,
     "python benchmarks/codec.py": RECORDS,
     "python benchmarks/codec.py --defaults": FULL,
+    "python benchmarks/compression.py": RECORDS,
+    "python benchmarks/compression.py --link 10": RECORDS,
     "python benchmarks/statistics_golden.py": "is run as make bench",
     **{
         f"torchrun --nproc-per-node 2 examples/{path.name}": EXAMPLE

@@ -7,6 +7,7 @@ from amaranth.lib.wiring import Component
 
 from adagrain.hdl.arithmetic.float import Adder, Multiplier
 from adagrain.hdl.boards import BOARDS, Board
+from adagrain.hdl.codec import Decoder, Encoder
 from adagrain.hdl.device.coprocessor import Coprocessor
 from adagrain.hdl.dot_product import DotProduct
 from adagrain.hdl.granularity_unit import GranularityUnit
@@ -69,6 +70,8 @@ UNITS: dict[str, Callable[[Board], Component]] = {
     "dot_product": lambda _: DotProduct(8),
     "rescale": lambda _: Rescale(),
     "adder": lambda _: Adder(FORMATS[FormatCode.FP32]),
+    "encoder": lambda board: Encoder(configuration(board.preset).lanes),
+    "decoder": lambda board: Decoder(configuration(board.preset).lanes),
     "receiver": lambda board: Receiver(board.clock, board.baud),
     "transmitter": lambda board: Transmitter(board.clock, board.baud),
 }

@@ -54,7 +54,7 @@ class Accumulators:
 
     def share(self, chunk: Chunk) -> Share:
         """Part of a slice that is exchanged."""
-        return Share(chunk.region, chunk.of(self.totals), chunk.of(self.averages))
+        return Share(chunk.region, chunk.of(self.totals), chunk.of(self.averages), chunk.start)
 
     def means(self, regions: Sequence[int]) -> list[torch.Tensor]:
         """All elements of each region that is due: the mean over its period; in some order."""

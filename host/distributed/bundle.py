@@ -65,6 +65,7 @@ class Bundle:
     def _shares(self, chunks: Sequence[Chunk], start: int) -> tuple[Share, ...]:
         shares = []
         for chunk in chunks:
-            shares.append(Share(chunk.region, *self.flat.part(start, chunk.part.numel)))
+            own = self.flat.part(start, chunk.part.numel)
+            shares.append(Share(chunk.region, *own, chunk.start))
             start += chunk.part.numel
         return tuple(shares)

@@ -1,14 +1,14 @@
 """All-reduce of the gradients of due regions; begun bucket by bucket."""
 
-from collections.abc import Sequence
-from typing import NamedTuple, Protocol
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
 
 import torch
 import torch.distributed as dist
 
 from .lost import waited_for
 
-__all__ = ["DenseExchange", "Exchange", "Flat", "Pending", "Share"]
+__all__ = ["DenseExchange", "Exchange", "Flat", "Pending", "Share", "spread"]
 
 
 class Share(NamedTuple):
@@ -22,11 +22,14 @@ class Share(NamedTuple):
         What this worker contributes.
     average : Tensor
         Where the average over the workers goes; of any shape, and perhaps ``mean`` itself.
+    start : int
+        The first of them among the elements of their region.
     """
 
     region: int | None
     mean: torch.Tensor
     average: torch.Tensor
+    start: int = 0
 
 
 class Flat(NamedTuple):
@@ -79,6 +82,12 @@ class Exchange(Protocol):
             Memory of all these means and averages, where they lie together.
         """
 
+    def state_dict(self) -> dict[str, Any]:
+        """What a resumed run needs, of this worker, beside ``bytes_sent``."""
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Restore what :meth:`state_dict` gave."""
+
 
 class DenseExchange:
     """An all-reduce of all elements for each beginning.
@@ -111,6 +120,13 @@ class DenseExchange:
         self.bytes_sent += reduced.nbytes
         return _Reduction(reduced, work, averages)
 
+    def state_dict(self) -> dict[str, Any]:
+        """As :meth:`Exchange.state_dict`."""
+        return {}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """As :meth:`Exchange.load_state_dict`."""
+
 
 class _Reduction(NamedTuple):
     """An all-reduce under way, and where its parts belong, if that is elsewhere."""
@@ -122,9 +138,13 @@ class _Reduction(NamedTuple):
     def wait(self) -> None:
         with waited_for("the exchange of gradients"):
             self.work.wait()
-        if not self.averages:
-            return
-        parts = self.flat.split([average.numel() for average in self.averages])
-        rows = zip(self.averages, parts, strict=True)
-        shaped = [part if own.dim() == 1 else part.view_as(own) for own, part in rows]
-        torch._foreach_copy_(self.averages, shaped)
+        if self.averages:
+            spread(self.flat, self.averages)
+
+
+def spread(flat: torch.Tensor, averages: list[torch.Tensor]) -> None:
+    """Copy averages that lie one after the other to where they belong."""
+    parts = flat.split([average.numel() for average in averages])
+    rows = zip(averages, parts, strict=True)
+    shaped = [part if own.dim() == 1 else part.view_as(own) for own, part in rows]
+    torch._foreach_copy_(averages, shaped)

@@ -279,7 +279,7 @@ class RegionReducer:
                 "state must be taken after optimizer.step(), not between the backward pass and it"
             )
         counts = {"dropped": self.dropped, "bytes": (self.bytes_sent, self.bytes_dense)}
-        return self._state.save() | counts
+        return self._state.save() | counts | {"exchange": self._exchange.state_dict()}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Restore what :meth:`state_dict` gave; a step in mid-period goes on bit for bit.
@@ -292,4 +292,5 @@ class RegionReducer:
         self._state.load(state)
         self.dropped = state["dropped"]
         self._exchange.bytes_sent, self._gather.bytes_dense = state["bytes"]
+        self._exchange.load_state_dict(state["exchange"])
         self._step = Step(self.step)

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from difflib import get_close_matches
 from numbers import Integral
 from types import NoneType
 from typing import TYPE_CHECKING, Any, Self
@@ -11,6 +10,7 @@ from adagrain.host.telemetry.events import Sink
 from adagrain.host.telemetry.sinks import LogSink
 from adagrain.models.interface.units.region_manager import CadencePolicy, SpeculationPolicy
 
+from .option_names import check_names
 from .timing import Timing
 
 if TYPE_CHECKING:
@@ -100,12 +100,7 @@ class ReducerOptions:
         TypeError
             If there is none of a name; what it may be instead is said.
         """
-        known = [option.name for option in fields(cls)]
-        for name in options:
-            if name not in known:
-                close = get_close_matches(name, known, 1)
-                guess = f"; did you mean {close[0]!r}?" if close else f"; it has {', '.join(known)}"
-                raise TypeError(f"register has no option {name!r}{guess}")
+        check_names("register", options, [option.name for option in fields(cls)])
         return cls(**options)
 
     def all_sinks(self) -> list[Sink]:

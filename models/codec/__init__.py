@@ -1,7 +1,7 @@
 """Golden model of ``codec``: masked gradients to frames of few bytes, and back, bit for bit."""
 
 from .choice import build_tables
-from .decoder import decode
+from .decoder import decode, decoded_block
 from .defaults import DEFAULT_TABLES
 from .encoder import coded_blocks, encode, histogram
 from .errors import CodecError
@@ -16,6 +16,7 @@ __all__ = [
     "build_tables",
     "coded_blocks",
     "decode",
+    "decoded_block",
     "encode",
     "histogram",
     "with_mantissa_bits",

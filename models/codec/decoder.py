@@ -5,23 +5,27 @@ from collections.abc import Sequence
 import numpy as np
 import torch
 
-from adagrain.models.interface.codec import SLOTS, SYMBOLS, TableNumber
+from adagrain.models.interface.codec import SLOTS, SYMBOLS, BlockOutcome, TableNumber
+from adagrain.models.interface.formats import ElementFormat
 
 from .bits import as_words
-from .decoder_kernel import BELOW, BEYOND, CUT, FINE, unpack
+from .canonical import lookup
+from .decoder_kernel import unpack, unpack_block
 from .defaults import DEFAULT_TABLES
 from .dissection import dissect
 from .errors import CodecError
 from .parts import Parts
 from .table import CodeTable
 
-__all__ = ["decode"]
+__all__ = ["decode", "decoded_block"]
 
 #: What is wrong with a block, by what the kernel finds.
 _WRONG = {
-    CUT: "must end with an element or padding, not {number} bits before an element's end",
-    BEYOND: "must have elements at places below its count, not at {number}",
-    BELOW: "must have magnitudes from the half binade 0 on, not {number}",
+    BlockOutcome.CUT: (
+        "must end with an element or padding, not {number} bits before an element's end"
+    ),
+    BlockOutcome.BEYOND: "must have elements at places below its count, not at {number}",
+    BlockOutcome.BELOW: "must have magnitudes from the half binade 0 on, not {number}",
 }
 
 
@@ -62,6 +66,43 @@ def decode(
     return [*torch.unsafe_split_with_sizes(words, parts.counts.tolist())]
 
 
+def decoded_block(
+    raw: bytes,
+    count: int,
+    fmt: ElementFormat,
+    exponent: int,
+    table: CodeTable,
+    mantissa_bits: int | None = None,
+) -> tuple[torch.Tensor, BlockOutcome]:
+    """What a device makes of one coded block, whatever its bytes are, and what it finds.
+
+    From the first element that is wrong on, all elements are +0.
+
+    Parameters
+    ----------
+    raw : bytes
+        The block; none where all its elements are +0.
+    count : int
+        Its elements.
+    fmt : ElementFormat
+    exponent, table, mantissa_bits
+        As those of :func:`adagrain.models.codec.coded_blocks`.
+    """
+    kept = fmt.mantissa_bits if mantissa_bits is None else mantissa_bits
+    words = np.zeros(count, dtype=np.uint16)
+    found, _ = unpack_block(
+        as_words(np.frombuffer(raw, dtype=np.uint8)),
+        0,
+        8 * len(raw),
+        lookup(np.frombuffer(table.lengths, dtype=np.uint8), kept),
+        exponent,
+        fmt.mantissa_bits,
+        kept,
+        words,
+    )
+    return torch.from_numpy(words.view(np.int16)).view(fmt.dtype), BlockOutcome(found)
+
+
 def _elements(parts: Parts) -> np.ndarray:
     """All regions' words."""
     lengths = np.frombuffer(
@@ -80,7 +121,7 @@ def _elements(parts: Parts) -> np.ndarray:
         parts.mantissa_bits,
         words,
     )
-    if found != FINE:
+    if found != BlockOutcome.FINE:
         wrong = _WRONG[found].format(number=number)
         raise CodecError(f"block {block} of region {region} {wrong}")
     return words

@@ -7,15 +7,14 @@ end of its block's bytes before they count as an element.
 import numpy as np
 from numba import njit
 
-from adagrain.models.interface.codec import BLOCK, GAP_BITS, LONGEST_CODE
+from adagrain.models.interface.codec import BLOCK, GAP_BITS, LONGEST_CODE, BlockOutcome
 
 from .bits import bits_at
 from .canonical import BIN, CODE, IS_ESCAPE, LOW_BITS, NOT_ADJACENT, lookup
 
-__all__ = ["BELOW", "BEYOND", "CUT", "FINE", "unpack"]
+__all__ = ["unpack", "unpack_block"]
 
-#: What is wrong with a block: bits are missing; a place is behind its end; a magnitude is below 0.
-FINE, CUT, BEYOND, BELOW = range(4)
+FINE, CUT, BEYOND, BELOW = map(int, BlockOutcome)
 
 #: Bits that any element fits but an escape: code, low bits of the gap, sign, mantissa of FP16.
 _ELEMENT = LONGEST_CODE + GAP_BITS - 1 + 1 + 9
@@ -65,7 +64,7 @@ def unpack(
             if sizes[b] == 2 * block.size:
                 _take_stored(bits, at, block)
             elif sizes[b]:
-                found, number = _unpack_block(
+                found, number = unpack_block(
                     bits, at, end, table, bases[region], mantissa, kept, block
                 )
                 if found != FINE:
@@ -82,8 +81,27 @@ def _take_stored(bits, at, block):  # pragma: no cover - compiled
 
 
 @njit(cache=True, nogil=True)
-def _unpack_block(bits, at, end, table, base, mantissa, kept, block):  # pragma: no cover - compiled
-    """Elements until only padding is left: less than a byte, all ones."""
+def unpack_block(bits, at, end, table, base, mantissa, kept, block):  # pragma: no cover - compiled
+    """Elements until only padding is left: less than a byte, all ones.
+
+    What follows the block's end makes no difference.
+
+    Parameters
+    ----------
+    bits, mantissa, kept
+        As those of :func:`unpack`.
+    at, end : int
+        The bits at which the block begins and ends.
+    table : ndarray of uint32, (4096,)
+        As :func:`adagrain.models.codec.canonical.lookup` gives it.
+    base : int
+    block : ndarray of uint16
+        Zeros, filled with the elements up to the first that is wrong.
+
+    Returns
+    -------
+    found, number : int
+    """
     place, valid, ahead = np.int64(-1), np.int64(0), np.uint64(0)
     top, rest = 2 * base + 1, np.uint64(max(kept - 1, 0))
     while at < end:
@@ -97,13 +115,12 @@ def _unpack_block(bits, at, end, table, base, mantissa, kept, block):  # pragma:
         behind = ahead << np.uint64(entry >> CODE & 15)
         if entry >> IS_ESCAPE:
             gap, word = behind >> _NOT_GAP, (behind << _GAP) >> _NOT_WORD
+            half = np.int64(0)
         else:
             low = np.uint64(entry >> LOW_BITS & 15)
             some = np.uint64(entry >> NOT_ADJACENT & 1)
             gap = some << low | (behind >> _ONE) >> (np.uint64(63) - low)
             half = top - (entry >> BIN & 31)
-            if half < 0:
-                return BELOW, half
             word = _word(behind << low, np.uint64(half), np.uint64(mantissa), rest)
         size = entry & 63
         at += size
@@ -113,6 +130,8 @@ def _unpack_block(bits, at, end, table, base, mantissa, kept, block):  # pragma:
             return CUT, at - end
         if np.uint64(place) >= np.uint64(block.size):
             return BEYOND, place
+        if half < 0:
+            return BELOW, half
         block[np.uint64(place)] = word
     return FINE, np.int64(0)
 

@@ -1,6 +1,7 @@
 """The golden encoder: tensors to a frame, and the blocks that a device makes of one."""
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 import torch
@@ -11,7 +12,7 @@ from .assembly import assemble
 from .choice import choose_slots, choose_tables
 from .defaults import DEFAULT_TABLES
 from .elements import Elements, Symbols, elements_of, symbols_of
-from .encoder_kernel import pack
+from .encoder_kernel import pack, pack_block
 from .parts import Parts
 from .table import CodeTable
 
@@ -77,15 +78,38 @@ def coded_blocks(
     tensor, exponent, table, mantissa_bits
         As those of :func:`encode`, of one region.
     """
+    whole = [2 * min(BLOCK, tensor.numel() - at) for at in range(0, tensor.numel(), BLOCK)]
+    blocks = overlong_blocks(tensor, exponent, table, mantissa_bits)
+    return [block if len(block) < raw else None for block, raw in zip(blocks, whole, strict=True)]
+
+
+def overlong_blocks(
+    tensor: torch.Tensor, exponent: int, table: CodeTable, mantissa_bits: int | None = None
+) -> list[bytes]:
+    """The coded blocks of one region, of whatever length.
+
+    Parameters
+    ----------
+    tensor, exponent, table, mantissa_bits
+        As those of :func:`coded_blocks`.
+    """
     elements = elements_of([tensor])
     symbols = symbols_of(elements, [exponent], mantissa_bits)
-    blocks, sizes = _packed(elements, symbols, [table], np.zeros(1, dtype=np.uint8))
-    ends = np.cumsum(sizes)
-    raw = [2 * min(BLOCK, tensor.numel() - at) for at in range(0, tensor.numel(), BLOCK)]
-    return [
-        None if size == whole else blocks[end - size : end].tobytes()
-        for size, end, whole in zip(sizes, ends, raw, strict=True)
-    ]
+    mantissa = elements.fmt.mantissa_bits
+    out, found = np.empty(_MARGIN, dtype=np.uint64), []
+    for first, end in pairwise([0, *elements.ends.tolist()]):
+        size = pack_block(
+            elements.found[first:end],
+            symbols.gaps[first:end],
+            symbols.symbols[first:end],
+            table.encoding,
+            mantissa,
+            mantissa - symbols.mantissa_bits,
+            out,
+            0,
+        )
+        found.append(out.byteswap().tobytes()[:size])
+    return found
 
 
 def histogram(

@@ -10,7 +10,7 @@ from numba import njit
 from adagrain.models.interface.codec import BINS, BLOCK, ESCAPE, GAP_BITS
 from adagrain.models.numerics.addresses import words_at
 
-__all__ = ["count_symbols", "largest_exponents", "pack", "scan"]
+__all__ = ["count_symbols", "largest_exponents", "pack", "pack_block", "scan"]
 
 #: By gap: its class.
 _CLASS = np.array([gap.bit_length() for gap in range(BLOCK)], dtype=np.uint8)
@@ -154,7 +154,7 @@ def pack(
             start = (b - first_blocks[region]) * BLOCK
             block = words[start : start + BLOCK]
             end = ends[b]
-            size = _pack_block(
+            size = pack_block(
                 found[k:end], gaps[k:end], symbols[k:end], table, mantissa, drop, out, at
             )
             k = end
@@ -167,8 +167,18 @@ def pack(
 
 
 @njit(cache=True, nogil=True)
-def _pack_block(found, gaps, symbols, table, mantissa, drop, out, at):  # pragma: no cover
-    """A block's bytes from byte ``at`` of ``out``; how many there are."""
+def pack_block(found, gaps, symbols, table, mantissa, drop, out, at):  # pragma: no cover
+    """Write a block from byte ``at`` of ``out`` on; the bytes that it takes.
+
+    Parameters
+    ----------
+    found, gaps, symbols
+        Its part of those of :func:`pack`.
+    table : ndarray of uint16, (417,)
+        The codes of its region's slot.
+    mantissa, drop, out
+        As those of :func:`pack`.
+    """
     word = at >> 3
     used = np.uint64((at & 7) * 8)
     # what stands before the block in its first word

@@ -79,6 +79,16 @@ class CodeTable:
         """By symbol, uint16: the code, and its length in the lower 4 bits."""
         return self.codes << np.uint16(4) | self._lengths
 
+    @cached_property
+    def decoding(self) -> np.ndarray:
+        """By the next 12 bits, uint16: the symbol, and its code's length in the lower 4 bits."""
+        found = np.empty(1 << LONGEST_CODE, dtype=np.uint16)
+        for symbol in np.flatnonzero(self._lengths).tolist():
+            free = LONGEST_CODE - self.lengths[symbol]
+            first = int(self.codes[symbol]) << free
+            found[first : first + (1 << free)] = symbol << 4 | self.lengths[symbol]
+        return found
+
     @property
     def _lengths(self) -> np.ndarray:
         return np.frombuffer(self.lengths, dtype=np.uint8)

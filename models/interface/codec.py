@@ -24,6 +24,7 @@ __all__ = [
     "LONGEST_CODE",
     "SLOTS",
     "SYMBOLS",
+    "BlockOutcome",
     "GradientHeader",
     "RegionHeader",
     "TableNumber",
@@ -74,6 +75,15 @@ class TableNumber(enum.IntEnum):
     CARRIED = 1  #: its code lengths are in the frame
     WIDE = 2  #: the default for regions whose elements span many binades
     NARROW = 3  #: the default for those that span one to three
+
+
+class BlockOutcome(enum.IntEnum):
+    """What is found in a coded block; of an element that is wrong in several ways, the first."""
+
+    FINE = 0  #: nothing wrong
+    CUT = 1  #: its bits end within an element
+    BEYOND = 2  #: an element stands behind its end
+    BELOW = 3  #: an element's bin is larger than 2 · base + 1
 
 
 #: Head of every frame.

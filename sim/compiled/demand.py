@@ -29,17 +29,18 @@ def demand(
     stimuli: Iterable[Stimulus],
     *,
     seed: int,
+    idle: float | None = None,
     stall: float | None = None,
     cycles: int = _CYCLES,
-) -> None:
-    """Give stimuli, one after the other, and demand what each must bring.
+) -> int:
+    """Give stimuli, one after the other, and demand what each must bring; the cycles of all.
 
     Parameters
     ----------
     seed : int
         From it each stream draws its chance of idling or back-pressure, anew for each stimulus.
-    stall : float or None
-        The chance of back-pressure, where it is not to be drawn.
+    idle, stall : float or None
+        The chance of idling, and of back-pressure, where it is not to be drawn.
     cycles : int
         After so many for each element a stimulus has come to no end.
 
@@ -51,22 +52,27 @@ def demand(
         If a stimulus comes to no end.
     """
     generator = random.Random(seed)
-    stalls = _CHANCES if stall is None else (round(256 * stall),)
+    idles, stalls = (
+        _CHANCES if chance is None else (round(256 * chance),) for chance in (idle, stall)
+    )
+    taken = 0
     for stimulus in stimuli:
         given, wanted = _begin(unit, stimulus)
         run = unit.run(
             given,
             {name: len(numbers) for name, numbers in wanted.items()},
             max_cycles=_LATENCY + cycles * sum(map(len, (*given.values(), *wanted.values()))),
-            idle={name: generator.choice(_CHANCES) for name in given},
+            idle={name: generator.choice(idles) for name in given},
             stall={name: generator.choice(stalls) for name in wanted},
             seed=generator.getrandbits(32),
         )
+        taken += run.cycles
         for name, numbers in wanted.items():
             _compare(unit.stream(name), numbers, run.outputs[name], seed)
         for name, value in stimulus.shown.items():
             got = unit.get(name)
             assert got == value, f"{name} must be {value}, not {got}: seed {seed}"
+    return taken
 
 
 def _begin(unit: CompiledUnit, stimulus: Stimulus) -> tuple[Arrays, Arrays]:

@@ -28,11 +28,10 @@ __all__ = ["BuildError", "library"]
 
 _TOP = "dut"
 _WRAPPER = Path(__file__).with_name("wrapper.cc")
-#: With -O2 of the C++ compiler builds take a third longer, and simulations as long.
 _FLAGS = (
     *("--cc", "--exe", "--build", "-j", "2"),
     *("-O3", "--x-assign", "fast", "--x-initial", "fast", "--noassert", "-Wno-fatal", "-Wno-lint"),
-    *("-CFLAGS", "-std=c++20 -O1 -fPIC -fvisibility=hidden -fno-gnu-unique"),
+    *("-CFLAGS", "-std=c++20 -fPIC -fvisibility=hidden -fno-gnu-unique"),
     *("-LDFLAGS", "-shared -fPIC"),
 )
 #: Build time: so many seconds, and one more for so many characters of Verilog.
@@ -135,7 +134,7 @@ def _build(verilog: str, header: str, flags: list[str], name: str, path: Path) -
         (directory / _WRAPPER.name).write_text(_WRAPPER.read_text())
         placement = ("--top-module", _TOP, "-Mdir", ".", "-o", "dut.so")
         outcome = subprocess.run(
-            ["verilator", *flags, *runtime.arguments, *placement, "dut.v", _WRAPPER.name],
+            ["verilator", *flags, *runtime.lend(directory), *placement, "dut.v", _WRAPPER.name],
             cwd=directory,
             env=environment,
             capture_output=True,

@@ -15,6 +15,8 @@ from adagrain.sim.simulators.netlist import CELLS, models_of
 
 from .answer import AnswerProof
 from .arbitration import ArbitrationProof
+from .bit_packer import BitPackerProof
+from .bit_unpacker import BitUnpackerProof
 from .cells import BlockRamProof, Ecp5ProductsProof, Ice40ProductsProof, MultiplierProof
 from .framing import CobsProof, PacketQueueProof
 from .harness import Proof
@@ -36,6 +38,8 @@ PROOFS: Mapping[str, type[Proof]] = {
     "downsizer": DownsizerProof,
     "serial": SerialProof,
     "unpacker": UnpackerProof,
+    "bit_packer": BitPackerProof,
+    "bit_unpacker": BitUnpackerProof,
     "receiver": ReceiverProof,
     "watchdog": WatchdogProof,
     "answer": AnswerProof,

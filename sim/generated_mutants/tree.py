@@ -150,5 +150,5 @@ def _in_kernels(root: Path) -> set[str]:
 def _link(there: Path, here: Path) -> None:
     here.mkdir(parents=True)
     for entry in there.iterdir() if there.exists() else ():
-        if entry.suffix in (".so", ".a"):
+        if entry.suffix == ".so" or entry.name.startswith("runtime-"):
             (here / entry.name).symlink_to(entry.resolve())

@@ -39,6 +39,10 @@ TOP = "dut"
 #: cocotb asks for access to every signal, which makes builds slow; benches use the ports.
 _PORTS_ONLY = ("--no-public-flat-rw", "--public-depth", "1")
 
+#: Files whose assertions are explained. cocotb would have those of all modules that are imported,
+#: PyTorch's too, which takes longer than most benches.
+_EXPLAINED = "*bench.py"
+
 
 class BenchError(Exception):
     """A bench failed; the message names its log, its waves and the line that runs it again."""
@@ -198,6 +202,7 @@ class _Build:
                     "ADAGRAIN_UNIT": _package(self._unit).__name__,
                     "ADAGRAIN_VARIANT": self._variant,
                     "ADAGRAIN_SWEEP": str(self._sweep()),
+                    "COCOTB_REWRITE_ASSERTION_FILES": _EXPLAINED,
                 },
                 results_xml=str(results),
                 waves=self._waves is not None,

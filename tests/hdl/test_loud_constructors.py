@@ -27,6 +27,11 @@ from adagrain.hdl.arithmetic.ratio import Ratio
 from adagrain.hdl.boards import BOARDS
 from adagrain.hdl.boards.ecp5_clock import Ecp5Clock
 from adagrain.hdl.boards.top import Top
+from adagrain.hdl.codec import Decoder, Encoder
+from adagrain.hdl.codec.bit_packer import BitPacker
+from adagrain.hdl.codec.bit_unpacker import BitUnpacker
+from adagrain.hdl.codec.nonzeros import Nonzeros
+from adagrain.hdl.codec.placer import Placer
 from adagrain.hdl.device.coprocessor import Coprocessor
 from adagrain.hdl.device.dispatcher import Dispatcher
 from adagrain.hdl.device.serial_coprocessor import SerialCoprocessor
@@ -60,6 +65,7 @@ from adagrain.hdl.link.frame_checker import FrameChecker
 from adagrain.hdl.link.frame_sender import FrameSender
 from adagrain.hdl.link.packet_queue import PacketQueue
 from adagrain.hdl.link.session import Session
+from adagrain.hdl.mask import Mask
 from adagrain.hdl.precision_controller import PrecisionController
 from adagrain.hdl.precision_controller.commands import PrecisionCommands
 from adagrain.hdl.region_manager import RegionManager
@@ -198,10 +204,21 @@ CLASSES: dict[type, dict[str, Given]] = {
     StepCommands: {"configuration": BUILT, "unit": WITH_TABLE},
     Adder: {"fmt": FMT},
     Arithmetic: {"fmt": FMT},
+    BitUnpacker: {
+        "width": given(64, "a power of two and at least 4", 0, 2, 48, -64),
+        "before": between(28, 1, 36),
+        "ahead": between(12, 1, 47),
+    },
     CobsDecoder: {"block": BLOCK},
     CobsEncoder: {"block": BLOCK},
     Converter: {"source": FMT, "target": FMT},
+    BitPacker: {
+        "longest": at_least(40, 7),
+        "width": given(64, "a power of two and at least 8", 4, 12, 0, -8),
+        "mark": Given(1),
+    },
     Counts: {"lanes": LANES, "bits": COUNT_BITS},
+    Decoder: {"lanes": LANES},
     Deserializer: {"length": BYTES},
     Difference: {"lanes": LANES},
     DotProduct: {"entries": ENTRIES},
@@ -218,6 +235,7 @@ CLASSES: dict[type, dict[str, Given]] = {
     },
     ExactAccumulator: {"entries": ENTRIES},
     ExactSum: {"fmt": FMT},
+    Encoder: {"lanes": LANES},
     Extremes: {"lanes": LANES},
     FloatAccumulator: {"fmt": FMT, "entries": ENTRIES},
     FrameChecker: {"payload": between(256, 1, 65535), "depth": at_least(512, 268)},
@@ -232,7 +250,10 @@ CLASSES: dict[type, dict[str, Given]] = {
     Meter: {"cycles": at_least(64, 1)},
     Multiplier: {"fmt": FMT},
     Packer: {"precisions": PRECISIONS},
+    Mask: {"lanes": LANES},
+    Nonzeros: {"lanes": LANES, "depth": at_least(32, 1)},
     PacketQueue: {"depth": given(16, "a power of two and at least 4", 2, 12, 0, -4)},
+    Placer: {"lanes": LANES},
     PowerSums: {"lanes": LANES, "powers": POWERS, "count_bits": COUNT_BITS},
     PrecisionCommands: {"configuration": BUILT},
     PrecisionController: {

@@ -1,8 +1,10 @@
 """The link's use of a serial line; in clock cycles, so the machine's load is no matter."""
 
+from functools import cache
+
 import pytest
 
-from adagrain.host.link.line_rate import clean_rates, upload_rate
+from adagrain.host.link.line_rate import CleanRates, clean_rates, upload_rate
 from adagrain.models.interface.configuration import configuration
 from adagrain.sim.simulators import runner
 
@@ -10,10 +12,18 @@ pytestmark = pytest.mark.skipif(
     runner.missing("verilator") is not None, reason=str(runner.missing("verilator"))
 )
 
+#: Of the tensors, but for those on the worst of lines.
+ELEMENTS = 20_000
+
+
+@cache
+def clean(preset: str) -> CleanRates:
+    return clean_rates(configuration(preset), elements=ELEMENTS, echoes=40)
+
 
 @pytest.mark.parametrize("preset", ["tiny", "small"])
 def test_a_clean_line_is_used_to_nine_tenths(preset: str) -> None:
-    rates = clean_rates(configuration(preset), elements=20_000, echoes=40)
+    rates = clean(preset)
     assert rates.upload >= 0.9
     assert rates.echo >= 0.9
     assert rates.round_trip <= 2
@@ -24,8 +34,6 @@ def test_a_clean_line_is_used_to_nine_tenths(preset: str) -> None:
     [(1e-4, 0.9), (1e-3, 0.6), pytest.param(1e-2, 0.0, marks=pytest.mark.full)],
 )
 def test_errors_cost_little(error_rate: float, goal: float) -> None:
-    elements = 40_000 if error_rate < 1e-2 else 2_000
-    board = configuration("small")
-    clean = clean_rates(board, elements=40_000, echoes=1).upload
-    noisy = upload_rate(board, elements=elements, error_rate=error_rate, seed=3)
-    assert noisy / clean > goal
+    elements = ELEMENTS if error_rate < 1e-2 else 2_000
+    noisy = upload_rate(configuration("small"), elements=elements, error_rate=error_rate, seed=3)
+    assert noisy / clean("small").upload > goal

@@ -8,13 +8,14 @@ import signal
 import subprocess
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
 from command_line import call
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
-from training_runs import STEPS, end, metrics, start, train, wait_for
+from training_runs import STEPS, Run, Train, end, metrics, start, wait_for
 
 from adagrain.host.device.open_device import open_device
 from adagrain.models.interface.configuration import configuration
@@ -36,7 +37,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def whole(runs: Path) -> dict[str, Any]:
+def whole(train: Train, runs: Path) -> dict[str, Any]:
     """A run from beginning to end, with measured times and checkpoints."""
     return train(runs, "whole", "--checkpoint-every", str(EVERY))
 
@@ -79,7 +80,9 @@ def test_events_and_picture(runs: Path, whole: dict[str, Any]) -> None:
 TIMES = ("seconds", "options")
 
 
-def test_resumed_in_mid_period_equals_uninterrupted(runs: Path, whole: dict[str, Any]) -> None:
+def test_resumed_in_mid_period_equals_uninterrupted(
+    train: Train, runs: Path, whole: dict[str, Any]
+) -> None:
     """A run that lost everything after a checkpoint ends with the same weights, log and counts."""
     shutil.copytree(runs / "whole", runs / "resumed")
     shutil.rmtree(runs / "resumed" / "checkpoints" / f"step-{STEPS:08d}")
@@ -96,7 +99,9 @@ def test_resumed_in_mid_period_equals_uninterrupted(runs: Path, whole: dict[str,
     assert not (runs / "resumed" / "failure.txt").exists()
 
 
-def test_a_damaged_checkpoint_is_not_gone_on_from(runs: Path, whole: dict[str, Any]) -> None:
+def test_a_damaged_checkpoint_is_not_gone_on_from(
+    train: Train, runs: Path, whole: dict[str, Any]
+) -> None:
     """The one before it is offered, and a run that was finished goes on to more steps."""
     shutil.copytree(runs / "whole", runs / "damaged")
     path = runs / "damaged" / "checkpoints" / f"step-{STEPS:08d}" / "rank0.pt"
@@ -116,7 +121,9 @@ def test_a_damaged_checkpoint_is_not_gone_on_from(runs: Path, whole: dict[str, A
     assert json.loads((runs / "damaged" / "options.json").read_text())["steps"] == 44
 
 
-def test_compiled_rtl_decides_like_the_golden_model(runs: Path, whole: dict[str, Any]) -> None:
+def test_compiled_rtl_decides_like_the_golden_model(
+    train: Train, runs: Path, whole: dict[str, Any]
+) -> None:
     open_device("sim:").close()  # compiled, which the run's time does not include
     simulated = train(runs, "simulated", "--device", "sim:", *replay(runs))
     assert "Verilator" in simulated["backend"]
@@ -201,11 +208,11 @@ def test_interrupting_leaves_one_line(runs: Path) -> None:
     assert errors.count("\n") == 1
 
 
-def test_a_run_that_diverges_says_so(runs: Path) -> None:
+def test_a_run_that_diverges_says_so(run: Run, runs: Path) -> None:
     wild = ("--workers", "1", "--lr", "50", "--cap", "50", "--warmup", "0")
-    status, output, errors = end(start(runs, "wild", *wild))
-    assert status == 3, errors
-    assert "STATUS" in output and "diverged" in output
+    ended = run(runs, "wild", *wild)
+    assert ended.returncode == 3, ended.stderr
+    assert "STATUS" in ended.stdout and "diverged" in ended.stdout
     assert json.loads((runs / "wild" / "summary.json").read_text())["status"] == "diverged"
 
 
@@ -221,16 +228,18 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     subprocess.run(["umount", str(folder)], check=True)
 
 
-def test_a_full_disk_is_named_and_the_run_goes_on_when_there_is_room(small_disk: Path) -> None:
+def test_a_full_disk_is_named_and_the_run_goes_on_when_there_is_room(
+    run: Run, train: Train, small_disk: Path
+) -> None:
     arguments = ("--workers", "1", "--steps", "200", "--checkpoint-every", "20")
     ballast = small_disk / "ballast"
     ballast.write_bytes(bytes(2_300_000))
-    status, _, errors = end(start(small_disk, "full", *arguments))
-    assert status == 1
+    ended = run(small_disk, "full", *arguments)
+    assert ended.returncode == 1
     failed = r"worker 0 failed, .*/full/\S+ cannot be written: No space left on device"
-    assert re.search(failed, errors), errors
-    assert "goes on from step " in errors
-    assert "Traceback" not in errors
+    assert re.search(failed, ended.stderr), ended.stderr
+    assert "goes on from step " in ended.stderr
+    assert "Traceback" not in ended.stderr
     ballast.unlink()
     resumed = train(small_disk, "full", "--resume")
     assert resumed["steps"] == 200
@@ -239,15 +248,18 @@ def test_a_full_disk_is_named_and_the_run_goes_on_when_there_is_room(small_disk:
 
 
 @pytest.mark.skipif(runner.missing("verilator") is not None, reason="needs Verilator")
-def test_a_board_that_is_unplugged_in_training_is_replaced(runs: Path) -> None:
-    arguments = ("--workers", "1", "--steps", "10", "--batch", "8", "--device-preset", "tiny")
-    wanted = train(runs, "never-plugged", *arguments, "--timing", "fixed")
-    with VirtualBoard(configuration("tiny")) as board:
-        device = f"serial:{board.port}?reconnect=1"
-        process = start(runs, "unplugged", *arguments, "--timing", "fixed", "--device", device)
-        wait_for(runs / "unplugged", "metrics.jsonl")
-    status, _, errors = end(process)
-    assert status == 0, errors
-    assert "DEVICE FAILED" in errors
+def test_a_board_that_is_unplugged_in_training_is_replaced(
+    run: Run, train: Train, runs: Path
+) -> None:
+    arguments = ("--workers", "1", "--batch", "8", "--device-preset", "tiny", "--timing", "fixed")
+    wanted = train(runs, "never-plugged", *arguments, narrow=True)
+    with ThreadPoolExecutor(1) as pool:
+        with VirtualBoard(configuration("tiny")) as board:
+            options = (*arguments, "--device", f"serial:{board.port}?reconnect=1")
+            running = pool.submit(run, runs, "unplugged", *options, narrow=True)
+            wait_for(runs / "unplugged", "metrics.jsonl")
+        ended = running.result()
+    assert ended.returncode == 0, ended.stderr
+    assert "DEVICE FAILED" in ended.stderr
     summary = json.loads((runs / "unplugged" / "summary.json").read_text())
     assert summary["weights_sha256"] == wanted["weights_sha256"]

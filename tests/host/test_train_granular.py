@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
-from training_runs import STEPS, metrics, train
+from training_runs import STEPS, Train, metrics
 
 from adagrain.host.device.open_device import open_device
 from adagrain.host.granular import Policy
@@ -22,7 +22,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def whole(runs: Path) -> dict[str, Any]:
+def whole(train: Train, runs: Path) -> dict[str, Any]:
     arguments = ("--preset", "all", "--checkpoint-every", str(EVERY), *OPTIONS)
     return train(runs, "whole", *arguments)
 
@@ -57,7 +57,7 @@ def test_log_and_picture(runs: Path, whole: dict[str, Any]) -> None:
     assert (runs / "whole" / "regions.png").stat().st_size > 20_000
 
 
-def test_resumed_equals_uninterrupted(runs: Path, whole: dict[str, Any]) -> None:
+def test_resumed_equals_uninterrupted(train: Train, runs: Path, whole: dict[str, Any]) -> None:
     shutil.copytree(runs / "whole", runs / "resumed")
     shutil.rmtree(runs / "resumed" / "checkpoints" / f"step-{STEPS:08d}")
     resumed = train(runs, "resumed", "--resume")
@@ -67,7 +67,7 @@ def test_resumed_equals_uninterrupted(runs: Path, whole: dict[str, Any]) -> None
 
 
 @pytest.mark.full  # compiles the largest build
-def test_the_rtl_computes_the_same_forward_passes(runs: Path) -> None:
+def test_the_rtl_computes_the_same_forward_passes(train: Train, runs: Path) -> None:
     options = ("--preset", "granular", "--steps", "12", *OPTIONS)
     golden = train(runs, "golden", *options)
     open_device("sim:", "granular").close()  # compiled, which the run's time does not include
@@ -85,17 +85,15 @@ def test_the_rtl_computes_the_same_forward_passes(runs: Path) -> None:
     assert simulated["precisions"]["cycles"] > 0
 
 
-def test_fixed_precision_and_budget(runs: Path) -> None:
-    fixed = train(runs, "fixed", "--preset", "granular", "--precision", "INT4", "--timing", "fixed")
+def test_fixed_precision_and_budget(train: Train, runs: Path) -> None:
+    options = ("--preset", "granular", "--steps", "12", "--timing", "fixed")
+    fixed = train(runs, "fixed", *options, "--precision", "INT4")
     assert fixed["precisions"]["work"]["INT4"] > 0
     assert fixed["precisions"]["work"]["INT8"] == pytest.approx(
         fixed["precisions"]["work"]["INT4"] * (2 - 64 * 128 / (64 * 128 + 128 * 64 + 640))
     )
     assert fixed["precisions"]["switches"] == 0
-    short = train(
-        runs, "short", "--preset", "granular", "--bits", "4", "--gradients", "INT4",
-        "--timing", "fixed",
-    )  # fmt: skip
+    short = train(runs, "short", *options, "--bits", "4", "--gradients", "INT4")
     found = short["precisions"]
     assert set(found["channel_groups"].values()) == {"INT4"}
     assert found["overrides"] > 0

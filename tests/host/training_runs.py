@@ -5,30 +5,52 @@ import os
 import subprocess
 import sys
 import time
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-__all__ = ["SECONDS", "STEPS", "end", "metrics", "start", "train", "wait_for"]
+from process_groups import Ended, WorkerServer
+
+__all__ = [
+    "SECONDS",
+    "STEPS",
+    "Run",
+    "Train",
+    "end",
+    "forked",
+    "metrics",
+    "start",
+    "train",
+    "wait_for",
+]
 
 STEPS = 40
 SECONDS = 240
 
+Run = Callable[..., Ended]
+Train = Callable[..., dict[str, Any]]
+
+_FORKED = Path(__file__).parent / "forked_run.py"
+
 
 def start(runs: Path, name: str, *arguments: str) -> subprocess.Popen[str]:
     """Start a run with golden devices, whose cadences grow as fast as they can; or resume it."""
-    defaults: tuple[str, ...] = ("--device", "golden:", "--steps", str(STEPS), "--noise", "0")
-    if "--resume" in arguments:
-        defaults = ()
     command = [sys.executable, "-m", "adagrain.host.cli.app", "train", "--name", name]
     return subprocess.Popen(
-        [*command, "--runs", str(runs), *defaults, *arguments],
+        [*command, "--runs", str(runs), *_defaults(arguments), *arguments],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
         env={**os.environ, "COLUMNS": "200"},
         start_new_session=True,
     )
+
+
+def _defaults(arguments: Sequence[str]) -> tuple[str, ...]:
+    if "--resume" in arguments:
+        return ()
+    return ("--device", "golden:", "--steps", str(STEPS), "--noise", "0")
 
 
 def wait_for(folder: Path, pattern: str) -> None:
@@ -54,10 +76,25 @@ def end(process: subprocess.Popen[str]) -> tuple[int, str, str]:
     return process.returncode, output, errors
 
 
-def train(runs: Path, name: str, *arguments: str) -> dict[str, Any]:
+def forked(
+    server: WorkerServer, runs: Path, name: str, *arguments: str, narrow: bool = False
+) -> Ended:
+    """A run to its end, as :func:`start` starts it, where all that it imports is there already.
+
+    A narrow network has few weights.
+    """
+    where = (*("--narrow",) * narrow, "train", "--name", name, "--runs", str(runs))
+    options = (*where, *_defaults(arguments), *arguments)
+    (ended,) = server.run(_FORKED, *options, count=1, timeout=SECONDS)
+    return ended
+
+
+def train(
+    server: WorkerServer, runs: Path, name: str, *arguments: str, narrow: bool = False
+) -> dict[str, Any]:
     """A whole run: its summary."""
-    status, _, errors = end(start(runs, name, *arguments))
-    assert status == 0, errors
+    ended = forked(server, runs, name, *arguments, narrow=narrow)
+    assert ended.returncode == 0, ended.stderr
     return json.loads((runs / name / "summary.json").read_text())
 
 

@@ -41,12 +41,18 @@ REFERENCES = {
     "arithmetic/float": ("Berkeley SoftFloat", "softfloatpy", "models/test_float.py"),
     "interface/formats": ("ml_dtypes", "ml_dtypes", "models/test_formats.py"),
     "granularity_unit/tiles": ("NumPy's products", " @ ", "models/test_granularity_unit.py"),
+    "numerics/half_binades": (
+        "the statistics",
+        "statistics",
+        "host/test_compression_parts.py",
+    ),
     "numerics/in_order_kernel": (
         "the golden sums",
         "reference",
         "models/test_matmul.py",
     ),
     "link": ("the package cobs, and zlib", "cobs", "models/test_link.py"),
+    "mask": ("logarithms", "log2", "models/test_mask.py"),
     "numerics/magnitude": ("PyTorch's extremes", "amax", "models/test_magnitude.py"),
     "numerics/matmul": ("NumPy's products", " @ ", "models/test_matmul.py"),
     "numerics/matrices": ("PyTorch's own tensors", "torch.tensor(", "host/test_operands.py"),

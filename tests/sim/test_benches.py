@@ -18,11 +18,14 @@ ON_ICARUS = ("float", "queue", "uart")
 #: Variants that CI runs as compiled RTL, or on Icarus alone, and others of theirs on cocotb.
 COVERED = {
     "coprocessor": ("tiny", "small", "granular", "integers", "full"),
+    "decoder": ("one_lane", "four_lanes"),
     "difference": ("one_lane", "four_lanes"),
     "dot_product": ("two_sums", "two_of_integers"),
+    "encoder": ("one_lane", "four_lanes"),
     "float": ("multiply_fp16", "add_fp16", "narrow"),
     "granularity_unit": ("one_slice", "integers"),
     "link": ("small", "single"),
+    "mask": ("one_lane", "four_lanes"),
     "precision_controller": ("many_channel_groups",),
     "region_manager": ("tiny",),
     "rescale": ("integers", "rows_of_integers"),

@@ -20,6 +20,7 @@ from adagrain.sim.compiled import CompiledUnit, DeadlockError, Stop
 from adagrain.sim.compiled.ports import ports_of
 from adagrain.sim.simulators import runner, verilator
 from adagrain.sim.simulators.cache import CacheError
+from adagrain.sim.simulators.runtime import share
 
 WIDTHS = (1, 8, 9, 16, 31, 33, 64, 65, 128, 131)
 
@@ -229,6 +230,7 @@ print(unit.run({"i": b"ok"}, {"o": 2}, max_cycles=9).outputs["o"].tobytes())
 
 def test_processes_that_start_together_build_once(tmp_path: Path) -> None:
     """Whatever their hash seeds; and waves are written."""
+    share(tmp_path / "cache")
     processes = [
         subprocess.Popen(
             [sys.executable, "-c", SCRIPT],
@@ -250,7 +252,8 @@ def test_processes_that_start_together_build_once(tmp_path: Path) -> None:
 def test_an_unchanged_component_is_not_elaborated_again(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setenv("ADAGRAIN_CACHE", str(tmp_path))
+    share(tmp_path / "cache")
+    monkeypatch.setenv("ADAGRAIN_CACHE", str(tmp_path / "cache"))
     elaborated = []
 
     class Counting(Queue):

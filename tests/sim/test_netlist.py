@@ -24,7 +24,8 @@ RUNS = [
         ("slice", "all_modes"), ("dot_product", "two_sums"), ("rescale", "numbers"),
         ("rescale", "rows"),
         ("granularity_unit", "one_slice"), ("precision_controller", "two_channel_groups"),
-        ("tensor_input", "two_lanes"),
+        ("tensor_input", "two_lanes"), ("decoder", "two_lanes"), ("encoder", "two_lanes"),
+        ("mask", "two_lanes"),
     )),
     *((unit, variant, "ice40") for unit, variant in (
         ("queue", "packet"), ("uart", "odd"), ("link", "tiny"), ("statistics", "tiny"),

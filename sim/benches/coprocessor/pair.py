@@ -132,9 +132,10 @@ class Pair:
     def _drain_port(self) -> None:
         """Let the device take from its port what the model has taken, and no more."""
         left = self.model.commands.tensor_input.groups
-        missing = len(self._port) - left
-        if missing:
-            self._run({"i_data": self._port[: max(0, missing)]}, 0, None, _CYCLES)
+        for _ in range(_CYCLES // _PUSHING):
+            if len(self._port) <= left:
+                break
+            self._run({"i_data": self._port[: len(self._port) - left]}, 0, None, _PUSHING)
         if len(self._port) != left:
             raise DifferenceError(f"port must have {left} groups left, not {len(self._port)}")
 

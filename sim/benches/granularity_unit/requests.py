@@ -82,13 +82,14 @@ class GranularityRequests(Requests):
         return made
 
     def _load(self, address: int, raw: bytes) -> list[Request]:
-        """A pass that brings words, now and then one that leaves the memories, or is given up."""
+        """A pass that brings words; beside it one that leaves the memories, or is given up."""
         from_link = self._random.randrange(2)
         count = len(raw) * 8 // WORD
         words = {"count": count, "format": FormatCode.FP32, "from_link": from_link}
         begin = Request(TileOpcode.LOAD, pack(TileLoad, **words, address=address))
         end = Request(TileOpcode.LOADED)
-        wrong = []
+        step = self._configuration.payload // BEAT * BEAT
+        wrong, data = [], data_requests(padded(raw), step)
         if self._random.random() < 0.1:
             strange = words | {"address": address} | self._strange(address)
             wrong.append(Request(TileOpcode.LOAD, pack(TileLoad, **strange)))
@@ -96,8 +97,9 @@ class GranularityRequests(Requests):
             wrong += [begin, Request(TileOpcode.RUN, bytes(size(TileRun))), end]
         if not from_link:
             return [*wrong, replace(begin, port=padded(raw)), end]
-        step = self._configuration.payload // BEAT * BEAT
-        return [*wrong, begin, *data_requests(padded(raw), step), end]
+        if self._random.random() < 0.1:  # what had come is cleared, too, for the runs that follow
+            return [*wrong, begin, *data, end, begin, *data[:-1], end]
+        return [*wrong, begin, *data, end]
 
     def _strange(self, address: int) -> dict[str, int]:
         """A change that makes a pass unsound."""

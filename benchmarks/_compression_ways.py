@@ -1,0 +1,112 @@
+"""Ways to exchange gradients that are compared, and the trainings that they are compared on."""
+
+from collections.abc import Callable
+from functools import partial
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import torch
+from _text import CharTransformer, batch_of, text
+from torch import nn
+from torch.distributed.algorithms.ddp_comm_hooks import default_hooks
+from torch.distributed.algorithms.ddp_comm_hooks.powerSGD_hook import PowerSGDState, powerSGD_hook
+from torch.nn.parallel import DistributedDataParallel
+
+from adagrain.host.compression.hook import CompressionState, compress_hook
+
+__all__ = ["TASKS", "WAYS", "Task"]
+
+Batch = tuple[torch.Tensor, torch.Tensor]
+State = CompressionState | None
+
+
+def _plain(hook: Callable[..., Any], model: DistributedDataParallel) -> State:
+    model.register_comm_hook(None, hook)
+    return None
+
+
+def _power_sgd(rank: int, model: DistributedDataParallel) -> State:
+    """With error feedback and warm start, from the third step on: as early as it can."""
+    state = PowerSGDState(None, matrix_approximation_rank=rank, start_powerSGD_iter=2)
+    model.register_comm_hook(state, powerSGD_hook)
+    return None
+
+
+def _ours(options: dict[str, Any], model: DistributedDataParallel) -> State:
+    state = CompressionState(model, **({"bypass": "never"} | options))
+    model.register_comm_hook(state, compress_hook)
+    return state
+
+
+#: By name, what registers a hook on a model.
+WAYS: dict[str, Callable[[DistributedDataParallel], State]] = {
+    "dense": partial(_plain, default_hooks.allreduce_hook),
+    "fp16": partial(_plain, default_hooks.fp16_compress_hook),
+    **{f"powersgd_{rank}": partial(_power_sgd, rank) for rank in (1, 2, 4)},
+    "threshold_5%": partial(_ours, {"density": 0.05}),
+    "threshold_1%": partial(_ours, {"density": 0.01}),
+    "threshold_0.1%": partial(_ours, {"density": 0.001}),
+    "threshold_1%_2_bits": partial(_ours, {"density": 0.01, "mantissa_bits": 2}),
+    "threshold_before_1%": partial(_ours, {"density": 0.01, "mask": "threshold_before"}),
+    "top_by_share_1%": partial(_ours, {"density": 0.01, "mask": "top_by_share"}),
+    "top_1%": partial(_ours, {"density": 0.01, "mask": "top"}),
+    "random_1%": partial(_ours, {"density": 0.01, "mask": "random"}),
+    "auto_1%": partial(_ours, {"density": 0.01, "bypass": "auto"}),
+}
+
+
+class Task(NamedTuple):
+    """A training: network, batches, rate of SGD with momentum 0.9, and what is held out."""
+
+    make: Callable[[], nn.Module]
+    batch: Callable[[torch.Generator], Batch]
+    rate: float
+    held_out: Callable[[], Batch]
+
+
+class _Transformer(nn.Module):
+    """The characters' transformer of ``hook_cost``; logits as cross entropy takes them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.network = CharTransformer(text()[2], width=128, blocks=4)
+
+    def forward(self, numbers: torch.Tensor) -> torch.Tensor:
+        return self.network(numbers).transpose(1, 2)
+
+
+def _layers(*widths: int) -> nn.Sequential:
+    made: list[nn.Module] = []
+    for before, after in pairwise(widths):
+        made += [nn.Linear(before, after), nn.ReLU()]
+    return nn.Sequential(*made[:-1])
+
+
+def _labelled(count: int, generator: torch.Generator) -> Batch:
+    """Samples, and the labels that a fixed random network gives them."""
+    state = torch.get_rng_state()
+    torch.manual_seed(99)
+    teacher = _layers(64, 32, 10)
+    torch.set_rng_state(state)
+    x = torch.randn((count, 64), generator=generator)
+    return x, teacher(x).argmax(dim=1)
+
+
+def _characters(number: int, windows: int, generator: torch.Generator) -> Batch:
+    return batch_of(text()[number], windows, generator)
+
+
+TASKS = {
+    "transformer_0.8M": Task(
+        _Transformer,
+        partial(_characters, 0, 8),
+        0.1,
+        lambda: _characters(1, 64, torch.Generator().manual_seed(5)),
+    ),
+    "mlp_0.1M": Task(
+        partial(_layers, 64, 256, 256, 10),
+        partial(_labelled, 32),
+        0.05,
+        lambda: _labelled(4096, torch.Generator().manual_seed(5)),
+    ),
+}

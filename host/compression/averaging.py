@@ -1,0 +1,42 @@
+"""Averages of what the workers have sent, and which of them are of use."""
+
+from collections.abc import Sequence
+
+import torch
+
+from .layout import Layout
+
+__all__ = ["average_of_frames", "void_regions"]
+
+
+def average_of_frames(
+    sent: Sequence[torch.Tensor | None], workers: int, elements: int
+) -> torch.Tensor:
+    """The sum in rank order, in FP32, multiplied by 1/W.
+
+    Parameters
+    ----------
+    sent : sequence of Tensor or None
+        What each worker has sent, BF16; ``None`` for one that does not count.
+    workers : int
+        W, whoever counts.
+    elements : int
+        Of each.
+    """
+    counting = [own for own in sent if own is not None]
+    if not counting:
+        return torch.zeros(elements)
+    total = counting[0].float()
+    for own in counting[1:]:
+        total += own
+    return total.mul_(1.0 / workers)
+
+
+def void_regions(layouts: Sequence[Layout], averages: Sequence[torch.Tensor]) -> set[int]:
+    """Regions that have an average which is not finite, in any exchange."""
+    void: set[int] = set()
+    for layout, average in zip(layouts, averages, strict=True):
+        if not torch.isfinite(average.sum()):
+            rows = zip(layout.keys, layout.parts(average), strict=True)
+            void |= {region for (region, _), part in rows if not part.isfinite().all()}
+    return void

@@ -1,0 +1,121 @@
+"""Whether gradients go as BF16, uncompressed: where that is faster, on all workers alike."""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+__all__ = ["Bypass", "Decision", "Times"]
+
+#: The first decision comes after so many passes, the next ones after twice as many each …
+_FIRST = 8
+
+#: … until this many lie between two.
+_LONGEST = 1024
+
+#: A change must save this part of the time at least.
+_WORTH = 0.1
+
+
+class Times(NamedTuple):
+    """Microseconds of the slowest worker, in one pass.
+
+    Members
+    -------
+    coding : int
+        Masks, frames and back.
+    gather : int
+        All-gather of the slots.
+    dense : int
+        All-reduce of all elements as BF16.
+    """
+
+    coding: int
+    gather: int
+    dense: int
+
+
+class Decision(NamedTuple):
+    """A decision, with what it followed from.
+
+    Members
+    -------
+    number : int
+        The first pass that it holds for, counted from 0.
+    bypass : bool
+        Gradients go uncompressed.
+    times : Times
+        What was measured.
+    """
+
+    number: int
+    bypass: bool
+    times: Times
+
+
+class Bypass:
+    """Decides from times that all workers have in common.
+
+    Parameters
+    ----------
+    mode : str or mapping
+        As ``bypass`` of :class:`~.options.CompressionOptions`.
+
+    Members
+    -------
+    decisions : list of Decision
+        All that were made.
+    """
+
+    def __init__(self, mode: str | Mapping[int, bool]) -> None:
+        self.decisions: list[Decision] = []
+        self._mode = mode
+        self._active = mode == "always"
+
+    @property
+    def record(self) -> dict[int, bool]:
+        """The decisions as the option ``bypass`` takes them, to repeat a run."""
+        return {made.number: made.bypass for made in self.decisions}
+
+    def active(self, number: int) -> bool:
+        """Whether a pass goes uncompressed; the two in front of a decision do not.
+
+        What masks know is of the pass before; so the last of these is like any other.
+        """
+        if isinstance(self._mode, Mapping):
+            past = [first for first in self._mode if first <= number]
+            return bool(past) and self._mode[max(past)] and not _is_measured(number)
+        return self._active and not (self._mode == "auto" and _is_measured(number))
+
+    def decides(self, number: int) -> bool:
+        """Whether there is a decision behind a pass."""
+        return self._mode == "auto" and _decides(number)
+
+    def decide(self, number: int, times: Times) -> None:
+        """Decide behind a pass."""
+        now, other = times.coding + times.gather, times.dense
+        if self._active:
+            now, other = other, now
+        if other < (1 - _WORTH) * now:
+            self._active = not self._active
+        self.decisions.append(Decision(number + 1, self._active, times))
+
+    def state_dict(self) -> dict[str, Any]:
+        """What a resumed run needs."""
+        rows = [(made.number, made.bypass, tuple(made.times)) for made in self.decisions]
+        return {"active": self._active, "decisions": rows}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Restore what :meth:`state_dict` gave; a mode that is no ``"auto"`` stays in force."""
+        if self._mode == "auto":
+            self._active = state["active"]
+        self.decisions = [
+            Decision(number, bypass, Times(*times)) for number, bypass, times in state["decisions"]
+        ]
+
+
+def _is_measured(number: int) -> bool:
+    return _decides(number) or _decides(number + 1)
+
+
+def _decides(number: int) -> bool:
+    done = number + 1
+    return done >= _FIRST and (done % _LONGEST == 0 or (done < _LONGEST and not done & (done - 1)))

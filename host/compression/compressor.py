@@ -1,0 +1,90 @@
+"""What is sent of a gradient."""
+
+from typing import NamedTuple
+
+import torch
+
+from .feedback import Feedback, Values
+from .layout import Layout
+from .mask import Mask
+from .rounding import rounded
+
+__all__ = ["Compressor", "Selected"]
+
+#: Type of elements that are sent.
+_SENT = torch.bfloat16
+
+
+class Selected(NamedTuple):
+    """What a worker has to send, and what it sends of it.
+
+    Members
+    -------
+    values : Values
+        What there is.
+    sent : Tensor
+        BF16, of one dimension; +0 where nothing is sent.
+    """
+
+    values: Values
+    sent: torch.Tensor
+
+
+class Compressor:
+    """Adds the residual to a gradient, masks and rounds it.
+
+    Parameters
+    ----------
+    feedback : Feedback
+        The residuals.
+    mask : Mask
+        Chooses elements. What is not finite is sent in any case.
+    mantissa_bits : int
+        Of each element that is sent.
+    idle_waits : bool
+        Shares whose gradient is zero throughout send nothing, and keep their residual: the
+        parameter may be one that no worker has used, and its average is not applied.
+    """
+
+    def __init__(
+        self, feedback: Feedback, mask: Mask, mantissa_bits: int, *, idle_waits: bool
+    ) -> None:
+        self._feedback = feedback
+        self._mask = mask
+        self._mantissa_bits = mantissa_bits
+        self._idle_waits = idle_waits
+
+    def masked(self, layout: Layout, gradient: torch.Tensor, density: float) -> Selected:
+        """The elements that the mask chooses, and +0."""
+        values = self._feedback.values(layout, gradient)
+        keep = self._mask.keep(values.v, layout, density)
+        if keep.dtype != torch.bool or keep.shape != values.v.shape:
+            wanted = tuple(values.v.shape)
+            raise TypeError(
+                f"keep of a mask must give bools of shape {wanted}, not {keep.dtype} of shape "
+                f"{tuple(keep.shape)}"
+            )
+        if not torch.isfinite(values.v.sum()):
+            keep |= values.v.isfinite().logical_not_()
+        sent = rounded(torch.where(keep, values.v, 0.0), self._mantissa_bits)
+        return Selected(values, self._without_idle(layout, gradient, sent))
+
+    def whole(self, layout: Layout, gradient: torch.Tensor) -> Selected:
+        """All elements, with all mantissa bits that BF16 has."""
+        values = self._feedback.values(layout, gradient)
+        return Selected(values, self._without_idle(layout, gradient, rounded(values.v)))
+
+    @staticmethod
+    def nothing(gradient: torch.Tensor) -> Selected:
+        """What is sent where nothing can be."""
+        return Selected(Values(gradient.float(), None), torch.zeros_like(gradient, dtype=_SENT))
+
+    def _without_idle(
+        self, layout: Layout, gradient: torch.Tensor, sent: torch.Tensor
+    ) -> torch.Tensor:
+        if self._idle_waits:
+            pairs = zip(layout.parts(gradient), layout.parts(sent), strict=True)
+            for own, part in pairs:
+                if not own.any():
+                    part.zero_()
+        return sent

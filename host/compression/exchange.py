@@ -1,0 +1,244 @@
+"""The compressed exchange: what few elements take, from every worker to every other."""
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+import torch.distributed as dist
+
+from adagrain.host.distributed.exchange import DenseExchange, Flat, Pending, Share
+from adagrain.host.distributed.lockstep import Lockstep
+
+from .averaging import void_regions
+from .bypass import Bypass
+from .counts import Counts
+from .feedback import Feedback
+from .layout import Layout
+from .masks import mask_of
+from .options import CompressionOptions
+from .plan import Plan
+from .probe import Probe
+from .sending import Sending
+from .target import Target
+from .under_way import Dense, Framed
+from .verdict import Found, agree
+
+__all__ = ["CompressedExchange"]
+
+
+class CompressedExchange:
+    """Averages few elements of each worker over all of them; what is not sent waits.
+
+    Each :meth:`begin` makes a frame and sends it in a slot of agreed size; the first wait for any
+    of a pass's exchanges decodes all of them, and has the workers agree on what arrived. All
+    decode the same frames, and add them in rank order in FP32, so averages are bit-identical. A
+    frame that one worker refuses counts on none, and stays in its sender's residual; so does what
+    did not fit. Where it is faster, elements go as BF16, uncompressed.
+
+    Shares of no region are averaged whole, as :class:`DenseExchange` does it.
+
+    Parameters
+    ----------
+    group : ProcessGroup or None
+        The workers; uncompressed elements go here.
+    lockstep : Lockstep
+        Tells why a worker failed; frames go over its group.
+    options : CompressionOptions
+        Masks and all else.
+    elements : int
+        Those of the model, which the density is of.
+    whole_passes : bool
+        A number that is not finite makes a whole pass void, not only a region.
+    idle_waits : bool
+        As that of :class:`~.compressor.Compressor`.
+
+    Members
+    -------
+    passes : int
+        Backward passes that were exchanged.
+    counts : Counts
+        What did not go as it should.
+    bypass : Bypass
+        Decisions on it.
+    mask : Mask
+        The mask.
+    """
+
+    def __init__(
+        self,
+        group: dist.ProcessGroup | None,
+        lockstep: Lockstep,
+        options: CompressionOptions,
+        elements: int,
+        *,
+        whole_passes: bool = False,
+        idle_waits: bool = False,
+    ) -> None:
+        self.workers = dist.get_world_size(group)
+        self.rank = dist.get_rank(group)
+        self.bytes_sent = 0
+        self.passes = 0
+        self.counts = Counts()
+        self.bypass = Bypass(options.bypass)
+        self.mask = mask_of(options, self.rank)
+        self._lockstep = lockstep
+        self._options = options
+        self._whole_passes = whole_passes
+        self._dense = DenseExchange(group)
+        self._feedback = Feedback(enabled=options.error_feedback, momentum=options.momentum)
+        self._target = Target(options, elements)
+        self._plan = Plan(options.plan_passes, self._target)
+        self._sending = Sending(
+            *(group, lockstep.group, options),
+            feedback=self._feedback,
+            mask=self.mask,
+            target=self._target,
+            plan=self._plan,
+            idle_waits=idle_waits,
+        )
+        self._probe = Probe(group, lockstep.group)
+        self._begun: list[Framed | Dense] = []
+        self._coding = 0.0
+
+    @property
+    def bypassed(self) -> bool:
+        """Whether this pass goes uncompressed."""
+        return self.bypass.active(self.passes)
+
+    def begin(self, shares: Sequence[Share], flat: Flat | None = None) -> Pending:
+        """As :meth:`Exchange.begin`."""
+        alone = [share for share in shares if share.region is None]
+        own = [share for share in shares if share.region is not None]
+        pending = _Pending(self, self._dense.begin(alone) if alone else None)
+        self.bytes_sent += sum(share.mean.nbytes for share in alone)
+        if own:
+            layout = Layout.of(own)
+            means = torch.cat([s.mean.reshape(-1) for s in own]) if flat is None else flat.means
+            out = [share.average for share in own] if flat is None else [flat.averages]
+            self._begin(layout, means, out)
+        return pending
+
+    def settle(self) -> None:
+        """End the pass: wait for all that has begun, agree on it, and give the averages out.
+
+        Raises
+        ------
+        WorkerFailedError, WorkerLostError
+            If the workers cannot go on together. On a worker that failed, its own error.
+        """
+        begun, self._begun = self._begun, []
+        if not begun:
+            return
+        for one in begun:
+            one.wait()
+        self._judge([one for one in begun if isinstance(one, Framed)])
+        averages = [one.average(self.workers) for one in begun]
+        void = void_regions([one.layout for one in begun], averages)
+        if void and self._whole_passes:
+            void = {region for one in begun for region, _ in one.layout.keys}
+        self.counts.void += bool(void)
+        for one, average in zip(begun, averages, strict=True):
+            one.keep(self._feedback, void)
+            one.give(average)
+        self._end_pass(begun)
+
+    def state_dict(self) -> dict[str, Any]:
+        """As :meth:`Exchange.state_dict`.
+
+        Raises
+        ------
+        RuntimeError
+            If an exchange is under way.
+        """
+        if self._begun:
+            raise RuntimeError("state must be taken when no exchange is under way")
+        return {
+            "passes": self.passes,
+            "counts": self.counts.state_dict(),
+            "feedback": self._feedback.state_dict(),
+            "mask": self.mask.state_dict(),
+            "target": self._target.state_dict(),
+            "plan": self._plan.state_dict(),
+            "bypass": self.bypass.state_dict(),
+        }
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """As :meth:`Exchange.load_state_dict`."""
+        self.passes = state["passes"]
+        self.counts.load_state_dict(state["counts"])
+        for part, name in (
+            (self._feedback, "feedback"),
+            (self.mask, "mask"),
+            (self._target, "target"),
+            (self._plan, "plan"),
+            (self.bypass, "bypass"),
+        ):
+            part.load_state_dict(state[name])
+
+    def _begin(self, layout: Layout, means: torch.Tensor, places: list[torch.Tensor]) -> None:
+        if self.bypassed:
+            begun: Framed | Dense = self._sending.dense(layout, means, places)
+        else:
+            with self._timed():
+                begun = self._sending.framed(self.passes, layout, means, places)
+        self.bytes_sent += begun.bytes_sent
+        self._begun.append(begun)
+
+    def _judge(self, framed: Sequence[Framed]) -> None:
+        """Decode all frames, and agree on those that count."""
+        if not framed:
+            return
+        with self._timed():
+            found = [Found(one.made.wanted, one.decode()) for one in framed]
+        failure = self._sending.failure
+        verdict = agree(failure is not None, found, self._lockstep.group, self.workers)
+        self.bytes_sent += verdict.bytes_sent
+        if verdict.failed:
+            self._lockstep.tell(failure)
+        for one, agreed in zip(framed, verdict.found, strict=True):
+            one.leave_out(agreed.refused)
+            self._plan.wanted(one.layout, agreed.wanted)
+            self.counts.refused += agreed.refused[self.rank]
+            self.counts.overflows += one.made.left_out > 0
+            self.counts.left_out += one.made.left_out
+
+    def _end_pass(self, begun: Sequence[Framed | Dense]) -> None:
+        framed = [one for one in begun if isinstance(one, Framed)]
+        if framed and self._options.budget is not None:
+            sent = sum(int(one.made.sent.count_nonzero()) for one in framed)
+            self._target.sent(sum(len(one.made.frame) for one in framed), sent)
+        if self.bypass.decides(self.passes):
+            self._decide(framed)
+        self._plan.end_pass(self.passes)
+        self.passes += 1
+        self.mask.end_pass(self._target.density(self.passes))
+        self._coding = 0.0
+
+    def _decide(self, framed: Sequence[Framed]) -> None:
+        slots = sum(one.bytes_sent for one in framed)
+        elements = sum(one.layout.elements for one in framed)
+        before, device = self._probe.bytes_sent, framed[0].selected.sent.device
+        self.bypass.decide(self.passes, self._probe.times(self._coding, slots, elements, device))
+        self.bytes_sent += self._probe.bytes_sent - before
+
+    @contextmanager
+    def _timed(self) -> Iterator[None]:
+        began = time.perf_counter()
+        yield
+        self._coding += time.perf_counter() - began
+
+
+@dataclass
+class _Pending:
+    """A beginning's part of the pass, and the exchange of its shares of no region."""
+
+    exchange: CompressedExchange
+    alone: Pending | None
+
+    def wait(self) -> None:
+        self.exchange.settle()
+        if self.alone is not None:
+            self.alone.wait()

@@ -1,0 +1,126 @@
+"""Frames in slots of one size, which all workers send each other."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import torch
+import torch.distributed as dist
+
+from adagrain.host.distributed.lost import waited_for
+from adagrain.models.codec import CodecError, decode, encode
+from adagrain.models.interface.codec import GradientHeader
+from adagrain.models.interface.records import size as size_of
+from adagrain.models.interface.records import unpack
+
+from .layout import Layout
+
+__all__ = ["Coded", "Gathering", "coded", "gather"]
+
+#: Part of the elements that are expected to fit that is kept of a frame that is too long.
+_CAUTION = 0.9
+
+
+class Coded(NamedTuple):
+    """A frame that fits.
+
+    Members
+    -------
+    frame : bytes
+        The frame.
+    sent : Tensor
+        What is in it.
+    wanted : int
+        Bytes that a frame of everything would have taken.
+    left_out : int
+        Elements that did not fit.
+    """
+
+    frame: bytes
+    sent: torch.Tensor
+    wanted: int
+    left_out: int
+
+
+def coded(sent: torch.Tensor, layout: Layout, mantissa_bits: int, size: int) -> Coded:
+    """The frame of an exchange; where it does not fit, that of the largest elements that do.
+
+    Of shares with numbers that are not finite, one of these is in it at least.
+
+    Parameters
+    ----------
+    sent : Tensor
+        BF16, of one dimension.
+    layout : Layout
+        What it is of.
+    mantissa_bits : int
+        Of each element.
+    size : int
+        Bytes that the frame may have: enough for one element of each share.
+    """
+    frame = encode(layout.parts(sent), mantissa_bits=mantissa_bits)
+    wanted = len(frame)
+    if wanted <= size:
+        return Coded(frame, sent, wanted, 0)
+    whole = int(sent.count_nonzero())
+    if torch.isfinite(sent.sum(dtype=torch.float32)):
+        kept = whole
+        while len(frame) > size:
+            kept = int(_CAUTION * kept * size / len(frame))
+            sent = _largest(sent, kept)
+            frame = encode(layout.parts(sent), mantissa_bits=mantissa_bits)
+    else:
+        sent = _not_finite(sent, layout)
+        frame = encode(layout.parts(sent), mantissa_bits=mantissa_bits)
+    return Coded(frame, sent, wanted, whole - int(sent.count_nonzero()))
+
+
+def _largest(sent: torch.Tensor, count: int) -> torch.Tensor:
+    places = sent.abs().topk(count, sorted=False).indices
+    return torch.zeros_like(sent).index_copy_(0, places, sent[places])
+
+
+def _not_finite(sent: torch.Tensor, layout: Layout) -> torch.Tensor:
+    """The first element of each share that is not finite, all else +0."""
+    found = torch.zeros_like(sent)
+    for to, own in zip(layout.parts(found), layout.parts(sent), strict=True):
+        for place in own.isfinite().logical_not_().nonzero()[:1]:
+            to[place] = own[place]
+    return found
+
+
+class Gathering(NamedTuple):
+    """Slots of all workers under way, by rank."""
+
+    slots: list[torch.Tensor]
+    work: dist.Work
+    layout: Layout
+
+    def wait(self) -> None:
+        """Wait for them."""
+        with waited_for("the exchange of gradients"):
+            self.work.wait()
+
+    def decoded(self) -> list[torch.Tensor | None]:
+        """What each worker has sent, BF16; ``None`` for a frame that is not as it must be."""
+        return [_decoded(slot.numpy().tobytes(), self.layout) for slot in self.slots]
+
+
+def gather(frame: bytes, size: int, layout: Layout, group: dist.ProcessGroup | None) -> Gathering:
+    """Begin to send a frame to all workers, in a slot of a size on which they have agreed."""
+    slot = torch.zeros(size, dtype=torch.uint8)
+    slot[: len(frame)] = torch.frombuffer(bytearray(frame), dtype=torch.uint8)
+    slots = list(torch.empty((dist.get_world_size(group), size), dtype=torch.uint8))
+    with waited_for("the exchange of gradients"):
+        work = dist.all_gather(slots, slot, group=group, async_op=True)
+    return Gathering(slots, work, layout)
+
+
+def _decoded(slot: bytes, layout: Layout) -> torch.Tensor | None:
+    length = unpack(GradientHeader, slot[: size_of(GradientHeader)])["length"]
+    try:
+        parts: Sequence[torch.Tensor] = decode(
+            slot[:length], counts=layout.sizes, most=layout.elements
+        )
+    except CodecError:
+        return None
+    return torch.cat([*parts])

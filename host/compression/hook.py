@@ -1,0 +1,197 @@
+"""Three lines for anyone's script: compressed gradients behind DDP's communication hook."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
+
+from adagrain.host.distributed.check_model import check_model
+from adagrain.host.distributed.exchange import Flat, Pending, Share
+from adagrain.host.distributed.lockstep import Lockstep
+from adagrain.host.regions.regions import trainable
+
+from .bypass import Decision
+from .counts import Counts
+from .exchange import CompressedExchange
+from .options import CompressionOptions
+
+__all__ = ["CompressionState", "compress_hook"]
+
+#: Types of gradients that can be compressed.
+_TYPES = (torch.float32, torch.bfloat16, torch.float16)
+
+
+class CompressionState:
+    """State of :func:`compress_hook`, a communication hook for DistributedDataParallel.
+
+    ::
+
+        state = CompressionState(ddp_model, density=0.01)
+        ddp_model.register_comm_hook(state, compress_hook)
+
+    All buckets of a backward pass go as one frame, when the last of them is ready: one threshold
+    for all of them saves more than it costs to wait. Uncompressed, each goes when it is ready.
+
+    All workers make it at the same time. Optimizers, schedulers and clipping stay as they are.
+    After a backward pass all workers have the same gradients, bit for bit: the average of what
+    they have sent.
+
+    Parameters
+    ----------
+    model : DistributedDataParallel
+        The wrapped model; it must not have a communication hook yet.
+    options
+        Those of :class:`~.options.CompressionOptions`.
+
+    Members
+    -------
+    exchange : CompressedExchange
+        Masks, residuals, slots.
+
+    Raises
+    ------
+    TypeError
+        If the model is not one that can be compressed so, or there is no such option; what it is,
+        is named.
+    ValueError
+        If an option is out of its range, or not the same on all workers; on all of them.
+    WorkerFailedError
+        If another worker cannot begin.
+    """
+
+    exchange: CompressedExchange
+    _pending: Pending
+
+    def __init__(self, model: DistributedDataParallel, **options: Any) -> None:
+        check_model(model)
+        parameters = trainable(model)
+        self._model = model
+        self._shape = {name: parameter.numel() for name, parameter in parameters.items()}
+        self._numbers = {id(own): number for number, own in enumerate(parameters.values())}
+        self._waiting: list[_Waiting] = []
+        lockstep = Lockstep(model.process_group)
+        common: dict[str, Any] = {}
+        error: Exception | None = None
+        try:
+            chosen = CompressionOptions.of(options)
+            _check_types(parameters)
+            common = chosen.common() | {f"elements of {n!r}": s for n, s in self._shape.items()}
+            self.exchange = CompressedExchange(
+                model.process_group,
+                lockstep,
+                chosen,
+                sum(self._shape.values()),
+                whole_passes=True,
+                idle_waits=model.find_unused_parameters,
+            )
+        except Exception as failure:
+            error = failure
+        lockstep.begin(common, error)
+
+    @property
+    def bytes_sent(self) -> int:
+        """Bytes that this worker has put into collectives: slots, agreements, probes, all."""
+        return self.exchange.bytes_sent
+
+    @property
+    def counts(self) -> Counts:
+        """Counts of what did not go as it should."""
+        return self.exchange.counts
+
+    @property
+    def decisions(self) -> list[Decision]:
+        """Decisions on the bypass, the same on all workers."""
+        return self.exchange.bypass.decisions
+
+    def state_dict(self) -> dict[str, Any]:
+        """State of this worker; each saves its own, after a step."""
+        return {
+            "parameters": self._shape,
+            "workers": self.exchange.workers,
+            "mask": type(self.exchange.mask).__name__,
+            "bytes_sent": self.bytes_sent,
+            "exchange": self.exchange.state_dict(),
+        }
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Restore what :meth:`state_dict` gave; the run goes on as if it had not ended.
+
+        Raises
+        ------
+        ValueError
+            If it is of other parameters, another number of workers, or another mask.
+        """
+        own = self.state_dict()
+        for name in ("parameters", "workers", "mask"):
+            if state[name] != own[name]:
+                raise ValueError(f"{name} of the state must be {own[name]}, not {state[name]}")
+        self.exchange.load_state_dict(state["exchange"])
+        self.exchange.bytes_sent = state["bytes_sent"]
+
+    def take(self, bucket: dist.GradBucket) -> torch.futures.Future[torch.Tensor]:
+        """Take a bucket; after the last one, end the pass and answer for all of them."""
+        if self._model._join_config.enable:
+            raise NotImplementedError(
+                "DistributedDataParallel.join does not work with compress_hook: residuals of a "
+                "worker without data would be lost; give all workers as many batches"
+            )
+        means = bucket.buffer()
+        if means.is_sparse:
+            raise TypeError("gradients must be dense, but one of an embedding is sparse")
+        flat = Flat(means, torch.empty_like(means))
+        future: torch.futures.Future[torch.Tensor] = torch.futures.Future()
+        self._waiting.append(_Waiting(future, flat, self._shares(bucket.parameters(), flat)))
+        if self.exchange.bypassed:
+            self._pending = self.exchange.begin(self._waiting[-1].shares, flat)
+        if bucket.is_last():
+            self._end_pass()
+        return future
+
+    def _shares(self, parameters: Sequence[torch.Tensor], flat: Flat) -> list[Share]:
+        shares, start = [], 0
+        for parameter in parameters:
+            if id(parameter) not in self._numbers:
+                raise ValueError(
+                    "parameters of a bucket must be those that were trainable when the state was "
+                    f"made, but one of shape {tuple(parameter.shape)} was not"
+                )
+            part = flat.part(start, parameter.numel())
+            shares.append(Share(self._numbers[id(parameter)], *part))
+            start += parameter.numel()
+        return shares
+
+    def _end_pass(self) -> None:
+        """Exchange what has not begun as one frame, and answer for all buckets."""
+        waiting, self._waiting = self._waiting, []
+        if not self.exchange.bypassed:
+            shares = [share for one in waiting for share in one.shares]
+            self._pending = self.exchange.begin(sorted(shares, key=lambda share: share.region or 0))
+        self._pending.wait()
+        for one in waiting:
+            one.future.set_result(one.flat.averages)
+
+
+class _Waiting(NamedTuple):
+    """A bucket whose answer is awaited."""
+
+    future: torch.futures.Future[torch.Tensor]
+    flat: Flat
+    shares: list[Share]
+
+
+def compress_hook(
+    state: CompressionState, bucket: dist.GradBucket
+) -> torch.futures.Future[torch.Tensor]:
+    """Average a bucket over the workers as ``state`` says; as ``powerSGD_hook`` is used."""
+    return state.take(bucket)
+
+
+def _check_types(parameters: Mapping[str, torch.nn.Parameter]) -> None:
+    for name, parameter in parameters.items():
+        if parameter.dtype not in _TYPES:
+            known = ", ".join(map(str, _TYPES))
+            raise TypeError(
+                f"dtype of parameter {name!r} must be one of {known}, not {parameter.dtype}"
+            )

@@ -1,0 +1,46 @@
+"""Numbers that are kept for each element from step to step, by what they belong to."""
+
+from collections.abc import Mapping
+
+import torch
+
+from .layout import Key, Layout
+
+__all__ = ["Memory"]
+
+
+class Memory:
+    """One FP32 number for each element, 0 at first.
+
+    It is known by share, and lies as the exchange does that asked for it last: where DDP puts
+    parameters into other buckets, their numbers follow.
+    """
+
+    def __init__(self) -> None:
+        self._parts: dict[Key, torch.Tensor] = {}
+        self._flats: dict[tuple[Key, ...], torch.Tensor] = {}
+
+    def of(self, layout: Layout, device: torch.device) -> torch.Tensor:
+        """Those of an exchange, of one dimension; what is written there is kept."""
+        flat = self._flats.get(layout.keys)
+        return self._gathered(layout, device) if flat is None else flat
+
+    def state_dict(self) -> dict[Key, torch.Tensor]:
+        """A copy of all, by share."""
+        return {key: part.to("cpu", copy=True) for key, part in self._parts.items()}
+
+    def load_state_dict(self, state: Mapping[Key, torch.Tensor]) -> None:
+        """Restore what :meth:`state_dict` gave."""
+        self._parts = {key: part.clone() for key, part in state.items()}
+        self._flats = {}
+
+    def _gathered(self, layout: Layout, device: torch.device) -> torch.Tensor:
+        parts = [
+            self._parts[key].to(device) if key in self._parts else torch.zeros(size, device=device)
+            for key, size in zip(layout.keys, layout.sizes, strict=True)
+        ]
+        flat = torch.cat(parts)
+        others = {k: f for k, f in self._flats.items() if set(k).isdisjoint(layout.keys)}
+        self._flats = {**others, layout.keys: flat}
+        self._parts |= zip(layout.keys, layout.parts(flat), strict=True)
+        return flat

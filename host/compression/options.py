@@ -1,0 +1,124 @@
+"""Options of the compressed exchange."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from numbers import Integral, Real
+from typing import Any, Self
+
+from adagrain.host.distributed.option_names import check_names
+
+from .mask import Mask
+from .rounding import MANTISSA_BITS
+
+__all__ = ["BYPASSES", "MASKS", "CompressionOptions"]
+
+#: Masks that have a name.
+MASKS = ("threshold", "threshold_before", "top_by_share", "top", "random")
+
+#: What may decide on the bypass.
+BYPASSES = ("auto", "never", "always")
+
+
+@dataclass(frozen=True)
+class CompressionOptions:
+    """Options of :class:`~.exchange.CompressedExchange` and of :class:`~.hook.CompressionState`.
+
+    Parameters
+    ----------
+    density : float
+        Part of the elements that is sent in each pass, above 0 and at most 1.
+    budget : int or None
+        Bytes that a worker may put into slots in each pass, about; decides in place of the
+        density.
+    mask : str or Mask
+        ``"threshold"``, ``"threshold_before"`` (that of the pass before), ``"top_by_share"``,
+        ``"top"`` (of each exchange), ``"random"``, or a mask of one's own.
+    mantissa_bits : int
+        Of each element that is sent, from 0 to 7.
+    error_feedback : bool
+        Whether what is not sent is added to the next gradient.
+    momentum : float
+        Momentum correction: the optimizer's momentum, which must be 0 there then. From 0 to below
+        1; 0 does not correct.
+    warmup_passes : int
+        Passes in which the density falls to what it is to be, by one factor each.
+    warmup_density : float
+        Where it begins.
+    plan_passes : int
+        Passes after which the sizes of slots are renewed.
+    bypass : str or mapping
+        Whether gradients go as BF16 uncompressed: ``"auto"``, where that is faster; ``"never"``;
+        ``"always"``; or decisions as they were recorded, number of the pass to bool.
+    seed : int
+        Of the random mask.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an option is of a wrong kind, or out of its range.
+    """
+
+    density: float = 0.01
+    budget: int | None = None
+    mask: str | Mask = "threshold"
+    mantissa_bits: int = MANTISSA_BITS
+    error_feedback: bool = True
+    momentum: float = 0.0
+    warmup_passes: int = 0
+    warmup_density: float = 0.25
+    plan_passes: int = 32
+    bypass: str | Mapping[int, bool] = "auto"
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        for name in ("density", "warmup_density"):
+            self._check_number(name, Real, "a number above 0 and at most 1", lambda x: 0 < x <= 1)
+        self._check_number("momentum", Real, "a number from 0 to below 1", lambda x: 0 <= x < 1)
+        bits = f"a whole number from 0 to {MANTISSA_BITS}"
+        self._check_number("mantissa_bits", Integral, bits, lambda x: 0 <= x <= MANTISSA_BITS)
+        for name, least in (("warmup_passes", 0), ("plan_passes", 1), ("seed", 0)):
+            kind = f"a whole number, at least {least}"
+            self._check_number(name, Integral, kind, lambda x, least=least: x >= least)
+        if self.budget is not None:
+            self._check_number("budget", Integral, "a positive number of bytes", lambda x: x > 0)
+            if self.warmup_passes:
+                raise ValueError(
+                    f"warmup_passes must be 0 where there is a budget, not {self.warmup_passes}"
+                )
+        if not isinstance(self.error_feedback, bool):
+            raise TypeError(f"error_feedback must be True or False, not {self.error_feedback!r}")
+        if self.mask not in MASKS and not hasattr(self.mask, "keep"):
+            raise ValueError(
+                f"mask must be one of {', '.join(MASKS)}, or a Mask, not {self.mask!r}"
+            )
+        if not isinstance(self.bypass, Mapping) and self.bypass not in BYPASSES:
+            raise ValueError(
+                f"bypass must be one of {', '.join(BYPASSES)}, or a mapping from passes to bools, "
+                f"not {self.bypass!r}"
+            )
+
+    @classmethod
+    def of(cls, options: Mapping[str, Any]) -> Self:
+        """Those that are named.
+
+        Raises
+        ------
+        TypeError
+            If there is none of a name; what it may be instead is said.
+        """
+        check_names("compression", options, [option.name for option in fields(cls)])
+        return cls(**options)
+
+    def common(self) -> dict[str, Any]:
+        """Those that all workers must have in common."""
+        found = {f.name: getattr(self, f.name) for f in fields(self)}
+        mask = self.mask if isinstance(self.mask, str) else type(self.mask).__name__
+        bypass = sorted(self.bypass.items()) if isinstance(self.bypass, Mapping) else self.bypass
+        return {**found, "mask": mask, "bypass": bypass}
+
+    def _check_number(self, name: str, kind: type, wanted: str, fits: Any) -> None:
+        value = getattr(self, name)
+        if isinstance(value, bool) or not isinstance(value, kind):
+            raise TypeError(f"{name} must be {wanted}, not {value!r}")
+        if not fits(value):
+            raise ValueError(f"{name} must be {wanted}, not {value!r}")

@@ -1,0 +1,98 @@
+"""The size of each exchange's slot, on which all workers agree."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from adagrain.models.interface.codec import BLOCK
+
+from .layout import Layout
+from .target import SLACK, Target
+
+__all__ = ["Plan", "least_size", "most_size"]
+
+#: Bytes that the first slot of an exchange has at least, if they can be of use.
+_FIRST_LEAST = 4096
+
+#: Bytes of a frame beside its regions; of a region beside its blocks, and with one element.
+_FRAME, _REGION = 12 + 4 + 1, 6 + 8
+
+#: Bits of a block's length, at most.
+_BLOCK_BITS = 14
+
+
+class Plan:
+    """Sizes of slots; renewed from the longest frames that any worker has wanted to send.
+
+    That is done after 1, 2, 4, 8 … passes, from ``plan_passes`` on after each so many, and after
+    a pass in which a frame did not fit. All workers compute the same, from integers that they have
+    in common.
+
+    Parameters
+    ----------
+    plan_passes : int
+        Passes between two renewals.
+    target : Target
+        Knows what to expect of an exchange that is new.
+    """
+
+    def __init__(self, plan_passes: int, target: Target) -> None:
+        self._plan_passes = plan_passes
+        self._target = target
+        self._sizes: dict[Layout, int] = {}
+        self._longest: dict[Layout, int] = {}
+
+    def size(self, number: int, layout: Layout) -> int:
+        """Bytes of an exchange's slot in a pass, which is counted from 0."""
+        if layout not in self._sizes:
+            expected = max(self._target.first_size(number, layout.elements), _FIRST_LEAST)
+            self._sizes[layout] = _bounded(expected, layout)
+        return self._sizes[layout]
+
+    def wanted(self, layout: Layout, longest: int) -> None:
+        """Say how long the longest frame of an exchange would have been, of all workers."""
+        self._longest[layout] = max(self._longest.get(layout, 0), longest)
+        if longest > self._sizes[layout]:
+            self._sizes[layout] = _with_slack(longest, layout)
+
+    def end_pass(self, number: int) -> None:
+        """End a pass."""
+        done, every = number + 1, self._plan_passes
+        if done % every == 0 or (done < every and not done & (done - 1)):
+            for layout, longest in self._longest.items():
+                self._sizes[layout] = _with_slack(longest, layout)
+            self._longest = {}
+
+    def state_dict(self) -> dict[str, Any]:
+        """What a resumed run needs."""
+        rows = [
+            (layout.keys, layout.sizes, size, self._longest.get(layout, 0))
+            for layout, size in self._sizes.items()
+        ]
+        return {"slots": rows}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Restore what :meth:`state_dict` gave."""
+        self._sizes, self._longest = {}, {}
+        for keys, sizes, size, longest in state["slots"]:
+            self._sizes[Layout(keys, sizes)] = size
+            if longest:
+                self._longest[Layout(keys, sizes)] = longest
+
+
+def least_size(layout: Layout) -> int:
+    """Bytes of a frame with one element of each share, at most."""
+    blocks = sum(-(-size // BLOCK) for size in layout.sizes)
+    return _FRAME + _REGION * len(layout.sizes) + (_BLOCK_BITS * blocks + 7) // 8
+
+
+def most_size(layout: Layout) -> int:
+    """Bytes that no frame exceeds."""
+    return least_size(layout) + 2 * layout.elements
+
+
+def _with_slack(longest: int, layout: Layout) -> int:
+    return _bounded(round(SLACK * longest), layout)
+
+
+def _bounded(size: int, layout: Layout) -> int:
+    return min(max(size, least_size(layout)), most_size(layout))

@@ -1,0 +1,68 @@
+"""How long the two ways take on the line, measured with zeros."""
+
+import time
+from collections.abc import Callable
+
+import torch
+import torch.distributed as dist
+
+from adagrain.host.distributed.lost import waited_for
+
+from .bypass import Times
+
+__all__ = ["Probe"]
+
+#: Elements of the all-reduce that is measured, at most; the time is in proportion.
+_ELEMENTS = 1 << 17
+
+
+class Probe:
+    """Measures both ways, behind a pass, and takes the times of the slowest worker.
+
+    Parameters
+    ----------
+    group : ProcessGroup or None
+        Where dense gradients go.
+    frames : ProcessGroup
+        Where frames go; its collectives run on the CPU.
+
+    Members
+    -------
+    bytes_sent : int
+        Bytes that this worker has put into measurements.
+    """
+
+    def __init__(self, group: dist.ProcessGroup | None, frames: dist.ProcessGroup) -> None:
+        self.bytes_sent = 0
+        self._group = group
+        self._frames = frames
+
+    def times(self, coding: float, slots: int, elements: int, device: torch.device) -> Times:
+        """Measure.
+
+        Parameters
+        ----------
+        coding : float
+            Seconds that this worker took to code, and back.
+        slots, elements : int
+            Bytes of all slots of a pass, and elements of all its gradients.
+        device : torch.device
+            Where these are.
+        """
+        own = torch.zeros(slots, dtype=torch.uint8)
+        others = [torch.empty_like(own) for _ in range(dist.get_world_size(self._frames))]
+        dense = torch.zeros(min(elements, _ELEMENTS), dtype=torch.bfloat16, device=device)
+        with waited_for("the probe of the line"):
+            gather = _seconds(lambda: dist.all_gather(others, own, group=self._frames))
+            reduce = _seconds(lambda: dist.all_reduce(dense, group=self._group))
+            seconds = coding, gather, reduce * elements / len(dense)
+            found = torch.tensor([round(1e6 * value) for value in seconds])
+            dist.all_reduce(found, dist.ReduceOp.MAX, group=self._frames)
+        self.bytes_sent += own.nbytes + dense.nbytes + found.nbytes
+        return Times(*found.tolist())
+
+
+def _seconds(call: Callable[[], object]) -> float:
+    began = time.perf_counter()
+    call()
+    return time.perf_counter() - began

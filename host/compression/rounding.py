@@ -1,0 +1,32 @@
+"""Elements as they are sent: BF16, perhaps with fewer mantissa bits."""
+
+import torch
+
+from adagrain.models.codec import with_mantissa_bits
+
+__all__ = ["MANTISSA_BITS", "rounded"]
+
+#: Mantissa bits of BF16.
+MANTISSA_BITS = 7
+
+
+def rounded(x: torch.Tensor, bits: int = MANTISSA_BITS) -> torch.Tensor:
+    """The nearest elements that are sent, so that what is left of each is exact in FP32.
+
+    Finite numbers stay finite. Zeros are +0.
+
+    Parameters
+    ----------
+    x : Tensor
+        FP32.
+    bits : int
+        Mantissa bits that are kept.
+    """
+    found = x.bfloat16()
+    if bits < MANTISSA_BITS:
+        found = with_mantissa_bits(found, bits)
+    if not torch.isfinite(found.sum(dtype=torch.float32)):
+        most = (2.0 - 2.0**-bits) * 2.0**127
+        beyond = found.isinf() & x.isfinite()
+        found = torch.where(beyond, x.sign().mul_(most).bfloat16(), found)
+    return found.add_(0.0)  # −0 becomes +0

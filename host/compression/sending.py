@@ -1,0 +1,103 @@
+"""Begins exchanges: makes what is sent, and puts it on the line."""
+
+import torch
+import torch.distributed as dist
+
+from adagrain.host.distributed.lost import waited_for
+
+from .compressor import Compressor
+from .feedback import Feedback
+from .frames import Coded, coded, gather
+from .layout import Layout
+from .mask import Mask
+from .options import CompressionOptions
+from .plan import Plan
+from .target import Target
+from .under_way import Dense, Framed
+
+__all__ = ["Sending"]
+
+
+class Sending:
+    """Begins exchanges as frames, or uncompressed.
+
+    Parameters
+    ----------
+    group : ProcessGroup or None
+        Where uncompressed elements go.
+    frames : ProcessGroup
+        Where frames go.
+    options : CompressionOptions
+        Mantissa bits.
+    feedback, mask, target, plan
+        Its parts.
+    idle_waits : bool
+        As that of :class:`~.compressor.Compressor`.
+
+    Members
+    -------
+    failure : Exception or None
+        Why this worker could not make a frame; the first reason counts.
+    """
+
+    def __init__(
+        self,
+        group: dist.ProcessGroup | None,
+        frames: dist.ProcessGroup,
+        options: CompressionOptions,
+        *,
+        feedback: Feedback,
+        mask: Mask,
+        target: Target,
+        plan: Plan,
+        idle_waits: bool,
+    ) -> None:
+        self.failure: Exception | None = None
+        self._group = group
+        self._frames = frames
+        self._rank = dist.get_rank(group)
+        self._bits = options.mantissa_bits
+        self._compressor = Compressor(feedback, mask, self._bits, idle_waits=idle_waits)
+        self._target = target
+        self._plan = plan
+
+    def framed(
+        self, number: int, layout: Layout, means: torch.Tensor, places: list[torch.Tensor]
+    ) -> Framed:
+        """Begin an exchange of a pass as a frame; one that cannot be made is refused by all.
+
+        Parameters
+        ----------
+        number : int
+            Of the pass, counted from 0.
+        layout : Layout
+            What it is of.
+        means : Tensor
+            What this worker contributes, of one dimension.
+        places : list of Tensor
+            Where the averages go.
+        """
+        size = self._plan.size(number, layout)
+        try:
+            selected = self._compressor.masked(layout, means, self._target.density(number))
+            made = coded(selected.sent, layout, self._bits, size)
+        except Exception as error:  # the others are told when they agree on the pass
+            self.failure = self.failure or error
+            selected = self._compressor.nothing(means)
+            made = Coded(bytes(1), selected.sent, 0, 0)
+        gathering = gather(made.frame, size, layout, self._frames)
+        return Framed(layout, places, self._rank, selected, made, gathering)
+
+    def dense(self, layout: Layout, means: torch.Tensor, places: list[torch.Tensor]) -> Dense:
+        """Begin an exchange of all elements as BF16.
+
+        Parameters
+        ----------
+        layout, means, places
+            As those of :meth:`framed`.
+        """
+        selected = self._compressor.whole(layout, means)
+        reduced = selected.sent.clone()
+        with waited_for("the exchange of gradients"):
+            work = dist.all_reduce(reduced, group=self._group, async_op=True)
+        return Dense(layout, places, selected, reduced, work)

@@ -1,0 +1,135 @@
+"""Exchanges that have begun: as frames, or uncompressed."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import torch
+import torch.distributed as dist
+
+from adagrain.host.distributed.exchange import spread
+from adagrain.host.distributed.lost import waited_for
+
+from .averaging import average_of_frames
+from .compressor import Selected
+from .feedback import Feedback
+from .frames import Coded, Gathering
+from .layout import Layout
+
+__all__ = ["Dense", "Framed"]
+
+
+@dataclass
+class Framed:
+    """An exchange whose elements go as a frame.
+
+    Parameters
+    ----------
+    layout : Layout
+        What it is of.
+    places : list of Tensor
+        Where the averages go.
+    rank : int
+        Of this worker.
+    selected : Selected
+        What this worker has to send.
+    made : Coded
+        Its frame, and what is in it.
+    gathering : Gathering
+        The frames of all workers.
+
+    Members
+    -------
+    decoded : list of Tensor or None
+        By rank, what was sent; ``None`` where it does not count.
+    """
+
+    layout: Layout
+    places: list[torch.Tensor]
+    rank: int
+    selected: Selected
+    made: Coded
+    gathering: Gathering
+    decoded: list[torch.Tensor | None] = field(default_factory=list)
+
+    @property
+    def bytes_sent(self) -> int:
+        """Bytes of the slot."""
+        return self.gathering.slots[self.rank].nbytes
+
+    def wait(self) -> None:
+        """Wait for all workers' frames."""
+        self.gathering.wait()
+
+    def decode(self) -> list[bool]:
+        """Decode them; by rank, whether a frame was refused."""
+        self.decoded = self.gathering.decoded()
+        return [own is None for own in self.decoded]
+
+    def leave_out(self, refused: Sequence[bool]) -> None:
+        """Leave frames out of the average that some worker has refused."""
+        self.decoded = [
+            None if out else own for own, out in zip(self.decoded, refused, strict=True)
+        ]
+
+    def average(self, workers: int) -> torch.Tensor:
+        """The average, FP32."""
+        return average_of_frames(self.decoded, workers, self.layout.elements)
+
+    def keep(self, feedback: Feedback, void: set[int]) -> None:
+        """Keep what was not sent, or did not arrive."""
+        feedback.keep(
+            self.layout,
+            self.selected.values,
+            self.made.sent,
+            arrived=self.decoded[self.rank] is not None,
+            void=void,
+            everything=False,
+        )
+
+    def give(self, average: torch.Tensor) -> None:
+        """Write the averages to where they belong."""
+        spread(average, self.places)
+
+
+@dataclass
+class Dense:
+    """An exchange whose elements all go, as BF16.
+
+    Parameters
+    ----------
+    layout, places, selected
+        As those of :class:`Framed`.
+    reduced : Tensor
+        The sum over the workers, once it is there.
+    work : Work
+        The all-reduce.
+    """
+
+    layout: Layout
+    places: list[torch.Tensor]
+    selected: Selected
+    reduced: torch.Tensor
+    work: dist.Work
+
+    @property
+    def bytes_sent(self) -> int:
+        """Bytes of all elements."""
+        return self.reduced.nbytes
+
+    def wait(self) -> None:
+        """Wait for the sum."""
+        with waited_for("the exchange of gradients"):
+            self.work.wait()
+
+    def average(self, workers: int) -> torch.Tensor:
+        """The average, FP32."""
+        return self.reduced.float().mul_(1.0 / workers)
+
+    def keep(self, feedback: Feedback, void: set[int]) -> None:
+        """Keep what rounding took."""
+        values, sent = self.selected
+        feedback.keep(self.layout, values, sent, arrived=True, void=void, everything=True)
+
+    def give(self, average: torch.Tensor) -> None:
+        """Write the averages to where they belong."""
+        spread(average, self.places)

@@ -1,0 +1,109 @@
+"""The compressed exchange behind DDP, with real workers on gloo."""
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from process_groups import WorkerServer
+
+WORKER = Path(__file__).parent / "compression_worker.py"
+EXAMPLE = Path(__file__).parents[2] / "examples" / "compressed.py"
+Run = Callable[..., Any]
+
+
+@pytest.fixture(scope="module")
+def run(server: WorkerServer) -> Run:
+    """What a case gives, the same on all workers."""
+
+    def ended(name: str, count: int = 2) -> Any:
+        workers = server.run(WORKER, name, count=count)
+        for worker in workers:
+            assert worker.returncode == 0, worker.stderr[-3000:]
+        first, *others = (json.loads(w.stdout.splitlines()[-1])[name] for w in workers)
+        assert all(other == first for other in others)
+        return first
+
+    return ended
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "everything_is_sent",
+        "masks",
+        "thirty_steps",
+        "accumulation",
+        "other_kinds_of_ddp",
+        "half_precision",
+        "every_pass_is_exchanged",
+        "resumed",
+        "overflow",
+        "overflow_of_what_is_not_finite",
+        "damaged_frames",
+        "not_finite",
+        "unused_parameters",
+        "bypass",
+        "bypass_always",
+        "bytes_that_were_sent",
+        "behind_the_reducer",
+        "dropped_behind_the_reducer",
+        "resumed_behind_the_reducer",
+    ],
+)
+def test_compressed_exchange(name: str, run: Run) -> None:
+    run(name)
+
+
+def test_sums_are_in_rank_order(run: Run) -> None:
+    run("three_workers", count=3)
+
+
+def test_a_budget_is_kept(run: Run) -> None:
+    assert 250 < run("budget") < 500
+
+
+def test_the_example(server: WorkerServer) -> None:
+    first, second = server.run(EXAMPLE, "--steps", "60")
+    assert first.returncode == second.returncode == 0, first.stderr[-3000:]
+    found = re.search(r"accuracy (.*)%, (.*)% of the bytes; Counts.overflows=0", first.stdout)
+    assert found and float(found[1]) > 80 and float(found[2]) < 10, first.stdout
+
+
+#: Last words of each worker; one text for both, where they are the same.
+ERRORS = {
+    "options_that_differ": (
+        "ValueError: density must be the same on all workers, but worker 0 has 0.2 and worker 1"
+    ),
+    "wrong_option_on_one": (
+        "ValueError: density must be a number above 0 and at most 1, not 2.0",
+        "WorkerFailedError: worker 0 failed: ValueError: density must be a number above 0 and at",
+    ),
+    "wrong_mask_on_one": (
+        "WorkerFailedError: worker 1 failed: TypeError: keep of a mask must give bools of shape",
+        "TypeError: keep of a mask must give bools of shape (1064,), not torch.float32 of shape",
+    ),
+    "other_state": "ValueError: parameters of the state must be {'0.weight': 480, ",
+    "state_of_another_mask": "ValueError: mask of the state must be HardThreshold, not Top",
+    "frozen_when_the_state_was_made": (
+        "ValueError: parameters of a bucket must be those that were trainable when the state was "
+        "made, but one of shape (40"
+    ),
+    "join": "NotImplementedError: DistributedDataParallel.join does not work with compress_hook",
+    "double_precision": (
+        "TypeError: dtype of parameter 'weight' must be one of torch.float32, torch.bfloat16, "
+        "torch.float16, not torch.float64"
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ERRORS)
+def test_errors_are_told_to_all_workers(name: str, server: WorkerServer) -> None:
+    told = ERRORS[name]
+    for worker, text in zip(
+        server.run(WORKER, name), (told, told) if isinstance(told, str) else told, strict=True
+    ):
+        assert worker.returncode == 1
+        assert text in worker.error

@@ -1,0 +1,302 @@
+"""The parts of the compressed exchange, each against plain arithmetic of its own."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from adagrain.host.compression.bypass import Bypass, Times
+from adagrain.host.compression.feedback import Feedback
+from adagrain.host.compression.frames import coded
+from adagrain.host.compression.layout import Layout
+from adagrain.host.compression.memory import Memory
+from adagrain.host.compression.options import CompressionOptions
+from adagrain.host.compression.plan import Plan, least_size, most_size
+from adagrain.host.compression.random_k import RandomK
+from adagrain.host.compression.rounding import rounded
+from adagrain.host.compression.target import Target
+from adagrain.host.compression.threshold import HardThreshold, threshold_for
+from adagrain.host.compression.top import Top
+from adagrain.models.codec import decode
+from adagrain.models.interface.formats import FORMATS, FormatCode
+from adagrain.models.numerics.half_binades import half_binades
+from adagrain.models.statistics.reference import reference_sums
+
+CPU = torch.device("cpu")
+
+
+def layout_of(*sizes: int, first: int = 0) -> Layout:
+    return Layout(tuple((first + n, 0) for n in range(len(sizes))), sizes)
+
+
+def any_numbers(seed: int, count: int = 20_000) -> torch.Tensor:
+    """FP32 of any finite bit pattern."""
+    words = np.random.default_rng(seed).integers(0, 1 << 32, count, dtype=np.uint32)
+    words[:4] = 0, 1 << 31, 0x7F7FFFFF, 0xFF7FFFFF
+    x = torch.from_numpy(words.view(np.float32))
+    return torch.where(x.isfinite(), x, 0.0)
+
+
+def test_half_binades_are_the_bins_of_statistics(seed: int) -> None:
+    x = any_numbers(seed)
+    x[7:9] = torch.tensor([torch.inf, torch.nan])
+    sums = reference_sums(x, FORMATS[FormatCode.FP32], 127, 2, True)
+    first, second = half_binades(x, (1, len(x) - 1))
+    counts = first + second
+    counts[0] -= int((x == 0).sum())
+    assert counts[:510].tolist() == sums["raw_bins"][:510, 0].tolist()
+    assert counts[510] == 1 and counts[511] == 1 and first.sum() == 1
+
+
+@pytest.mark.parametrize("bits", range(8))
+def test_what_is_left_of_rounded_elements_is_exact(bits: int, seed: int) -> None:
+    x = any_numbers(seed)
+    found = rounded(x, bits)
+    assert found.isfinite().all()
+    assert not ((found == 0) & found.signbit()).any()
+    assert not (found.view(torch.int16) & (1 << 7 - bits) - 1).any()
+    left = x - found
+    assert torch.equal(left.double() + found.double(), x.double())
+    scale = torch.maximum(found.double().abs(), torch.tensor(2.0**-126))
+    assert (left.double().abs() <= scale * 2.0**-bits).all()
+
+
+def test_what_is_not_finite_stays_so() -> None:
+    x = torch.tensor([torch.nan, torch.inf, -torch.inf, 3.4e38])
+    found = rounded(x, 3)
+    assert found[0].isnan() and found[1:3].tolist() == [torch.inf, -torch.inf]
+    assert found[3] == 1.875 * 2.0**127
+
+
+@pytest.mark.parametrize("density", [0.5, 0.1, 0.01, 0.001])
+def test_thresholds_have_the_density_that_is_wanted(density: float, seed: int) -> None:
+    generator = torch.Generator().manual_seed(seed)
+    x = torch.randn(100_000, generator=generator)
+    for values in (x, x**3, 1e-30 * x.exp()):
+        threshold = threshold_for(half_binades(values, [len(x)])[0], density)
+        found = float((values.abs() >= threshold).float().mean())
+        assert found == pytest.approx(density, rel=0.1 + 3 / (density * len(x)) ** 0.5)
+
+
+def test_thresholds_at_the_ends() -> None:
+    x = torch.tensor([0.0, 1.0, torch.nan, torch.inf])
+    assert threshold_for(half_binades(x, [4])[0], 1.0) == 0.0
+    assert 1.0 < threshold_for(half_binades(x, [4])[0], 0.1) < torch.inf
+    assert threshold_for(half_binades(torch.zeros(9), [9])[0], 0.5) >= 0.0
+
+
+def test_the_threshold_is_that_of_this_pass_or_the_one_before() -> None:
+    layout = layout_of(1000)
+    x = torch.randn(1000, generator=torch.Generator().manual_seed(1))
+    for lagging, late in ((False, 100), (True, 870)):
+        mask = HardThreshold(lagging=lagging)
+        for scale, count in ((1, 100), (10, late), (10, 100)):
+            assert mask.keep(scale * x, layout, 0.1).sum() == pytest.approx(count, abs=15)
+            mask.end_pass(0.1)
+        assert mask.keep(torch.full((1000,), torch.nan), layout, 0.1).all()
+
+
+@pytest.mark.parametrize("lagging", [False, True])
+def test_a_threshold_counts_what_is_not_exchanged_now(lagging: bool) -> None:
+    mask, large, small = HardThreshold(lagging=lagging), layout_of(1000), layout_of(1000, first=1)
+    x = torch.randn(1000, generator=torch.Generator().manual_seed(1))
+    for _ in range(2):
+        mask.keep(x, large, 0.1)
+        mask.keep(1e-6 * x, small, 0.1)
+        mask.end_pass(0.1)
+    assert mask.keep(x, large, 0.1).sum() == pytest.approx(200, abs=30)
+
+
+def test_behind_a_pass_that_masked_nothing_there_is_no_threshold() -> None:
+    mask, layout = HardThreshold(lagging=True), layout_of(1000)
+    mask.keep(torch.ones(1000), layout, 0.1)
+    mask.end_pass(0.1)
+    assert mask.threshold
+    mask.end_pass(0.1)
+    assert mask.threshold is None
+
+
+def test_top_sends_the_largest() -> None:
+    layout = layout_of(40, 200)
+    x = torch.randn(240, generator=torch.Generator().manual_seed(2))
+    kept = Top(by_share=False).keep(x, layout, 0.05)
+    assert kept.sum() == 12 and x[kept].abs().min() >= x[~kept].abs().max()
+    kept = Top(by_share=True).keep(x, layout, 0.05)
+    assert [part.sum() for part in layout.parts(kept)] == [2, 10]
+
+
+def test_random_masks_do_not_depend_on_buckets() -> None:
+    whole, parts = layout_of(40, 200), (layout_of(40), layout_of(200, first=1))
+    x = torch.zeros(240)
+    masks = [RandomK(3, 1) for _ in range(2)]
+    for _ in range(2):
+        one = masks[0].keep(x, whole, 0.3)
+        two = [masks[1].keep(torch.zeros(part.elements), part, 0.3) for part in parts]
+        assert torch.equal(one, torch.cat(two)) and one.any()
+        for mask in masks:
+            mask.end_pass(0.3)
+    assert not torch.equal(one, RandomK(3, 0).keep(x, whole, 0.3))
+    assert not torch.equal(one, RandomK(3, 1).keep(x, whole, 0.3))
+
+
+def test_memory_follows_parameters_into_other_buckets() -> None:
+    memory = Memory()
+    memory.of(layout_of(2, 3), CPU).copy_(torch.arange(5.0))
+    memory.of(layout_of(4, first=2), CPU).copy_(10 + torch.arange(4.0))
+    other = Layout(((2, 0), (1, 0)), (4, 3))
+    assert memory.of(other, CPU).tolist() == [10, 11, 12, 13, 2, 3, 4]
+    memory.of(other, CPU).add_(1)
+    assert memory.of(layout_of(2, 3), CPU).tolist() == [0, 1, 3, 4, 5]
+    again = Memory()
+    again.load_state_dict(memory.state_dict())
+    assert again.of(layout_of(2, 3, 4), CPU).tolist() == [0, 1, 3, 4, 5, 11, 12, 13, 14]
+
+
+def test_momentum_correction_is_that_of_the_paper() -> None:
+    feedback, layout = Feedback(momentum=0.75), layout_of(6)
+    generator = np.random.default_rng(0)
+    velocity, residual = np.zeros((2, 6), dtype=np.float32)
+    for _ in range(5):
+        gradient = generator.integers(-8, 8, 6).astype(np.float32)
+        velocity = np.float32(0.75) * velocity + gradient
+        residual += velocity
+        values = feedback.values(layout, torch.from_numpy(gradient))
+        assert values.v.tolist() == residual.tolist()
+        chosen = np.abs(residual) > 5
+        sent = torch.from_numpy(np.where(chosen, residual, 0).astype(np.float32)).bfloat16()
+        feedback.keep(layout, values, sent, arrived=True, void=set(), everything=False)
+        residual -= sent.float().numpy()
+        velocity[chosen & (sent.float().numpy() != 0)] = 0
+
+
+def test_without_feedback_nothing_is_kept() -> None:
+    feedback, layout = Feedback(enabled=False), layout_of(3)
+    values = feedback.values(layout, torch.ones(3))
+    feedback.keep(layout, values, torch.zeros(3), arrived=True, void=set(), everything=False)
+    assert feedback.values(layout, torch.ones(3)).v.tolist() == [1, 1, 1]
+    assert not feedback.state_dict()["residuals"]
+
+
+@pytest.mark.parametrize("sizes", [(1,), (3, 1, 2), (9000, 17), (4096, 4097), (5,) * 40])
+def test_frames_fit_into_the_least_slot(sizes: tuple[int, ...], seed: int) -> None:
+    layout = layout_of(*sizes)
+    generator = torch.Generator().manual_seed(seed)
+    words = torch.randint(-(1 << 15), 1 << 15, (layout.elements,), generator=generator)
+    sent = words.to(torch.int16).view(torch.bfloat16)
+    sent = torch.where(sent.isfinite(), sent, 1.0)
+    assert coded(sent, layout, 7, most_size(layout)).left_out == 0
+    for part in layout.parts(sent):
+        part[len(part) // 2] = torch.nan
+    assert coded(sent, layout, 7, most_size(layout)).left_out == 0
+    made = coded(sent, layout, 2, least_size(layout))
+    assert len(made.frame) <= least_size(layout)
+    found = decode(made.frame)
+    for part, own, all_of_it in zip(
+        found, layout.parts(made.sent), layout.parts(sent), strict=True
+    ):
+        assert torch.equal(part.view(torch.int16), own.view(torch.int16))
+        assert part.isnan().any()
+        kept = own != 0
+        assert torch.equal(own[kept].view(torch.int16), all_of_it[kept].view(torch.int16))
+
+
+def test_of_a_frame_that_is_too_long_the_largest_elements_are_sent() -> None:
+    layout = layout_of(5000)
+    sent = torch.randn(5000, generator=torch.Generator().manual_seed(4)).bfloat16()
+    for size in (9000, 3000, 400, least_size(layout)):
+        made = coded(sent, layout, 7, size)
+        kept = made.sent != 0
+        assert len(made.frame) <= size
+        assert (made.left_out > 0) == (made.wanted > size)
+        assert kept.all() or sent[kept].abs().min() >= sent[~kept].abs().max()
+        assert made.left_out == 5000 - int(kept.sum())
+        if size > 1000:
+            assert len(made.frame) > 0.5 * min(size, made.wanted)
+
+
+def test_slots_follow_the_longest_frames() -> None:
+    options = CompressionOptions(density=0.01)
+    plan, layout = Plan(8, Target(options, 10**6)), layout_of(10**6)
+    assert plan.size(0, layout) == 60_000
+    sizes = []
+    for number in range(28):
+        sizes.append(plan.size(number, layout))
+        plan.wanted(layout, {5: 30_000, 12: 90_000, 13: 10_000}.get(number, 20_000))
+        plan.end_pass(number)
+    assert sizes[1:8] == [25_000] * 5 + [37_500] * 2
+    assert sizes[8:13] == [37_500] * 5
+    assert sizes[13:24] == [112_500] * 11 and sizes[24:] == [25_000] * 4
+    other = Plan(8, Target(options, 10**6))
+    other.load_state_dict(plan.state_dict())
+    assert other.size(28, layout) == 25_000 and other.state_dict() == plan.state_dict()
+
+
+def test_warm_up_and_budget() -> None:
+    target = Target(CompressionOptions(density=0.01, warmup_passes=2, warmup_density=0.16), 100)
+    assert [target.density(n) for n in range(4)] == pytest.approx([0.16, 0.04, 0.01, 0.01])
+    target = Target(CompressionOptions(budget=1000), 10_000)
+    assert target.first_size(0, 10_000) == 1000
+    target.sent(500, 200)
+    assert target.density(9) == pytest.approx(800 / 2.5 / 10_000)
+    target.sent(100, 0)
+    assert target.density(9) == pytest.approx(800 / 2.5 / 10_000)
+
+
+def test_the_bypass_changes_where_it_is_worth_it() -> None:
+    bypass = Bypass("auto")
+    assert [n + 1 for n in range(5000) if bypass.decides(n)] == [
+        *(8, 16, 32, 64, 128, 256, 512),
+        *(1024, 2048, 3072, 4096),
+    ]
+    taken = []
+    for number, times in (
+        (7, Times(50, 50, 95)),
+        (15, Times(50, 50, 80)),
+        (31, Times(50, 40, 95)),
+        (63, Times(50, 30, 95)),
+    ):
+        bypass.decide(number, times)
+        taken.append(bypass.active(number + 1))
+    assert taken == [False, True, True, False]
+    bypass.decide(127, Times(9, 9, 1))
+    assert [n for n in range(128, 256) if not bypass.active(n)] == [254, 255]
+    again = Bypass(bypass.record)
+    assert again.record == {} and not again.decides(7)
+    assert [again.active(n) for n in (0, 9, 16, 29, 30, 31, 32, 64, 130)] == [
+        *(False, False, True, True, False, False, True, False, True)
+    ]
+    other = Bypass("auto")
+    other.load_state_dict(bypass.state_dict())
+    assert other.decisions == bypass.decisions and other.active(130)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"density": 0}, "density must be a number above 0 and at most 1, not 0"),
+        ({"density": 1.5}, "density must be a number above 0 and at most 1, not 1.5"),
+        ({"density": float("nan")}, "density must be a number above 0 and at most 1, not nan"),
+        ({"density": "1%"}, "density must be a number above 0 and at most 1, not '1%'"),
+        ({"density": True}, "density must be a number above 0 and at most 1, not True"),
+        ({"budget": 0}, "budget must be a positive number of bytes, not 0"),
+        ({"budget": 2.5}, "budget must be a positive number of bytes, not 2.5"),
+        ({"budget": 9, "warmup_passes": 3}, "warmup_passes must be 0 where .* a budget, not 3"),
+        ({"mask": "topk"}, "mask must be one of threshold, .*, or a Mask, not 'topk'"),
+        ({"mantissa_bits": 8}, "mantissa_bits must be a whole number from 0 to 7, not 8"),
+        ({"mantissa_bits": 2.0}, r"mantissa_bits must be a whole number from 0 to 7, not 2\.0"),
+        ({"error_feedback": 1}, "error_feedback must be True or False, not 1"),
+        ({"momentum": 1.0}, r"momentum must be a number from 0 to below 1, not 1\.0"),
+        ({"warmup_passes": -1}, "warmup_passes must be a whole number, at least 0, not -1"),
+        ({"warmup_density": 0}, "warmup_density must be a number above 0 and .*, not 0"),
+        ({"plan_passes": 0}, "plan_passes must be a whole number, at least 1, not 0"),
+        ({"bypass": "maybe"}, "bypass must be one of auto, never, always, .*, not 'maybe'"),
+        ({"bypass": True}, "bypass must be one of auto, never, always, .*, not True"),
+        ({"seed": -1}, "seed must be a whole number, at least 0, not -1"),
+        ({"densty": 0.1}, "compression has no option 'densty'; did you mean 'density'?"),
+    ],
+)
+def test_refusals(options: dict[str, Any], message: str) -> None:
+    with pytest.raises((TypeError, ValueError), match=message) as caught:
+        CompressionOptions.of(options)
+    assert "\n" not in str(caught.value)

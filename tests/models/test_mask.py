@@ -1,0 +1,61 @@
+"""The golden mask against magnitudes told by logarithms, element by element."""
+
+import math
+import random
+
+import pytest
+import torch
+
+from adagrain.models.interface.formats import FORMATS, ElementFormat, FormatCode
+from adagrain.models.mask import masked
+
+BF16, FP16 = FORMATS[FormatCode.BF16], FORMATS[FormatCode.FP16]
+EVERY = torch.arange(-(1 << 15), 1 << 15, dtype=torch.int32).to(torch.int16)
+
+
+def bin_of(value: float, exponent: int, smallest: int) -> float:
+    """Half binades below the upper half of the base's binade; of subnormals, the lowest binade."""
+    if not math.isfinite(value):
+        return -math.inf
+    magnitude = abs(value)
+    binade = math.floor(math.log2(magnitude)) if magnitude else smallest - 1
+    binade = max(binade, smallest - 1)
+    upper = magnitude >= 1.5 * 2.0**binade if binade >= smallest else magnitude >= 2.0**binade
+    return 2 * (exponent - binade) + 1 - upper
+
+
+@pytest.mark.parametrize("fmt", (BF16, FP16), ids=("bf16", "fp16"))
+def test_every_element_is_kept_by_its_magnitude(fmt: ElementFormat, seed: int) -> None:
+    generator = random.Random(seed)
+    smallest = 1 - fmt.bias  # exponent of the smallest normal number
+    for _ in range(3):
+        field = generator.randrange((1 << fmt.exponent_bits) - 1)
+        keep = [generator.randrange(2) for _ in range(64)]
+        kept = masked(EVERY.view(fmt.dtype), field, keep).view(torch.int16).tolist()
+        values = EVERY.view(fmt.dtype).double().tolist()
+        for word, value, found in zip(EVERY.tolist(), values, kept, strict=True):
+            number = bin_of(value, field - fmt.bias, smallest)
+            wanted = word if number < 0 or keep[int(min(number, 63))] else 0
+            assert found == wanted, f"{value} with base {field}: seed {seed}"
+
+
+def test_shape_and_type_stay() -> None:
+    x = torch.randn(3, 1, 5).bfloat16().transpose(0, 2)
+    assert torch.equal(masked(x, 254, [1] * 64), x)
+    assert torch.equal(masked(x, 254, [0] * 64), torch.zeros_like(x))
+
+
+@pytest.mark.parametrize(
+    ("tensor", "exponent", "keep", "error", "message"),
+    [
+        (torch.ones(1), 0, [1] * 64, TypeError, "dtype must be one of .*, not torch.float32"),
+        (torch.ones(1).half(), 31, [1] * 64, ValueError, "exponent must be from 0 to 30, not 31"),
+        (torch.ones(1).half(), 3, [1] * 63, ValueError, r"keep must have 64 entries, not shape"),
+        (torch.ones(1).half(), 3, [2] * 64, ValueError, "entries of keep must be 0 or 1, not 2"),
+    ],
+)
+def test_what_cannot_be_is_refused(
+    tensor: torch.Tensor, exponent: int, keep: list[int], error: type[Exception], message: str
+) -> None:
+    with pytest.raises(error, match=message):
+        masked(tensor, exponent, keep)
