@@ -119,6 +119,7 @@ COMMANDS: dict[str, Run | str] = {
     "adagrain selftest sim:": QUICK,
     "adagrain selftest sim: --preset tiny --netlist ice40": FULL,
     "adagrain selftest virtual: --preset small": FULL,
+    "adagrain synth decoder --board ulx3s --place": FULL,
     "adagrain synth encoder --board ulx3s --place": FULL,
     "adagrain synth dot_product --place": FULL,
     "adagrain synth granularity_unit --board icebreaker --place": FULL,
