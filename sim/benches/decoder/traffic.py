@@ -10,22 +10,20 @@ import torch
 from adagrain.hdl.codec import Decoder
 from adagrain.hdl.codec.layouts import CODED_BYTES
 from adagrain.models.codec import (
-    DEFAULT_TABLES,
     CodeTable,
-    build_table,
     coded_blocks,
     decoded_block,
-    with_mantissa_bits,
 )
 from adagrain.models.interface.codec import (
     BLOCK,
     CODED_FORMATS,
     LONGEST_CODE,
     SLOTS,
-    SYMBOLS,
     BlockOutcome,
 )
 from adagrain.models.interface.formats import FORMATS, ElementFormat, FormatCode
+from adagrain.sim.benches.encoder.traffic import random_region as random_masked
+from adagrain.sim.benches.encoder.traffic import random_table
 from adagrain.sim.simulators.stimulus import Columns, Stimulus
 
 __all__ = [
@@ -34,12 +32,8 @@ __all__ = [
     "entries",
     "random_region",
     "random_regions",
-    "random_table",
     "regions",
 ]
-
-#: Elements that nothing but an escape codes, and ends of ranges.
-_SPECIAL = (0x8000, 0x0001, 0x8001, 0x007F, 0x0080, 0x0400, 0x7C00, 0x7F80, 0x7FC1, 0xFFFF, 0x7F7F)
 
 #: Bytes of the longest block that a device can be told of.
 _LONGEST = 2 * BLOCK - 1
@@ -89,23 +83,11 @@ def random_regions(
         yield regions(unit, both, tables, generator)
 
 
-def random_table(generator: Random) -> CodeTable:
-    """A default one, or one of any shape, in which symbols may be missing."""
-    if generator.randrange(4) == 0:
-        return generator.choice([*DEFAULT_TABLES.values()])
-    draw = np.random.default_rng(generator.getrandbits(32))
-    weights = np.exp(draw.uniform(0, 12, SYMBOLS)).astype(np.int64)
-    weights[draw.random(SYMBOLS) < generator.choice([0, 0.5, 0.99])] = 0
-    return build_table(weights)
-
-
 def random_region(
     tables: Sequence[CodeTable], slot: int, generator: Random, damage: float
 ) -> Region:
     """A region of either format, short or of some blocks, dense or sparse, with any bytes."""
-    tensor, mantissa_bits = _random_tensor(generator)
-    exponent = _exponent(tensor, generator)
-    region = coded_region(tensor, exponent, mantissa_bits, slot, tables[slot])
+    region = coded_region(*random_masked(generator, slot), tables[slot])
     blocks = [
         (_damaged(raw, count, generator) if generator.random() < damage else raw, count)
         for raw, count in region.blocks
@@ -125,38 +107,6 @@ def coded_region(
     fmt = next(FORMATS[code] for code in CODED_FORMATS if FORMATS[code].dtype == tensor.dtype)
     blocks = [(raw or b"", count) for raw, count in zip(found, counts, strict=True)]
     return Region(fmt, exponent, mantissa_bits, slot, blocks)
-
-
-def _random_tensor(generator: Random) -> tuple[torch.Tensor, int]:
-    """Masked elements, most of them rounded to so many bits, and some that need an escape."""
-    fmt = FORMATS[generator.choice(CODED_FORMATS)]
-    near = generator.choice([0, 0, BLOCK, 2 * BLOCK]) + generator.randrange(-9, 70)
-    size = max(near, 1 + generator.randrange(300))
-    draw = torch.Generator().manual_seed(generator.getrandbits(32))
-    spread = generator.choice([0.3, 2.0, 9.0])
-    values = torch.randn(size, generator=draw) * torch.exp(
-        spread * torch.randn(size, generator=draw)
-    )
-    kept = torch.rand(size, generator=draw) < generator.choice([0, 0.001, 0.01, 0.1, 0.5, 1])
-    mantissa_bits = generator.randrange(fmt.mantissa_bits + 1)
-    tensor = torch.where(kept, values, 0.0).to(fmt.dtype)
-    if generator.randrange(3):
-        tensor = with_mantissa_bits(tensor, mantissa_bits)
-    words = tensor.view(torch.int16)
-    for _ in range(generator.choice([0, 0, 1, 5, 40])):
-        special = generator.choice([*_SPECIAL, generator.getrandbits(16)])
-        words[generator.randrange(size)] = special - (special >> 15 << 16)
-    return tensor, mantissa_bits
-
-
-def _exponent(tensor: torch.Tensor, generator: Random) -> int:
-    """A base: that of the largest element, one near it, or any."""
-    mantissa, most = (7, 254) if tensor.dtype == torch.bfloat16 else (10, 30)
-    if generator.randrange(6) == 0:
-        return generator.choice([0, most, generator.randrange(most + 1)])
-    fields = (tensor.view(torch.int16) & 0x7FFF) >> mantissa
-    largest = int(fields[fields <= most].max()) if (fields <= most).any() else 0
-    return min(max(largest + generator.choice([0, 0, 0, -1, 1]), 0), most)
 
 
 def _damaged(raw: bytes, count: int, generator: Random) -> bytes:
