@@ -21,6 +21,8 @@ def random_regions(unit: Mask, count: int, generator: Random) -> Stimulus:
     wanted: list[dict[str, Any]] = []
     for _ in range(count):
         region, keep = random_region(generator, slot=0), _random_table(generator)
+        smallest = generator.randrange(region.tensor.numel())
+        region.tensor.view(torch.int16)[smallest] = 1  # below the last bin, where the base is large
         parameters.append(
             {
                 "exponent": region.exponent,
