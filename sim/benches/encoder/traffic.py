@@ -66,10 +66,10 @@ def random_region(generator: Random, slot: int) -> Region:
         spread * torch.randn(size, generator=draw)
     )
     kept = torch.rand(size, generator=draw) < generator.choice([0, 0.001, 0.01, 0.1, 0.5, 1])
-    mantissa_bits = generator.randrange(fmt.mantissa_bits + 1)
+    mantissa_bits = generator.choice([0, generator.randrange(fmt.mantissa_bits + 1)])
     tensor = torch.where(kept, values, 0.0).to(fmt.dtype)
     if generator.randrange(3):  # now and then to a bit more than is sent
-        most = min(mantissa_bits + generator.choice([0, 0, 1]), fmt.mantissa_bits)
+        most = min(mantissa_bits + generator.choice([0, 1]), fmt.mantissa_bits)
         tensor = with_mantissa_bits(tensor, most)
     words = tensor.view(torch.int16)
     for _ in range(generator.choice([0, 0, 1, 5, 40])):
