@@ -23,7 +23,7 @@ __all__ = ["TileCommands"]
 class TileCommands(wiring.Component):
     """Handler of group 3, with the granularity unit.
 
-    Operands come through the tensor input; those that are brought while a run reads its own wait.
+    Operands come through the tensor input, those of slices while a run reads others.
 
     Parameters
     ----------

@@ -3,6 +3,7 @@
 from amaranth.hdl import Module, Mux, Signal, Value, signed
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
+from amaranth.utils import exact_log2
 
 from adagrain.hdl.dot_product import DotProduct, IntegerDotProduct
 from adagrain.hdl.dot_product.dot_product import terms_layout
@@ -44,7 +45,8 @@ class GranularityUnit(wiring.Component):
     Members
     -------
     i_words : ``In(stream.Signature(write_layout(slices, words)))``
-        Operands; they wait until a run has read its own, and results are kept that shall be.
+        Operands. Words of a slice wait for a run that reads them, and for results that are written
+        in their cycle; words of ``a`` for any run, and until results are kept that shall be.
     i : ``In(stream.Signature(TileRun))``
         Runs; they must be sound: the unit does not check them. One whose operands lie where results
         are still to be kept waits for these.
@@ -119,13 +121,8 @@ class GranularityUnit(wiring.Component):
             operands.en.eq(sequencer.en),
             operands.a_address.eq(sequencer.a_address),
             operands.b_address.eq(sequencer.b_address),
-            self.i_words.ready.eq(~self.busy & ~delivery.keeps),
-            operands.en_write.eq(self.i_words.valid & self.i_words.ready | delivery.o_words.valid),
-            operands.write.eq(
-                Mux(delivery.o_words.valid, delivery.o_words.payload, self.i_words.payload)
-            ),
-            delivery.o_words.ready.eq(1),
         ]
+        self._write(m, operands, sequencer, delivery)
 
         # All slices get the same terms in the same cycle, so that they are ready together.
         terms, row = self._words_to_slices(m, sequencer, operands), []
@@ -145,6 +142,23 @@ class GranularityUnit(wiring.Component):
         self._collect(m, results, [unit.o for unit in row])
         self._deliver(m, results, delivery)
         return m
+
+    def _write(
+        self, m: Module, operands: Operands, sequencer: Sequencer, delivery: Delivery
+    ) -> None:
+        """Results that are kept, or operands that come."""
+        bits = exact_log2(self._words)
+        place, bank = self.i_words.p.address[:bits], self.i_words.p.address[bits:]
+        is_read = sequencer.active & (place >= sequencer.b_first) & (place < sequencer.b_end)
+        result = delivery.o_words
+        m.d.comb += [
+            self.i_words.ready.eq(
+                Mux(bank == 0, ~self.busy & ~delivery.keeps, ~is_read & ~result.valid)
+            ),
+            operands.en_write.eq(self.i_words.valid & self.i_words.ready | result.valid),
+            operands.write.eq(Mux(result.valid, result.payload, self.i_words.payload)),
+            result.ready.eq(1),
+        ]
 
     def _take(self, m: Module, sequencer: Sequencer, results: Results, delivery: Delivery) -> None:
         """A run; those that end sums are known until their results have left."""

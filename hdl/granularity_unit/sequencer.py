@@ -38,6 +38,12 @@ class Sequencer(wiring.Component):
         The memories read.
     a_address, b_address : ``Out(range(words))``
         What they read.
+    active : ``Out(1)``
+        A run is still to read; of each slice, words from ``b_first`` to below ``b_end``.
+    b_first : ``Out(range(words))``
+        Of that run.
+    b_end : ``Out(range(words + 1))``
+        Of that run.
     """
 
     def __init__(self, words: int, *, by_rows: bool) -> None:
@@ -51,17 +57,21 @@ class Sequencer(wiring.Component):
                 "en": Out(1),
                 "a_address": Out(range(words)),
                 "b_address": Out(range(words)),
+                "active": Out(1),
+                "b_first": Out(range(words)),
+                "b_end": Out(range(words + 1)),
             }
         )
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
         run = Signal(TileRun)
-        active, enable = Signal(), Signal()
+        enable = Signal()
         m.d.comb += [
-            self.i.ready.eq(~active),
+            self.i.ready.eq(~self.active),
             enable.eq(~self.o.valid | self.o.ready),
-            self.en.eq(active & enable),
+            self.en.eq(self.active & enable),
+            self.b_first.eq(run.b_first),
         ]
         # What is compared is known from the beginning, or is 0: this is the unit's longest path.
         begins = Signal()
@@ -73,7 +83,8 @@ class Sequencer(wiring.Component):
                 run.eq(self.i.payload),
                 self.a_address.eq(self.i.p.a_first),
                 self.b_address.eq(self.i.p.b_first),
-                active.eq(1),
+                self.b_end.eq(self.i.p.b_first + self.i.p.words),
+                self.active.eq(1),
                 begins.eq(1),
                 row.eq(0),
                 highest.eq(self.i.p.rows - 1),
@@ -81,7 +92,7 @@ class Sequencer(wiring.Component):
                 most.eq(self.i.p.words - 1),
             ]
         with m.If(enable):
-            m.d.sync += self.o.valid.eq(active)
+            m.d.sync += self.o.valid.eq(self.active)
         with m.If(self.en):
             m.d.sync += [
                 self.o.p.mode.eq(run.mode),
@@ -90,7 +101,7 @@ class Sequencer(wiring.Component):
                 self.o.p.last.eq(run.last & last_word),
             ]
             with m.If(last_row & last_word):
-                m.d.sync += active.eq(0)
+                m.d.sync += self.active.eq(0)
             if self._by_rows:
                 m.d.sync += [begins.eq(last_word), left.eq(left - 1)]
                 self._next_word(m, run, row, last_word)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -147,14 +148,15 @@ class Chain:
 
     def steps(self, destination: Destination) -> Iterator[Load | Request]:
         """Requests to the device; the last layer's results go to a destination."""
-        for number in range(self._slices):  # of all layers, one behind the other
-            columns = [stage.columns[number :: self._slices].ravel() for stage in self._stages]
-            yield Load((number + 1) * self._operands, np.concatenate(columns).astype("<u4"))
+        columns = self._columns(0)
         sent: bytes | None = None
         for group in self._groups():
             rows = [self._rows[tile].T.ravel() for tile in group]
             yield Load(0, np.concatenate(rows).astype("<u4"))
             for layer, stage in enumerate(self._stages):
+                yield from columns
+                if group[0].start == 0:
+                    columns = self._columns(layer + 1)
                 for column in range(stage.tiles(self._slices)):
                     exponents = self._exponents(stage, column)
                     if exponents != sent:
@@ -162,6 +164,20 @@ class Chain:
                         sent = exponents
                     for number, tile in enumerate(group):
                         yield self._run(layer, column, number, tile, destination)
+                        yield from islice(columns, 1)
+
+    def _columns(self, layer: int) -> Iterator[Load]:
+        """Columns of a layer, if there is such one, in parts that come in while one before runs.
+
+        A run takes a cycle for each row and word; a load one for each word, and some for requests.
+        """
+        for stage in self._stages[layer : layer + 1]:
+            part = self._stages[layer - 1].words * ROWS // 2 if layer else self._operands
+            for number in range(self._slices):
+                words = stage.columns[number :: self._slices].ravel().astype("<u4")
+                for at in range(0, len(words), part):
+                    address = (number + 1) * self._operands + stage.first + at
+                    yield Load(address, words[at : at + part])
 
     def counts(self) -> list[int]:
         """Results of each run that sends any, in order."""

@@ -86,9 +86,10 @@ def random_tile(
         words = int(rng.integers(1, min(capacity // rows, MAX_SUM, 24) + 1))
         a_first = int(rng.integers(0, capacity - words * rows + 1))
         b_first = int(rng.integers(0, capacity - words + 1))
-        writes = _numbered(a_first, _words(mode, words * rows, rng))
+        parts = [_numbered(a_first, _words(mode, words * rows, rng))]
         for number in range(slices):
-            writes += _numbered((number + 1) * capacity + b_first, _words(mode, words, rng))
+            parts.append(_numbered((number + 1) * capacity + b_first, _words(mode, words, rng)))
+        writes = [write for part in rng.permutation(len(parts)) for write in parts[part]]
         for address, word in writes:
             model.memory.write(address, np.array([word]))
         run = {"a_first": a_first, "b_first": b_first, "words": words, "rows": rows, "mode": mode}
