@@ -119,13 +119,19 @@ def _destination(
 
 
 def _go_on(tile: Tile, model: TileModel, slices: int, rng: np.random.Generator) -> None:
-    """Multiply the results that have become operands, as a layer behind would."""
-    before = tile.runs[-1]
+    """Multiply the results that have become operands, as a layer behind would.
+
+    Words of slices are written from the last one on that the run before reads, and so many that
+    some come with its results; then those that are multiplied.
+    """
+    before, capacity = tile.runs[-1], model.memory.words
     mode = Precision(before["to"] if before["scaled"] else before["mode"])
     words = row_results(before, slices)
+    last = before["b_first"] + before["words"] - 1
     writes = []
-    for number in range(slices):
-        writes += _numbered((number + 1) * model.memory.words, _words(mode, words, rng))
+    for first, count in ((last, min(40, capacity - last)), (0, words)):
+        for number in range(slices):
+            writes += _numbered((number + 1) * capacity + first, _words(mode, count, rng))
     for address, word in writes:
         model.memory.write(address, np.array([word]))
     run = before | {"a_first": before["to_first"], "b_first": 0, "words": words, "mode": mode}
