@@ -26,6 +26,7 @@ from adagrain.models.numerics.surroundings import exactly
 from .product import check_built
 from .rescaling import Rescaling
 from .scales import exponents_of
+from .stage import Stage
 from .tiles import Load
 
 __all__ = ["Chain", "Layer"]
@@ -52,26 +53,6 @@ class Layer:
     to: Precision | str
     scale: Any = 1.0
     to_scale: float = 1.0
-
-
-@dataclass(frozen=True)
-class _Stage:
-    """A layer as the device has it: its columns in the slices' memories, one tile after another."""
-
-    precision: Precision
-    rescaling: Rescaling
-    columns: np.ndarray  # (tiles × slices, words)
-    width: int  # columns of the product
-    first: int  # word of the first tile, in each memory
-    held: int  # words that a row takes in the memory of ``a``: some may not be multiplied
-
-    def tiles(self, slices: int) -> int:
-        return len(self.columns) // slices
-
-    @property
-    def words(self) -> int:
-        """Words of each sum."""
-        return self.columns.shape[1]
 
 
 class Chain:
@@ -118,7 +99,7 @@ class Chain:
             raise ValueError("layers must be at least one, not none")
         self._slices, self._operands = configuration.slices, configuration.operands
         check_built(precision, configuration)
-        self._stages: list[_Stage] = []
+        self._stages: list[Stage] = []
         left = None
         for number, layer in enumerate(layers):
             to = precision_of(layer.to, "to")
@@ -147,16 +128,22 @@ class Chain:
         return self._operands // (ROWS * (max(held[::2]) + max([0, *held[1::2]])))
 
     def steps(self, destination: Destination) -> Iterator[Load | Request]:
-        """Requests to the device; the last layer's results go to a destination."""
-        columns = self._columns(0)
+        """Requests to the device; the last layer's results go to a destination.
+
+        With a data port, columns of the next layer come while this one runs, in parts: a run takes
+        a cycle for each row and word, a load one for each word, and some for its requests.
+        """
+        aside = destination == Destination.PORT  # through the link, requests cost more than is won
+        columns = self._columns(self._stages[: 1 if aside else None], self._operands)
         sent: bytes | None = None
         for group in self._groups():
             rows = [self._rows[tile].T.ravel() for tile in group]
             yield Load(0, np.concatenate(rows).astype("<u4"))
             for layer, stage in enumerate(self._stages):
                 yield from columns
-                if group[0].start == 0:
-                    columns = self._columns(layer + 1)
+                if aside and group[0].start == 0:
+                    after = self._stages[layer + 1 : layer + 2]
+                    columns = self._columns(after, stage.words * ROWS // 2)
                 for column in range(stage.tiles(self._slices)):
                     exponents = self._exponents(stage, column)
                     if exponents != sent:
@@ -166,18 +153,16 @@ class Chain:
                         yield self._run(layer, column, number, tile, destination)
                         yield from islice(columns, 1)
 
-    def _columns(self, layer: int) -> Iterator[Load]:
-        """Columns of a layer, if there is such one, in parts that come in while one before runs.
-
-        A run takes a cycle for each row and word; a load one for each word, and some for requests.
-        """
-        for stage in self._stages[layer : layer + 1]:
-            part = self._stages[layer - 1].words * ROWS // 2 if layer else self._operands
-            for number in range(self._slices):
-                words = stage.columns[number :: self._slices].ravel().astype("<u4")
-                for at in range(0, len(words), part):
-                    address = (number + 1) * self._operands + stage.first + at
-                    yield Load(address, words[at : at + part])
+    def _columns(self, stages: Sequence[Stage], part: int) -> Iterator[Load]:
+        """Columns of layers that follow each other, of each slice so many words at a time."""
+        if not stages:
+            return
+        for number in range(self._slices):
+            columns = [stage.columns[number :: self._slices].ravel() for stage in stages]
+            words = np.concatenate(columns).astype("<u4")
+            for at in range(0, len(words), part):
+                address = (number + 1) * self._operands + stages[0].first + at
+                yield Load(address, words[at : at + part])
 
     def counts(self) -> list[int]:
         """Results of each run that sends any, in order."""
@@ -239,7 +224,7 @@ class Chain:
             tiles = before.tiles(self._slices)
             used = before.first + tiles * before.words
             held = tiles * row_words(self._slices, precision)
-        self._stages.append(_Stage(precision, rescaling, columns, b.shape[1], used, held))
+        self._stages.append(Stage(precision, rescaling, columns, b.shape[1], used, held))
 
     def _padded(self, b: torch.Tensor, precision: Precision) -> torch.Tensor:
         """Rows of a matrix where the numbers of the layer before lie: a tile in whole words."""
@@ -277,7 +262,7 @@ class Chain:
                 f"leaves of them, not {[stage.held for stage in self._stages]}"
             )
 
-    def _exponents(self, stage: _Stage, column: int) -> bytes:
+    def _exponents(self, stage: Stage, column: int) -> bytes:
         """An exponent for each slice."""
         found = stage.rescaling.exponents
         missing = stage.tiles(self._slices) * self._slices - len(found)
