@@ -3,6 +3,7 @@
 from amaranth.hdl import Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
+from amaranth.utils import ceil_log2
 
 from adagrain.hdl.checks import check_integer
 
@@ -44,11 +45,13 @@ class Watchdog(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        idle = Signal(range(self._cycles + 1))
-        too_long = idle == self._cycles
+        bits = ceil_log2(self._cycles)
+        first = (1 << bits) - self._cycles
+        idle = Signal(bits + 1, init=first)  # its upper bit tells that there were too many
+        too_long = idle[-1]
         m.d.comb += self.expired.eq(too_long & self.watches & ~self.progress)
         with m.If(~self.watches | self.progress):
-            m.d.sync += idle.eq(0)
+            m.d.sync += idle.eq(first)
         with m.Elif(~self.excused & ~too_long):
             m.d.sync += idle.eq(idle + 1)
         return m

@@ -3,7 +3,7 @@
 from amaranth.hdl import Module, Mux, ResetInserter, Signal, Value, unsigned
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
-from amaranth.utils import exact_log2
+from amaranth.utils import ceil_log2, exact_log2
 
 from adagrain.hdl.checks import check_integer, check_kind
 from adagrain.hdl.handler.answer import Answer
@@ -168,13 +168,15 @@ class TensorInput(wiring.Component):
 
     def _watch(self, m: Module, active: Signal, from_link: Signal, missing: Signal) -> None:
         """Notice a port that offers nothing."""
-        idle = Signal(range(self._starvation + 1))
+        bits = ceil_log2(self._starvation)
+        first = (1 << bits) - self._starvation
+        idle = Signal(bits + 1, init=first)  # its upper bit tells that there were too many
         waits = active & (missing != 0)
-        over = idle == self._starvation
+        over = idle[-1]
         for user in self.user:
             m.d.comb += user.starved.eq(waits & (from_link | over))
         with m.If(~waits | from_link | self.i_data.valid):
-            m.d.sync += idle.eq(0)
+            m.d.sync += idle.eq(first)
         with m.Elif(~over):
             m.d.sync += idle.eq(idle + 1)
 
