@@ -160,6 +160,9 @@ class Configuration:
             for need in UNITS[name].needs:
                 if need not in self.units:
                     raise ValueError(f"units must contain {need!r}, which {name!r} needs")
+            for code in UNITS[name].formats:
+                if code not in self.formats:
+                    raise ValueError(f"formats must contain {code.name}, which {name!r} needs")
         if "statistics" not in self.units or len({*self.units}) != len(self.units):
             raise ValueError(f"units must be distinct and contain 'statistics', not {self.units}")
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from importlib import import_module
 
 from .difference import DIFFERENCE
+from .encoder import ENCODER
 from .granularity_unit import GRANULARITY_UNIT
 from .precision_controller import PRECISION_CONTROLLER
 from .region_manager import REGION_MANAGER
@@ -22,6 +23,7 @@ from .unit import Operation, Payload, Register, Unit, load
 __all__ = [
     "ALWAYS",
     "DIFFERENCE",
+    "ENCODER",
     "GRANULARITY_UNIT",
     "LINE",
     "LINK",
@@ -121,6 +123,7 @@ for _unit in (
     GRANULARITY_UNIT,
     PRECISION_CONTROLLER,
     DIFFERENCE,
+    ENCODER,
     TENSOR_INPUT,
     LINK,
     LINE,
