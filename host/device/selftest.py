@@ -12,7 +12,9 @@ import numpy as np
 import torch
 
 from adagrain.host.errors import DeviceError
+from adagrain.models.codec import DEFAULT_TABLES, encode
 from adagrain.models.device.tensor_input import TensorInputModel
+from adagrain.models.interface.codec import CODED_FORMATS
 from adagrain.models.interface.formats import FORMATS, FormatCode
 from adagrain.models.interface.precision import Precision
 from adagrain.models.interface.records import size, unpack
@@ -23,7 +25,9 @@ from adagrain.models.interface.units.region_manager import (
     RegionRecord,
     SpeculationPolicy,
 )
+from adagrain.models.interface.units.statistics import BINS
 from adagrain.models.interface.units.unit import load
+from adagrain.models.mask import KeepTable, masked
 from adagrain.models.numerics.matmul import reference
 from adagrain.models.numerics.matrices import DTYPES
 from adagrain.models.precision_controller import precision_record
@@ -104,6 +108,9 @@ def _checks(
         for code in device.configuration.formats if unit.core else ():
             tensors = [_tensor(code, generator) for _ in unit.tensors]
             yield f"{unit.name} of {code.name}", partial(_passes, device, unit, tensors)
+    for code in CODED_FORMATS:
+        if "encoder" in device.configuration.units and code in device.configuration.formats:
+            yield f"frames of {code.name}", partial(_frames, device, code, generator)
     if "region_manager" in device.configuration.units:
         yield "decisions", lambda: _decisions(device, generator)
     if device.configuration.slices:
@@ -153,6 +160,21 @@ def _passes(device: Coprocessor, unit: Unit, tensors: list[torch.Tensor]) -> str
         wanted = unpack(unit.end.reply.record, record)
         if found != wanted:
             return f"{len(part[0])} elements gave {found}, not {wanted}"
+    return ""
+
+
+def _frames(device: Coprocessor, code: FormatCode, generator: torch.Generator) -> str:
+    """Frames of regions that are sparse, masked, or any bits; blocks of either kind."""
+    fmt = FORMATS[code]
+    dense = _tensor(code, generator)
+    sparse = torch.where(torch.rand(len(dense), generator=generator) < 0.1, dense, 0.0)
+    mask = KeepTable(fmt.bias, [int(number < 6) for number in range(BINS)])
+    regions, masks = [dense, sparse, dense[:4096], sparse[:1]], [None, None, mask, mask]
+    kept = [x if m is None else masked(x, *m) for x, m in zip(regions, masks, strict=True)]
+    for tables, mantissa_bits in ((None, None), ([*DEFAULT_TABLES.values()], 2)):
+        found = device.encode(regions, tables=tables, mantissa_bits=mantissa_bits, masks=masks)
+        if found != encode(kept, tables=tables, mantissa_bits=mantissa_bits):
+            return f"a frame of {len(regions)} regions differs"
     return ""
 
 

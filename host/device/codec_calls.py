@@ -1,0 +1,53 @@
+"""Gradients to frames, by the codec of a device."""
+
+from collections.abc import Sequence
+from functools import cached_property
+
+import torch
+
+from adagrain.models.codec import CodeTable
+from adagrain.models.mask import KeepTable
+
+from .connection import Connection
+from .encoding import Encoding
+
+__all__ = ["CodecCalls"]
+
+
+class CodecCalls(Connection):
+    """The operations of a device's codec."""
+
+    def encode(
+        self,
+        tensors: Sequence[torch.Tensor],
+        *,
+        exponents: Sequence[int] | None = None,
+        tables: Sequence[CodeTable] | None = None,
+        mantissa_bits: int | None = None,
+        masks: Sequence[KeepTable | None] | None = None,
+    ) -> bytes:
+        """The frame of some regions' tensors, masked and coded by the device.
+
+        The same, byte for byte, as :func:`adagrain.models.codec.encode` gives of tensors that
+        :func:`adagrain.models.mask.masked` has masked. The host chooses bases, tables and slots,
+        and puts headers and checksum around the blocks.
+
+        Parameters
+        ----------
+        tensors, exponents, tables, mantissa_bits
+            As those of :func:`adagrain.models.codec.encode`.
+        masks : sequence of KeepTable or None
+            For each tensor which elements are kept; ``None``: all.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If tensors or arguments are not as they must be, or the build has no encoder.
+        DeviceError
+            If the device fails.
+        """
+        return self._encoding.encode(tensors, exponents, tables, mantissa_bits, masks)
+
+    @cached_property
+    def _encoding(self) -> Encoding:
+        return Encoding(self.configuration, self._session, self._recovery, self._code_tables)
