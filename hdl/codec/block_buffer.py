@@ -6,7 +6,7 @@ from amaranth.lib.wiring import In, Out
 
 from adagrain.hdl.tensor_input import Beat
 from adagrain.models.interface.codec import BLOCK
-from adagrain.models.interface.units.encoder import WORD_BYTES
+from adagrain.models.interface.units.code_lengths import WORD_BYTES
 
 __all__ = ["WORDS", "BlockBuffer", "Word"]
 

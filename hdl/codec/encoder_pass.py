@@ -10,9 +10,10 @@ from adagrain.hdl.tensor_input import Beat
 from adagrain.models.interface.codec import BLOCK, CODED_FORMATS, SLOTS
 from adagrain.models.interface.formats import FORMATS, FormatCode
 from adagrain.models.interface.protocol import Status
-from adagrain.models.interface.units.encoder import WORD_BYTES, EncoderBegin, EncoderRecord
+from adagrain.models.interface.units.encoder import EncoderBegin, EncoderRecord
 
-from .block_buffer import WORDS, BlockBuffer, Word
+from .block_buffer import WORDS, Word
+from .departure import Departure
 from .encoder import Encoder
 from .encoder_layouts import CodeWrite
 from .layouts import ELEMENT_BITS
@@ -21,7 +22,7 @@ __all__ = ["EncoderPass"]
 
 
 class EncoderPass(wiring.Component):
-    """Makes one coded block of a tensor's elements: mask, encoder, and a memory for the block.
+    """Makes one coded block of a tensor's elements: mask, encoder, and where the block waits.
 
     What a coded block holds is known at its end only, where it may be given up; so it leaves, or
     can be read, when it is complete. No port has to take it before, and no block is too long for
@@ -59,7 +60,7 @@ class EncoderPass(wiring.Component):
         What has become of the block, when it has left.
     size : ``Out(range(WORDS + 1))``
         Words that can be read.
-    i_read, o_read : as those of :class:`BlockBuffer`
+    i_read, o_read : as those of :class:`Departure`
         Words of the block.
     o_data : ``Out(stream.Signature(Beat))``
         The data port.
@@ -94,46 +95,30 @@ class EncoderPass(wiring.Component):
         m = Module()
         m.submodules.mask = mask = Mask(self._lanes)
         m.submodules.encoder = encoder = Encoder(self._lanes)
-        m.submodules.buffer = buffer = BlockBuffer()
+        m.submodules.departure = departure = Departure()
         connect(m, flipped(self.i_code), encoder.i_code)
         connect(m, mask.o, encoder.i)
-        connect(m, flipped(self.i_read), buffer.i_read)
-        connect(m, buffer.o_read, flipped(self.o_read))
-        connect(m, buffer.o_data, flipped(self.o_data))
-        begin, size = Signal(EncoderBegin), Signal.like(self.size)
+        connect(m, flipped(self.i_read), departure.i_read)
+        connect(m, departure.o_read, flipped(self.o_read))
+        connect(m, departure.o_data, flipped(self.o_data))
+        begin = Signal(EncoderBegin)
         self._judge(m)
+        m.d.comb += [
+            self.i_begin.ready.eq(departure.free & encoder.i_region.ready),
+            encoder.i_region.valid.eq(self.i_begin.valid & departure.free),
+            departure.begin.eq(self.i_begin.valid & self.i_begin.ready),
+            departure.to_port.eq(begin.to_port),
+            departure.ends.eq(self.ends),
+            departure.given_up.eq(self.given_up),
+            departure.taken.eq(self.o.ready),
+            self.o.valid.eq(departure.over),
+            self.o.p.count.eq(begin.count),
+            self.size.eq(departure.size),
+        ]
+        with m.If(departure.begin):
+            m.d.sync += begin.eq(self.i_begin.p)
         self._feed(m, mask, encoder, begin)
-        m.d.comb += buffer.size.eq(size)
-        with m.FSM():
-            with m.State("IDLE"):
-                m.d.comb += [
-                    self.size.eq(size),
-                    self.i_begin.ready.eq(encoder.i_region.ready),
-                    encoder.i_region.valid.eq(self.i_begin.valid),
-                    buffer.clear.eq(1),
-                ]
-                with m.If(self.i_begin.valid & self.i_begin.ready):
-                    m.d.sync += [begin.eq(self.i_begin.p), size.eq(0), self.o.p.coded.eq(0)]
-                    m.next = "CODE"
-            with m.State("CODE"):
-                with m.If(self._keep(m, encoder, buffer, size)):
-                    m.next = "BLOCK"
-            with m.State("BLOCK"):
-                with m.If(self.given_up):
-                    m.d.sync += size.eq(0)
-                    m.next = "RECORD"
-                with m.Elif(self.ends):
-                    m.next = "RECORD"
-                    with m.If(begin.to_port & (size != 0)):
-                        m.next = "SEND"
-            with m.State("SEND"):
-                m.d.comb += buffer.send.eq(1)
-                with m.If(buffer.sent):
-                    m.next = "RECORD"
-            with m.State("RECORD"):
-                m.d.comb += self.o.valid.eq(1)
-                with m.If(self.o.ready):
-                    m.next = "IDLE"
+        self._keep(m, encoder, departure)
         return m
 
     def _judge(self, m: Module) -> None:
@@ -167,27 +152,27 @@ class EncoderPass(wiring.Component):
             mask.i.p.last.eq(self.i.p.last),
             mask.i.valid.eq(self.i.valid),
             self.i.ready.eq(mask.i.ready),
-            self.o.p.count.eq(begin.count),
         ]
         for lane in range(self._lanes):
             m.d.comb += mask.i.p.data[lane].eq(self.i.p.data[lane][-ELEMENT_BITS:])
 
-    def _keep(self, m: Module, encoder: Encoder, buffer: BlockBuffer, size: Signal) -> Value:
-        """Put what is coded into the memory, and count it; high with the block's end."""
-        word, masked = encoder.o.p, encoder.i
+    def _keep(self, m: Module, encoder: Encoder, departure: Departure) -> None:
+        """Put what is coded where it waits, and count it."""
+        word, masked, coded = encoder.o.p, encoder.i, self.o.p.coded
         present = [masked.p.keep[n] & masked.p.data[n].any() for n in range(self._lanes)]
-        length = Mux(word.given_up, 0, word.length)
         m.d.comb += [
-            buffer.i.payload.eq(word.data.as_value()),
-            buffer.i.valid.eq(encoder.o.valid),
+            departure.i.payload.eq(word.data.as_value()),
+            departure.i.valid.eq(encoder.o.valid),
             encoder.o.ready.eq(1),
+            departure.complete.eq(encoder.o.valid & word.last),
+            departure.length.eq(Mux(word.given_up, 0, word.length)),
         ]
-        with m.If(masked.valid & masked.ready):
-            m.d.sync += self.o.p.coded.eq(self.o.p.coded + sum(present))
-        with m.If(encoder.o.valid & word.last):
+        with m.If(departure.begin):
+            m.d.sync += coded.eq(0)
+        with m.Elif(masked.valid & masked.ready):
+            m.d.sync += coded.eq(coded + sum(present))
+        with m.If(departure.complete):
             m.d.sync += [
-                size.eq((length + WORD_BYTES - 1) // WORD_BYTES),
-                self.o.p.length.eq(length),
+                self.o.p.length.eq(departure.length),
                 self.o.p.given_up.eq(word.given_up),
             ]
-        return encoder.o.valid & word.last

@@ -11,7 +11,7 @@ from adagrain.hdl.stream.records import Deserializer, Serializer
 from adagrain.models.interface.configuration import Configuration
 from adagrain.models.interface.protocol import Status
 from adagrain.models.interface.records import size
-from adagrain.models.interface.units.encoder import WORD_BYTES
+from adagrain.models.interface.units.code_lengths import WORD_BYTES
 from adagrain.models.interface.units.ranges import Range
 
 from .block_buffer import WORDS, Word

@@ -1,6 +1,6 @@
 """The tables of codes that a device's units have."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from adagrain.host.link.session import Request, Session
 from adagrain.models.codec import CodeTable
@@ -24,20 +24,16 @@ class CodeTables:
         self._session = session
         self._held: dict[Unit, list[bytes]] = {}
 
-    def bring(self, unit: Unit, tables: Sequence[CodeTable]) -> None:
-        """Within an operation: put tables into the first slots of a unit."""
+    def bring(self, unit: Unit, tables: Sequence[CodeTable | None]) -> None:
+        """Within an operation: put tables into the slots of a unit, where there are any."""
         held = self._held.setdefault(unit, [b""] * SLOTS)
-        self._session.call(self._missing(unit, held, tables))
-        held[: len(tables)] = [table.lengths for table in tables]
+        wanted = [(n, table.lengths) for n, table in enumerate(tables) if table is not None]
+        missing = [(slot, lengths) for slot, lengths in wanted if lengths != held[slot]]
+        opcode = next(own.opcode for own in unit.operations if own.request.head is CodeLengths)
+        self._session.call(Request(opcode, packed_lengths(*one)) for one in missing)
+        for slot, lengths in missing:
+            held[slot] = lengths
 
     def forget(self) -> None:
         """A device may have none of them."""
         self._held.clear()
-
-    def _missing(
-        self, unit: Unit, held: Sequence[bytes], tables: Sequence[CodeTable]
-    ) -> Iterator[Request]:
-        opcode = next(own.opcode for own in unit.operations if own.request.head is CodeLengths)
-        for slot, table in enumerate(tables):
-            if table.lengths != held[slot]:
-                yield Request(opcode, packed_lengths(slot, table.lengths))

@@ -5,11 +5,16 @@ from functools import cached_property
 
 import torch
 
+from adagrain.host.link.session import Session
 from adagrain.models.codec import CodeTable
+from adagrain.models.interface.units import ENCODER
 from adagrain.models.mask import KeepTable
 
+from .blocks import Blocks
+from .code_tables import CodeTables
 from .connection import Connection
 from .encoding import Encoding
+from .recovery import Recovery
 
 __all__ = ["CodecCalls"]
 
@@ -50,4 +55,9 @@ class CodecCalls(Connection):
 
     @cached_property
     def _encoding(self) -> Encoding:
-        return Encoding(self.configuration, self._session, self._recovery, self._code_tables)
+        made = Blocks(*self._device, ENCODER, lambda record: record["length"])
+        return Encoding(self.configuration, made)
+
+    @property
+    def _device(self) -> tuple[Session, Recovery, CodeTables]:
+        return self._session, self._recovery, self._code_tables

@@ -11,8 +11,8 @@ from adagrain.models.interface.formats import FORMATS, FormatCode
 from adagrain.models.interface.protocol import Status
 from adagrain.models.interface.records import pack, unpack
 from adagrain.models.interface.units import ENCODER, Unit
-from adagrain.models.interface.units.code_lengths import lengths_of
-from adagrain.models.interface.units.encoder import WORD_BYTES, EncoderOpcode, EncoderRecord
+from adagrain.models.interface.units.code_lengths import WORD_BYTES, lengths_of
+from adagrain.models.interface.units.encoder import EncoderOpcode, EncoderRecord
 from adagrain.models.interface.units.ranges import Range
 from adagrain.models.interface.units.statistics import BINS
 from adagrain.models.interface.units.tensor_input import BEAT

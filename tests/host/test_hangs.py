@@ -17,11 +17,14 @@ from adagrain.host.errors import CommandError, DeviceError, DeviceTimeoutError, 
 from adagrain.host.link.session import Request, Session
 from adagrain.host.link.transport import simulated, virtual
 from adagrain.host.link.transport.base import Transport
+from adagrain.models.codec import DEFAULT_TABLES
 from adagrain.models.interface.configuration import configuration
+from adagrain.models.interface.formats import FormatCode
 from adagrain.models.interface.precision import INTEGERS
 from adagrain.models.interface.protocol import Status
 from adagrain.models.interface.records import pack, size
 from adagrain.models.interface.units import UNITS
+from adagrain.models.interface.units.encoder import EncoderBegin, EncoderOpcode
 from adagrain.models.interface.units.granularity_unit import TileOpcode, TileRun
 from adagrain.models.interface.units.precision_controller import PrecisionOpcode
 from adagrain.models.interface.units.region_manager import RegionOpcode, RegionStep
@@ -45,6 +48,8 @@ BUILD = configuration(
     regions=4,
     watchdog=70_000,
 )
+#: The first one has to be brought again each time.
+TABLES = [*DEFAULT_TABLES.values()]
 UPDATE = {"exponent": 130, "usable": 1, "decide": 1, "a": 1 << 30, "n": 1 << 28}
 
 
@@ -107,6 +112,7 @@ def calls(device: Coprocessor) -> list[Callable[[], Any]]:
         lambda: device.matmul(a, b, "INT8", to="INT4").values.tolist(),  # noqa: PLW0108
         lambda: device.read_regions(0, 4),
         lambda: device.precisions.read(0, 3),
+        *(partial(device.encode, [x.bfloat16()], tables=[table]) for table in TABLES),
         device.state_dict,
     ]
 
@@ -137,6 +143,7 @@ _ANSWERING = (
     SystemOpcode.REGISTERS,
     StatisticsOpcode.END,
     StatisticsOpcode.HISTOGRAM,
+    EncoderOpcode.END,
     RegionOpcode.READ,
     RegionOpcode.STEP,
     TileOpcode.LOADED,
@@ -150,9 +157,14 @@ _WRITING = (
     TileOpcode.LOAD,
     TileOpcode.RUN,
     PrecisionOpcode.WRITE,
+    EncoderOpcode.TABLE,
+    EncoderOpcode.BEGIN,
 )
 #: What has no payload.
-_EMPTY = (StatisticsOpcode.END, SystemOpcode.REGISTERS, TileOpcode.LOADED, TileOpcode.SETTLE)
+_EMPTY = (
+    *(StatisticsOpcode.END, SystemOpcode.REGISTERS, TileOpcode.LOADED, TileOpcode.SETTLE),
+    EncoderOpcode.END,
+)
 _OPCODES = (*_ANSWERING, *_WRITING, TileOpcode.SCALES, TileOpcode.SETTLE)
 
 
@@ -289,10 +301,16 @@ def test_what_a_unit_that_was_reset_has_forgotten(device: Coprocessor) -> None:
     device.configure_regions([region_record()], default_parameters(2))
     assert ask(RegionOpcode.STEP, step) == "OK"
 
+    device.encode([torch.ones(3).bfloat16()], tables=TABLES)
+    block = pack(EncoderBegin, count=4, format=FormatCode.BF16, from_link=1)
+    order(device, Sabotage(EncoderOpcode.BEGIN, Stage.REPLY))
+    assert ask(EncoderOpcode.BEGIN, block) == "UNIT_RESET"
+    assert ask(EncoderOpcode.BEGIN, block) == "NO_TABLE"
+
     order(device, Sabotage(SystemOpcode.ECHO, Stage.REPLY, after=7))
     assert ask(SystemOpcode.ECHO, bytes(20)) == "UNIT_RESET"
     assert session.call([Request(SystemOpcode.ECHO, bytes(20))]) == [bytes(20)]
-    assert device.counters()["unit_resets"] == 4
+    assert device.counters()["unit_resets"] == 5
 
 
 def test_a_reply_that_was_begun_is_repeated_as_it_was_replaced(device: Coprocessor) -> None:

@@ -1,4 +1,4 @@
-"""The table of a code, as ``encoder`` and ``decoder`` are given it."""
+"""What requests for ``encoder`` and ``decoder`` have in common: tables, words of blocks."""
 
 from amaranth.hdl import unsigned
 from amaranth.lib import data
@@ -6,7 +6,10 @@ from amaranth.lib import data
 from adagrain.models.interface.codec import SLOTS, SYMBOLS
 from adagrain.models.interface.records import pack, unpack
 
-__all__ = ["LENGTH_BITS", "CodeLengths", "lengths_of", "packed_lengths"]
+__all__ = ["LENGTH_BITS", "WORD_BYTES", "CodeLengths", "lengths_of", "packed_lengths"]
+
+#: Bytes in which blocks are read, the last word zero-padded.
+WORD_BYTES = 8
 
 #: Bits of a code length on the wire.
 LENGTH_BITS = 4

@@ -7,7 +7,7 @@ from amaranth.lib import data
 
 from adagrain.models.interface.formats import FormatCode
 
-from .code_lengths import CodeLengths
+from .code_lengths import WORD_BYTES, CodeLengths
 from .ranges import Range
 from .statistics import BINS
 from .tensor_input import TENSOR_FIELDS
@@ -15,14 +15,10 @@ from .unit import Operation, Payload, Register, Unit
 
 __all__ = [
     "ENCODER",
-    "WORD_BYTES",
     "EncoderBegin",
     "EncoderOpcode",
     "EncoderRecord",
 ]
-
-#: Bytes in which coded blocks are read, the last word zero-padded.
-WORD_BYTES = 8
 
 #: Start of a pass over a block. Exponents are fields of the elements' own format.
 EncoderBegin = data.StructLayout(

@@ -10,8 +10,12 @@ from adagrain.models.interface.configuration import Configuration
 from adagrain.models.interface.formats import FormatCode, format_of
 from adagrain.models.interface.records import pack, size
 from adagrain.models.interface.units import ENCODER, Unit
-from adagrain.models.interface.units.code_lengths import CodeLengths, packed_lengths
-from adagrain.models.interface.units.encoder import WORD_BYTES, EncoderBegin, EncoderOpcode
+from adagrain.models.interface.units.code_lengths import (
+    WORD_BYTES,
+    CodeLengths,
+    packed_lengths,
+)
+from adagrain.models.interface.units.encoder import EncoderBegin, EncoderOpcode
 from adagrain.models.interface.units.ranges import Range
 from adagrain.models.interface.units.statistics import BINS
 from adagrain.models.mask import masked
