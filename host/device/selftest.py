@@ -111,6 +111,8 @@ def _checks(
     for code in CODED_FORMATS:
         if "encoder" in device.configuration.units and code in device.configuration.formats:
             yield f"frames of {code.name}", partial(_frames, device, code, generator)
+        if "decoder" in device.configuration.units:
+            yield f"elements of {code.name}", partial(_decoded, device, code, generator)
     if "region_manager" in device.configuration.units:
         yield "decisions", lambda: _decisions(device, generator)
     if device.configuration.slices:
@@ -163,11 +165,26 @@ def _passes(device: Coprocessor, unit: Unit, tensors: list[torch.Tensor]) -> str
     return ""
 
 
+def _decoded(device: Coprocessor, code: FormatCode, generator: torch.Generator) -> str:
+    """Frames with blocks of either kind."""
+    regions = [_sparse(code, generator), _tensor(code, generator)[:5000]]
+    for tables in (None, [*DEFAULT_TABLES.values()]):
+        found = device.decode(encode(regions, tables=tables))
+        words = [[x.view(torch.int16) for x in parts] for parts in (found, regions)]
+        if not all(map(torch.equal, *words)):
+            return "elements differ"
+    return ""
+
+
+def _sparse(code: FormatCode, generator: torch.Generator) -> torch.Tensor:
+    dense = _tensor(code, generator)
+    return torch.where(torch.rand(len(dense), generator=generator) < 0.1, dense, 0.0)
+
+
 def _frames(device: Coprocessor, code: FormatCode, generator: torch.Generator) -> str:
     """Frames of regions that are sparse, masked, or any bits; blocks of either kind."""
     fmt = FORMATS[code]
-    dense = _tensor(code, generator)
-    sparse = torch.where(torch.rand(len(dense), generator=generator) < 0.1, dense, 0.0)
+    dense, sparse = _tensor(code, generator), _sparse(code, generator)
     mask = KeepTable(fmt.bias, [int(number < 6) for number in range(BINS)])
     regions, masks = [dense, sparse, dense[:4096], sparse[:1]], [None, None, mask, mask]
     kept = [x if m is None else masked(x, *m) for x, m in zip(regions, masks, strict=True)]

@@ -5,24 +5,26 @@ import torch
 from adagrain.models.device.refusal import Refusal, require
 from adagrain.models.device.tensor_input import TensorInputModel
 from adagrain.models.device.tensor_pass import TensorPassModel
-from adagrain.models.interface.codec import BLOCK, CODED_FORMATS, SLOTS
+from adagrain.models.interface.codec import BLOCK, CODED_FORMATS, SLOTS, BlockOutcome
 from adagrain.models.interface.configuration import Configuration
 from adagrain.models.interface.formats import FORMATS, FormatCode
 from adagrain.models.interface.protocol import Status
 from adagrain.models.interface.records import pack, unpack
-from adagrain.models.interface.units import ENCODER, Unit
+from adagrain.models.interface.units import DECODER, ENCODER, Unit
 from adagrain.models.interface.units.code_lengths import WORD_BYTES, lengths_of
+from adagrain.models.interface.units.decoder import CODED_WORD, DecoderOpcode, DecoderRecord
 from adagrain.models.interface.units.encoder import EncoderOpcode, EncoderRecord
 from adagrain.models.interface.units.ranges import Range
 from adagrain.models.interface.units.statistics import BINS
 from adagrain.models.interface.units.tensor_input import BEAT
 from adagrain.models.mask import masked
 
+from .decoder import decoded_block
 from .encoder import coded_blocks
 from .errors import CodecError
 from .table import CodeTable
 
-__all__ = ["EncoderCommands"]
+__all__ = ["DecoderCommands", "EncoderCommands"]
 
 
 class _BlockCommands(TensorPassModel):
@@ -112,3 +114,45 @@ class EncoderCommands(_BlockCommands):
             length=len(block or b""),
             given_up=block is None,
         )
+
+
+class DecoderCommands(_BlockCommands):
+    """Golden model of :class:`adagrain.hdl.codec.decoder_commands.DecoderCommands`.
+
+    Parameters
+    ----------
+    configuration, tensor_input
+        As those of :class:`adagrain.models.device.unit_model.UnitModel`.
+    """
+
+    def __init__(self, configuration: Configuration, tensor_input: TensorInputModel) -> None:
+        super().__init__(configuration, tensor_input, DECODER)
+        self.operations = {
+            **self.operations,
+            DecoderOpcode.TABLE: self._load,
+            DecoderOpcode.READ: self._read,
+        }
+
+    def check(self, begin: dict[str, int]) -> None:
+        require(begin["format"] == FormatCode.FP32, Status.BAD_VALUE)
+        require(begin["element_format"] in CODED_FORMATS, Status.BAD_VALUE)
+        fmt = FORMATS[FormatCode(begin["element_format"])]
+        fits = begin["exponent"] <= fmt.largest_exponent and _coded_bytes(begin) < 2 * BLOCK
+        require(fits and begin["mantissa_bits"] <= fmt.mantissa_bits, Status.BAD_VALUE)
+        require(1 <= begin["elements"] <= BLOCK, Status.BAD_VALUE)
+        self._table(begin["slot"])
+
+    def result(self, begin: dict[str, int], tensor: torch.Tensor) -> bytes:
+        raw = tensor.view(torch.uint8).numpy().tobytes()[: _coded_bytes(begin)]
+        fmt = FORMATS[FormatCode(begin["element_format"])]
+        how = begin["exponent"], self._table(begin["slot"]), begin["mantissa_bits"]
+        elements, outcome = decoded_block(raw, begin["elements"], fmt, *how)
+        is_fine = outcome == BlockOutcome.FINE
+        block = elements.view(torch.int16).numpy().tobytes() if is_fine else b""
+        self._leave(block, to_port=begin["to_port"])
+        return pack(DecoderRecord, elements=len(block) // 2, outcome=outcome)
+
+
+def _coded_bytes(begin: dict[str, int]) -> int:
+    """Bytes of the coded block that a pass is begun for."""
+    return begin["count"] * CODED_WORD - begin["spare"]

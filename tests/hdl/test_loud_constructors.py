@@ -31,11 +31,15 @@ from adagrain.hdl.codec import Decoder, Encoder
 from adagrain.hdl.codec.bit_packer import BitPacker
 from adagrain.hdl.codec.bit_unpacker import BitUnpacker
 from adagrain.hdl.codec.block_commands import BlockCommands
+from adagrain.hdl.codec.decoder_commands import DecoderCommands
+from adagrain.hdl.codec.decoder_pass import DecoderPass
+from adagrain.hdl.codec.element_words import ElementWords
 from adagrain.hdl.codec.encoder_commands import EncoderCommands
 from adagrain.hdl.codec.encoder_pass import EncoderPass
 from adagrain.hdl.codec.nonzeros import Nonzeros
 from adagrain.hdl.codec.placer import Placer
 from adagrain.hdl.codec.read_commands import ReadCommands
+from adagrain.hdl.codec.word_grouper import WordGrouper
 from adagrain.hdl.device.coprocessor import Coprocessor
 from adagrain.hdl.device.dispatcher import Dispatcher
 from adagrain.hdl.device.serial_coprocessor import SerialCoprocessor
@@ -229,6 +233,10 @@ CLASSES: dict[type, dict[str, Given]] = {
     },
     Counts: {"lanes": LANES, "bits": COUNT_BITS},
     Decoder: {"lanes": LANES},
+    DecoderCommands: {"configuration": BUILT},
+    DecoderPass: {"lanes": LANES},
+    ElementWords: {"lanes": LANES},
+    WordGrouper: {"lanes": LANES},
     Deserializer: {"length": BYTES},
     Difference: {"lanes": LANES},
     DotProduct: {"entries": ENTRIES},

@@ -1,5 +1,7 @@
-"""Frames that a device encodes: byte for byte those of the golden encoder, whatever is behind."""
+"""Frames that a device encodes and decodes: those of the golden codec, whatever is behind."""
 
+import re
+import zlib
 from collections.abc import Iterator
 
 import pytest
@@ -9,14 +11,23 @@ import adagrain
 from adagrain.host.device.coprocessor import Coprocessor
 from adagrain.host.errors import DeviceError
 from adagrain.host.link.transport.golden import GoldenTransport
-from adagrain.models.codec import DEFAULT_TABLES, build_table, encode, histogram
+from adagrain.models.codec import (
+    DEFAULT_TABLES,
+    CodecError,
+    build_table,
+    decode,
+    encode,
+    histogram,
+)
+from adagrain.models.interface.codec import BlockOutcome
 from adagrain.models.interface.configuration import configuration
 from adagrain.models.interface.formats import STREAMED
+from adagrain.models.interface.units.decoder import DecoderOpcode
 from adagrain.models.interface.units.encoder import EncoderOpcode
 from adagrain.models.mask import KeepTable, masked
 from adagrain.sim.simulators import runner
 
-BUILT = configuration("tiny", formats=STREAMED, units=("statistics", "encoder"))
+BUILT = configuration("tiny", formats=STREAMED, units=("statistics", "encoder", "decoder"))
 DTYPES = (torch.float16, torch.bfloat16)
 #: Keeps the four highest half binades below 2.
 LARGE = KeepTable(127, [int(number < 4) for number in range(64)])
@@ -92,6 +103,60 @@ def test_any_bits_come_through(device: Coprocessor) -> None:
         assert device.encode(given) == encode(given)
 
 
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_elements_come_back(device: Coprocessor, dtype: torch.dtype) -> None:
+    """By tables that are carried, agreed on, or known; blocks that are stored, or all zeros."""
+    given = regions(dtype)
+    own = build_table(histogram(given).sum(axis=0), number=17, floor=1)
+    before = device.counters()["decoded"]
+    for tables in (None, [*DEFAULT_TABLES.values()], [own], [own, *DEFAULT_TABLES.values()][:2]):
+        frame = encode(given, tables=tables)
+        found = device.decode(frame, tables=[own], counts=[x.numel() for x in given])
+        assert [same.dtype for same in found] == [dtype] * len(given)
+        for x, y in zip(found, given, strict=True):
+            assert torch.equal(x.view(torch.int16), y.reshape(-1).view(torch.int16))
+    assert device.counters()["decoded"] - before > 4 * 4096
+
+
+def test_what_a_device_has_encoded_it_decodes(device: Coprocessor) -> None:
+    given = regions(torch.bfloat16, seed=5)
+    frame = device.encode(given, masks=[LARGE] * len(given))
+    kept = [masked(x, *LARGE).reshape(-1) for x in given]
+    for x, y in zip(device.decode(frame), kept, strict=True):
+        assert torch.equal(x.view(torch.int16), y.view(torch.int16))
+
+
+def with_checksum(body: bytes) -> bytes:
+    return body + zlib.crc32(body).to_bytes(4, "little")
+
+
+def test_frames_that_are_damaged(device: Coprocessor) -> None:
+    """The golden decoder's error, be it found by the host or by the device."""
+    sparse = torch.where(torch.arange(300) % 7 == 0, torch.randn(300), 0.0).bfloat16()
+    frame = encode([sparse, sparse], tables=[build_table(histogram([sparse]).sum(axis=0))])
+    assert len(device.decode(frame)) == 2
+    damaged = [with_checksum(frame[:-5] + b"\0"), frame[:-1], frame[:-9] + bytes(9)]
+    for raw in damaged:
+        with pytest.raises(CodecError) as wanted:
+            decode(raw)
+        with pytest.raises(CodecError, match=re.escape(str(wanted.value))):
+            device.decode(raw)
+    with pytest.raises(CodecError, match="elements of regions must be"):
+        device.decode(frame, counts=[1, 2])
+    assert len(device.decode(frame)) == 2
+
+
+def test_a_device_that_finds_fault_with_what_is_sound() -> None:
+    transport = GoldenTransport(BUILT)
+    operations = transport._model.commands._operations
+    x = torch.ones(100).bfloat16()
+    operations[DecoderOpcode.END] = lambda payload: bytes([0, 0, BlockOutcome.CUT])
+    transport.data_port = False
+    with Coprocessor(transport, BUILT, url="test:", timeout=0.01, retries=1) as device:
+        with pytest.raises(DeviceError, match="a sound block must be FINE to the device, not CUT"):
+            device.decode(encode([x]))
+
+
 def test_a_device_that_was_reset_gets_its_tables_again() -> None:
     given, transport = regions(torch.bfloat16), GoldenTransport(BUILT)
     table = next(iter(DEFAULT_TABLES.values()))
@@ -135,6 +200,11 @@ def test_builds_that_cannot() -> None:
         pytest.raises(ValueError, match="needs a build with an encoder, which device preset"),
     ):
         tiny.encode([x])
+    with (
+        adagrain.open_device("golden:", "tiny") as tiny,
+        pytest.raises(ValueError, match="needs a build with a decoder, which device preset"),
+    ):
+        tiny.decode(encode([x]))
     built = configuration("tiny", units=("statistics", "encoder"))
     with adagrain.open_device("golden:", built) as device:
         with pytest.raises(TypeError, match=r"format must be one of FP32, BF16 on .*, not FP16"):
@@ -143,9 +213,16 @@ def test_builds_that_cannot() -> None:
 
 
 @pytest.mark.parametrize(
-    ("opcode", "byte"), [(EncoderOpcode.END, 4), (EncoderOpcode.READ, 3)], ids=str
+    ("opcode", "byte", "wanted"),
+    [
+        (EncoderOpcode.END, 4, "frames"),
+        (EncoderOpcode.READ, 3, "frames"),
+        (DecoderOpcode.END, 2, "elements"),
+        (DecoderOpcode.READ, 0, "elements"),
+    ],
+    ids=str,
 )
-def test_the_self_test_finds_a_fault(opcode: EncoderOpcode, byte: int) -> None:
+def test_the_self_test_finds_a_fault(opcode: EncoderOpcode, byte: int, wanted: str) -> None:
     transport = GoldenTransport(BUILT)
     transport.data_port = False
     operations = transport._model.commands._operations
@@ -161,4 +238,4 @@ def test_the_self_test_finds_a_fault(opcode: EncoderOpcode, byte: int) -> None:
         operations[opcode] = faulty
         report = device.selftest()
     failed = {check.name for check in report.checks if not check.passed}
-    assert failed == {"frames of FP16", "frames of BF16"}
+    assert failed == {f"{wanted} of FP16", f"{wanted} of BF16"}

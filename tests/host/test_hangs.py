@@ -17,13 +17,14 @@ from adagrain.host.errors import CommandError, DeviceError, DeviceTimeoutError, 
 from adagrain.host.link.session import Request, Session
 from adagrain.host.link.transport import simulated, virtual
 from adagrain.host.link.transport.base import Transport
-from adagrain.models.codec import DEFAULT_TABLES
+from adagrain.models.codec import DEFAULT_TABLES, encode
 from adagrain.models.interface.configuration import configuration
 from adagrain.models.interface.formats import FormatCode
 from adagrain.models.interface.precision import INTEGERS
 from adagrain.models.interface.protocol import Status
 from adagrain.models.interface.records import pack, size
 from adagrain.models.interface.units import UNITS
+from adagrain.models.interface.units.decoder import DecoderOpcode
 from adagrain.models.interface.units.encoder import EncoderBegin, EncoderOpcode
 from adagrain.models.interface.units.granularity_unit import TileOpcode, TileRun
 from adagrain.models.interface.units.precision_controller import PrecisionOpcode
@@ -102,6 +103,7 @@ def calls(device: Coprocessor) -> list[Callable[[], Any]]:
     """One of each kind, with the same results whenever they are made in this order."""
     x = torch.randn(90, generator=torch.Generator().manual_seed(1))
     a, b = (torch.ones(2, 2, dtype=torch.int8) * n for n in (3, 5))
+    sparse = torch.where(x > 1, x, 0.0).bfloat16()
     records = [region_record(phase_epoch=n) for n in range(4)]
     return [
         lambda: device.configure_regions(records, default_parameters(2)),
@@ -112,9 +114,14 @@ def calls(device: Coprocessor) -> list[Callable[[], Any]]:
         lambda: device.matmul(a, b, "INT8", to="INT4").values.tolist(),  # noqa: PLW0108
         lambda: device.read_regions(0, 4),
         lambda: device.precisions.read(0, 3),
-        *(partial(device.encode, [x.bfloat16()], tables=[table]) for table in TABLES),
+        *(partial(device.encode, [sparse], tables=[table]) for table in TABLES),
+        *(partial(decoded, device, encode([sparse], tables=[table])) for table in TABLES),
         device.state_dict,
     ]
+
+
+def decoded(device: Coprocessor, frame: bytes) -> list[float]:
+    return device.decode(frame)[0].tolist()
 
 
 def work(device: Coprocessor) -> list[Any]:
@@ -144,6 +151,7 @@ _ANSWERING = (
     StatisticsOpcode.END,
     StatisticsOpcode.HISTOGRAM,
     EncoderOpcode.END,
+    DecoderOpcode.END,
     RegionOpcode.READ,
     RegionOpcode.STEP,
     TileOpcode.LOADED,
@@ -159,11 +167,14 @@ _WRITING = (
     PrecisionOpcode.WRITE,
     EncoderOpcode.TABLE,
     EncoderOpcode.BEGIN,
+    DecoderOpcode.TABLE,
+    DecoderOpcode.BEGIN,
 )
 #: What has no payload.
 _EMPTY = (
     *(StatisticsOpcode.END, SystemOpcode.REGISTERS, TileOpcode.LOADED, TileOpcode.SETTLE),
     EncoderOpcode.END,
+    DecoderOpcode.END,
 )
 _OPCODES = (*_ANSWERING, *_WRITING, TileOpcode.SCALES, TileOpcode.SETTLE)
 

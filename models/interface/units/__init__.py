@@ -9,6 +9,7 @@ import os
 from collections.abc import Iterator
 from importlib import import_module
 
+from .decoder import DECODER
 from .difference import DIFFERENCE
 from .encoder import ENCODER
 from .granularity_unit import GRANULARITY_UNIT
@@ -22,6 +23,7 @@ from .unit import Operation, Payload, Register, Unit, load
 
 __all__ = [
     "ALWAYS",
+    "DECODER",
     "DIFFERENCE",
     "ENCODER",
     "GRANULARITY_UNIT",
@@ -124,6 +126,7 @@ for _unit in (
     PRECISION_CONTROLLER,
     DIFFERENCE,
     ENCODER,
+    DECODER,
     TENSOR_INPUT,
     LINK,
     LINE,

@@ -23,7 +23,7 @@ VARIANTS = {
         starvation=STARVATION,
     ),
     "codec": lambda: Coprocessor(
-        configuration("tiny", formats=STREAMED, units=("statistics", "encoder")),
+        configuration("tiny", formats=STREAMED, units=("statistics", "encoder", "decoder")),
         starvation=STARVATION,
     ),
     "full": lambda: Coprocessor(configuration("full", regions=16), starvation=STARVATION),

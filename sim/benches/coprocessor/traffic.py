@@ -3,6 +3,7 @@
 import random
 
 from adagrain.models.interface.configuration import Configuration
+from adagrain.sim.benches.decoder.requests import DecoderRequests
 from adagrain.sim.benches.difference.requests import DifferenceRequests
 from adagrain.sim.benches.encoder.requests import EncoderRequests
 from adagrain.sim.benches.granularity_unit.requests import GranularityRequests
@@ -17,6 +18,7 @@ __all__ = ["Traffic"]
 
 #: What makes a unit's requests, by its name.
 _REQUESTS: dict[str, type[Requests]] = {
+    "decoder": DecoderRequests,
     "difference": DifferenceRequests,
     "encoder": EncoderRequests,
     "granularity_unit": GranularityRequests,
