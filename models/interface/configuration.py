@@ -182,6 +182,7 @@ _SMALL = Configuration(
     window=4,
     units=("statistics", "region_manager", "difference"),
 )
+_FULL = replace(_SMALL, preset="full", lanes=4, regions=1024)
 _GRANULAR = replace(
     _SMALL,
     preset="granular",
@@ -191,6 +192,7 @@ _GRANULAR = replace(
 )
 
 #: By name. ``granular`` is small enough to be simulated; ``wide`` is the same for a board.
+#: ``codec`` is ``full`` with encoder and decoder.
 PRESETS: dict[str, Configuration] = {
     row.preset: row
     for row in (
@@ -207,18 +209,10 @@ PRESETS: dict[str, Configuration] = {
             histogram=False,
         ),
         _SMALL,
-        Configuration(
-            preset="full",
-            units=_SMALL.units,
-            lanes=4,
-            formats=(FormatCode.FP32, FormatCode.FP16, FormatCode.BF16),
-            powers=4,
-            regions=1024,
-            payload=1024,
-            window=4,
-        ),
+        _FULL,
         _GRANULAR,
         replace(_GRANULAR, preset="wide", slices=10),
+        replace(_FULL, preset="codec", units=(*_FULL.units, "encoder", "decoder")),
     )
 }
 
