@@ -142,7 +142,7 @@ def stages(opcode: IntEnum) -> list[tuple[Stage, int]]:
     if opcode in (*_WRITING, RegionOpcode.STEP, PrecisionOpcode.STEP):
         found.append((Stage.PAYLOAD, 3))
     if opcode in _ANSWERING:
-        found += [(Stage.REPLY, 1), (Stage.REPLY, 4)]
+        found += [(Stage.REPLY, 1), (Stage.REPLY, 3)]
     return found
 
 

@@ -65,7 +65,7 @@ def test_a_block_is_what_a_string_of_bits_says(model: CommandModel) -> None:
     words = -(-len(wanted) // 8)
     read = pack(Range, first=0, count=words)
     assert asked(model, EncoderOpcode.READ, read) == (Status.OK, wanted + bytes(-len(wanted) % 8))
-    results = b"".join(word.to_bytes(4, "little") for word in model["encoder"].take_results())
+    results = b"".join(word.to_bytes(4, "little") for word in model.take_results())
     assert results == wanted + bytes(-len(wanted) % 16)
     for first, count in ((0, words + 1), (words, 1), (0, 0), (1, words), (65535, 255)):
         read = pack(Range, first=first, count=count)
@@ -151,7 +151,7 @@ def test_elements_are_those_that_a_string_of_bits_was_made_of(model: CommandMode
     wanted = reference.raw_of(words_of(x))
     read = pack(Range, first=0, count=15)
     assert asked(model, DecoderOpcode.READ, read) == (Status.OK, wanted)
-    results = b"".join(word.to_bytes(4, "little") for word in model["decoder"].take_results())
+    results = b"".join(word.to_bytes(4, "little") for word in model.take_results())
     assert results == wanted + bytes(8)
     read = pack(Range, first=0, count=16)
     assert asked(model, DecoderOpcode.READ, read) == (Status.BAD_VALUE, b"")
@@ -164,7 +164,7 @@ def test_no_element_of_a_damaged_block_is_there(model: CommandModel) -> None:
     assert asked(model, TensorOpcode.DATA, raw + bytes(8)) == (Status.OK, b"")
     status, record = asked(model, DecoderOpcode.END)
     assert unpack(DecoderRecord, record) == {"elements": 0, "outcome": BlockOutcome.CUT}
-    assert status is Status.OK and model["decoder"].take_results() == []
+    assert status is Status.OK and model.take_results() == []
     read = pack(Range, first=0, count=1)
     assert asked(model, DecoderOpcode.READ, read) == (Status.BAD_VALUE, b"")
 
@@ -194,3 +194,20 @@ def test_blocks_that_cannot_be(
 ) -> None:
     begin = pack(DecoderBegin, **CODED | changes)
     assert asked(model, DecoderOpcode.BEGIN, begin) == (status, b"")
+
+
+def test_units_send_in_the_order_of_their_requests(model: CommandModel) -> None:
+    """Whichever of them comes first among the units."""
+    x = masked(60, 0.2, FormatCode.BF16, seed=4)
+    elements = reference.raw_of(words_of(x))
+    raw = reference.block_bytes(words_of(x), 129, [*WIDE.lengths], (8, 7), 7)
+    passes = {
+        DecoderOpcode: (of_block(raw, to_port=1), raw + bytes(-len(raw) % 16)),
+        EncoderOpcode: (begin(to_port=1), elements + bytes(-len(elements) % 16)),
+    }
+    for opcodes, (record, data) in passes.items():
+        assert asked(model, opcodes.BEGIN, record) == (Status.OK, b"")
+        assert asked(model, TensorOpcode.DATA, data) == (Status.OK, b"")
+        assert asked(model, opcodes.END)[0] is Status.OK
+    sent = b"".join(word.to_bytes(4, "little") for word in model.take_results())
+    assert sent == passes[EncoderOpcode][1] + passes[DecoderOpcode][1]
