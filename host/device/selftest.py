@@ -12,10 +12,8 @@ import numpy as np
 import torch
 
 from adagrain.host.errors import DeviceError
-from adagrain.models.codec import DEFAULT_TABLES, encode
 from adagrain.models.device.tensor_input import TensorInputModel
 from adagrain.models.interface.codec import CODED_FORMATS
-from adagrain.models.interface.formats import FORMATS, FormatCode
 from adagrain.models.interface.precision import Precision
 from adagrain.models.interface.records import size, unpack
 from adagrain.models.interface.units import Unit
@@ -25,15 +23,16 @@ from adagrain.models.interface.units.region_manager import (
     RegionRecord,
     SpeculationPolicy,
 )
-from adagrain.models.interface.units.statistics import BINS
 from adagrain.models.interface.units.unit import load
-from adagrain.models.mask import KeepTable, masked
 from adagrain.models.numerics.matmul import reference
 from adagrain.models.numerics.matrices import DTYPES
 from adagrain.models.precision_controller import precision_record
 from adagrain.models.region_manager.table import default_parameters, region_record
 from adagrain.models.rescale import rescale
 from adagrain.models.statistics import statistics
+
+from .codec_trial import check_elements, check_frames
+from .trial_tensors import any_tensor
 
 if TYPE_CHECKING:
     from .coprocessor import Coprocessor
@@ -102,17 +101,17 @@ def _checks(
     for code in device.configuration.formats:
         yield (
             f"statistics of {code.name}",
-            partial(_statistics, device, _tensor(code, generator)),
+            partial(_statistics, device, any_tensor(code, generator)),
         )
     for unit in device.configuration.built():
         for code in device.configuration.formats if unit.core else ():
-            tensors = [_tensor(code, generator) for _ in unit.tensors]
+            tensors = [any_tensor(code, generator) for _ in unit.tensors]
             yield f"{unit.name} of {code.name}", partial(_passes, device, unit, tensors)
     for code in CODED_FORMATS:
         if "encoder" in device.configuration.units and code in device.configuration.formats:
-            yield f"frames of {code.name}", partial(_frames, device, code, generator)
+            yield f"frames of {code.name}", partial(check_frames, device, code, generator)
         if "decoder" in device.configuration.units:
-            yield f"elements of {code.name}", partial(_decoded, device, code, generator)
+            yield f"elements of {code.name}", partial(check_elements, device, code, generator)
     if "region_manager" in device.configuration.units:
         yield "decisions", lambda: _decisions(device, generator)
     if device.configuration.slices:
@@ -131,14 +130,6 @@ def _echo(device: Coprocessor, generator: torch.Generator) -> str:
         if device.echo(payload) != payload:
             return f"{len(payload)} bytes came back changed"
     return ""
-
-
-def _tensor(code: FormatCode, generator: torch.Generator) -> torch.Tensor:
-    """Random bit patterns (all special values among them) behind a normal tensor's elements."""
-    fmt = FORMATS[code]
-    raw = torch.randint(256, (2011 * fmt.bits // 8,), generator=generator, dtype=torch.uint8)
-    normal = torch.randn(4096, generator=generator).to(fmt.dtype)
-    return torch.cat([normal, raw.view(fmt.dtype)])
 
 
 def _statistics(device: Coprocessor, tensor: torch.Tensor) -> str:
@@ -162,36 +153,6 @@ def _passes(device: Coprocessor, unit: Unit, tensors: list[torch.Tensor]) -> str
         wanted = unpack(unit.end.reply.record, record)
         if found != wanted:
             return f"{len(part[0])} elements gave {found}, not {wanted}"
-    return ""
-
-
-def _decoded(device: Coprocessor, code: FormatCode, generator: torch.Generator) -> str:
-    """Frames with blocks of either kind."""
-    regions = [_sparse(code, generator), _tensor(code, generator)[:5000]]
-    for tables in (None, [*DEFAULT_TABLES.values()]):
-        found = device.decode(encode(regions, tables=tables))
-        words = [[x.view(torch.int16) for x in parts] for parts in (found, regions)]
-        if not all(map(torch.equal, *words)):
-            return "elements differ"
-    return ""
-
-
-def _sparse(code: FormatCode, generator: torch.Generator) -> torch.Tensor:
-    dense = _tensor(code, generator)
-    return torch.where(torch.rand(len(dense), generator=generator) < 0.1, dense, 0.0)
-
-
-def _frames(device: Coprocessor, code: FormatCode, generator: torch.Generator) -> str:
-    """Frames of regions that are sparse, masked, or any bits; blocks of either kind."""
-    fmt = FORMATS[code]
-    dense, sparse = _tensor(code, generator), _sparse(code, generator)
-    mask = KeepTable(fmt.bias, [int(number < 6) for number in range(BINS)])
-    regions, masks = [dense, sparse, dense[:4096], sparse[:1]], [None, None, mask, mask]
-    kept = [x if m is None else masked(x, *m) for x, m in zip(regions, masks, strict=True)]
-    for tables, mantissa_bits in ((None, None), ([*DEFAULT_TABLES.values()], 2)):
-        found = device.encode(regions, tables=tables, mantissa_bits=mantissa_bits, masks=masks)
-        if found != encode(kept, tables=tables, mantissa_bits=mantissa_bits):
-            return f"a frame of {len(regions)} regions differs"
     return ""
 
 
