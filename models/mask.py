@@ -1,6 +1,7 @@
 """Golden model of ``mask``: which elements of a gradient are kept, by their magnitude."""
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -9,7 +10,20 @@ from .interface.codec import CODED_FORMATS
 from .interface.formats import FORMATS
 from .interface.units.statistics import BINS
 
-__all__ = ["masked"]
+__all__ = ["KeepTable", "masked"]
+
+
+class KeepTable(NamedTuple):
+    """Which elements of a region are kept.
+
+    Members
+    -------
+    exponent, keep
+        As those of :func:`masked`.
+    """
+
+    exponent: int
+    keep: Sequence[int]
 
 
 def masked(tensor: torch.Tensor, exponent: int, keep: Sequence[int]) -> torch.Tensor:
@@ -44,7 +58,7 @@ def masked(tensor: torch.Tensor, exponent: int, keep: Sequence[int]) -> torch.Te
     if tensor.dtype not in known:
         raise TypeError(f"dtype must be one of {', '.join(map(str, known))}, not {tensor.dtype}")
     fmt = known[tensor.dtype]
-    most = (1 << fmt.exponent_bits) - 2
+    most = fmt.largest_exponent
     if not 0 <= exponent <= most:
         raise ValueError(f"exponent must be from 0 to {most}, not {exponent!r}")
     table = np.asarray(keep)

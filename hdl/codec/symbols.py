@@ -71,7 +71,6 @@ class Symbols(wiring.Component):
             self._place(m, placed, known.valid)
             self._tell(m, placed)
         return m
-        return m
 
     def _closes(self) -> Value:
         return self.i.p.last & self.i.p.mark.closes

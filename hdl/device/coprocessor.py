@@ -1,8 +1,8 @@
 """The whole device: link, commands and units behind two byte streams and a data port."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
-from amaranth.hdl import Cat, Module, Mux, ResetInserter, Signal, Value, ValueLike
+from amaranth.hdl import Cat, Const, Module, Mux, ResetInserter, Signal, Value, ValueLike
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
@@ -11,7 +11,7 @@ from adagrain.hdl.link import Link
 from adagrain.hdl.tensor_input import Beat
 from adagrain.hdl.uart import LineCounters
 from adagrain.models.interface.configuration import LONGEST_SILENCE, Configuration
-from adagrain.models.interface.units import GRANULARITY_UNIT, SYSTEM, TENSOR_INPUT, Unit
+from adagrain.models.interface.units import SYSTEM, TENSOR_INPUT, Unit
 
 from .dispatcher import Dispatcher
 from .handlers import handlers
@@ -42,7 +42,7 @@ class Coprocessor(wiring.Component):
     i_data : ``In(stream.Signature(Beat))``
         Data port, 128 bits per cycle at most.
     o_data : ``Out(stream.Signature(Beat))``
-        What a unit sends out of the data port, where one that does is built.
+        What units send out of the data port, where one that does is built.
     line : ``In(LineCounters)``
         What went wrong on the serial line, where there is one.
     restart : ``In(1)``
@@ -68,7 +68,7 @@ class Coprocessor(wiring.Component):
                 "i_data": In(stream.Signature(Beat)),
                 "line": In(LineCounters),
                 "restart": In(1),
-                **(_RESULTS if GRANULARITY_UNIT in configuration.built() else {}),
+                **(_RESULTS if any(unit.sends for unit in configuration.built()) else {}),
             }
         )
 
@@ -94,15 +94,26 @@ class Coprocessor(wiring.Component):
         connect(m, link.o_request, dispatcher.i)
         connect(m, dispatcher.o, link.i_reply)
         connect(m, flipped(self.i_data), built[TENSOR_INPUT].i_data)
-        for handler in built.values():
-            if "o_data" in handler.signature.members:
-                connect(m, handler.o_data, flipped(self.o_data))
+        self._share_port(m, [handler for unit, handler in built.items() if unit.sends])
         users = (handler for unit, handler in built.items() if unit.tensors)
         for port, handler in zip(built[TENSOR_INPUT].user, users, strict=True):
             connect(m, port, handler.tensor)
         m.d.comb += dispatcher.length.eq(link.request_length)
         self._drive_registers(m, link, dispatcher, built)
         return m
+
+    def _share_port(self, m: Module, handlers: Sequence[wiring.Component]) -> None:
+        """Let units send one after the other: first those whose results follow their requests.
+
+        Others send within a request.
+        """
+        free: Value = Const(1)
+        for handler in handlers:
+            source = handler.o_data
+            m.d.comb += source.ready.eq(self.o_data.ready & free)
+            with m.If(source.valid & free):
+                m.d.comb += [self.o_data.valid.eq(1), self.o_data.payload.eq(source.payload)]
+            free = free & ~source.valid & getattr(handler, "settled", Const(1))
 
     def _add(self, m: Module, name: str, part: wiring.Component, reset: Value) -> None:
         """A part with a register for its reset."""

@@ -24,7 +24,7 @@ def handlers(configuration: Configuration, *, starvation: int) -> dict[Unit, wir
     Raises
     ------
     ValueError
-        If a handler does not drive a register of its unit.
+        If a handler does not drive a register of its unit, or has no ``o_data`` where that sends.
     """
     found: dict[Unit, wiring.Component] = {}
     for unit in configuration.built():
@@ -42,6 +42,11 @@ def handlers(configuration: Configuration, *, starvation: int) -> dict[Unit, wir
 
 
 def _check(unit: Unit, handler: wiring.Component) -> None:
+    if unit.sends and "o_data" not in handler.signature.members:
+        raise ValueError(
+            f"unit {unit.name!r} must send by an output o_data of {type(handler).__name__}, which "
+            "has none of that name"
+        )
     for register in unit.registers:
         if register.constant is None and register.name not in handler.signature.members:
             raise ValueError(

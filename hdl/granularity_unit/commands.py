@@ -38,6 +38,8 @@ class TileCommands(wiring.Component):
         The tensor input.
     o_data : ``Out(stream.Signature(Beat))``
         Results of runs that send them out of the data port.
+    settled : ``Out(1)``
+        No results are under way.
     tile_words : ``Out(32)``
         As that of :class:`RunCommands`.
     """
@@ -51,6 +53,7 @@ class TileCommands(wiring.Component):
                 "handler": Out(HandlerSignature()),
                 "tensor": Out(TensorPort(configuration.lanes)),
                 "o_data": Out(stream.Signature(Beat)),
+                "settled": Out(1, init=1),
                 "tile_words": Out(32),
             }
         )
@@ -89,6 +92,7 @@ class TileCommands(wiring.Component):
             runs.clears.eq(loader.busy),
             runs.moves.eq(moves),
             runs.settled.eq(unit.settled),
+            self.settled.eq(unit.settled),
             runs.kept.eq(unit.kept),
             self.tile_words.eq(runs.tile_words),
         ]

@@ -1,15 +1,16 @@
 """The requests that take a tensor through a unit: one begins the pass, one ends it."""
 
-from amaranth.hdl import Module, Signal
+from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
-from adagrain.hdl.checks import check_kind
+from adagrain.hdl.checks import check_flag, check_kind
 from adagrain.hdl.handler.answer import Answer
 from adagrain.hdl.handler.call import HandlerSignature
 from adagrain.hdl.stream.packet import beat_layout
 from adagrain.hdl.stream.records import Deserializer, Serializer
 from adagrain.models.interface.configuration import Configuration
+from adagrain.models.interface.formats import FormatCode
 from adagrain.models.interface.protocol import Status
 from adagrain.models.interface.records import size
 from adagrain.models.interface.units import Unit
@@ -34,6 +35,9 @@ class TensorPass(wiring.Component):
         What the device is built with.
     unit : Unit
         Its descriptor.
+    raw : bool
+        Elements of 16 bits come as they are, in the upper halves of words; what these hold below
+        is 0.
 
     Members
     -------
@@ -55,14 +59,28 @@ class TensorPass(wiring.Component):
         From the start of a pass until its record is sent, or it is given up.
     abandons : ``Out(1)``
         The unit is freed of a pass that a new session has ended; this takes it some cycles.
+    ends : ``Out(1)``
+        The request that ends the pass waits for the unit's record.
     ended : ``Out(1)``
         The record on ``i`` is sent to its end in this cycle.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a parameter is not what it must be, or elements shall come as they are where BF16, which
+        do, are not built.
     """
 
-    def __init__(self, configuration: Configuration, unit: Unit) -> None:
+    def __init__(self, configuration: Configuration, unit: Unit, *, raw: bool = False) -> None:
         check_kind("configuration", configuration, Configuration)
         check_kind("unit", unit, Unit)
-        self._configuration = configuration
+        check_flag("raw", raw)
+        if raw and FormatCode.BF16 not in configuration.formats:
+            raise ValueError(
+                f"formats must contain BF16 for {unit.name!r}, not "
+                f"{', '.join(code.name for code in configuration.formats)}"
+            )
+        self._configuration, self._raw = configuration, raw
         self._begin, self._end = begin, end = unit.begin, unit.end
         lanes = configuration.lanes
         super().__init__(
@@ -76,6 +94,7 @@ class TensorPass(wiring.Component):
                 "moves": In(1),
                 "active": Out(1),
                 "abandons": Out(1),
+                "ends": Out(1),
                 "ended": Out(1),
             }
         )
@@ -96,7 +115,7 @@ class TensorPass(wiring.Component):
         m.d.comb += [
             self.o_begin.payload.eq(begin),
             tensor.begin.payload.count.eq(begin.count),
-            tensor.begin.payload.format.eq(begin.format),
+            tensor.begin.payload.format.eq(self._format_of(begin)),
             tensor.begin.payload.from_link.eq(begin.from_link),
             self.handler.progress.eq(tensor.moves & self.active | self.moves),
         ]
@@ -131,6 +150,7 @@ class TensorPass(wiring.Component):
                     m.d.comb += answer.give(Status.OK)
                     m.next = "IDLE"
             with m.State("END"):
+                m.d.comb += self.ends.eq(1)
                 with m.If(self.i.valid):
                     m.d.comb += answer.give(Status.OK, body=1)
                     m.next = "RECORD"
@@ -151,6 +171,12 @@ class TensorPass(wiring.Component):
                     m.d.sync += self.active.eq(0)
                     m.next = "IDLE"
         return m
+
+    def _format_of(self, begin: data.View) -> Value:
+        """What the tensor input is told: as BF16, elements of 16 bits come as they are."""
+        if not self._raw:
+            return begin.format
+        return Mux(begin.format == FormatCode.FP32, FormatCode.FP32, FormatCode.BF16)
 
     def _accept(self, m: Module, answer: Answer) -> None:
         """The status that can be told before the payload."""

@@ -21,7 +21,8 @@ class Unpacker(wiring.Component):
     first in its lower half; a group gives two beats, or one when the tensor ends in it. What the
     last group holds beyond the tensor is dropped. Latency 0, no bubbles.
 
-    Only NaN-ness is kept of a NaN. A format that is not built must be refused before.
+    BF16 keep all their bits; of another NaN only NaN-ness is kept. A format that is not built must
+    be refused before.
 
     Parameters
     ----------

@@ -22,8 +22,8 @@ Url = Annotated[
 Preset = Annotated[
     str | None,
     typer.Option(
-        help="Device preset that it must have been built with: tiny, small, full, granular or "
-        "wide.",
+        help="Device preset that it must have been built with: tiny, small, full, granular, "
+        "wide or codec.",
         show_default="what the device says; full where it is simulated",
     ),
 ]

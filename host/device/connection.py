@@ -13,6 +13,7 @@ from adagrain.models.interface.units import SYSTEM, UNITS, Unit, registers
 from adagrain.models.interface.units.region_manager import RegionParameters, RegionRecord
 from adagrain.models.interface.units.system import SystemOpcode
 
+from .code_tables import CodeTables
 from .identity import Info, check_identity, read_identity, read_registers
 from .mirror import Mirror
 from .mirrored_table import MirroredTable
@@ -73,6 +74,7 @@ class Connection:
             self._session, self._restore, lambda: connect("golden:", self.configuration)
         )
         self._tiles = TileUnit(wanted, self._session, self._recovery)
+        self._code_tables = CodeTables(self._session)
         self.tables = {
             unit.name: MirroredTable(unit, wanted, self._session, self._recovery)
             for unit in UNITS.values()
@@ -192,6 +194,7 @@ class Connection:
         for table in self.tables.values():
             table.send(table.mirror)
         self._tiles.settle()
+        self._code_tables.forget()
 
     def _registers(self, *units: Unit) -> dict[str, int]:
         """Registers of units, or all of them."""

@@ -13,7 +13,7 @@ from adagrain.models.numerics.matrices import Matrix
 from adagrain.models.statistics import Statistics
 
 from .chain import Chain, Layer
-from .connection import Connection
+from .codec_calls import CodecCalls
 from .identity import Info
 from .passes import Passes
 from .product import Product, Progress, multiply, spent
@@ -23,11 +23,11 @@ from .selftest import Report, selftest
 __all__ = ["Coprocessor", "Info"]
 
 
-class Coprocessor(Connection):
+class Coprocessor(CodecCalls):
     """A device, and the operations of its units.
 
     Results are bit-identical whatever the transport. Whatever happens to the device is dealt with
-    as :class:`Connection` says, which also has the parameters.
+    as :class:`~adagrain.host.device.connection.Connection` says, which also has the parameters.
     """
 
     def statistics(

@@ -13,7 +13,7 @@ import torch
 
 from adagrain.host.errors import DeviceError
 from adagrain.models.device.tensor_input import TensorInputModel
-from adagrain.models.interface.formats import FORMATS, FormatCode
+from adagrain.models.interface.codec import CODED_FORMATS
 from adagrain.models.interface.precision import Precision
 from adagrain.models.interface.records import size, unpack
 from adagrain.models.interface.units import Unit
@@ -30,6 +30,9 @@ from adagrain.models.precision_controller import precision_record
 from adagrain.models.region_manager.table import default_parameters, region_record
 from adagrain.models.rescale import rescale
 from adagrain.models.statistics import statistics
+
+from .codec_trial import check_elements, check_frames
+from .trial_tensors import any_tensor
 
 if TYPE_CHECKING:
     from .coprocessor import Coprocessor
@@ -98,12 +101,17 @@ def _checks(
     for code in device.configuration.formats:
         yield (
             f"statistics of {code.name}",
-            partial(_statistics, device, _tensor(code, generator)),
+            partial(_statistics, device, any_tensor(code, generator)),
         )
     for unit in device.configuration.built():
         for code in device.configuration.formats if unit.core else ():
-            tensors = [_tensor(code, generator) for _ in unit.tensors]
+            tensors = [any_tensor(code, generator) for _ in unit.tensors]
             yield f"{unit.name} of {code.name}", partial(_passes, device, unit, tensors)
+    for code in CODED_FORMATS:
+        if "encoder" in device.configuration.units and code in device.configuration.formats:
+            yield f"frames of {code.name}", partial(check_frames, device, code, generator)
+        if "decoder" in device.configuration.units:
+            yield f"elements of {code.name}", partial(check_elements, device, code, generator)
     if "region_manager" in device.configuration.units:
         yield "decisions", lambda: _decisions(device, generator)
     if device.configuration.slices:
@@ -122,14 +130,6 @@ def _echo(device: Coprocessor, generator: torch.Generator) -> str:
         if device.echo(payload) != payload:
             return f"{len(payload)} bytes came back changed"
     return ""
-
-
-def _tensor(code: FormatCode, generator: torch.Generator) -> torch.Tensor:
-    """Random bit patterns (all special values among them) behind a normal tensor's elements."""
-    fmt = FORMATS[code]
-    raw = torch.randint(256, (2011 * fmt.bits // 8,), generator=generator, dtype=torch.uint8)
-    normal = torch.randn(4096, generator=generator).to(fmt.dtype)
-    return torch.cat([normal, raw.view(fmt.dtype)])
 
 
 def _statistics(device: Coprocessor, tensor: torch.Tensor) -> str:

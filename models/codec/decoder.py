@@ -1,6 +1,6 @@
 """The golden decoder: a frame to tensors, or a clear error and none."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import torch
@@ -17,7 +17,10 @@ from .errors import CodecError
 from .parts import Parts
 from .table import CodeTable
 
-__all__ = ["decode", "decoded_block"]
+__all__ = ["Unpacking", "decode", "decode_by", "decoded_block", "elements_of_parts"]
+
+#: Makes the words of all regions' elements of a frame that was taken apart.
+Unpacking = Callable[[Parts], np.ndarray]
 
 #: What is wrong with a block, by what the kernel finds.
 _WRONG = {
@@ -58,10 +61,29 @@ def decode(
     CodecError
         If the frame is not as it must be; the value is named, and what it must be.
     """
+    return decode_by(elements_of_parts, frame, tables, counts, most)
+
+
+def decode_by(
+    unpacking: Unpacking,
+    frame: bytes,
+    tables: Sequence[CodeTable],
+    counts: Sequence[int] | None,
+    most: int,
+) -> list[torch.Tensor]:
+    """As :func:`decode`, by whatever decodes the blocks: the golden decoder, or a device.
+
+    Parameters
+    ----------
+    unpacking : Unpacking
+        Decodes them.
+    frame, tables, counts, most
+        As those of :func:`decode`.
+    """
     parts = dissect(frame, tables, most)
     if counts is not None and [*counts] != parts.counts.tolist():
         raise CodecError(f"elements of regions must be {[*counts]}, not {parts.counts.tolist()}")
-    words = torch.from_numpy(_elements(parts).view(np.int16)).view(parts.fmt.dtype)
+    words = torch.from_numpy(unpacking(parts).view(np.int16)).view(parts.fmt.dtype)
     # without what autograd needs of views, which takes as long as to decode thousands of elements
     return [*torch.unsafe_split_with_sizes(words, parts.counts.tolist())]
 
@@ -103,8 +125,8 @@ def decoded_block(
     return torch.from_numpy(words.view(np.int16)).view(fmt.dtype), BlockOutcome(found)
 
 
-def _elements(parts: Parts) -> np.ndarray:
-    """All regions' words."""
+def elements_of_parts(parts: Parts) -> np.ndarray:
+    """The words of all regions, by the golden decoder; errors as those of :func:`decode`."""
     lengths = np.frombuffer(
         b"".join((table or _UNUSED).lengths for table in parts.tables), dtype=np.uint8
     )

@@ -134,7 +134,7 @@ def _regions(
     counts, bases = np.empty((2, number), dtype=np.int64)
     widths, slots = np.empty((2, number), dtype=np.uint8)
     regions = _Regions(counts, bases, widths, slots, np.empty(number + 1, dtype=np.int64))
-    largest = (1 << fmt.exponent_bits) - 2
+    largest = fmt.largest_exponent
     found, region, value = read_regions(rest[:wanted], largest, *regions)
     if found != FINE:
         name, limit = {

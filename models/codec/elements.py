@@ -153,7 +153,7 @@ def _bases(elements: Elements, exponents: Sequence[int]) -> np.ndarray:
         raise ValueError(
             f"exponents must be as many as tensors, {len(elements.counts)}, not {len(exponents)}"
         )
-    most = (1 << elements.fmt.exponent_bits) - 2
+    most = elements.fmt.largest_exponent
     for exponent in exponents:
         if not 0 <= exponent <= most:
             raise ValueError(f"exponent must be from 0 to {most}, not {exponent}")

@@ -1,6 +1,6 @@
 """The golden encoder: tensors to a frame, and the blocks that a device makes of one."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 
 import numpy as np
@@ -16,7 +16,13 @@ from .encoder_kernel import pack, pack_block
 from .parts import Parts
 from .table import CodeTable
 
-__all__ = ["coded_blocks", "encode", "histogram"]
+__all__ = ["Packing", "coded_blocks", "encode", "encode_by", "histogram", "overlong_blocks"]
+
+#: Makes the blocks of elements, given as symbols too, by tables and each region's slot: all of
+#: their bytes, and how many each has.
+Packing = Callable[
+    [Elements, Symbols, Sequence[CodeTable], np.ndarray], tuple[np.ndarray, np.ndarray]
+]
 
 #: Words beyond the elements that a block may take before it is found to be too long.
 _MARGIN = 40 * BLOCK // 64 + 2
@@ -50,19 +56,38 @@ def encode(
     TypeError, ValueError
         If tensors or arguments are not as they must be, or too many for a frame.
     """
+    return encode_by(_packed, tensors, exponents, tables, mantissa_bits)
+
+
+def encode_by(
+    packing: Packing,
+    tensors: Sequence[torch.Tensor],
+    exponents: Sequence[int] | None,
+    tables: Sequence[CodeTable] | None,
+    mantissa_bits: int | None,
+) -> bytes:
+    """As :func:`encode`, by whatever makes the blocks: the golden encoder, or a device.
+
+    Parameters
+    ----------
+    packing : Packing
+        Makes them.
+    tensors, exponents, tables, mantissa_bits
+        As those of :func:`encode`.
+    """
     if tables is not None and not 1 <= len(tables) <= SLOTS:
         raise ValueError(f"tables must be one or two, not {len(tables)}")
     elements = elements_of(tensors)
     symbols = symbols_of(elements, exponents, mantissa_bits)
     if tables is None:
         own, slots = choose_tables(symbols.counts, symbols.mantissa_bits)
-        blocks, sizes = _packed(elements, symbols, own, slots)
+        blocks, sizes = packing(elements, symbols, own, slots)
         carried = sum(len(table.carried) for table in own if table.number == TableNumber.CARRIED)
         if len(blocks) + carried <= 2 * elements.counts.sum():
             return _frame(elements, symbols, own, slots, blocks, sizes)
         tables = [*DEFAULT_TABLES.values()]
     slots, _ = choose_slots(symbols.counts, tables, symbols.mantissa_bits)
-    blocks, sizes = _packed(elements, symbols, tables, slots)
+    blocks, sizes = packing(elements, symbols, tables, slots)
     return _frame(elements, symbols, tables, slots, blocks, sizes)
 
 

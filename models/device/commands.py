@@ -50,6 +50,7 @@ class CommandModel:
             if unit.twin
         }
         self._link_counters = link_counters
+        self._results: list[int] = []
         self._operations: dict[int, Callable[[bytes], bytes]] = {
             SystemOpcode.HELLO: self._hello,
             SystemOpcode.REGISTERS: self._registers,
@@ -75,9 +76,20 @@ class CommandModel:
             if operation is None:
                 raise Refusal(Status.UNKNOWN_OPCODE)
             require(operation.request.fits(len(payload)), Status.BAD_LENGTH)
-            return bytes([Status.OK]) + self._operations[opcode](payload)
+            reply = self._operations[opcode](payload)
+            if unit is not None and unit.sends:
+                self._results += self.units[unit.name].take_results()
+            return bytes([Status.OK]) + reply
         except Refusal as refusal:
             return bytes([refusal.status])
+
+    def take_results(self) -> list[int]:
+        """32-bit words that have come out of the data port since this was last asked.
+
+        Units send in the order of their requests.
+        """
+        taken, self._results = self._results, []
+        return taken
 
     def registers(self) -> dict[str, int]:
         """All registers by name; those that count clock cycles, and those of other units, are 0."""

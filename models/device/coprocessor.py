@@ -41,8 +41,7 @@ class CoprocessorModel:
 
     def results(self) -> np.ndarray:
         """32-bit words that have come out of the data port since this was last asked."""
-        words = [word for unit in self.commands.units.values() for word in unit.take_results()]
-        return np.array(words, dtype=np.uint32)
+        return np.array(self.commands.take_results(), dtype=np.uint32)
 
     def receive(self, raw: bytes) -> bytes:
         """Answer to bytes from the host, which may split frames anywhere."""

@@ -160,6 +160,9 @@ class Configuration:
             for need in UNITS[name].needs:
                 if need not in self.units:
                     raise ValueError(f"units must contain {need!r}, which {name!r} needs")
+            for code in UNITS[name].formats:
+                if code not in self.formats:
+                    raise ValueError(f"formats must contain {code.name}, which {name!r} needs")
         if "statistics" not in self.units or len({*self.units}) != len(self.units):
             raise ValueError(f"units must be distinct and contain 'statistics', not {self.units}")
 
@@ -179,6 +182,7 @@ _SMALL = Configuration(
     window=4,
     units=("statistics", "region_manager", "difference"),
 )
+_FULL = replace(_SMALL, preset="full", lanes=4, regions=1024)
 _GRANULAR = replace(
     _SMALL,
     preset="granular",
@@ -188,6 +192,7 @@ _GRANULAR = replace(
 )
 
 #: By name. ``granular`` is small enough to be simulated; ``wide`` is the same for a board.
+#: ``codec`` is ``full`` with encoder and decoder.
 PRESETS: dict[str, Configuration] = {
     row.preset: row
     for row in (
@@ -204,18 +209,10 @@ PRESETS: dict[str, Configuration] = {
             histogram=False,
         ),
         _SMALL,
-        Configuration(
-            preset="full",
-            units=_SMALL.units,
-            lanes=4,
-            formats=(FormatCode.FP32, FormatCode.FP16, FormatCode.BF16),
-            powers=4,
-            regions=1024,
-            payload=1024,
-            window=4,
-        ),
+        _FULL,
         _GRANULAR,
         replace(_GRANULAR, preset="wide", slices=10),
+        replace(_FULL, preset="codec", units=(*_FULL.units, "encoder", "decoder")),
     )
 }
 

@@ -72,6 +72,11 @@ class ElementFormat:
         return (1 << fields) - (1 << self.mantissa_bits - 1 if self.infinities else 1)
 
     @property
+    def largest_exponent(self) -> int:
+        """The exponent field of the largest numbers of a format that has infinities."""
+        return (1 << self.exponent_bits) - 2
+
+    @property
     def bias(self) -> int:
         """The exponent field of 1.0."""
         return (1 << (self.exponent_bits - 1)) - 1

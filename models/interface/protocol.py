@@ -49,3 +49,4 @@ class Status(enum.IntEnum):
     NO_SUM = 13  #: no sums of this precision and as many rows are under way to go on with
     NO_PARAMETERS = 14  #: the Region Manager has been given none since it was reset
     UNIT_RESET = 15  #: the unit made no progress and was reset: what it knew is to be written again
+    NO_TABLE = 16  #: the slot has been given no table since the unit was reset

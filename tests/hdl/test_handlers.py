@@ -6,12 +6,14 @@ from dataclasses import replace
 
 import pytest
 
+from adagrain.hdl.codec.encoder_commands import EncoderCommands
 from adagrain.hdl.device import Coprocessor
 from adagrain.hdl.device.handlers import handlers
 from adagrain.hdl.handler.choice import Choice
 from adagrain.hdl.tensor_input.pass_commands import PassCommands
 from adagrain.models.device.commands import CommandModel
 from adagrain.models.interface.configuration import configuration
+from adagrain.models.interface.formats import FormatCode
 from adagrain.models.interface.units import DIFFERENCE, STATISTICS, UNITS, Register, Unit
 
 TINY = configuration("tiny")
@@ -49,6 +51,19 @@ def test_a_register_that_nobody_drives(changed: None) -> None:
 def test_cores_that_do_not_fit(unit: Unit, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         PassCommands(SMALL, unit).elaborate(None)
+
+
+def test_a_unit_that_sends_by_no_port(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(UNITS, "statistics", replace(STATISTICS, sends=True))
+    message = "unit 'statistics' must send by an output o_data of StatisticsCommands, which has"
+    with pytest.raises(ValueError, match=message):
+        handlers(TINY, starvation=9)
+
+
+def test_elements_as_they_are_need_bf16() -> None:
+    built = configuration("tiny", formats=(FormatCode.FP32, FormatCode.FP16))
+    with pytest.raises(ValueError, match="formats must contain BF16 for 'encoder', not FP32, FP16"):
+        EncoderCommands(built)
 
 
 def test_an_operation_without_a_golden_model(monkeypatch: pytest.MonkeyPatch) -> None:

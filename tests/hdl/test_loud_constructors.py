@@ -30,8 +30,16 @@ from adagrain.hdl.boards.top import Top
 from adagrain.hdl.codec import Decoder, Encoder
 from adagrain.hdl.codec.bit_packer import BitPacker
 from adagrain.hdl.codec.bit_unpacker import BitUnpacker
+from adagrain.hdl.codec.block_commands import BlockCommands
+from adagrain.hdl.codec.decoder_commands import DecoderCommands
+from adagrain.hdl.codec.decoder_pass import DecoderPass
+from adagrain.hdl.codec.element_words import ElementWords
+from adagrain.hdl.codec.encoder_commands import EncoderCommands
+from adagrain.hdl.codec.encoder_pass import EncoderPass
 from adagrain.hdl.codec.nonzeros import Nonzeros
 from adagrain.hdl.codec.placer import Placer
+from adagrain.hdl.codec.read_commands import ReadCommands
+from adagrain.hdl.codec.word_grouper import WordGrouper
 from adagrain.hdl.device.coprocessor import Coprocessor
 from adagrain.hdl.device.dispatcher import Dispatcher
 from adagrain.hdl.device.serial_coprocessor import SerialCoprocessor
@@ -93,7 +101,7 @@ from adagrain.hdl.uart import Receiver, Transmitter
 from adagrain.models.interface.configuration import configuration
 from adagrain.models.interface.formats import FORMATS, FormatCode
 from adagrain.models.interface.precision import INTEGERS, Precision
-from adagrain.models.interface.units import DIFFERENCE, SYSTEM, Unit
+from adagrain.models.interface.units import DIFFERENCE, ENCODER, SYSTEM, Unit
 from adagrain.models.interface.units.region_manager import REGION_MANAGER, RegionParameters
 
 FP16 = FORMATS[FormatCode.FP16]
@@ -204,6 +212,12 @@ CLASSES: dict[type, dict[str, Given]] = {
     StepCommands: {"configuration": BUILT, "unit": WITH_TABLE},
     Adder: {"fmt": FMT},
     Arithmetic: {"fmt": FMT},
+    BlockCommands: {
+        "configuration": BUILT,
+        "unit": of_type(ENCODER, Unit, "encoder"),
+        "core": Given(EncoderPass(2), (("core", "of type Component, not 'core'"),)),
+        "raw": flag(True),
+    },
     BitUnpacker: {
         "width": given(64, "a power of two and at least 4", 0, 2, 48, -64),
         "before": between(28, 1, 36),
@@ -219,6 +233,10 @@ CLASSES: dict[type, dict[str, Given]] = {
     },
     Counts: {"lanes": LANES, "bits": COUNT_BITS},
     Decoder: {"lanes": LANES},
+    DecoderCommands: {"configuration": BUILT},
+    DecoderPass: {"lanes": LANES},
+    ElementWords: {"lanes": LANES},
+    WordGrouper: {"lanes": LANES},
     Deserializer: {"length": BYTES},
     Difference: {"lanes": LANES},
     DotProduct: {"entries": ENTRIES},
@@ -236,6 +254,8 @@ CLASSES: dict[type, dict[str, Given]] = {
     ExactAccumulator: {"entries": ENTRIES},
     ExactSum: {"fmt": FMT},
     Encoder: {"lanes": LANES},
+    EncoderCommands: {"configuration": BUILT},
+    EncoderPass: {"lanes": LANES},
     Extremes: {"lanes": LANES},
     FloatAccumulator: {"fmt": FMT, "entries": ENTRIES},
     FrameChecker: {"payload": between(256, 1, 65535), "depth": at_least(512, 268)},
@@ -261,6 +281,7 @@ CLASSES: dict[type, dict[str, Given]] = {
     },
     Products: {"width": between(8, 1, 18), "lanes": at_least(2, 1)},
     Queue: {"shape": Given(8), "depth": at_least(4, 1)},
+    ReadCommands: {"configuration": BUILT},
     Ratio: {"unroll": one_of(1, 2, 4)},
     Receiver: UART,
     Region: {"regions": REGIONS},
@@ -314,7 +335,7 @@ CLASSES: dict[type, dict[str, Given]] = {
     SerialCoprocessor: {"configuration": BUILT, **UART},
     SystemCommands: {"configuration": BUILT},
     TensorInput: {"configuration": BUILT, "users": at_least(2, 1), "starvation": at_least(400, 1)},
-    TensorPass: {"configuration": BUILT, "unit": UNIT},
+    TensorPass: {"configuration": BUILT, "unit": UNIT, "raw": flag(True)},
     TileCommands: {"configuration": WITH_SLICES},
     Watchdog: {"cycles": at_least(100, 1)},
     Unpacker: {"lanes": LANES, "formats": Given((FormatCode.FP32,))},

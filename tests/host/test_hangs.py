@@ -17,11 +17,15 @@ from adagrain.host.errors import CommandError, DeviceError, DeviceTimeoutError, 
 from adagrain.host.link.session import Request, Session
 from adagrain.host.link.transport import simulated, virtual
 from adagrain.host.link.transport.base import Transport
+from adagrain.models.codec import DEFAULT_TABLES, encode
 from adagrain.models.interface.configuration import configuration
+from adagrain.models.interface.formats import FormatCode
 from adagrain.models.interface.precision import INTEGERS
 from adagrain.models.interface.protocol import Status
 from adagrain.models.interface.records import pack, size
 from adagrain.models.interface.units import UNITS
+from adagrain.models.interface.units.decoder import DecoderOpcode
+from adagrain.models.interface.units.encoder import EncoderBegin, EncoderOpcode
 from adagrain.models.interface.units.granularity_unit import TileOpcode, TileRun
 from adagrain.models.interface.units.precision_controller import PrecisionOpcode
 from adagrain.models.interface.units.region_manager import RegionOpcode, RegionStep
@@ -45,6 +49,8 @@ BUILD = configuration(
     regions=4,
     watchdog=70_000,
 )
+#: The first one has to be brought again each time.
+TABLES = [*DEFAULT_TABLES.values()]
 UPDATE = {"exponent": 130, "usable": 1, "decide": 1, "a": 1 << 30, "n": 1 << 28}
 
 
@@ -97,6 +103,7 @@ def calls(device: Coprocessor) -> list[Callable[[], Any]]:
     """One of each kind, with the same results whenever they are made in this order."""
     x = torch.randn(90, generator=torch.Generator().manual_seed(1))
     a, b = (torch.ones(2, 2, dtype=torch.int8) * n for n in (3, 5))
+    sparse = torch.where(x > 1, x, 0.0).bfloat16()
     records = [region_record(phase_epoch=n) for n in range(4)]
     return [
         lambda: device.configure_regions(records, default_parameters(2)),
@@ -107,8 +114,14 @@ def calls(device: Coprocessor) -> list[Callable[[], Any]]:
         lambda: device.matmul(a, b, "INT8", to="INT4").values.tolist(),  # noqa: PLW0108
         lambda: device.read_regions(0, 4),
         lambda: device.precisions.read(0, 3),
+        *(partial(device.encode, [sparse], tables=[table]) for table in TABLES),
+        *(partial(decoded, device, encode([sparse], tables=[table])) for table in TABLES),
         device.state_dict,
     ]
+
+
+def decoded(device: Coprocessor, frame: bytes) -> list[float]:
+    return device.decode(frame)[0].tolist()
 
 
 def work(device: Coprocessor) -> list[Any]:
@@ -129,7 +142,7 @@ def stages(opcode: IntEnum) -> list[tuple[Stage, int]]:
     if opcode in (*_WRITING, RegionOpcode.STEP, PrecisionOpcode.STEP):
         found.append((Stage.PAYLOAD, 3))
     if opcode in _ANSWERING:
-        found += [(Stage.REPLY, 1), (Stage.REPLY, 4)]
+        found += [(Stage.REPLY, 1), (Stage.REPLY, 3)]
     return found
 
 
@@ -137,6 +150,8 @@ _ANSWERING = (
     SystemOpcode.REGISTERS,
     StatisticsOpcode.END,
     StatisticsOpcode.HISTOGRAM,
+    EncoderOpcode.END,
+    DecoderOpcode.END,
     RegionOpcode.READ,
     RegionOpcode.STEP,
     TileOpcode.LOADED,
@@ -150,9 +165,17 @@ _WRITING = (
     TileOpcode.LOAD,
     TileOpcode.RUN,
     PrecisionOpcode.WRITE,
+    EncoderOpcode.TABLE,
+    EncoderOpcode.BEGIN,
+    DecoderOpcode.TABLE,
+    DecoderOpcode.BEGIN,
 )
 #: What has no payload.
-_EMPTY = (StatisticsOpcode.END, SystemOpcode.REGISTERS, TileOpcode.LOADED, TileOpcode.SETTLE)
+_EMPTY = (
+    *(StatisticsOpcode.END, SystemOpcode.REGISTERS, TileOpcode.LOADED, TileOpcode.SETTLE),
+    EncoderOpcode.END,
+    DecoderOpcode.END,
+)
 _OPCODES = (*_ANSWERING, *_WRITING, TileOpcode.SCALES, TileOpcode.SETTLE)
 
 
@@ -289,10 +312,16 @@ def test_what_a_unit_that_was_reset_has_forgotten(device: Coprocessor) -> None:
     device.configure_regions([region_record()], default_parameters(2))
     assert ask(RegionOpcode.STEP, step) == "OK"
 
+    device.encode([torch.ones(3).bfloat16()], tables=TABLES)
+    block = pack(EncoderBegin, count=4, format=FormatCode.BF16, from_link=1)
+    order(device, Sabotage(EncoderOpcode.BEGIN, Stage.REPLY))
+    assert ask(EncoderOpcode.BEGIN, block) == "UNIT_RESET"
+    assert ask(EncoderOpcode.BEGIN, block) == "NO_TABLE"
+
     order(device, Sabotage(SystemOpcode.ECHO, Stage.REPLY, after=7))
     assert ask(SystemOpcode.ECHO, bytes(20)) == "UNIT_RESET"
     assert session.call([Request(SystemOpcode.ECHO, bytes(20))]) == [bytes(20)]
-    assert device.counters()["unit_resets"] == 4
+    assert device.counters()["unit_resets"] == 5
 
 
 def test_a_reply_that_was_begun_is_repeated_as_it_was_replaced(device: Coprocessor) -> None:

@@ -45,6 +45,13 @@ def test_build_ids_tell_configurations_apart() -> None:
             {"units": ("statistics", "granularity_unit"), "slices": 1},
             "units must contain 'region_manager', which 'granularity_unit' needs",
         ),
+        (
+            {
+                "units": ("statistics", "encoder"),
+                "formats": (FormatCode.FP32, FormatCode.FP16),
+            },
+            "formats must contain BF16, which 'encoder' needs",
+        ),
         ({"histogram": 1}, "histogram must be True or False, not 1"),
         ({"precisions": (0, 1, 2, 3)}, r"precisions must be a tuple of Precision, not \(0, 1, 2"),
         ({"preset": "far too long"}, "device preset must be 1 to 8 ASCII characters"),
@@ -73,6 +80,6 @@ def test_refusals(changes: dict, message: str) -> None:
 def test_unknown_preset() -> None:
     with pytest.raises(
         ValueError,
-        match="device preset must be one of tiny, small, full, granular, wide, not 'huge'",
+        match="device preset must be one of tiny, small, full, granular, wide, codec, not 'huge'",
     ):
         configuration("huge")

@@ -17,7 +17,7 @@ ON_ICARUS = ("float", "queue", "uart")
 
 #: Variants that CI runs as compiled RTL, or on Icarus alone, and others of theirs on cocotb.
 COVERED = {
-    "coprocessor": ("tiny", "small", "granular", "integers", "full"),
+    "coprocessor": ("tiny", "small", "granular", "integers", "codec", "full"),
     "decoder": ("one_lane", "four_lanes"),
     "difference": ("one_lane", "four_lanes"),
     "dot_product": ("two_sums", "two_of_integers"),

@@ -4,12 +4,21 @@ import os
 import random
 from collections.abc import Callable
 
+import numpy as np
 import pytest
+import torch
 
+from adagrain.models.codec import DEFAULT_TABLES, coded_blocks
+from adagrain.models.interface.codec import TableNumber
+from adagrain.models.interface.formats import FormatCode
 from adagrain.models.interface.protocol import Status
 from adagrain.models.interface.records import pack, size
-from adagrain.models.interface.units import addresses
+from adagrain.models.interface.units import DECODER, ENCODER, Unit, addresses
+from adagrain.models.interface.units.code_lengths import CodeLengths, packed_lengths
+from adagrain.models.interface.units.decoder import DecoderBegin
+from adagrain.models.interface.units.encoder import EncoderBegin, EncoderOpcode
 from adagrain.models.interface.units.granularity_unit import TileLoad, TileOpcode, TileRun
+from adagrain.models.interface.units.ranges import Range
 from adagrain.models.interface.units.region_manager import (
     RegionOpcode,
     RegionParameters,
@@ -18,12 +27,13 @@ from adagrain.models.interface.units.region_manager import (
 from adagrain.models.interface.units.statistics import StatisticsBegin, StatisticsOpcode
 from adagrain.models.interface.units.system import SystemOpcode
 from adagrain.models.interface.units.tensor_input import TensorOpcode
-from adagrain.models.link import encode_frame
+from adagrain.models.link import decode_frame, encode_frame
 from adagrain.models.region_manager.settings import default_parameters
 from adagrain.sim.benches.coprocessor import VARIANTS
 from adagrain.sim.benches.coprocessor.pair import Pair
 from adagrain.sim.benches.coprocessor.traffic import Traffic
 from adagrain.sim.benches.requests import Request
+from adagrain.sim.compiled import Stop
 
 REQUESTS = 10_000 if os.environ.get("ADAGRAIN_FULL") == "1" else 400
 
@@ -139,3 +149,80 @@ def test_granular_requests_right_behind_a_new_session_find_no_pass(
         assert pair.ask(begin).status == Status.OK
         hello = encode_frame(100 + session, 0, SystemOpcode.HELLO)
         pair.exchange(hello + encode_frame(100 + session, 1, opcode, payload))
+
+
+def load_table(pair: Pair, unit: Unit, slot: int = 0) -> None:
+    opcode = next(own.opcode for own in unit.operations if own.request.head is CodeLengths)
+    table = DEFAULT_TABLES[TableNumber.WIDE]
+    assert pair.ask(Request(opcode, packed_lengths(slot, table.lengths))).status == Status.OK
+
+
+def sparse_block(seed: int) -> tuple[bytes, bytes]:
+    """Elements of a block of BF16, and what they are coded as by the table and the base 130."""
+    draw = torch.Generator().manual_seed(seed)
+    x = torch.where(torch.rand(4096, generator=draw) < 0.2, torch.randn(4096, generator=draw), 0)
+    x = x.bfloat16()
+    (coded,) = coded_blocks(x, 130, DEFAULT_TABLES[TableNumber.WIDE])
+    assert coded is not None
+    return x.view(torch.int16).numpy().tobytes(), coded
+
+
+ENCODE = {"count": 4096, "format": FormatCode.BF16, "mantissa_bits": 7, "exponent": 130}
+ENCODE |= {"keep": (1 << 64) - 1}
+
+
+@pytest.mark.parametrize("unit", [ENCODER, DECODER], ids=lambda unit: unit.name)
+@pytest.mark.parametrize("brought", [0, 1, 5, 100])
+def test_a_pass_of_the_codec_that_a_new_session_gives_up(
+    pair_of: Opened, unit: Unit, brought: int
+) -> None:
+    """Nothing of it is in the next one, whatever had come; tables stay."""
+    pair = pair_of("codec")
+    load_table(pair, unit)
+    elements, coded = sparse_block(brought)
+    if unit is ENCODER:
+        raw, begin = elements, pack(EncoderBegin, **ENCODE, from_link=1, to_port=1)
+    else:
+        raw, begin = coded + bytes(-len(coded) % 16), of_coded(coded, from_link=1, to_port=1)
+    parts = [raw[at : at + 256] for at in range(0, len(raw), 256)]
+    for session in (2, 3):
+        pair.open(session)
+        for request in (Request(unit.begin.opcode, begin), *data(parts[:brought])):
+            assert pair.ask(request).status == Status.OK
+    pair.open(4)
+    for request in (Request(unit.begin.opcode, begin), *data(parts), Request(unit.end.opcode)):
+        assert pair.ask(request).status == Status.OK
+    read = pack(Range, first=0, count=32)
+    opcode = next(own.opcode for own in unit.operations if own.request.head is Range)
+    assert pair.ask(Request(opcode, read)).status == Status.OK
+    pair.check_silence()
+
+
+def of_coded(coded: bytes, **ways: int) -> bytes:
+    words = -(-len(coded) // 4)
+    fields = {"count": words, "spare": 4 * words - len(coded), "elements": 4096}
+    fields |= {"element_format": FormatCode.BF16, "exponent": 130, "mantissa_bits": 7}
+    return pack(DecoderBegin, **fields, **ways)
+
+
+def data(parts: list[bytes]) -> list[Request]:
+    return [Request(TensorOpcode.DATA, part) for part in parts]
+
+
+def test_a_port_that_takes_nothing_ends_in_a_reset(pair_of: Opened) -> None:
+    """After the watchdog's patience; then there is no table."""
+    pair = pair_of("codec")
+    load_table(pair, ENCODER)
+    elements, _ = sparse_block(1)
+    begin = pack(EncoderBegin, **ENCODE, to_port=1)
+    frames = [
+        encode_frame(1, 2, EncoderOpcode.BEGIN, begin),
+        encode_frame(1, 3, EncoderOpcode.END),
+        encode_frame(1, 4, EncoderOpcode.BEGIN, begin),
+    ]
+    inputs = {"i": b"".join(frames), "i_data": np.frombuffer(elements, np.uint32).reshape(-1, 4)}
+    run = pair._unit.run(inputs, {"o": 200}, stop=Stop("o", 0, 3), max_cycles=1 << 20)
+    answers = [decode_frame(raw) for raw in run.outputs["o"].tobytes().split(b"\0")[:3]]
+    statuses = [answer.status for answer in answers]
+    assert statuses == [Status.OK, Status.UNIT_RESET, Status.NO_TABLE]
+    assert run.cycles > pair.model.configuration.watchdog

@@ -20,7 +20,8 @@ pytestmark = pytest.mark.skipif(
 RUNS = [
     *((unit, variant, "ecp5") for unit, variant in (
         ("queue", "packet"), ("uart", "odd"), ("link", "small"), ("statistics", "small"),
-        ("region_manager", "small"), ("coprocessor", "small"), ("float", "multiply_fp32"),
+        ("region_manager", "small"), ("coprocessor", "small"), ("coprocessor", "codec"),
+        ("float", "multiply_fp32"),
         ("slice", "all_modes"), ("dot_product", "two_sums"), ("rescale", "numbers"),
         ("rescale", "rows"),
         ("granularity_unit", "one_slice"), ("precision_controller", "two_channel_groups"),

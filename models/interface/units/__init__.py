@@ -9,7 +9,9 @@ import os
 from collections.abc import Iterator
 from importlib import import_module
 
+from .decoder import DECODER
 from .difference import DIFFERENCE
+from .encoder import ENCODER
 from .granularity_unit import GRANULARITY_UNIT
 from .precision_controller import PRECISION_CONTROLLER
 from .region_manager import REGION_MANAGER
@@ -21,7 +23,9 @@ from .unit import Operation, Payload, Register, Unit, load
 
 __all__ = [
     "ALWAYS",
+    "DECODER",
     "DIFFERENCE",
+    "ENCODER",
     "GRANULARITY_UNIT",
     "LINE",
     "LINK",
@@ -121,6 +125,8 @@ for _unit in (
     GRANULARITY_UNIT,
     PRECISION_CONTROLLER,
     DIFFERENCE,
+    ENCODER,
+    DECODER,
     TENSOR_INPUT,
     LINK,
     LINE,

@@ -142,6 +142,7 @@ GRANULARITY_UNIT = Unit(
     tensors=("words",),
     passes=(TileOpcode.LOAD, TileOpcode.LOADED),
     needs=("region_manager",),
+    sends=True,
     gateware="adagrain.hdl.granularity_unit.commands:TileCommands",
     twin="adagrain.models.granularity_unit.commands:TileCommands",
 )

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 from amaranth.hdl import Shape
 from amaranth.lib import data
 
+from adagrain.models.interface.formats import FormatCode
+
 from .table import Table
 
 if TYPE_CHECKING:
@@ -182,6 +184,8 @@ class Unit:
         Names of the tensors that an operation of it takes from the device's tensor input.
     needs : tuple of str
         Units without which it cannot be built.
+    formats : tuple of FormatCode
+        Formats of elements without which it cannot be built.
     passes : (IntEnum, IntEnum) or None
         Opcodes of the requests that begin and end a pass over its tensors.
     gateware, twin : str
@@ -194,6 +198,8 @@ class Unit:
     bench : str
         Package of its bench, with ``VARIANTS`` and a module ``bench``, where it is not of the
         project.
+    sends : bool
+        Its results may leave by the data port: its handler has ``o_data``.
     of_device : bool
         A part that every device has, which makes the handler itself.
 
@@ -214,12 +220,14 @@ class Unit:
     table: Table | None = None
     tensors: tuple[str, ...] = ()
     needs: tuple[str, ...] = ()
+    formats: tuple[FormatCode, ...] = ()
     passes: tuple[enum.IntEnum, enum.IntEnum] | None = None
     gateware: str = ""
     core: str = ""
     twin: str = ""
     trial: dict[str, int] = field(default_factory=dict)
     bench: str = ""
+    sends: bool = False
     of_device: bool = False
 
     def __post_init__(self) -> None:

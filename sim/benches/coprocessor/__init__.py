@@ -2,6 +2,7 @@
 
 from adagrain.hdl.device.coprocessor import Coprocessor
 from adagrain.models.interface.configuration import configuration
+from adagrain.models.interface.formats import STREAMED
 from adagrain.models.interface.precision import INTEGERS
 
 #: Short enough that a bench can wait for a starved pass, long enough for any random idling.
@@ -19,6 +20,10 @@ VARIANTS = {
     ),
     "integers": lambda: Coprocessor(
         configuration("granular", regions=16, slices=2, operands=256, precisions=INTEGERS),
+        starvation=STARVATION,
+    ),
+    "codec": lambda: Coprocessor(
+        configuration("tiny", formats=STREAMED, units=("statistics", "encoder", "decoder")),
         starvation=STARVATION,
     ),
     "full": lambda: Coprocessor(configuration("full", regions=16), starvation=STARVATION),

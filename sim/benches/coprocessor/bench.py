@@ -17,7 +17,9 @@ _SESSION = 0x1234_5678
 async def _exchange(
     b: Bench, model: CoprocessorModel, session: int, sequence: int, request: Request
 ) -> None:
-    """Send one request and compare the answer."""
+    """Send one request and compare the answer, which may wait for results to be taken."""
+    if "o_data" in b.component.signature.members:
+        b.sink("o_data")
     frame = encode_frame(session, sequence, request.opcode, request.payload)
     if request.port:
         model.load(request.words())

@@ -26,13 +26,16 @@ _WILD, _PAUSES = 0.1, 0.02
 def draw(generator: random.Random) -> Coprocessor:
     """A device of a random configuration, small enough to be compiled in a minute."""
     pick = generator.choice
+    formats = (FormatCode.FP32, *(code for code in STREAMED[1:] if pick((True, False))))
     more = ("region_manager", "granularity_unit", "precision_controller")
-    units = ("statistics", *more[: pick((0, 1, 1, 2, 3, 3))], *pick(((), ("difference",))))
+    others = ("difference", "decoder", *(["encoder"] if FormatCode.BF16 in formats else []))
+    chosen = (name for name in others if pick((True, False)))
+    units = ("statistics", *more[: pick((0, 1, 1, 2, 3, 3))], *chosen)
     built = configuration(
         "tiny",
         lanes=pick((1, 2, 4)),
         powers=pick((2, 4)),
-        formats=(FormatCode.FP32, *(code for code in STREAMED[1:] if pick((True, False)))),
+        formats=formats,
         units=units,
         histogram=pick((True, True, False)),
         regions=pick((2, 4, 16, 64)),

@@ -3,7 +3,9 @@
 import random
 
 from adagrain.models.interface.configuration import Configuration
+from adagrain.sim.benches.decoder.requests import DecoderRequests
 from adagrain.sim.benches.difference.requests import DifferenceRequests
+from adagrain.sim.benches.encoder.requests import EncoderRequests
 from adagrain.sim.benches.granularity_unit.requests import GranularityRequests
 from adagrain.sim.benches.precision_controller.requests import PrecisionRequests
 from adagrain.sim.benches.region_manager.requests import RegionRequests
@@ -16,7 +18,9 @@ __all__ = ["Traffic"]
 
 #: What makes a unit's requests, by its name.
 _REQUESTS: dict[str, type[Requests]] = {
+    "decoder": DecoderRequests,
     "difference": DifferenceRequests,
+    "encoder": EncoderRequests,
     "granularity_unit": GranularityRequests,
     "precision_controller": PrecisionRequests,
     "region_manager": RegionRequests,
@@ -84,7 +88,7 @@ class Traffic:
 
     def _any(self) -> list[Request]:
         """Any opcode with any payload, but for those that would run for longer than a test."""
-        opcode = self._random.choice([*range(0x01, 0x60), 0xD0, 0xD1, 0xFF])
+        opcode = self._random.choice([*range(0x01, 0x80), 0xD0, 0xD1, 0xFF])
         payload = self._random.randbytes(self._random.choice(self._lengths))
         for unit in self._units:
             payload = unit.tamed(opcode, payload)
