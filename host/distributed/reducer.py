@@ -99,7 +99,7 @@ class RegionReducer:
         )
         self._clock = clock = Clock(first, options.epoch_steps)
         energies = Energies([region.numel for region in regions], exchange.workers)
-        self._accumulators = Accumulators(regions, clock)
+        self._accumulators = Accumulators(regions, clock, remembers=exchange.remembers)
         self._gather = Gather(self._accumulators, exchange, clock)
         self._agreement = Agreement(len(regions), options.timing, lockstep.group)
         self._measure = Measure(device, names, energies, sinks)
@@ -107,7 +107,7 @@ class RegionReducer:
         self._agree = Agree(*known, self._gather, self._agreement, lockstep)
         self._decide = Decide(regions, device, *known, quiet=exchange.rank != 0)
         self._commit = Commit(
-            *(regions, clock, energies, sinks), decides=options.cadence is not None
+            *(regions, clock, energies, exchange, sinks), decides=options.cadence is not None
         )
         self._state = State(
             *(regions, exchange.workers, device, clock, energies, self._accumulators),

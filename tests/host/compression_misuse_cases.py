@@ -12,6 +12,7 @@ from compression_setup import (
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 
+import adagrain
 from adagrain.host.compression.hook import CompressionState, compress_hook
 from adagrain.host.compression.threshold import HardThreshold
 
@@ -24,6 +25,32 @@ def options_that_differ() -> Any:
 @case
 def wrong_option_on_one() -> Any:
     Setup(density=0.1 if dist.get_rank() else 2.0)
+
+
+def registered(compression: Any) -> None:
+    model = DistributedDataParallel(network())
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.05)
+    adagrain.register(model, optimizer, preset="tiny", compression=compression)
+
+
+@case
+def compression_that_differs() -> Any:
+    registered({"density": 0.1 if dist.get_rank() else 0.2})
+
+
+@case
+def compression_on_one() -> Any:
+    registered(None if dist.get_rank() else {})
+
+
+@case
+def no_compression() -> Any:
+    registered(0.01)
+
+
+@case
+def wrong_option_of_compression() -> Any:
+    registered({"densty": 0.1})
 
 
 class Broken(HardThreshold):
