@@ -6,13 +6,15 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 import torch
-from _text import CharTransformer, batch_of, text
+from _text import batch_of
 from torch import nn
 from torch.distributed.algorithms.ddp_comm_hooks import default_hooks
 from torch.distributed.algorithms.ddp_comm_hooks.powerSGD_hook import PowerSGDState, powerSGD_hook
 from torch.nn.parallel import DistributedDataParallel
 
 from adagrain.host.compression.hook import CompressionState, compress_hook
+from adagrain.host.train.text import text
+from adagrain.host.train.transformer import CharTransformer
 
 __all__ = ["TASKS", "WAYS", "Task"]
 

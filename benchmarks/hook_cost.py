@@ -20,13 +20,15 @@ import torch.distributed as dist
 import torch.multiprocessing as mp
 from _report import report
 from _stages import Stages
-from _text import CharTransformer, batch_of, text
+from _text import batch_of
 from rich.progress import track
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 
 import adagrain
 from adagrain.host.distributed.process_group import leave_group
+from adagrain.host.train.text import text
+from adagrain.host.train.transformer import CharTransformer
 
 WORKERS, ROUNDS, WARM_UP = 2, 120, 8
 
