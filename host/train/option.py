@@ -11,6 +11,7 @@ __all__ = ["Option", "check", "described", "option"]
 _KINDS: dict[Any, tuple[Any, str]] = {
     int: (int, "a whole number"),
     float: (int | float, "a number"),
+    bool: (bool, "true or false"),
     str: (str, "a text"),
     Path: (Path, "a path"),
 }
@@ -32,6 +33,8 @@ class Option:
         What a text may be; empty: anything.
     usual : str
         What stands for the default value where people read it.
+    presets : tuple of str
+        Training presets that know it, where not all do; others must leave it as it is.
     may_change : bool
         Whether it may have another value when a run is resumed.
     """
@@ -42,6 +45,7 @@ class Option:
     most: float | None = None
     among: tuple[str, ...] = ()
     usual: str = ""
+    presets: tuple[str, ...] = ()
     may_change: bool = False
 
 
@@ -76,7 +80,7 @@ def check(options: Any) -> None:
     for name, (declared, known) in described(options).items():
         value = getattr(options, name)
         kind, words = _KINDS[declared.type]
-        if isinstance(value, bool) or not isinstance(value, kind):
+        if isinstance(value, bool) != (kind is bool) or not isinstance(value, kind):
             raise TypeError(f"{name} must be {words}, not {value!r}")
         if isinstance(value, float) and not math.isfinite(value):
             raise ValueError(f"{name} must be a finite number, not {value}")

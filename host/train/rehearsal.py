@@ -34,7 +34,7 @@ def rehearse(options: TrainingOptions) -> nn.Module:
     Timing.parse(options.timing).check(0, options.steps)
     data = load(options.data)
     Shards(len(data.inputs), batch=options.batch, workers=options.workers, rank=0, seed=0)
-    network = build(data, options.seed)
+    network = build(data, options.seed, options.net)
     if options.granular:
         network = convert(network, options.policy)
     divided = regions(network, options.by)

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 from command_line import call
 
+from adagrain.host.train.config_file import read_config
 from adagrain.host.train.option import described
-from adagrain.host.train.options import TrainingOptions, read_config
+from adagrain.host.train.options import TrainingOptions
 from adagrain.models.interface.precision import Precision
 
 
