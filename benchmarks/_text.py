@@ -1,10 +1,12 @@
-"""Batches of characters at random, for benchmarks."""
+"""The transformer of characters as benchmarks take it, and batches at random."""
 
 import torch
+from torch import nn
 
-from adagrain.host.train.text import CONTEXT
+from adagrain.host.train.text import CONTEXT, text
+from adagrain.host.train.transformer import CharTransformer
 
-__all__ = ["BATCH", "batch_of"]
+__all__ = ["BATCH", "Transformer", "batch_of"]
 
 #: Windows in a batch.
 BATCH = 16
@@ -17,3 +19,14 @@ def batch_of(
     starts = torch.randint(len(numbers) - CONTEXT - 1, (windows, 1), generator=generator)
     places = starts + torch.arange(CONTEXT)
     return numbers[places], numbers[places + 1]
+
+
+class Transformer(nn.Module):
+    """That of 0.8M parameters; its logits as cross entropy takes them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.network = CharTransformer(text()[2], width=128, blocks=4)
+
+    def forward(self, numbers: torch.Tensor) -> torch.Tensor:
+        return self.network(numbers).transpose(1, 2)

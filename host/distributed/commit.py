@@ -54,7 +54,7 @@ class Commit:
     def log(self, step: Step, decided: Decided) -> StepLog:
         """The log of a step."""
         assert step.agreed is not None
-        names = self._names
+        names, sent = self._names, self._exchange.sent()
         return StepLog(
             step.number,
             step.agreed,
@@ -62,7 +62,7 @@ class Commit:
             {names[r]: decision for r, (_, decision) in decided.items()},
             {names[r]: self._energies.unit(update) for r, (update, _) in decided.items()},
             tuple(names[r] for r in sorted(step.dropping)),
-            {names[r]: sent for r, sent in sorted(self._exchange.sent().items())},
+            None if sent is None else {names[r]: own for r, own in sorted(sent.items())},
             self._exchange.bytes_sent,
         )
 

@@ -87,10 +87,10 @@ class Exchange(Protocol):
             Memory of all these means and averages, where they lie together.
         """
 
-    def sent(self) -> Mapping[int, Sent]:
+    def sent(self) -> Mapping[int, Sent] | None:
         """What has been sent of each region since this was called last.
 
-        Only where elements may be left out: nothing if regions go whole.
+        ``None``: regions go whole.
         """
 
     def state_dict(self) -> dict[str, Any]:
@@ -133,9 +133,8 @@ class DenseExchange:
         self.bytes_sent += reduced.nbytes
         return _Reduction(reduced, work, averages)
 
-    def sent(self) -> Mapping[int, Sent]:
+    def sent(self) -> None:
         """As :meth:`Exchange.sent`."""
-        return {}
 
     def state_dict(self) -> dict[str, Any]:
         """As :meth:`Exchange.state_dict`."""

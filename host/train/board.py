@@ -57,7 +57,7 @@ class Board(RunSink):
         for row in region_rows(log, self._workers):
             for field in _FIELDS:
                 self._show(f"{field}/{row['name']}", row[field], log.step)
-        for name, sent in log.sent.items():
+        for name, sent in (log.sent or {}).items():
             self._show(f"density/{name}", sent.density, log.step)
             if sent.nonzeros:
                 self._show(f"bits_per_nonzero/{name}", sent.bits / sent.nonzeros, log.step)

@@ -18,7 +18,7 @@ from matplotlib.ticker import PercentFormatter
 from adagrain.models.region_manager.settings import default_parameters
 
 from .history import History, RegionHistory
-from .traffic import draw_bits, draw_density
+from .traffic_panels import draw_bits, draw_density
 
 __all__ = ["draw", "mark_level"]
 

@@ -44,7 +44,7 @@ def _region_row(name: str, log: StepLog, workers: int) -> dict[str, Any]:
         "update": {key: int(value) for key, value in update.items()},
         "decision": decision,
     }
-    return row | ({"sent": _sent_row(log.sent[name])} if name in log.sent else {})
+    return row | ({"sent": _sent_row(log.sent[name])} if log.sent else {})
 
 
 def _sent_row(sent: Sent) -> dict[str, Any]:

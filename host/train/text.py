@@ -1,6 +1,7 @@
 """A text that every Python has, as numbers of characters: its own help on the language."""
 
 import pydoc_data.topics
+from functools import cache
 
 import torch
 
@@ -13,6 +14,7 @@ CONTEXT = 64
 _HELD_OUT = 0.1
 
 
+@cache
 def text() -> tuple[torch.Tensor, torch.Tensor, int]:
     """Training part and held out part, int64 of one dimension, and the size of the alphabet."""
     topics = pydoc_data.topics.topics

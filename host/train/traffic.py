@@ -1,21 +1,18 @@
-"""What a compressed run has sent: in the summary, and in panels of the picture."""
+"""What a compressed run has sent, in its summary."""
 
 from collections.abc import Mapping, Sequence
 from functools import reduce
 from typing import Any
-
-from matplotlib.axes import Axes
-from matplotlib.ticker import PercentFormatter
 
 from adagrain.host.compression.exchange import CompressedExchange
 from adagrain.host.distributed.sent import Sent
 
 from .history import History, RegionHistory
 
-__all__ = ["draw_bits", "draw_density", "traffic", "traffic_rows"]
+__all__ = ["BF16_BYTES", "traffic", "traffic_rows"]
 
 #: Bytes of an element in a dense exchange of BF16.
-_BF16 = 2
+BF16_BYTES = 2
 
 _NOTHING = Sent(0, 0, 0)
 
@@ -41,7 +38,7 @@ def traffic(
         Elements of all gradients that were added, in all steps.
     """
     regions = {name: _total(region) for name, region in history.regions.items()}
-    dense, total = _BF16 * elements, reduce(Sent.plus, regions.values(), _NOTHING)
+    dense, total = BF16_BYTES * elements, reduce(Sent.plus, regions.values(), _NOTHING)
     void = max(own["void"] for own in counts)
     return {
         "bytes_dense_bf16": dense,
@@ -69,38 +66,6 @@ def traffic_rows(found: Mapping[str, Any]) -> dict[str, str]:
     if wrong := [f"{found[name]} {name}" for name in names if found[name]]:
         rows["frames that did not go as they should"] = ", ".join(wrong)
     return rows
-
-
-def draw_density(axes: Axes, history: History, colours: Mapping[str, Any]) -> None:
-    """Draw the density of each region, and the bytes so far as a part of dense BF16's.
-
-    Parameters
-    ----------
-    axes : Axes
-        Where.
-    history : History
-        The run's.
-    colours : mapping
-        Colour of each region.
-    """
-    for name, region in history.regions.items():
-        densities = [sent.density or float("nan") for sent in region.sent]
-        axes.plot(region.step, densities, color=colours[name], linewidth=0.9)
-    elements = sum(region.sent[-1].elements for region in history.regions.values() if region.sent)
-    dense = [_BF16 * elements * (step + 1) for step in history.steps]
-    parts = [own / all_of_it for own, all_of_it in zip(history.bytes_sent, dense, strict=True)]
-    axes.plot(history.steps, parts, color="black", linestyle=(0, (4, 3)))
-    axes.set_yscale("log")
-    axes.yaxis.set_major_formatter(PercentFormatter(1.0))
-    axes.set_title("density of what is sent; all bytes so far, of dense BF16's (dashed)")
-
-
-def draw_bits(axes: Axes, history: History, colours: Mapping[str, Any]) -> None:
-    """Draw the bits that each region's elements take; parameters are those of the density's."""
-    for name, region in history.regions.items():
-        bits = [sent.bits_per_nonzero or float("nan") for sent in region.sent]
-        axes.plot(region.step, bits, color=colours[name], linewidth=0.9)
-    axes.set_title("bits of a non-zero element, headers and tables in")
 
 
 def _total(region: RegionHistory) -> Sent:
