@@ -112,6 +112,10 @@ class CompressedExchange:
         self._coding = 0.0
 
     @property
+    def _kind(self) -> str:
+        return type(self.mask).__name__
+
+    @property
     def bypassed(self) -> bool:
         """Whether this pass goes uncompressed."""
         return self.bypass.active(self.passes)
@@ -172,6 +176,7 @@ class CompressedExchange:
         if self._begun or self._waiting:
             raise RuntimeError("state must be taken when no exchange is under way")
         return {
+            "kind": self._kind,
             "passes": self.passes,
             "counts": self.counts.state_dict(),
             "feedback": self._feedback.state_dict(),
@@ -182,7 +187,15 @@ class CompressedExchange:
         }
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """As :meth:`Exchange.load_state_dict`."""
+        """As :meth:`Exchange.load_state_dict`.
+
+        Raises
+        ------
+        ValueError
+            If it is of another mask.
+        """
+        if state["kind"] != self._kind:
+            raise ValueError(f"mask of the state must be {self._kind}, not {state['kind']}")
         self.passes = state["passes"]
         self.counts.load_state_dict(state["counts"])
         for part, name in (

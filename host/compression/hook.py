@@ -110,7 +110,6 @@ class CompressionState:
         return {
             "parameters": self._shape,
             "workers": self.exchange.workers,
-            "mask": type(self.exchange.mask).__name__,
             "bytes_sent": self.bytes_sent,
             "exchange": self.exchange.state_dict(),
         }
@@ -124,7 +123,7 @@ class CompressionState:
             If it is of other parameters, another number of workers, or another mask.
         """
         own = self.state_dict()
-        for name in ("parameters", "workers", "mask"):
+        for name in ("parameters", "workers"):
             if state[name] != own[name]:
                 raise ValueError(f"{name} of the state must be {own[name]}, not {state[name]}")
         self.exchange.load_state_dict(state["exchange"])

@@ -279,7 +279,8 @@ class RegionReducer:
                 "state must be taken after optimizer.step(), not between the backward pass and it"
             )
         counts = {"dropped": self.dropped, "bytes": (self.bytes_sent, self.bytes_dense)}
-        return self._state.save() | counts | {"exchange": self._exchange.state_dict()}
+        kind = {"kind_of_exchange": type(self._exchange).__name__}
+        return self._state.save() | counts | kind | {"exchange": self._exchange.state_dict()}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Restore what :meth:`state_dict` gave; a step in mid-period goes on bit for bit.
@@ -287,8 +288,11 @@ class RegionReducer:
         Raises
         ------
         ValueError
-            If it is of other regions or of another number of workers.
+            If it is of other regions, of another number of workers, or of another exchange.
         """
+        own, other = type(self._exchange).__name__, state["kind_of_exchange"]
+        if other != own:
+            raise ValueError(f"state must be of a {own}, not of a {other}")
         self._state.load(state)
         self.dropped = state["dropped"]
         self._exchange.bytes_sent, self._gather.bytes_dense = state["bytes"]

@@ -27,10 +27,10 @@ def wrong_option_on_one() -> Any:
     Setup(density=0.1 if dist.get_rank() else 2.0)
 
 
-def registered(compression: Any) -> None:
+def registered(compression: Any) -> adagrain.AdagrainState:
     model = DistributedDataParallel(network())
     optimizer = torch.optim.SGD(model.parameters(), lr=0.05)
-    adagrain.register(model, optimizer, preset="tiny", compression=compression)
+    return adagrain.register(model, optimizer, preset="tiny", compression=compression)
 
 
 @case
@@ -51,6 +51,18 @@ def no_compression() -> Any:
 @case
 def wrong_option_of_compression() -> Any:
     registered({"densty": 0.1})
+
+
+@case
+def state_of_a_dense_exchange() -> Any:
+    dense, compressed = registered(None), registered({})
+    compressed.load_state_dict(dense.state_dict())
+
+
+@case
+def state_of_another_mask_behind_the_reducer() -> Any:
+    random, top = registered({"mask": "random"}), registered({"mask": "top"})
+    top.load_state_dict(random.state_dict())
 
 
 class Broken(HardThreshold):

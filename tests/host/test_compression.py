@@ -89,6 +89,12 @@ ERRORS = {
     "wrong_option_of_compression": (
         "TypeError: compression has no option 'densty'; did you mean 'density'?"
     ),
+    "state_of_a_dense_exchange": (
+        "ValueError: state must be of a CompressedExchange, not of a DenseExchange"
+    ),
+    "state_of_another_mask_behind_the_reducer": (
+        "ValueError: mask of the state must be Top, not RandomK"
+    ),
     "wrong_option_on_one": (
         "ValueError: density must be a number above 0 and at most 1, not 2.0",
         "WorkerFailedError: worker 0 failed: ValueError: density must be a number above 0 and at",
