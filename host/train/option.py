@@ -5,7 +5,7 @@ from dataclasses import MISSING, Field, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-__all__ = ["Option", "check", "described", "option"]
+__all__ = ["Option", "check", "check_left_out", "described", "option"]
 
 #: What the values of options must be, by the type of the option.
 _KINDS: dict[Any, tuple[Any, str]] = {
@@ -88,6 +88,23 @@ def check(options: Any) -> None:
             raise ValueError(f"{name} must be one of {', '.join(known.among)}, not {value!r}")
         if bounds := _missed(value, known):
             raise ValueError(f"{name} must {bounds}, not {value}")
+
+
+def check_left_out(options: Any, preset: str) -> None:
+    """Make sure that options which a training preset passes over are as they are by themselves.
+
+    Raises
+    ------
+    ValueError
+        If one is not.
+    """
+    for name, (declared, known) in described(options).items():
+        value = getattr(options, name)
+        if known.presets and preset not in known.presets and value != declared.default:
+            raise ValueError(
+                f"{name} must be left out with training preset {preset!r}, not {value!r}: it "
+                f"belongs to {' and '.join(known.presets)}"
+            )
 
 
 def _missed(value: Any, known: Option) -> str:

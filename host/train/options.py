@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from adagrain.host.compression.options import BYPASSES, MASKS, CompressionOptions
 
-from .option import check, described, option
+from .option import check, check_left_out, described, option
 from .presets import CADENCE, COMPRESSED, GRANULAR, check_preset
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ class TrainingOptions:
     learning_rate: float = option(
         0.1, "Peak learning rate: linear warm-up, then half a cosine to zero.", flag="lr"
     )
-    warmup: int = option(32, "Steps of warm-up.", least=0)
+    warmup: int = option(32, "Steps in which the learning rate rises.", least=0)
     momentum: float = option(0.9, "Momentum of stochastic gradient descent.", least=0, most=1)
     weight_decay: float = option(0.0, "Weight decay of stochastic gradient descent.", least=0)
     cap: float = option(
@@ -165,7 +165,7 @@ class TrainingOptions:
     def __post_init__(self) -> None:
         check(self)
         check_preset(self.preset)
-        self._check_left_out()
+        check_left_out(self, self.preset)
         self._check_precision()
         _ = self.compression  # which checks what belongs to it
         if not self.device_preset:
@@ -282,16 +282,6 @@ class TrainingOptions:
                 f"not {given['steps']}"
             )
         return replace(self, **given)
-
-    def _check_left_out(self) -> None:
-        """Refuse options that another training preset would pass over."""
-        for name, (declared, known) in described(self).items():
-            value = getattr(self, name)
-            if known.presets and self.preset not in known.presets and value != declared.default:
-                raise ValueError(
-                    f"{name} must be left out with training preset {self.preset!r}, not "
-                    f"{value!r}: it belongs to {' and '.join(known.presets)}"
-                )
 
     def _check_precision(self) -> None:
         if self.bits and not 4 <= self.bits <= 32:
