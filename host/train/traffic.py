@@ -43,6 +43,7 @@ def traffic(
     return {
         "bytes_dense_bf16": dense,
         "of_dense_bf16": exchange.bytes_sent / max(1, dense),
+        "frames_of_dense_bf16": total.bits / 8 / max(1, dense),
         **_told(total),
         "regions": {name: _told(sent) for name, sent in regions.items()},
         **{name: sum(own[name] for own in counts) for name in counts[0]},
@@ -53,13 +54,13 @@ def traffic(
 
 def traffic_rows(found: Mapping[str, Any]) -> dict[str, str]:
     """Rows of the table that people see."""
-    part = found["of_dense_bf16"]
+    part, frames = found["of_dense_bf16"], found["frames_of_dense_bf16"]
+    times = f"1/{1 / part:.1f}" if part else "0"
     rows = {
-        "bytes against dense BF16": f"{part:.2%}, 1/{1 / part:.1f}" if part else "0",
-        "density": f"{found['density']:.2%}, {_bits(found)}",
+        "bytes against dense BF16": f"{times}, {part:.2%}; frames alone {frames:.2%}",
+        "density": _shown(found),
         "density by region": ", ".join(
-            f"{name} {sent['density']:.2%}, {_bits(sent)}"
-            for name, sent in found["regions"].items()
+            f"{name} {_shown(sent)}" for name, sent in found["regions"].items()
         ),
     }
     names = ("overflows", "refused", "void")
@@ -79,6 +80,6 @@ def _told(sent: Sent) -> dict[str, float | None]:
     }
 
 
-def _bits(found: Mapping[str, Any]) -> str:
-    bits = found["bits_per_nonzero"]
-    return "nothing" if bits is None else f"{bits:.1f} bits each"
+def _shown(told: Mapping[str, Any]) -> str:
+    bits = told["bits_per_nonzero"]
+    return f"{told['density']:.2%}" + ("" if bits is None else f" at {bits:.1f} bits")

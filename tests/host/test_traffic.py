@@ -27,6 +27,7 @@ def test_regions_and_workers_are_added_up() -> None:
     assert told == {
         "bytes_dense_bf16": 20_000,
         "of_dense_bf16": 0.02,
+        "frames_of_dense_bf16": 600 / 8 / 20_000,
         "density": 40 / 2500,
         "bits_per_nonzero": 15.0,
         "regions": {
@@ -40,9 +41,9 @@ def test_regions_and_workers_are_added_up() -> None:
         "bypass": {"8": True},
     }
     assert traffic_rows(told) == {
-        "bytes against dense BF16": "2.00%, 1/50.0",
-        "density": "1.60%, 15.0 bits each",
-        "density by region": "one 2.00%, 15.0 bits each, two 0.00%, nothing",
+        "bytes against dense BF16": "1/50.0, 2.00%; frames alone 0.38%",
+        "density": "1.60% at 15.0 bits",
+        "density by region": "one 2.00% at 15.0 bits, two 0.00%",
         "frames that did not go as they should": "3 overflows, 3 void",
     }
 
@@ -64,4 +65,4 @@ def test_what_was_sent_is_added_up() -> None:
 
 @pytest.mark.parametrize("bytes_sent", [0, 1])
 def test_ever_so_little(bytes_sent: int) -> None:
-    assert traffic_rows(found({}, [COUNTS], bytes_sent))["density"] == "0.00%, nothing"
+    assert traffic_rows(found({}, [COUNTS], bytes_sent))["density"] == "0.00%"

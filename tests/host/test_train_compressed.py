@@ -30,6 +30,7 @@ def test_summary(runs: Path, whole: dict[str, Any]) -> None:
     found, elements = whole["compression"], 298_570
     assert found["bytes_dense_bf16"] == 2 * STEPS * elements
     assert found["of_dense_bf16"] == whole["bytes_sent"] / found["bytes_dense_bf16"] < 0.12
+    assert found["of_dense_bf16"] / 2 < found["frames_of_dense_bf16"] < found["of_dense_bf16"]
     assert found["density"] == pytest.approx(0.05, rel=0.2)
     assert 8 < found["bits_per_nonzero"] < 17
     assert list(found["regions"]) == list(whole["cadences"])
