@@ -8,7 +8,7 @@ from pathlib import Path
 
 import torch
 from _recordings import Recording
-from _text import BATCH, CharTransformer, batch_of, text
+from _text import BATCH, batch_of
 from torch import nn
 from torch.nn import functional
 
@@ -18,6 +18,8 @@ from adagrain.host.train.data import load
 from adagrain.host.train.options import TrainingOptions
 from adagrain.host.train.run import start
 from adagrain.host.train.schedule import schedule
+from adagrain.host.train.text import text
+from adagrain.host.train.transformer import CharTransformer
 
 __all__ = ["NOISE_SIZES", "SOURCES", "signal_share"]
 

@@ -1,18 +1,21 @@
 """Ways to exchange gradients that are compared, and the trainings that they are compared on."""
 
 from collections.abc import Callable
-from functools import partial
+from functools import cache, partial
 from itertools import pairwise
 from typing import Any, NamedTuple
 
 import torch
-from _text import CharTransformer, batch_of, text
+from _text import Transformer, batch_of
 from torch import nn
 from torch.distributed.algorithms.ddp_comm_hooks import default_hooks
 from torch.distributed.algorithms.ddp_comm_hooks.powerSGD_hook import PowerSGDState, powerSGD_hook
 from torch.nn.parallel import DistributedDataParallel
 
 from adagrain.host.compression.hook import CompressionState, compress_hook
+from adagrain.host.train.data import Dataset, load
+from adagrain.host.train.networks import build
+from adagrain.host.train.text import text
 
 __all__ = ["TASKS", "WAYS", "Task"]
 
@@ -64,17 +67,6 @@ class Task(NamedTuple):
     held_out: Callable[[], Batch]
 
 
-class _Transformer(nn.Module):
-    """The characters' transformer of ``hook_cost``; logits as cross entropy takes them."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.network = CharTransformer(text()[2], width=128, blocks=4)
-
-    def forward(self, numbers: torch.Tensor) -> torch.Tensor:
-        return self.network(numbers).transpose(1, 2)
-
-
 def _layers(*widths: int) -> nn.Sequential:
     made: list[nn.Module] = []
     for before, after in pairwise(widths):
@@ -96,12 +88,29 @@ def _characters(number: int, windows: int, generator: torch.Generator) -> Batch:
     return batch_of(text()[number], windows, generator)
 
 
+@cache
+def _digits() -> Dataset:
+    return load("digits")
+
+
+def _images(count: int, generator: torch.Generator) -> Batch:
+    data = _digits()
+    chosen = torch.randint(len(data.inputs), (count,), generator=generator)
+    return data.inputs[chosen], data.labels[chosen]
+
+
 TASKS = {
     "transformer_0.8M": Task(
-        _Transformer,
+        Transformer,
         partial(_characters, 0, 8),
         0.1,
         lambda: _characters(1, 64, torch.Generator().manual_seed(5)),
+    ),
+    "conv_0.3M": Task(
+        lambda: build(_digits(), 0, "conv"),
+        partial(_images, 32),
+        0.05,
+        lambda: (_digits().test_inputs, _digits().test_labels),
     ),
     "mlp_0.1M": Task(
         partial(_layers, 64, 256, 256, 10),

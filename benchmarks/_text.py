@@ -1,30 +1,15 @@
-"""A small transformer that predicts the characters of a text, for benchmarks of precision."""
-
-import pydoc_data.topics
+"""The transformer of characters as benchmarks take it, and batches at random."""
 
 import torch
 from torch import nn
-from torch.nn import functional
 
-__all__ = ["BATCH", "CharTransformer", "batch_of", "text"]
+from adagrain.host.train.text import CONTEXT, text
+from adagrain.host.train.transformer import CharTransformer
 
-#: Characters that a prediction sees, windows in a batch.
-CONTEXT, BATCH = 64, 16
+__all__ = ["BATCH", "Transformer", "batch_of"]
 
-_HEADS = 4
-
-#: Part of the text that is held out.
-_HELD_OUT = 0.1
-
-
-def text() -> tuple[torch.Tensor, torch.Tensor, int]:
-    """Python's own help texts as numbers of characters: training part, held out part, alphabet."""
-    topics = pydoc_data.topics.topics
-    characters = "".join(topics[name] for name in sorted(topics))
-    alphabet = {character: number for number, character in enumerate(sorted(set(characters)))}
-    numbers = torch.tensor([alphabet[character] for character in characters])
-    cut = int(len(numbers) * (1 - _HELD_OUT))
-    return numbers[:cut], numbers[cut:], len(alphabet)
+#: Windows in a batch.
+BATCH = 16
 
 
 def batch_of(
@@ -36,43 +21,12 @@ def batch_of(
     return numbers[places], numbers[places + 1]
 
 
-class CharTransformer(nn.Module):
-    """Blocks of attention and perceptron, pre-normalised, causal.
+class Transformer(nn.Module):
+    """That of 0.8M parameters; its logits as cross entropy takes them."""
 
-    Parameters
-    ----------
-    alphabet : int
-        Characters that there are.
-    width : int
-        Numbers of each place; a multiple of 4.
-    blocks : int
-        How many follow each other.
-    """
-
-    def __init__(self, alphabet: int, width: int = 64, blocks: int = 2) -> None:
+    def __init__(self) -> None:
         super().__init__()
-        self.characters = nn.Embedding(alphabet, width)
-        self.places = nn.Embedding(CONTEXT, width)
-        self.blocks = nn.Sequential(*(_Block(width) for _ in range(blocks)))
-        self.norm = nn.LayerNorm(width)
-        self.output = nn.Linear(width, alphabet)
+        self.network = CharTransformer(text()[2], width=128, blocks=4)
 
     def forward(self, numbers: torch.Tensor) -> torch.Tensor:
-        """Logits of the next character at each place."""
-        x = self.characters(numbers) + self.places.weight[: numbers.shape[1]]
-        return self.output(self.norm(self.blocks(x)))
-
-
-class _Block(nn.Module):
-    def __init__(self, width: int) -> None:
-        super().__init__()
-        self.norm1, self.norm2 = nn.LayerNorm(width), nn.LayerNorm(width)
-        self.attend, self.mix = nn.Linear(width, 3 * width), nn.Linear(width, width)
-        self.widen, self.narrow = nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        shape = (*x.shape[:2], 3, _HEADS, x.shape[2] // _HEADS)
-        query, key, value = self.attend(self.norm1(x)).view(shape).permute(2, 0, 3, 1, 4)
-        seen = functional.scaled_dot_product_attention(query, key, value, is_causal=True)
-        x = x + self.mix(seen.transpose(1, 2).reshape(x.shape))
-        return x + self.narrow(functional.gelu(self.widen(self.norm2(x))))
+        return self.network(numbers).transpose(1, 2)

@@ -29,7 +29,7 @@ from rich.table import Table
 WORKER = Path(__file__).parent / "_compression_worker.py"
 
 #: Steps by task; on a link, where the slowest way takes seconds for each, fewer.
-STEPS = {"transformer_0.8M": 120, "mlp_0.1M": 320}
+STEPS = {"transformer_0.8M": 120, "conv_0.3M": 160, "mlp_0.1M": 320}
 LINK_STEPS = {"transformer_0.8M": 90}
 
 #: Ways, all and on a link; the first one is what others are held against.

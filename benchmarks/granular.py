@@ -20,7 +20,7 @@ import torch
 import typer
 from _frontier import LOWER, draw, frontier, mean, standard_error
 from _report import RESULTS, report
-from _text import BATCH, CharTransformer, batch_of, text
+from _text import BATCH, batch_of
 from rich.progress import Progress
 from torch import nn
 from torch.nn import functional
@@ -29,6 +29,8 @@ from adagrain.granular import Granularity, Policy, convert
 from adagrain.host.train.data import load
 from adagrain.host.train.networks import build
 from adagrain.host.train.schedule import remaining, schedule
+from adagrain.host.train.text import text
+from adagrain.host.train.transformer import CharTransformer
 
 #: Seeds of each task: the digits' few test images make theirs differ more.
 SEEDS = {"digits": 15, "text": 5}

@@ -20,13 +20,14 @@ import torch.distributed as dist
 import torch.multiprocessing as mp
 from _report import report
 from _stages import Stages
-from _text import CharTransformer, batch_of, text
+from _text import Transformer, batch_of
 from rich.progress import track
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 
 import adagrain
 from adagrain.host.distributed.process_group import leave_group
+from adagrain.host.train.text import text
 
 WORKERS, ROUNDS, WARM_UP = 2, 120, 8
 
@@ -38,17 +39,6 @@ WAYS: dict[str, dict[str, Any] | None] = {
 }
 
 Batch = tuple[torch.Tensor, torch.Tensor]
-
-
-class _Transformer(nn.Module):
-    """The characters' transformer; its logits as cross entropy takes them."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.network = CharTransformer(text()[2], width=128, blocks=4)
-
-    def forward(self, numbers: torch.Tensor) -> torch.Tensor:
-        return self.network(numbers).transpose(1, 2)
 
 
 def _convolutions() -> nn.Module:
@@ -74,7 +64,7 @@ def _labelled(shape: tuple[int, ...], generator: torch.Generator) -> Batch:
 
 #: Networks, and what makes a batch for them.
 NETWORKS: dict[str, tuple[Callable[[], nn.Module], Callable[[torch.Generator], Batch]]] = {
-    "transformer_0.8M": (_Transformer, _characters),
+    "transformer_0.8M": (Transformer, _characters),
     "convolutions_0.3M": (_convolutions, lambda g: _labelled((32, 3, 32, 32), g)),
     "mlp_0.1M": (_mlp, lambda g: _labelled((32, 64), g)),
 }

@@ -135,6 +135,16 @@ COMMANDS: dict[str, Run | str] = {
         f"adagrain train --preset granular {_SHORT}", full=True
     ),
     "adagrain train --preset granular --offload forward": PARTS,
+    "adagrain train --preset compress": PARTS,
+    "adagrain train --preset compress --density 0.02": Run(
+        f"adagrain train --preset compress --density 0.02 {_SHORT}", full=True
+    ),
+    "adagrain train --data text --preset compress --batch 8 --device golden:": Run(
+        f"adagrain train --data text --preset compress --batch 8 {_SHORT}", full=True
+    ),
+    "adagrain train --net conv --preset all": Run(
+        f"adagrain train --net conv --preset all {_SHORT}", full=True
+    ),
     "adagrain train --preset granular --device sim: --offload forward": Run(
         "adagrain train --preset granular --device sim: --offload forward --steps 4 "
         "--runs {folder}",

@@ -3,7 +3,7 @@
 import inspect
 from collections.abc import Callable
 from dataclasses import MISSING
-from typing import Annotated, TypeVar
+from typing import Annotated, Any, TypeVar
 
 import typer
 
@@ -39,7 +39,7 @@ def _parameters(options: type) -> list[inspect.Parameter]:
             annotation=Annotated[
                 field.type,
                 typer.Option(
-                    f"--{known.flag or name.replace('_', '-')}",
+                    _flags(known.flag or name.replace("_", "-"), field.type),
                     help=known.about,
                     show_default=known.usual or True,
                 ),
@@ -47,3 +47,8 @@ def _parameters(options: type) -> list[inspect.Parameter]:
         )
         for name, (field, known) in described(options).items()
     ]
+
+
+def _flags(name: str, kind: Any) -> str:
+    """How an option is given; one that is on or off has a name for each."""
+    return f"--{name}/--no-{name}" if kind is bool else f"--{name}"

@@ -9,8 +9,9 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
+from adagrain.host.train.config_file import read_config
 from adagrain.host.train.option import described
-from adagrain.host.train.options import TrainingOptions, read_config
+from adagrain.host.train.options import TrainingOptions
 
 from .errors import told
 from .options import with_options

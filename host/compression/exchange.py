@@ -11,6 +11,7 @@ import torch.distributed as dist
 
 from adagrain.host.distributed.exchange import DenseExchange, Flat, Pending, Share
 from adagrain.host.distributed.lockstep import Lockstep
+from adagrain.host.distributed.sent import Sent
 
 from .averaging import void_regions
 from .bypass import Bypass
@@ -22,6 +23,7 @@ from .options import CompressionOptions
 from .plan import Plan
 from .probe import Probe
 from .sending import Sending
+from .tally import Tally
 from .target import Target
 from .under_way import Dense, Framed
 from .verdict import Found, agree
@@ -32,11 +34,13 @@ __all__ = ["CompressedExchange"]
 class CompressedExchange:
     """Averages few elements of each worker over all of them; what is not sent waits.
 
-    Each :meth:`begin` makes a frame and sends it in a slot of agreed size; the first wait for any
-    of a pass's exchanges decodes all of them, and has the workers agree on what arrived. All
-    decode the same frames, and add them in rank order in FP32, so averages are bit-identical. A
-    frame that one worker refuses counts on none, and stays in its sender's residual; so does what
-    did not fit. Where it is faster, elements go as BF16, uncompressed.
+    The first wait for any of a pass's exchanges makes one frame of all that has begun, sends it in
+    a slot of agreed size, decodes those of all workers, and has these agree on what arrived: one
+    threshold for all saves more than it costs to wait, and in which order shares come does not
+    matter. All decode the same frames, and add them in rank order in FP32, so averages are
+    bit-identical. A frame that one worker refuses counts on none, and stays in its sender's
+    residual; so does what did not fit. Where it is faster, elements go as BF16, uncompressed,
+    as they begin.
 
     Shares of no region are averaged whole, as :class:`DenseExchange` does it.
 
@@ -66,6 +70,8 @@ class CompressedExchange:
     mask : Mask
         The mask.
     """
+
+    remembers = True
 
     def __init__(
         self,
@@ -100,8 +106,14 @@ class CompressedExchange:
             idle_waits=idle_waits,
         )
         self._probe = Probe(group, lockstep.group)
+        self._waiting: list[Share] = []
         self._begun: list[Framed | Dense] = []
+        self._tally = Tally()
         self._coding = 0.0
+
+    @property
+    def _kind(self) -> str:
+        return type(self.mask).__name__
 
     @property
     def bypassed(self) -> bool:
@@ -114,11 +126,12 @@ class CompressedExchange:
         own = [share for share in shares if share.region is not None]
         pending = _Pending(self, self._dense.begin(alone) if alone else None)
         self.bytes_sent += sum(share.mean.nbytes for share in alone)
-        if own:
-            layout = Layout.of(own)
-            means = torch.cat([s.mean.reshape(-1) for s in own]) if flat is None else flat.means
+        if not self.bypassed:
+            self._waiting += own
+        elif own:
+            means = _together(own) if flat is None else flat.means
             out = [share.average for share in own] if flat is None else [flat.averages]
-            self._begin(layout, means, out)
+            self._add(self._sending.dense(Layout.of(own), means, out))
         return pending
 
     def settle(self) -> None:
@@ -129,6 +142,8 @@ class CompressedExchange:
         WorkerFailedError, WorkerLostError
             If the workers cannot go on together. On a worker that failed, its own error.
         """
+        if self._waiting:
+            self._send()
         begun, self._begun = self._begun, []
         if not begun:
             return
@@ -143,7 +158,12 @@ class CompressedExchange:
         for one, average in zip(begun, averages, strict=True):
             one.keep(self._feedback, void)
             one.give(average)
+            self._tally.add(one.layout, one.sent, one.bits())
         self._end_pass(begun)
+
+    def sent(self) -> dict[int, Sent]:
+        """As :meth:`Exchange.sent`."""
+        return self._tally.take()
 
     def state_dict(self) -> dict[str, Any]:
         """As :meth:`Exchange.state_dict`.
@@ -153,9 +173,10 @@ class CompressedExchange:
         RuntimeError
             If an exchange is under way.
         """
-        if self._begun:
+        if self._begun or self._waiting:
             raise RuntimeError("state must be taken when no exchange is under way")
         return {
+            "kind": self._kind,
             "passes": self.passes,
             "counts": self.counts.state_dict(),
             "feedback": self._feedback.state_dict(),
@@ -166,7 +187,15 @@ class CompressedExchange:
         }
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """As :meth:`Exchange.load_state_dict`."""
+        """As :meth:`Exchange.load_state_dict`.
+
+        Raises
+        ------
+        ValueError
+            If it is of another mask.
+        """
+        if state["kind"] != self._kind:
+            raise ValueError(f"mask of the state must be {self._kind}, not {state['kind']}")
         self.passes = state["passes"]
         self.counts.load_state_dict(state["counts"])
         for part, name in (
@@ -178,12 +207,16 @@ class CompressedExchange:
         ):
             part.load_state_dict(state[name])
 
-    def _begin(self, layout: Layout, means: torch.Tensor, places: list[torch.Tensor]) -> None:
-        if self.bypassed:
-            begun: Framed | Dense = self._sending.dense(layout, means, places)
-        else:
-            with self._timed():
-                begun = self._sending.framed(self.passes, layout, means, places)
+    def _send(self) -> None:
+        """Make a frame of all that waits."""
+        shares = sorted(self._waiting, key=lambda share: (share.region or 0, share.start))
+        self._waiting = []
+        layout, places = Layout.of(shares), [share.average for share in shares]
+        with self._timed():
+            made = self._sending.framed(self.passes, layout, _together(shares), places)
+        self._add(made)
+
+    def _add(self, begun: Framed | Dense) -> None:
         self.bytes_sent += begun.bytes_sent
         self._begun.append(begun)
 
@@ -229,6 +262,10 @@ class CompressedExchange:
         began = time.perf_counter()
         yield
         self._coding += time.perf_counter() - began
+
+
+def _together(shares: Sequence[Share]) -> torch.Tensor:
+    return torch.cat([share.mean.reshape(-1) for share in shares])
 
 
 @dataclass

@@ -1,7 +1,7 @@
 """Three lines for anyone's script: compressed gradients behind DDP's communication hook."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 import torch.distributed as dist
@@ -70,7 +70,7 @@ class CompressionState:
         self._model = model
         self._shape = {name: parameter.numel() for name, parameter in parameters.items()}
         self._numbers = {id(own): number for number, own in enumerate(parameters.values())}
-        self._waiting: list[_Waiting] = []
+        self._waiting: list[tuple[torch.futures.Future[torch.Tensor], torch.Tensor]] = []
         lockstep = Lockstep(model.process_group)
         common: dict[str, Any] = {}
         error: Exception | None = None
@@ -110,7 +110,6 @@ class CompressionState:
         return {
             "parameters": self._shape,
             "workers": self.exchange.workers,
-            "mask": type(self.exchange.mask).__name__,
             "bytes_sent": self.bytes_sent,
             "exchange": self.exchange.state_dict(),
         }
@@ -124,7 +123,7 @@ class CompressionState:
             If it is of other parameters, another number of workers, or another mask.
         """
         own = self.state_dict()
-        for name in ("parameters", "workers", "mask"):
+        for name in ("parameters", "workers"):
             if state[name] != own[name]:
                 raise ValueError(f"{name} of the state must be {own[name]}, not {state[name]}")
         self.exchange.load_state_dict(state["exchange"])
@@ -142,9 +141,8 @@ class CompressionState:
             raise TypeError("gradients must be dense, but one of an embedding is sparse")
         flat = Flat(means, torch.empty_like(means))
         future: torch.futures.Future[torch.Tensor] = torch.futures.Future()
-        self._waiting.append(_Waiting(future, flat, self._shares(bucket.parameters(), flat)))
-        if self.exchange.bypassed:
-            self._pending = self.exchange.begin(self._waiting[-1].shares, flat)
+        self._pending = self.exchange.begin(self._shares(bucket.parameters(), flat), flat)
+        self._waiting.append((future, flat.averages))
         if bucket.is_last():
             self._end_pass()
         return future
@@ -163,22 +161,11 @@ class CompressionState:
         return shares
 
     def _end_pass(self) -> None:
-        """Exchange what has not begun as one frame, and answer for all buckets."""
+        """Wait for all that has begun, and answer for all buckets."""
         waiting, self._waiting = self._waiting, []
-        if not self.exchange.bypassed:
-            shares = [share for one in waiting for share in one.shares]
-            self._pending = self.exchange.begin(sorted(shares, key=lambda share: share.region or 0))
         self._pending.wait()
-        for one in waiting:
-            one.future.set_result(one.flat.averages)
-
-
-class _Waiting(NamedTuple):
-    """A bucket whose answer is awaited."""
-
-    future: torch.futures.Future[torch.Tensor]
-    flat: Flat
-    shares: list[Share]
+        for future, averages in waiting:
+            future.set_result(averages)
 
 
 def compress_hook(

@@ -3,14 +3,18 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from numbers import Integral, Real
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from adagrain.host.distributed.option_names import check_names
+from adagrain.models.interface.formats import FORMATS, FormatCode
 
-from .mask import Mask
-from .rounding import MANTISSA_BITS
+if TYPE_CHECKING:
+    from .mask import Mask
 
-__all__ = ["BYPASSES", "MASKS", "CompressionOptions"]
+__all__ = ["BYPASSES", "MANTISSA_BITS", "MASKS", "CompressionOptions"]
+
+#: Mantissa bits that an element has at most, as it is sent.
+MANTISSA_BITS = FORMATS[FormatCode.BF16].mantissa_bits
 
 #: Masks that have a name.
 MASKS = ("threshold", "threshold_before", "top_by_share", "top", "random")
@@ -60,7 +64,7 @@ class CompressionOptions:
 
     density: float = 0.01
     budget: int | None = None
-    mask: str | Mask = "threshold"
+    mask: "str | Mask" = "threshold"
     mantissa_bits: int = MANTISSA_BITS
     error_feedback: bool = True
     momentum: float = 0.0

@@ -4,10 +4,9 @@ import torch
 
 from adagrain.models.codec import with_mantissa_bits
 
-__all__ = ["MANTISSA_BITS", "rounded"]
+from .options import MANTISSA_BITS
 
-#: Mantissa bits of BF16.
-MANTISSA_BITS = 7
+__all__ = ["rounded"]
 
 
 def rounded(x: torch.Tensor, bits: int = MANTISSA_BITS) -> torch.Tensor:

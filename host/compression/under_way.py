@@ -8,6 +8,7 @@ import torch.distributed as dist
 
 from adagrain.host.distributed.exchange import spread
 from adagrain.host.distributed.lost import waited_for
+from adagrain.models.codec import region_bytes
 
 from .averaging import average_of_frames
 from .compressor import Selected
@@ -55,6 +56,17 @@ class Framed:
     def bytes_sent(self) -> int:
         """Bytes of the slot."""
         return self.gathering.slots[self.rank].nbytes
+
+    @property
+    def sent(self) -> torch.Tensor:
+        """What this worker has sent, BF16."""
+        return self.made.sent
+
+    def bits(self) -> list[int]:
+        """Bits of this worker's frame, dealt to the shares in proportion to their blocks."""
+        own = region_bytes(self.made.frame, most=self.layout.elements)
+        frame, blocks = 8 * len(self.made.frame), max(1, sum(own))
+        return [frame * part // blocks for part in own]
 
     def wait(self) -> None:
         """Wait for all workers' frames."""
@@ -115,6 +127,15 @@ class Dense:
     def bytes_sent(self) -> int:
         """Bytes of all elements."""
         return self.reduced.nbytes
+
+    @property
+    def sent(self) -> torch.Tensor:
+        """What this worker has sent, BF16."""
+        return self.selected.sent
+
+    def bits(self) -> list[int]:
+        """Bits of each share."""
+        return [8 * self.reduced.element_size() * size for size in self.layout.sizes]
 
     def wait(self) -> None:
         """Wait for the sum."""

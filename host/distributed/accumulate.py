@@ -30,6 +30,8 @@ class Accumulators:
         What they are for.
     clock : Clock
         Who knows which regions are due.
+    remembers : bool
+        As that of the :class:`~.exchange.Exchange`.
 
     Members
     -------
@@ -39,8 +41,9 @@ class Accumulators:
         Of each region: the mean over the workers too.
     """
 
-    def __init__(self, regions: Regions, clock: Clock) -> None:
+    def __init__(self, regions: Regions, clock: Clock, *, remembers: bool = False) -> None:
         self._clock = clock
+        self._remembers = remembers
         self._chunks = chunks_of(regions)
         self.totals = [flat(region) for region in regions]
         self.averages = [flat(region) for region in regions]
@@ -139,7 +142,10 @@ class Accumulators:
         elif first or not clock.is_due(region):
             total.add_(part)
         else:
-            total.add_(part - chunk.of(self.averages), alpha=1.0 / cadence)
+            back = chunk.of(self.averages)
+            if self._remembers:
+                total.copy_(back)
+            total.add_(part - back, alpha=1.0 / cadence)
         if first and cadence > 1 and clock.is_due(region):
             total.mul_(1.0 / cadence)
 

@@ -8,6 +8,7 @@ from adagrain.host.telemetry.events import Sink
 from .clock import Clock
 from .decide import Decided
 from .energies import Energies
+from .exchange import Exchange
 from .step import Step
 from .step_log import StepLog
 
@@ -25,6 +26,8 @@ class Commit:
         Goes on to the next step.
     energies : Energies
         What their units are.
+    exchange : Exchange
+        What was sent of them.
     sinks : sequence of Sink
         Who is told.
     decides : bool
@@ -36,6 +39,7 @@ class Commit:
         regions: Regions,
         clock: Clock,
         energies: Energies,
+        exchange: Exchange,
         sinks: Sequence[Sink],
         *,
         decides: bool,
@@ -43,13 +47,14 @@ class Commit:
         self._names = regions.names
         self._clock = clock
         self._energies = energies
+        self._exchange = exchange
         self._sinks = sinks
         self._decides = decides
 
     def log(self, step: Step, decided: Decided) -> StepLog:
         """The log of a step."""
         assert step.agreed is not None
-        names = self._names
+        names, sent = self._names, self._exchange.sent()
         return StepLog(
             step.number,
             step.agreed,
@@ -57,6 +62,8 @@ class Commit:
             {names[r]: decision for r, (_, decision) in decided.items()},
             {names[r]: self._energies.unit(update) for r, (update, _) in decided.items()},
             tuple(names[r] for r in sorted(step.dropping)),
+            None if sent is None else {names[r]: own for r, own in sorted(sent.items())},
+            self._exchange.bytes_sent,
         )
 
     def advance(self, decided: Decided) -> None:

@@ -16,7 +16,13 @@ from adagrain.models.interface.configuration import Configuration
 
 from .buckets import Buckets
 from .check_model import check_model
-from .exchange import DenseExchange
+from .chosen_exchange import (
+    Compression,
+    chosen_exchange,
+    common_compression,
+    compression_options,
+)
+from .exchange import Exchange
 from .lockstep import Lockstep
 from .reducer import RegionReducer, StepLog
 from .reducer_options import ReducerOptions
@@ -40,7 +46,7 @@ class AdagrainState:
 
     Parameters
     ----------
-    model, optimizer, device, preset, by, cap, options
+    model, optimizer, device, preset, by, cap, compression, options
         As those of :func:`register`.
 
     Members
@@ -49,12 +55,15 @@ class AdagrainState:
         The one that was given, or the first of them.
     reducer : RegionReducer
         Cadences, counters, state.
+    exchange : Exchange
+        What averages gradients over the workers.
     device : Coprocessor
         This worker's device.
     last_step : StepLog
         What was agreed on and decided in the last step.
     """
 
+    exchange: Exchange
     last_step: StepLog
 
     def __init__(
@@ -66,6 +75,7 @@ class AdagrainState:
         preset: str | Configuration = "full",
         by: By = "module",
         cap: float = 0.2,
+        compression: Compression = None,
         **options: Any,
     ) -> None:
         check_model(model)
@@ -79,11 +89,12 @@ class AdagrainState:
         common: dict[str, Any] = {}
         error: Exception | None = None
         try:
-            chosen = ReducerOptions.of(options)
+            chosen, compressing = ReducerOptions.of(options), compression_options(compression)
             divided = regions(model, by)
             self._open(device, preset)
+            self.exchange = chosen_exchange(model, divided, self._lockstep, compressing)
             self._begin(divided, chosen, cap)
-            common = self._common(divided, chosen, cap)
+            common = self._common(divided, chosen, cap) | common_compression(compressing)
         except Exception as failure:
             error = failure
         try:
@@ -133,8 +144,7 @@ class AdagrainState:
         self._closes.append(self.device)
 
     def _begin(self, divided: Regions, options: ReducerOptions, cap: float) -> None:
-        exchange = DenseExchange(self._model.process_group)
-        self.reducer = RegionReducer(divided, self.device, self._lockstep, exchange, options)
+        self.reducer = RegionReducer(divided, self.device, self._lockstep, self.exchange, options)
         watched = [region.slices[0].parameter for region in divided]
         self._watch = Watch(watched, self.reducer.exchanges_anew)
         self._closes.append(self._watch)
@@ -202,6 +212,7 @@ def register(
     preset: str | Configuration = "full",
     by: By = "module",
     cap: float = 0.2,
+    compression: Compression = None,
     **options: Any,
 ) -> AdagrainState:
     """Let a coprocessor decide when each region of a DDP model is exchanged and updated.
@@ -233,6 +244,10 @@ def register(
         How parameters are divided, as in :func:`adagrain.regions`.
     cap : float
         Highest learning rate that a cadence above 1 may reach.
+    compression : mapping, CompressionOptions or None
+        Few elements of each region are exchanged, others wait: options of
+        :class:`~adagrain.host.compression.options.CompressionOptions`, as ``{"density": 0.01}``.
+        ``None``: regions go whole, in their own precision.
     options
         Those of :class:`ReducerOptions`.
 
@@ -246,7 +261,9 @@ def register(
     WorkerFailedError
         If another worker cannot begin.
     """
-    state = AdagrainState(model, optimizer, device, preset=preset, by=by, cap=cap, **options)
+    state = AdagrainState(
+        model, optimizer, device, preset=preset, by=by, cap=cap, compression=compression, **options
+    )
     try:
         model.register_comm_hook(state, adagrain_hook)
     except BaseException:

@@ -7,6 +7,7 @@ import torch
 import torch.distributed as dist
 
 from .lost import waited_for
+from .sent import Sent
 
 __all__ = ["DenseExchange", "Exchange", "Flat", "Pending", "Share", "spread"]
 
@@ -65,11 +66,15 @@ class Exchange(Protocol):
         How many they are, and which of them this one is.
     bytes_sent : int
         Bytes that this worker has put into collectives.
+    remembers : bool
+        What it has left out of an average it adds to the next. So where a region is exchanged
+        again in the same step, the average that came back has to be in what is given.
     """
 
     workers: int
     rank: int
     bytes_sent: int
+    remembers: bool
 
     def begin(self, shares: Sequence[Share], flat: Flat | None = None) -> Pending:
         """Begin to average shares, in the order in which all workers do; without waiting.
@@ -80,6 +85,12 @@ class Exchange(Protocol):
             The same on all workers, in number and size; at least one.
         flat : Flat or None
             Memory of all these means and averages, where they lie together.
+        """
+
+    def sent(self) -> Mapping[int, Sent] | None:
+        """What has been sent of each region since this was called last.
+
+        ``None``: regions go whole.
         """
 
     def state_dict(self) -> dict[str, Any]:
@@ -100,6 +111,8 @@ class DenseExchange:
         The workers.
     """
 
+    remembers = False
+
     def __init__(self, group: dist.ProcessGroup | None) -> None:
         self.workers = dist.get_world_size(group)
         self.rank = dist.get_rank(group)
@@ -119,6 +132,9 @@ class DenseExchange:
             work = dist.all_reduce(reduced, group=self._group, async_op=True)
         self.bytes_sent += reduced.nbytes
         return _Reduction(reduced, work, averages)
+
+    def sent(self) -> None:
+        """As :meth:`Exchange.sent`."""
 
     def state_dict(self) -> dict[str, Any]:
         """As :meth:`Exchange.state_dict`."""

@@ -99,7 +99,7 @@ class RegionReducer:
         )
         self._clock = clock = Clock(first, options.epoch_steps)
         energies = Energies([region.numel for region in regions], exchange.workers)
-        self._accumulators = Accumulators(regions, clock)
+        self._accumulators = Accumulators(regions, clock, remembers=exchange.remembers)
         self._gather = Gather(self._accumulators, exchange, clock)
         self._agreement = Agreement(len(regions), options.timing, lockstep.group)
         self._measure = Measure(device, names, energies, sinks)
@@ -107,7 +107,7 @@ class RegionReducer:
         self._agree = Agree(*known, self._gather, self._agreement, lockstep)
         self._decide = Decide(regions, device, *known, quiet=exchange.rank != 0)
         self._commit = Commit(
-            *(regions, clock, energies, sinks), decides=options.cadence is not None
+            *(regions, clock, energies, exchange, sinks), decides=options.cadence is not None
         )
         self._state = State(
             *(regions, exchange.workers, device, clock, energies, self._accumulators),
@@ -279,7 +279,8 @@ class RegionReducer:
                 "state must be taken after optimizer.step(), not between the backward pass and it"
             )
         counts = {"dropped": self.dropped, "bytes": (self.bytes_sent, self.bytes_dense)}
-        return self._state.save() | counts | {"exchange": self._exchange.state_dict()}
+        kind = {"kind_of_exchange": type(self._exchange).__name__}
+        return self._state.save() | counts | kind | {"exchange": self._exchange.state_dict()}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Restore what :meth:`state_dict` gave; a step in mid-period goes on bit for bit.
@@ -287,8 +288,11 @@ class RegionReducer:
         Raises
         ------
         ValueError
-            If it is of other regions or of another number of workers.
+            If it is of other regions, of another number of workers, or of another exchange.
         """
+        own, other = type(self._exchange).__name__, state["kind_of_exchange"]
+        if other != own:
+            raise ValueError(f"state must be of a {own}, not of a {other}")
         self._state.load(state)
         self.dropped = state["dropped"]
         self._exchange.bytes_sent, self._gather.bytes_dense = state["bytes"]

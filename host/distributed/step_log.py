@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from .agreement import Agreed
+from .sent import Sent
 
 __all__ = ["StepLog"]
 
@@ -23,6 +24,10 @@ class StepLog:
         Squared gradient that one unit of a region's energies stands for.
     dropped : tuple of str
         Regions whose update was dropped, because a gradient was not finite.
+    sent : dict of str to Sent, or None
+        What this worker has sent of the regions that were due; ``None`` where regions go whole.
+    bytes_sent : int
+        Bytes of gradients that this worker has put into collectives, in all steps so far.
     """
 
     step: int
@@ -31,3 +36,5 @@ class StepLog:
     decisions: dict[str, dict[str, int]]
     units: dict[str, float]
     dropped: tuple[str, ...]
+    sent: dict[str, Sent] | None
+    bytes_sent: int

@@ -50,13 +50,17 @@ class Board(RunSink):
             self._events.close()
 
     def step(self, log: StepLog) -> None:
-        """Show the loss, and each region's energies, agreement and cadence."""
+        """Show the loss, each region's energies, agreement and cadence, and what was sent of it."""
         loss = loss_of(log)
         if loss is not None:
             self._show("loss", loss, log.step)
         for row in region_rows(log, self._workers):
             for field in _FIELDS:
                 self._show(f"{field}/{row['name']}", row[field], log.step)
+        for name, sent in (log.sent or {}).items():
+            self._show(f"density/{name}", sent.density, log.step)
+            if sent.nonzeros:
+                self._show(f"bits_per_nonzero/{name}", sent.bits / sent.nonzeros, log.step)
 
     def precisions(self, event: PrecisionsEvent) -> None:
         """Show each channel group's bits, and the normalised variance that it saw."""

@@ -1,7 +1,7 @@
-"""Data sets: scikit-learn's digits, and local MNIST or CIFAR-10 files given by their path.
+"""Data sets: scikit-learn's digits, a text, and local MNIST or CIFAR-10 files given by their path.
 
-Nothing is ever downloaded. Inputs come out as float32 images ``(samples, channels, height,
-width)`` with zero mean and unit variance over the training part, labels as int64.
+Nothing is ever downloaded. Images come out as float32 ``(samples, channels, height, width)`` with
+zero mean and unit variance over the training part, labels as int64.
 """
 
 from dataclasses import dataclass
@@ -11,6 +11,7 @@ import torch
 
 from .cifar import find_cifar, read_cifar
 from .idx import find_mnist, read_mnist
+from .text import text, windows
 
 __all__ = ["Dataset", "load"]
 
@@ -28,11 +29,14 @@ class Dataset:
     Parameters
     ----------
     name : str
-        ``digits``, ``mnist`` or ``cifar10``.
+        ``digits``, ``mnist``, ``cifar10`` or ``text``.
     inputs, test_inputs : Tensor
-        float32, ``(samples, channels, height, width)``.
+        Images, float32, ``(samples, channels, height, width)``; of a text, numbers of characters,
+        int64, ``(samples, places)``.
     labels, test_labels : Tensor
-        int64, ``(samples,)``.
+        int64, ``(samples,)``; of a text, the next character at each place, ``(samples, places)``.
+    classes : int
+        Number of classes: the highest label and one; of a text, its alphabet.
     """
 
     name: str
@@ -40,21 +44,17 @@ class Dataset:
     labels: torch.Tensor
     test_inputs: torch.Tensor
     test_labels: torch.Tensor
-
-    @property
-    def classes(self) -> int:
-        """Number of classes: the highest label and one."""
-        return int(self.labels.max()) + 1
+    classes: int
 
 
 def load(source: str) -> Dataset:
-    """The data set called ``digits``, or the one whose files lie at a path.
+    """The data set called ``digits`` or ``text``, or the one whose files lie at a path.
 
     Parameters
     ----------
     source : str
-        ``digits``, or a folder with MNIST's four idx files (plain or ``.gz``) or CIFAR-10's
-        python batches (also inside ``cifar-10-batches-py``).
+        ``digits``, ``text``, or a folder with MNIST's four idx files (plain or ``.gz``) or
+        CIFAR-10's python batches (also inside ``cifar-10-batches-py``).
 
     Raises
     ------
@@ -65,9 +65,13 @@ def load(source: str) -> Dataset:
     """
     if source == "digits":
         return _digits()
+    if source == "text":
+        return _text()
     folder = Path(source)
     if not folder.is_dir():
-        raise FileNotFoundError(f"data must be 'digits' or an existing folder, not {source!r}")
+        raise FileNotFoundError(
+            f"data must be 'digits', 'text' or an existing folder, not {source!r}"
+        )
     mnist = find_mnist(folder)
     if mnist:
         return _scaled("mnist", *read_mnist(mnist))
@@ -90,6 +94,11 @@ def _digits() -> Dataset:
     )
     parts = (train.reshape(-1, 8, 8), train_labels, test.reshape(-1, 8, 8), test_labels)
     return _scaled("digits", *(torch.as_tensor(part) for part in parts))
+
+
+def _text() -> Dataset:
+    training, test, alphabet = text()
+    return Dataset("text", *windows(training), *windows(test), alphabet)
 
 
 def _scaled(
@@ -120,6 +129,7 @@ def _scaled(
         labels,
         (_channels_first(test_images) - mean) / deviation,
         test_labels,
+        int(labels.max()) + 1,
     )
 
 

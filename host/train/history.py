@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from adagrain.host.distributed.sent import Sent
 from adagrain.host.json_lines import read_json_lines
 
 __all__ = ["ChannelGroupHistory", "History", "RegionHistory"]
@@ -13,7 +14,7 @@ __all__ = ["ChannelGroupHistory", "History", "RegionHistory"]
 
 @dataclass
 class RegionHistory:
-    """One region's updates, oldest first; all lists have the same length.
+    """One region's updates, oldest first; all lists have the same length, but the last.
 
     Parameters
     ----------
@@ -27,6 +28,8 @@ class RegionHistory:
         Steps per update, as decided at this step.
     state : list of str
         Speculation state, likewise.
+    sent : list of Sent
+        What this worker has sent in each of them, where gradients go compressed.
     """
 
     step: list[int] = field(default_factory=list)
@@ -35,12 +38,16 @@ class RegionHistory:
     alpha: list[float] = field(default_factory=list)
     cadence: list[int] = field(default_factory=list)
     state: list[str] = field(default_factory=list)
+    sent: list[Sent] = field(default_factory=list)
 
     def add(self, step: int, row: Mapping[str, Any]) -> None:
         """Append what was found and decided in a step."""
         self.step.append(step)
         for name in ("local", "average", "alpha", "cadence", "state"):
             getattr(self, name).append(row[name])
+        if "sent" in row:
+            found = row["sent"]
+            self.sent.append(Sent(found["elements"], found["nonzeros"], found["bits"]))
 
 
 @dataclass
@@ -75,6 +82,8 @@ class History:
         Each channel group's decisions, by its name.
     bit_operations : list of int
         Those of every step of a granular run.
+    bytes_sent : list of int
+        Bytes that this worker has sent until every step of a compressed run.
     updates, dropped : int
         Regions' updates that were due, and those of them that were dropped.
     """
@@ -88,6 +97,7 @@ class History:
         default_factory=lambda: defaultdict(ChannelGroupHistory)
     )
     bit_operations: list[int] = field(default_factory=list)
+    bytes_sent: list[int] = field(default_factory=list)
     updates: int = 0
     dropped: int = 0
 
@@ -99,7 +109,10 @@ class History:
             if "accuracy" in line:
                 history.add_evaluation(line["step"], line["accuracy"])
                 continue
-            history.add_step(line["step"], line["loss"], line["regions"], len(line["dropped"]))
+            history.add_step(
+                *(line["step"], line["loss"], line["regions"], len(line["dropped"])),
+                line.get("bytes_sent"),
+            )
             if "precisions" in line:
                 found = line["precisions"]
                 rows = found["channel_groups"]
@@ -107,7 +120,12 @@ class History:
         return history
 
     def add_step(
-        self, step: int, loss: float | None, regions: Sequence[Mapping[str, Any]], dropped: int
+        self,
+        step: int,
+        loss: float | None,
+        regions: Sequence[Mapping[str, Any]],
+        dropped: int,
+        bytes_sent: int | None = None,
     ) -> None:
         """Append a step.
 
@@ -121,11 +139,15 @@ class History:
             Rows of those that were due.
         dropped : int
             How many of them were not updated.
+        bytes_sent : int or None
+            Bytes that were sent so far; ``None`` in a run that is not compressed.
         """
         self.steps.append(step)
         self.loss.append(loss)
         self.updates += len(regions)
         self.dropped += dropped
+        if bytes_sent is not None:
+            self.bytes_sent.append(bytes_sent)
         for row in regions:
             self.regions[row["name"]].add(step, row)
 

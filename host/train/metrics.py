@@ -74,6 +74,8 @@ class Metrics(RunSink):
             "dropped": list(log.dropped),
             "regions": region_rows(log, self._workers),
         }
+        if log.sent is not None:
+            line["bytes_sent"] = log.bytes_sent
         if self._granular:
             self._waiting = line
         else:

@@ -5,12 +5,13 @@ from dataclasses import MISSING, Field, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-__all__ = ["Option", "check", "described", "option"]
+__all__ = ["Option", "check", "check_left_out", "described", "option"]
 
 #: What the values of options must be, by the type of the option.
 _KINDS: dict[Any, tuple[Any, str]] = {
     int: (int, "a whole number"),
     float: (int | float, "a number"),
+    bool: (bool, "true or false"),
     str: (str, "a text"),
     Path: (Path, "a path"),
 }
@@ -32,6 +33,8 @@ class Option:
         What a text may be; empty: anything.
     usual : str
         What stands for the default value where people read it.
+    presets : tuple of str
+        Training presets that know it, where not all do; others must leave it as it is.
     may_change : bool
         Whether it may have another value when a run is resumed.
     """
@@ -42,6 +45,7 @@ class Option:
     most: float | None = None
     among: tuple[str, ...] = ()
     usual: str = ""
+    presets: tuple[str, ...] = ()
     may_change: bool = False
 
 
@@ -76,7 +80,7 @@ def check(options: Any) -> None:
     for name, (declared, known) in described(options).items():
         value = getattr(options, name)
         kind, words = _KINDS[declared.type]
-        if isinstance(value, bool) or not isinstance(value, kind):
+        if isinstance(value, bool) != (kind is bool) or not isinstance(value, kind):
             raise TypeError(f"{name} must be {words}, not {value!r}")
         if isinstance(value, float) and not math.isfinite(value):
             raise ValueError(f"{name} must be a finite number, not {value}")
@@ -84,6 +88,23 @@ def check(options: Any) -> None:
             raise ValueError(f"{name} must be one of {', '.join(known.among)}, not {value!r}")
         if bounds := _missed(value, known):
             raise ValueError(f"{name} must {bounds}, not {value}")
+
+
+def check_left_out(options: Any, preset: str) -> None:
+    """Make sure that options which a training preset passes over are as they are by themselves.
+
+    Raises
+    ------
+    ValueError
+        If one is not.
+    """
+    for name, (declared, known) in described(options).items():
+        value = getattr(options, name)
+        if known.presets and preset not in known.presets and value != declared.default:
+            raise ValueError(
+                f"{name} must be left out with training preset {preset!r}, not {value!r}: it "
+                f"belongs to {' and '.join(known.presets)}"
+            )
 
 
 def _missed(value: Any, known: Option) -> str:

@@ -1,37 +1,37 @@
 """Everything that a training run is asked to do, checked before anything starts."""
 
-import json
-import tomllib
 from collections.abc import Mapping
 from dataclasses import MISSING, asdict, dataclass, fields, replace
-from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from .option import check, described, option
+from adagrain.host.compression.options import BYPASSES, MASKS, CompressionOptions
+
+from .option import check, check_left_out, described, option
+from .presets import CADENCE, COMPRESSED, GRANULAR, check_preset
 
 if TYPE_CHECKING:
     from adagrain.host.granular.policy import Policy
 
-__all__ = ["LATER_PRESETS", "TRAINING_PRESETS", "TrainingOptions", "read_config"]
-
-#: What this version trains with.
-TRAINING_PRESETS = ("sync", "cadence", "granular", "all")
-
-#: Training presets in which layers choose their precision, and in which regions their cadence.
-_GRANULAR, _CADENCE = ("granular", "all"), ("cadence", "all")
-
-#: What ``precision`` may be.
-_PRECISIONS = ("dynamic", "FP32", "FP16", "INT8", "INT4")
-
-#: What the device may compute.
-_OFFLOADS = ("none", "forward")
-
-#: Training presets whose granularities are still to come.
-LATER_PRESETS = ("compress", "speculate")
+__all__ = ["NETS", "TrainingOptions"]
 
 #: The most that a seed may be: what PyTorch takes, by what the passes over the data multiply it.
 _LARGEST_SEED = (1 << 63) // 1_000_003 - 1
+
+
+#: Networks; the first one stands for that of the data.
+NETS = ("auto", "mlp", "conv", "transformer")
+
+#: Options of the compressed exchange that have the same name in a run.
+_ALIKE = (
+    *("density", "mask", "mantissa_bits", "error_feedback"),
+    *("warmup_passes", "warmup_density", "bypass", "seed"),
+)
+
+
+def _compressed(name: str, about: str) -> Any:
+    """An option that has its default value from the compressed exchange."""
+    return option(getattr(CompressionOptions, name), about, presets=COMPRESSED)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,7 +47,8 @@ class TrainingOptions:
     preset: str = option(
         "cadence",
         "Training preset. sync: update all in every step; cadence: regions as the coprocessors "
-        "decide; granular: layers in the precision that they decide; all: both.",
+        "decide; granular: layers in the precision that they decide; compress: send few elements "
+        "of each gradient; all: these three.",
     )
     device: str = option(
         "sim:",
@@ -60,7 +61,10 @@ class TrainingOptions:
         usual="granular if needed, else full",
     )
     workers: int = option(2, "Processes that train together.", least=1)
-    data: str = option("digits", "digits, or a folder with MNIST or CIFAR-10 files.")
+    data: str = option("digits", "digits, text, or a folder with MNIST or CIFAR-10 files.")
+    net: str = option(
+        NETS[0], f"Network: {', '.join(NETS[1:])}; auto: that of the data.", among=NETS
+    )
     by: str = option("module", "How parameters become regions: module, tensor or rows:N.")
     steps: int = option(
         1050, "Steps of the run, each of workers x batch samples.", least=1, may_change=True
@@ -69,7 +73,7 @@ class TrainingOptions:
     learning_rate: float = option(
         0.1, "Peak learning rate: linear warm-up, then half a cosine to zero.", flag="lr"
     )
-    warmup: int = option(32, "Steps of warm-up.", least=0)
+    warmup: int = option(32, "Steps in which the learning rate rises.", least=0)
     momentum: float = option(0.9, "Momentum of stochastic gradient descent.", least=0, most=1)
     weight_decay: float = option(0.0, "Weight decay of stochastic gradient descent.", least=0)
     cap: float = option(
@@ -91,6 +95,7 @@ class TrainingOptions:
         "dynamic",
         "dynamic, or FP32, FP16, INT8, INT4 for all layers.",
         among=("dynamic", "FP32", "FP16", "INT8", "INT4"),
+        presets=GRANULAR,
     )
     channel_groups: int = option(
         1, "Channel groups of a layer: parts of its outputs, each with its own precision."
@@ -113,8 +118,30 @@ class TrainingOptions:
         "forward: devices compute forward passes, the golden model those in between, with the "
         "same bits; none: the golden model computes all.",
         among=("none", "forward"),
+        presets=GRANULAR,
     )
     offload_every: int = option(16, "Steps from one that is offloaded to the next.", least=1)
+    density: float = _compressed("density", "Part of all elements of a gradient that is sent.")
+    budget: int = option(
+        0, "Bytes that a worker sends in a step, about; 0: as the density says.", presets=COMPRESSED
+    )
+    mask: str = _compressed("mask", f"What chooses what is sent: {', '.join(MASKS)}.")
+    mantissa_bits: int = _compressed("mantissa_bits", "Mantissa bits of what is sent, 0 to 7.")
+    error_feedback: bool = _compressed(
+        "error_feedback", "What is not sent is added to the next gradient."
+    )
+    momentum_correction: bool = option(
+        False, "Momentum comes before the mask, not behind the exchange.", presets=COMPRESSED
+    )
+    warmup_passes: int = _compressed(
+        "warmup_passes", "Steps in which the density falls to what it is to be."
+    )
+    warmup_density: float = _compressed("warmup_density", "Density from which it falls.")
+    bypass: str = option(
+        "never",
+        f"Gradients go uncompressed, as BF16: {', '.join(BYPASSES)}; auto: where that is faster.",
+        presets=COMPRESSED,
+    )
     seed: int = option(0, "Of initial weights and sample order.", least=0, most=_LARGEST_SEED)
     timing: str = option(
         "measured",
@@ -137,8 +164,10 @@ class TrainingOptions:
 
     def __post_init__(self) -> None:
         check(self)
-        self._check_preset()
+        check_preset(self.preset)
+        check_left_out(self, self.preset)
         self._check_precision()
+        _ = self.compression  # which checks what belongs to it
         if not self.device_preset:
             preset = "granular" if self.granular else "full"
             object.__setattr__(self, "device_preset", preset)
@@ -165,12 +194,12 @@ class TrainingOptions:
     @property
     def longest_cadence(self) -> int:
         """Most steps that a region may accumulate with this training preset."""
-        return self.cadence_max if self.preset in _CADENCE else 1
+        return self.cadence_max if self.preset in CADENCE else 1
 
     @property
     def granular(self) -> bool:
         """True if layers choose their precision."""
-        return self.preset in _GRANULAR
+        return self.preset in GRANULAR
 
     @property
     def policy(self) -> "Policy":
@@ -184,6 +213,17 @@ class TrainingOptions:
             channel_groups=self.channel_groups,
             gradients=self.gradients,
             penalty=self.penalty,
+        )
+
+    @property
+    def compression(self) -> CompressionOptions | None:
+        """How gradients are compressed, if they are."""
+        if self.preset not in COMPRESSED:
+            return None
+        return CompressionOptions(
+            budget=self.budget or None,
+            momentum=self.momentum if self.momentum_correction else 0.0,
+            **{name: getattr(self, name) for name in _ALIKE},
         )
 
     def device_of(self, rank: int) -> str:
@@ -244,54 +284,7 @@ class TrainingOptions:
         return replace(self, **given)
 
     def _check_precision(self) -> None:
-        if not self.granular and (self.precision != "dynamic" or self.offload != "none"):
-            name = "precision" if self.precision != "dynamic" else "offload"
-            raise ValueError(
-                f"{name} must be left out with training preset {self.preset!r}, not "
-                f"{getattr(self, name)!r}: it belongs to {' and '.join(_GRANULAR)}"
-            )
         if self.bits and not 4 <= self.bits <= 32:
             raise ValueError(f"bits must be from 4 to 32, or 0, not {self.bits:g}")
         if self.granular:
             _ = self.policy  # which checks what belongs to it
-
-    def _check_preset(self) -> None:
-        if self.preset in LATER_PRESETS:
-            raise ValueError(
-                f"training preset {self.preset!r} comes with a later version; "
-                f"this one has {' and '.join(TRAINING_PRESETS)}"
-            )
-        if self.preset not in TRAINING_PRESETS:
-            raise ValueError(
-                f"training preset must be one of {', '.join(TRAINING_PRESETS)}, not {self.preset!r}"
-            )
-
-
-def read_config(path: Path) -> dict[str, Any]:
-    """The options that a file gives: TOML, or the ``options.json`` of a run.
-
-    Raises
-    ------
-    OSError
-        If it cannot be read.
-    ValueError
-        If it is neither, or has something that is no option; file and name are said.
-    """
-    known = described(TrainingOptions)
-    read = json.loads if path.suffix == ".json" else tomllib.loads
-    try:
-        given: Any = read(path.read_text())
-    except ValueError as error:
-        wanted = "JSON" if path.suffix == ".json" else "TOML"
-        raise ValueError(f"{path} must be {wanted}: {error}") from None
-    if not isinstance(given, dict):
-        raise ValueError(f"{path} must hold options by name, not {given!r:.60}")
-    given.pop("command", None)  # of the run whose options they are
-    for name in given:
-        if name not in known:
-            close = get_close_matches(name, known, 1)
-            guess = f"; did you mean {close[0]!r}?" if close else f"; there is {', '.join(known)}"
-            raise ValueError(f"{path} must hold options of a run, not {name!r}{guess}")
-    if isinstance(given.get("runs"), str):
-        given["runs"] = Path(given["runs"])
-    return given

@@ -18,6 +18,7 @@ from matplotlib.ticker import PercentFormatter
 from adagrain.models.region_manager.settings import default_parameters
 
 from .history import History, RegionHistory
+from .traffic_panels import draw_bits, draw_density
 
 __all__ = ["draw", "mark_level"]
 
@@ -55,6 +56,8 @@ def draw(history: History, path: Path, *, title: str, workers: int, noise: float
     colours = plt.get_cmap("viridis")(np.linspace(0.0, 0.88, max(len(names), 2)))
     strip = float(np.clip(0.28 * len(names), 0.7, 3.0))
     heights = [1.5, 1.5, 1.7, 1.7, 1.7, strip, strip]
+    if history.bytes_sent:
+        heights += [1.5, 1.5]
     if history.bit_operations:
         heights += [1.5]
     if history.channel_groups:
@@ -67,7 +70,7 @@ def draw(history: History, path: Path, *, title: str, workers: int, noise: float
             height_ratios=heights,
             layout="constrained",
         )
-        loss, accuracy, energy, agreement, ratio, cadence, state = axes[:7]
+        loss, accuracy, energy, agreement, ratio, cadence, state, *others = axes
         _draw_loss(loss, history)
         _draw_accuracy(accuracy, history)
         for name, colour in zip(names, colours, strict=False):
@@ -77,10 +80,14 @@ def draw(history: History, path: Path, *, title: str, workers: int, noise: float
         _finish_ratio(ratio, noise)
         _draw_cadences(cadence, history)
         _draw_states(state, history)
+        if history.bytes_sent:
+            of_region = dict(zip(names, colours, strict=False))
+            draw_density(others.pop(0), history, of_region)
+            draw_bits(others.pop(0), history, of_region)
         if history.bit_operations:
-            _draw_work(axes[7], history)
+            _draw_work(others.pop(0), history)
         if history.channel_groups:
-            _draw_precisions(axes[8], history)
+            _draw_precisions(others.pop(0), history)
         axes[-1].set_xlabel("step")
         axes[-1].set_xlim(0, max(history.steps, default=1))
         figure.suptitle(title, x=0.01, ha="left", fontweight="bold")

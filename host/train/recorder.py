@@ -28,7 +28,8 @@ class Recorder(RunSink):
     def step(self, log: StepLog) -> None:
         """Add a step."""
         rows = region_rows(log, self._workers)
-        self._history.add_step(log.step, loss_of(log), rows, len(log.dropped))
+        sent = log.bytes_sent if log.sent is not None else None
+        self._history.add_step(log.step, loss_of(log), rows, len(log.dropped), sent)
 
     def precisions(self, event: PrecisionsEvent) -> None:
         """Add what layers computed in."""

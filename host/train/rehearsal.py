@@ -32,9 +32,14 @@ def rehearse(options: TrainingOptions) -> nn.Module:
         If the device cannot be opened.
     """
     Timing.parse(options.timing).check(0, options.steps)
+    if options.bypass == "auto" and options.timing != "measured":
+        raise ValueError(
+            f"bypass must be never or always with timing {options.timing!r}, not 'auto', which "
+            "decides by measured times"
+        )
     data = load(options.data)
     Shards(len(data.inputs), batch=options.batch, workers=options.workers, rank=0, seed=0)
-    network = build(data, options.seed)
+    network = build(data, options.seed, options.net)
     if options.granular:
         network = convert(network, options.policy)
     divided = regions(network, options.by)

@@ -1,7 +1,9 @@
 """Rows of regions and of channel groups that a run records of its events."""
 
+from dataclasses import asdict
 from typing import Any
 
+from adagrain.host.distributed.sent import Sent
 from adagrain.host.distributed.step_log import StepLog
 from adagrain.host.granular import GranularityLog
 from adagrain.models.interface.units.region_manager import SpeculationState
@@ -15,7 +17,10 @@ def loss_of(log: StepLog) -> float | None:
 
 
 def region_rows(log: StepLog, workers: int) -> list[dict[str, Any]]:
-    """Agreement and decision for each region that was due, by W workers."""
+    """Agreement and decision for each region that was due, by W workers; and what was sent.
+
+    The latter is this worker's, and there where elements are left out.
+    """
     return [_region_row(name, log, workers) for name in log.updates]
 
 
@@ -29,7 +34,7 @@ def channel_group_rows(log: GranularityLog) -> list[dict[str, Any]]:
 
 def _region_row(name: str, log: StepLog, workers: int) -> dict[str, Any]:
     update, decision, unit = log.updates[name], log.decisions[name], log.units[name]
-    return {
+    row = {
         "name": name,
         "local": update["a"] * unit / workers,
         "average": update["n"] * unit,
@@ -39,3 +44,9 @@ def _region_row(name: str, log: StepLog, workers: int) -> dict[str, Any]:
         "update": {key: int(value) for key, value in update.items()},
         "decision": decision,
     }
+    return row | ({"sent": _sent_row(log.sent[name])} if log.sent else {})
+
+
+def _sent_row(sent: Sent) -> dict[str, Any]:
+    more = {"density": sent.density, "bits_per_nonzero": sent.bits_per_nonzero}
+    return asdict(sent) | more

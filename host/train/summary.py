@@ -20,6 +20,7 @@ from .options import TrainingOptions
 from .picture import draw
 from .precisions import combined, precision_counts, precision_rows
 from .run_status import RunStatus, status_of
+from .traffic import traffic, traffic_rows
 from .training import Training
 
 __all__ = ["summarise"]
@@ -64,6 +65,7 @@ def summarise(
         "backend": handle.device.backend,
         "counts": counts,
         "precisions": precision_counts(training.granularity) if training.granularity else None,
+        "frames": training.frames.counts.state_dict() if training.frames else None,
     }
     workers: list[dict[str, Any]] = [{} for _ in range(dist.get_world_size())]
     dist.all_gather_object(workers, own)
@@ -113,6 +115,10 @@ def _write(
     }
     if training.granularity:
         summary["precisions"] = combined([worker["precisions"] for worker in workers])
+    if training.frames:
+        elements = reducer.bytes_dense // torch.float32.itemsize
+        counted = [worker["frames"] for worker in workers]
+        summary["compression"] = traffic(history, training.frames, counted, elements=elements)
     replace_text(options.folder / SUMMARY, json.dumps(summary, indent=2) + "\n")
     title = f"{options.name}: {options.data}, {options.workers} workers, {summary['backend']}"
     picture = options.folder / "regions.png"
@@ -139,6 +145,8 @@ def _table(summary: dict[str, Any], options: TrainingOptions) -> Table:
     }
     if "precisions" in summary:
         rows |= precision_rows(summary["precisions"])
+    if "compression" in summary:
+        rows |= traffic_rows(summary["compression"])
     if summary["status"] is not RunStatus.FINISHED:
         rows = {"STATUS": str(summary["status"])} | rows
     if summary["fallbacks"]:

@@ -8,6 +8,7 @@ import torch.distributed as dist
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 
+from adagrain.host.compression.exchange import CompressedExchange
 from adagrain.host.distributed.ddp import register
 from adagrain.host.distributed.step_log import StepLog
 from adagrain.host.distributed.timing import Timing
@@ -53,6 +54,8 @@ class Training:
     -------
     granularity : Granularity or None
         Who chooses the layers' precisions, if they choose.
+    frames : CompressedExchange or None
+        What sends gradients, if they go compressed.
     events : Relay
         Tells sinks that are added to it what happens.
     """
@@ -62,13 +65,11 @@ class Training:
     ) -> None:
         self.data = data
         self.events = Relay()
-        self.network = build(data, options.seed).to(place)
+        self.network = build(data, options.seed, options.net).to(place)
         if options.granular:
             self.network = convert(self.network, options.policy)
         self._place, self._steps = place, options.steps
-        sgd = torch.optim.SGD(
-            _groups(self.network, options), lr=options.learning_rate, momentum=options.momentum
-        )
+        sgd = torch.optim.SGD(_groups(self.network, options), lr=options.learning_rate)
         self._scheduler = schedule(sgd, steps=options.steps, warmup=options.warmup)
         self._model = DistributedDataParallel(self.network)
         self.handle = register(
@@ -82,9 +83,12 @@ class Training:
             parameters={"noise": options.noise_threshold},
             timing=Timing.parse(options.timing),
             sinks=[self.events],
+            compression=options.compression,
             **(_POLICIES[options.preset] | {"cadence_max": options.longest_cadence} | policy),
         )
         self.granularity = self._granularity(options) if options.granular else None
+        exchange = self.handle.exchange
+        self.frames = exchange if isinstance(exchange, CompressedExchange) else None
         self._shards = Shards(
             len(data.inputs),
             batch=options.batch,
@@ -118,7 +122,8 @@ class Training:
         inputs = self.data.inputs[batch].to(self._place)
         labels = self.data.labels[batch].to(self._place)
         self.handle.optimizer.zero_grad()
-        loss = nn.functional.cross_entropy(self._model(inputs), labels)
+        found = self._model(inputs)
+        loss = nn.functional.cross_entropy(found.flatten(0, -2), labels.flatten())
         loss = self.handle.loss(loss)
         if self.granularity:
             part = remaining(self.step, self._steps)
@@ -132,7 +137,7 @@ class Training:
 
     @torch.no_grad()
     def accuracy(self) -> float:
-        """Part of the test samples that is classified right."""
+        """Part of the test samples that is classified right; of a text, of its characters."""
         self.network.eval()
         right = 0
         for inputs, labels in zip(
@@ -140,10 +145,10 @@ class Training:
             self.data.test_labels.split(_TEST_BATCH),
             strict=True,
         ):
-            guesses = self.network(inputs.to(self._place)).argmax(dim=1)
+            guesses = self.network(inputs.to(self._place)).argmax(dim=-1)
             right += int((guesses.cpu() == labels).sum())
         self.network.train()
-        return right / len(self.data.test_labels)
+        return right / self.data.test_labels.numel()
 
     def state_dict(self) -> dict[str, Any]:
         """All that this worker needs to go on: weights, momenta, reducer, device, data cursor."""
@@ -177,10 +182,17 @@ def _groups(network: nn.Module, options: TrainingOptions) -> list[dict[str, Any]
         if isinstance(layer, GranularLayer) and layer.policy.learns
     }
     weights = [p for p in network.parameters() if p.requires_grad and p not in thresholds]
-    groups: list[dict[str, Any]] = [{"params": weights, "weight_decay": options.weight_decay}]
+    groups: list[dict[str, Any]] = [
+        {
+            "params": weights,
+            "weight_decay": options.weight_decay,
+            "momentum": 0.0 if options.momentum_correction else options.momentum,
+        }
+    ]
     if thresholds:
         ordered = [p for p in network.parameters() if p in thresholds]
-        groups.append({"params": ordered, "lr": options.threshold_rate, "steady": True})
+        steady = {"lr": options.threshold_rate, "momentum": options.momentum, "steady": True}
+        groups.append({"params": ordered, **steady})
     return groups
 
 
@@ -189,5 +201,6 @@ _POLICIES: dict[str, dict[str, Any]] = {
     "sync": {"cadence": None},
     "cadence": {"cadence": CadencePolicy.NOISE},
     "granular": {"cadence": None},
+    "compress": {"cadence": None},
     "all": {"cadence": CadencePolicy.NOISE},
 }

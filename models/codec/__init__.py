@@ -3,6 +3,7 @@
 from .choice import build_tables
 from .decoder import decode, decoded_block
 from .defaults import DEFAULT_TABLES
+from .dissection import region_bytes
 from .encoder import coded_blocks, encode, histogram
 from .errors import CodecError
 from .mantissa import with_mantissa_bits
@@ -19,5 +20,6 @@ __all__ = [
     "decoded_block",
     "encode",
     "histogram",
+    "region_bytes",
     "with_mantissa_bits",
 ]

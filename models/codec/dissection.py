@@ -33,7 +33,7 @@ from .parser_kernel import (
 from .parts import CHECKSUM, HEADER_SIZE, REGION_SIZE, Parts, checksum
 from .table import CodeTable
 
-__all__ = ["dissect"]
+__all__ = ["dissect", "region_bytes"]
 
 
 def dissect(frame: bytes, agreed: Sequence[CodeTable], most: int) -> Parts:
@@ -81,6 +81,18 @@ def dissect(frame: bytes, agreed: Sequence[CodeTable], most: int) -> Parts:
         sizes,
         rest,
     )
+
+
+def region_bytes(
+    frame: bytes, *, tables: Sequence[CodeTable] = (), most: int = 1 << 28
+) -> list[int]:
+    """Bytes that the blocks of each region of a frame have.
+
+    Parameters and errors are those of :func:`~adagrain.models.codec.decode`.
+    """
+    parts = dissect(frame, tables, most)
+    ends = np.concatenate([[0], np.cumsum(parts.sizes, dtype=np.int64)])[parts.first_blocks]
+    return np.diff(ends).tolist()
 
 
 def _header(frame: bytes) -> dict[str, int]:

@@ -12,6 +12,7 @@ from compression_setup import (
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 
+import adagrain
 from adagrain.host.compression.hook import CompressionState, compress_hook
 from adagrain.host.compression.threshold import HardThreshold
 
@@ -24,6 +25,44 @@ def options_that_differ() -> Any:
 @case
 def wrong_option_on_one() -> Any:
     Setup(density=0.1 if dist.get_rank() else 2.0)
+
+
+def registered(compression: Any) -> adagrain.AdagrainState:
+    model = DistributedDataParallel(network())
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.05)
+    return adagrain.register(model, optimizer, preset="tiny", compression=compression)
+
+
+@case
+def compression_that_differs() -> Any:
+    registered({"density": 0.1 if dist.get_rank() else 0.2})
+
+
+@case
+def compression_on_one() -> Any:
+    registered(None if dist.get_rank() else {})
+
+
+@case
+def no_compression() -> Any:
+    registered(0.01)
+
+
+@case
+def wrong_option_of_compression() -> Any:
+    registered({"densty": 0.1})
+
+
+@case
+def state_of_a_dense_exchange() -> Any:
+    dense, compressed = registered(None), registered({})
+    compressed.load_state_dict(dense.state_dict())
+
+
+@case
+def state_of_another_mask_behind_the_reducer() -> Any:
+    random, top = registered({"mask": "random"}), registered({"mask": "top"})
+    top.load_state_dict(random.state_dict())
 
 
 class Broken(HardThreshold):

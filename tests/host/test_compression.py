@@ -50,6 +50,8 @@ def run(server: WorkerServer) -> Run:
         "bytes_that_were_sent",
         "behind_the_reducer",
         "dropped_behind_the_reducer",
+        "several_passes_behind_the_reducer",
+        "sent_by_region",
         "resumed_behind_the_reducer",
     ],
 )
@@ -76,6 +78,22 @@ def test_the_example(server: WorkerServer) -> None:
 ERRORS = {
     "options_that_differ": (
         "ValueError: density must be the same on all workers, but worker 0 has 0.2 and worker 1"
+    ),
+    "compression_that_differs": (
+        "ValueError: density of compression must be the same on all workers, but worker 0 has 0.2"
+    ),
+    "compression_on_one": (
+        "ValueError: compression must be the same on all workers, but worker 0 has 'on' and"
+    ),
+    "no_compression": "TypeError: compression must be a mapping from options, or None, not 0.01",
+    "wrong_option_of_compression": (
+        "TypeError: compression has no option 'densty'; did you mean 'density'?"
+    ),
+    "state_of_a_dense_exchange": (
+        "ValueError: state must be of a CompressedExchange, not of a DenseExchange"
+    ),
+    "state_of_another_mask_behind_the_reducer": (
+        "ValueError: mask of the state must be Top, not RandomK"
     ),
     "wrong_option_on_one": (
         "ValueError: density must be a number above 0 and at most 1, not 2.0",

@@ -1,6 +1,6 @@
 """The parts of the compressed exchange, each against plain arithmetic of its own."""
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -15,9 +15,12 @@ from adagrain.host.compression.options import CompressionOptions
 from adagrain.host.compression.plan import Plan, least_size, most_size
 from adagrain.host.compression.random_k import RandomK
 from adagrain.host.compression.rounding import rounded
+from adagrain.host.compression.tally import Tally
 from adagrain.host.compression.target import Target
 from adagrain.host.compression.threshold import HardThreshold, threshold_for
 from adagrain.host.compression.top import Top
+from adagrain.host.compression.under_way import Framed
+from adagrain.host.distributed.sent import Sent
 from adagrain.models.codec import decode
 from adagrain.models.interface.formats import FORMATS, FormatCode
 from adagrain.models.numerics.half_binades import half_binades
@@ -213,6 +216,24 @@ def test_of_a_frame_that_is_too_long_the_largest_elements_are_sent() -> None:
         assert made.left_out == 5000 - int(kept.sum())
         if size > 1000:
             assert len(made.frame) > 0.5 * min(size, made.wanted)
+
+
+def test_a_frame_s_bits_are_dealt_to_its_shares() -> None:
+    layout = layout_of(4000, 500, 300)
+    sent = torch.zeros(4800).bfloat16()
+    sent[:4000:10], sent[4000:4500:5] = torch.randn(400).bfloat16(), torch.randn(100).bfloat16()
+    made, unused = coded(sent, layout, 7, 9000), cast("Any", None)
+    framed = Framed(layout, [], 0, unused, made, unused)
+    first, second, third = framed.bits()
+    assert 8 * len(made.frame) - 3 <= first + second + third <= 8 * len(made.frame)
+    assert third == 0 and 3 < first / second < 5
+    found = Tally()
+    for _ in range(2):
+        found.add(layout, framed.sent, framed.bits())
+    assert found.take() == {
+        0: Sent(8000, 800, 2 * first), 1: Sent(1000, 200, 2 * second), 2: Sent(600, 0, 0)
+    }  # fmt: skip
+    assert found.take() == {}
 
 
 def test_slots_follow_the_longest_frames() -> None:

@@ -96,8 +96,44 @@ def test_cifar_files(tmp_path: Path, inner: str) -> None:
 def test_networks_fit_their_data(tmp_path: Path, write: Callable[[Path], object]) -> None:
     write(tmp_path)
     data = load(str(tmp_path))
-    network = build(data, seed=0)
-    assert network(data.inputs[:5]).shape == (5, 10)
+    for net in ("auto", "mlp", "conv"):
+        network = build(data, seed=0, net=net)
+        assert network(data.inputs[:5]).shape == (5, 10)
+
+
+def test_text() -> None:
+    data = load("text")
+    assert data.inputs.shape == data.labels.shape and data.inputs.shape[1] == 64
+    for inputs, labels in ((data.inputs, data.labels), (data.test_inputs, data.test_labels)):
+        assert torch.equal(inputs.flatten()[1:], labels.flatten()[:-1]), "one behind the other"
+        assert int(inputs.min()) >= 0 and int(inputs.max()) < data.classes
+    assert 0.09 < len(data.test_inputs) / (len(data.inputs) + len(data.test_inputs)) < 0.11
+    found = build(data, seed=0)(data.inputs[:2])
+    assert found.shape == (2, 64, data.classes)
+    other = data.inputs[:2].clone()
+    other[:, 40:] = 0
+    seen = build(data, seed=0)(other)
+    assert torch.equal(found[:, :40], seen[:, :40]) and not torch.equal(found, seen), "causal"
+
+
+@pytest.mark.parametrize(
+    ("source", "net", "least"),
+    [("digits", "conv", 250_000), ("text", "transformer", 800_000), ("text", "auto", 800_000)],
+)
+def test_larger_networks(source: str, net: str, least: int) -> None:
+    network = build(load(source), seed=0, net=net)
+    assert least < sum(p.numel() for p in network.parameters()) < 1.3 * least
+
+
+@pytest.mark.parametrize(
+    ("source", "net", "known"),
+    [("digits", "transformer", "mlp or conv"), ("text", "mlp", "transformer")],
+)
+def test_networks_that_do_not_fit(source: str, net: str, known: str) -> None:
+    with pytest.raises(
+        ValueError, match=f"net must be {known} for data set '{source}', not '{net}'"
+    ):
+        build(load(source), seed=0, net=net)
 
 
 def test_network_of_the_digits_comes_from_its_seed() -> None:

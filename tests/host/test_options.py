@@ -2,14 +2,16 @@
 
 import json
 import math
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 
 import pytest
 from command_line import call
 
+from adagrain.host.compression.options import CompressionOptions
+from adagrain.host.train.config_file import read_config
 from adagrain.host.train.option import described
-from adagrain.host.train.options import TrainingOptions, read_config
+from adagrain.host.train.options import TrainingOptions
 from adagrain.models.interface.precision import Precision
 
 
@@ -19,7 +21,7 @@ from adagrain.models.interface.precision import Precision
         ({"name": ""}, "plain folder name, not ''"),
         ({"name": "a/b"}, "not 'a/b'"),
         ({"name": ".."}, r"not '\.\.'"),
-        ({"preset": "fast"}, "one of sync, cadence, granular, all, not 'fast'"),
+        ({"preset": "fast"}, "one of sync, cadence, granular, compress, all, not 'fast'"),
         (
             {"precision": "INT8"},
             "precision must be left out with training preset 'cadence', not 'INT8'",
@@ -28,6 +30,36 @@ from adagrain.models.interface.precision import Precision
             {"offload": "forward"},
             "offload must be left out with training preset 'cadence', not 'forward'",
         ),
+        (
+            {"density": 0.1},
+            "density must be left out with training preset 'cadence', not 0.1: it belongs to "
+            "compress and all",
+        ),
+        (
+            {"preset": "granular", "momentum_correction": True},
+            "momentum_correction must be left out with training preset 'granular', not True",
+        ),
+        ({"preset": "compress", "precision": "INT8"}, "precision must be left out .*, not 'INT8'"),
+        ({"preset": "compress", "density": 12}, "density must be .* above 0 and at most 1, not 12"),
+        ({"preset": "all", "mantissa_bits": 8}, "mantissa_bits must be .* from 0 to 7, not 8"),
+        ({"preset": "compress", "mask": "best"}, "mask must be one of threshold, .* not 'best'"),
+        ({"preset": "compress", "warmup_passes": -1}, "warmup_passes must be .* least 0, not -1"),
+        ({"preset": "compress", "warmup_density": 0.0}, "warmup_density must be .*, not 0.0"),
+        ({"preset": "compress", "bypass": "at times"}, "bypass must be one of auto, .* 'at times'"),
+        ({"preset": "compress", "budget": -5}, "budget must be a positive .* bytes, not -5"),
+        (
+            {"preset": "compress", "budget": 900, "warmup_passes": 9},
+            "warmup_passes must be 0 where there is a budget, not 9",
+        ),
+        (
+            {"preset": "compress", "momentum_correction": True, "momentum": 1.0},
+            "momentum must be a number from 0 to below 1, not 1.0",
+        ),
+        (
+            {"preset": "compress", "error_feedback": 1},
+            "error_feedback must be true or false, not 1",
+        ),
+        ({"net": "rnn"}, "net must be one of auto, mlp, conv, transformer, not 'rnn'"),
         ({"offload": "back"}, "offload must be one of none, forward, not 'back'"),
         ({"preset": "all", "precision": "INT2"}, "dynamic, FP32, FP16, INT8, INT4, not 'INT2'"),
         ({"preset": "granular", "bits": 40.0}, "bits must be from 4 to 32, or 0, not 40"),
@@ -141,6 +173,7 @@ def test_what_may_change() -> None:
         ("sync", "full", False, 1),
         ("cadence", "full", False, 8),
         ("granular", "granular", True, 1),
+        ("compress", "full", False, 1),
         ("all", "granular", True, 8),
     ],
 )
@@ -166,6 +199,20 @@ def test_how_layers_choose() -> None:
     assert (policy.gradients, policy.penalty) == (Precision.FP16, 0.25)
 
 
+def test_how_gradients_are_compressed() -> None:
+    usual = CompressionOptions(bypass="never")
+    assert TrainingOptions(name="run", preset="compress").compression == usual
+    assert TrainingOptions(name="run", preset="granular").compression is None
+    chosen = {"mask": "top", "mantissa_bits": 2, "error_feedback": False, "bypass": "auto"}
+    warmup = {"density": 0.05, "warmup_passes": 9, "warmup_density": 0.5}
+    options = TrainingOptions(
+        name="run", preset="all", momentum_correction=True, seed=4, **chosen, **warmup
+    )
+    assert options.compression == CompressionOptions(**chosen, **warmup, momentum=0.9, seed=4)
+    options = TrainingOptions(name="run", preset="all", budget=5000)
+    assert options.compression == replace(usual, budget=5000)
+
+
 def test_only_the_name_has_to_be_given_and_all_by_name() -> None:
     with pytest.raises(TypeError, match="positional"):
         TrainingOptions("run")  # type: ignore[misc]
@@ -185,6 +232,7 @@ def test_noise_as_the_device_takes_it(noise: float, threshold: int) -> None:
         {"warmup": 0, "checkpoint_every": 0, "seed": 0},
         {"seed": 9223344366820},
         {"learning_rate": 0.2},
+        {"preset": "compress", "density": 1.0, "mantissa_bits": 0, "warmup_density": 1.0},
         {"preset": "granular", "bits": 4.0},
         {"preset": "granular", "bits": 32.0},
         {"preset": "granular", "penalty": 0.0, "threshold_rate": 0.0},
@@ -202,3 +250,32 @@ def test_the_command_line_prevails_over_a_file(tmp_path: Path) -> None:
     assert (status, said) == (2, "error: steps must be at least 1, not 0")
     status, said = call("train", "--config", str(file), "--steps", "5")
     assert (status, said) == (2, "error: batch must be at least 1, not 0")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (
+            ("--preset", "compress", "--density", "12"),
+            "density must be a number above 0 and at most 1, not 12.0",
+        ),
+        (
+            ("--preset", "sync", "--no-error-feedback"),
+            "error_feedback must be left out with training preset 'sync', not False: it belongs to "
+            "compress and all",
+        ),
+        (
+            ("--data", "text", "--net", "conv", "--device", "golden:"),
+            "net must be transformer for data set 'text', not 'conv'",
+        ),
+        (
+            ("--net", "transformer", "--device", "golden:"),
+            "net must be mlp or conv for data set 'digits', not 'transformer'",
+        ),
+    ],
+)
+def test_bad_values_end_in_one_line(
+    tmp_path: Path, arguments: tuple[str, ...], message: str
+) -> None:
+    assert call("train", *arguments, "--runs", str(tmp_path)) == (2, f"error: {message}")
+    assert [*tmp_path.iterdir()] == []

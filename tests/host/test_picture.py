@@ -27,6 +27,7 @@ def write_log(
     steps: int = 40,
     loss: float | None = 1.0,
     channel_groups: int | None = None,
+    compressed: bool = False,
 ) -> None:
     with path.open("w") as file:
         for step in range(steps):
@@ -43,6 +44,10 @@ def write_log(
                 if (step + 1) % (1 << (r % 3)) == 0
             ]
             line = {"step": step, "loss": loss, "dropped": [], "regions": rows}
+            if compressed:
+                for r, row in enumerate(rows):
+                    row["sent"] = {"elements": 1000, "nonzeros": 10 * r, "bits": 150 * r}
+                line["bytes_sent"] = 100 * (step + 1)  # also of a step in which nothing was due
             if channel_groups is not None:
                 decided = [
                     {"name": f"layer[{number}]", "precision": PRECISIONS[number % 4]}
@@ -123,6 +128,18 @@ def test_no_ratio_without_signal(tmp_path: Path) -> None:
     assert math.isnan(_noise_to_signal(region, 4)[0])
 
 
+def test_what_was_sent_is_part_of_the_picture(drawn: Callable[..., Figure]) -> None:
+    figure = drawn(regions=2, compressed=True)
+    _, density, total = of(figure, "density of what is sent").lines
+    assert np.nanmax(np.abs(density.get_ydata() - 0.01)) == 0
+    assert list(total.get_xdata()) == list(range(40))
+    np.testing.assert_allclose(total.get_ydata(), 100 / (2 * 2000))
+    none, bits = of(figure, "bits of a non-zero").lines
+    assert np.isnan(none.get_ydata()).all(), "nothing was sent"
+    assert np.nanmax(np.abs(bits.get_ydata() - 15)) == 0
+    assert not [axes for axes in drawn(regions=2).axes if "density" in axes.get_title(loc="left")]
+
+
 @pytest.fixture
 def drawn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Figure]:
     """Draws what :func:`write_log` is asked for, and gives the figure in place of its pixels."""
@@ -152,6 +169,8 @@ def levels(axes: Axes) -> dict[str, float]:
 def test_steps_are_told_below_the_last_strip(drawn: Callable[..., Figure]) -> None:
     for figure, last in (
         (drawn(regions=2), "state"),
+        (drawn(regions=2, compressed=True), "bits of a non-zero"),
+        (drawn(regions=2, compressed=True, channel_groups=0), "bit-operations"),
         (drawn(regions=2, channel_groups=0), "bit-operations"),
         (drawn(regions=2, channel_groups=2), "precision"),
     ):

@@ -29,6 +29,12 @@ def test_the_network_is_that_of_the_seed() -> None:
         ({"data": "/nowhere"}, OSError, "/nowhere"),
         ({"by": "columns"}, ValueError, "not 'columns'"),
         ({"timing": "guessed"}, ValueError, "timing must be .* not 'guessed'"),
+        (
+            {"preset": "compress", "bypass": "auto", "timing": "fixed"},
+            ValueError,
+            "bypass must be never or always with timing 'fixed', not 'auto'",
+        ),
+        ({"net": "transformer"}, ValueError, "net must be mlp or conv .*, not 'transformer'"),
         ({"batch": 100_000}, ValueError, "100000"),
         ({"cadence_max": 1 << 16, "epoch_steps": 1 << 16}, ValueError, "to 32768, not 65536"),
         (

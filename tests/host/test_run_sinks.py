@@ -16,6 +16,7 @@ from adagrain.host.train.data import load
 from adagrain.host.train.history import History
 from adagrain.host.train.metrics import METRICS, Metrics
 from adagrain.host.train.options import TrainingOptions
+from adagrain.host.train.presets import COMPRESSED, GRANULAR
 from adagrain.host.train.recorder import Recorder
 from adagrain.host.train.training import Training
 
@@ -48,10 +49,10 @@ def lines_of(folder: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in (folder / METRICS).read_text().splitlines()]
 
 
-@pytest.mark.parametrize("preset", ["cadence", "granular", "all"])
+@pytest.mark.parametrize("preset", ["cadence", "granular", "compress", "all"])
 def test_the_history_is_that_of_the_log(tmp_path: Path, preset: str) -> None:
     """Also that of a run which goes on with what another process has logged."""
-    granular, state = preset != "cadence", None
+    granular, compressed, state = preset in GRANULAR, preset in COMPRESSED, None
     for start, steps in ((0, 4), (4, STEPS - 4)):
         with (
             Metrics(tmp_path, workers=1, granular=granular, start=start) as metrics,
@@ -69,6 +70,9 @@ def test_the_history_is_that_of_the_log(tmp_path: Path, preset: str) -> None:
     assert history.evaluations == [3, 7]
     assert history.updates == sum(len(r.step) for r in history.regions.values()) > STEPS
     assert len(history.bit_operations) == (STEPS if granular else 0)
+    assert len(history.bytes_sent) == (STEPS if compressed else 0)
+    for region in history.regions.values():
+        assert len(region.sent) == (len(region.step) if compressed else 0)
 
 
 def test_a_granular_step_is_one_line(tmp_path: Path) -> None:
@@ -104,3 +108,25 @@ def test_what_people_look_at_is_shown(tmp_path: Path) -> None:
     assert [one.value for one in shown.Scalars("accuracy")] == pytest.approx([0.1, 0.2])
     losses = [one.value for one in shown.Scalars("loss")]
     assert losses == [line["loss"] for line in steps if line["loss"] is not None]
+
+
+def test_what_was_sent_is_logged_and_shown(tmp_path: Path) -> None:
+    with (
+        Metrics(tmp_path, workers=1) as metrics,
+        Board(tmp_path, workers=1) as board,
+        trained(tmp_path, metrics, board, preset="compress") as training,
+    ):
+        advance(training, STEPS)
+        bytes_sent = training.handle.reducer.bytes_sent
+    steps = [line for line in lines_of(tmp_path) if "loss" in line]
+    assert [line["bytes_sent"] for line in steps] == sorted({line["bytes_sent"] for line in steps})
+    assert steps[-1]["bytes_sent"] == bytes_sent
+    sent = [line["regions"][-1]["sent"] for line in steps]
+    assert all(one["elements"] == 64 * 10 + 10 for one in sent)
+    for one in sent:
+        assert one["density"] == one["nonzeros"] / one["elements"] > 0
+        assert one["bits_per_nonzero"] == one["bits"] / one["nonzeros"]
+    shown = EventAccumulator(str(tmp_path / "events")).Reload()
+    for name in ("density", "bits_per_nonzero"):
+        values = [(one.step, one.value) for one in shown.Scalars(f"{name}/output")]
+        assert values == [(step, pytest.approx(one[name])) for step, one in enumerate(sent)]

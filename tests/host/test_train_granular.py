@@ -23,7 +23,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def whole(train: Train, runs: Path) -> dict[str, Any]:
-    arguments = ("--preset", "all", "--checkpoint-every", str(EVERY), *OPTIONS)
+    arguments = ("--preset", "all", "--density", "0.2", "--checkpoint-every", str(EVERY), *OPTIONS)
     return train(runs, "whole", *arguments)
 
 
@@ -64,6 +64,7 @@ def test_resumed_equals_uninterrupted(train: Train, runs: Path, whole: dict[str,
     assert metrics(runs, "resumed") == metrics(runs, "whole")
     assert resumed["weights_sha256"] == whole["weights_sha256"]
     assert resumed["precisions"] == whole["precisions"]
+    assert resumed["compression"] == whole["compression"]
 
 
 @pytest.mark.full  # compiles the largest build

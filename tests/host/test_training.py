@@ -1,5 +1,7 @@
 """One worker's part of a run, in a process group of one."""
 
+import math
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -8,6 +10,7 @@ from adagrain.host.distributed.step_log import StepLog
 from adagrain.host.errors import ClosedError
 from adagrain.host.telemetry.events import PrecisionsEvent
 from adagrain.host.telemetry.run_sink import RunSink
+from adagrain.host.train import networks
 from adagrain.host.train.data import load
 from adagrain.host.train.options import TrainingOptions
 from adagrain.host.train.training import Training
@@ -110,4 +113,38 @@ def test_the_accuracy_counts_every_test_sample_once(tmp_path: Path) -> None:
     found.data.test_labels[0] = (guesses[0] + 1) % 10
     assert found.accuracy() == (count - 2) / count
     assert found.network.training
+    found.close()
+
+
+def test_a_text_is_trained_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The loss is that of all characters, and the accuracy counts each of them once."""
+    monkeypatch.setattr(networks, "_TRANSFORMER", (8, 1))
+    options = TrainingOptions(
+        name="run", runs=tmp_path, device="golden:", workers=1, batch=4, data="text"
+    )
+    found = Training(options, load("text"))
+    losses = [(found.advance().agreed.loss or 0) / 65536 for _ in range(3)]
+    assert all(abs(loss - math.log(found.data.classes)) < 1 for loss in losses)
+    found.data = replace(
+        found.data,
+        test_inputs=found.data.test_inputs[:20],
+        test_labels=found.data.test_labels[:20].clone(),
+    )
+    guesses = found.network(found.data.test_inputs).argmax(dim=2)
+    found.data.test_labels[:] = guesses
+    assert found.accuracy() == 1.0
+    found.data.test_labels[7, 3] = (guesses[7, 3] + 1) % found.data.classes
+    assert found.accuracy() == 1 - 1 / (20 * 64)
+    found.close()
+
+
+def test_momentum_is_in_one_place(tmp_path: Path) -> None:
+    for corrected, momentum in ((True, 0.0), (False, 0.9)):
+        found = training(tmp_path, preset="all", momentum_correction=corrected)
+        weights, thresholds = found.handle.optimizer.param_groups
+        assert (weights["momentum"], thresholds["momentum"]) == (momentum, 0.9)
+        assert found.frames is not None
+        found.close()
+    found = training(tmp_path, preset="sync")
+    assert found.frames is None
     found.close()

@@ -23,6 +23,7 @@ from adagrain.models.codec import (
     decode,
     encode,
     histogram,
+    region_bytes,
     with_mantissa_bits,
 )
 from adagrain.models.codec.choice import choose_slots
@@ -257,6 +258,20 @@ def test_blocks_of_a_device_are_those_of_the_frame() -> None:
     assert encode([x], exponents=[base], tables=[WIDE])[:-4].endswith(
         blocks[0] + x[2 * BLOCK :].view(torch.uint8).numpy().tobytes()
     )
+
+
+def test_bytes_of_each_region() -> None:
+    """Those of its blocks: none of zeros, two of an element that is stored."""
+    x = masked(3 * BLOCK + 5, 0.1, FormatCode.BF16, 1)
+    zeros, stored = torch.zeros(2 * BLOCK).bfloat16(), tensor(np.arange(1, 60_000, 599))
+    base = int((x.view(torch.int16).int() >> 7 & 255).max())
+    blocks = coded_blocks(x, base, WIDE)
+    coded = sum(len(block or b"") for block in blocks)
+    frame = encode([x, zeros, x[:0], stored], exponents=[base, 0, 0, 99], tables=[WIDE])
+    assert None not in blocks and len(stored) == 101
+    assert region_bytes(frame) == [coded, 0, 0, 202]
+    with pytest.raises(CodecError, match="elements of a frame must be at most 9"):
+        region_bytes(frame, most=9)
 
 
 def test_agreed_tables() -> None:

@@ -1,0 +1,59 @@
+"""The exchange that a script chooses: dense, or compressed."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from torch.nn.parallel import DistributedDataParallel
+
+from adagrain.host.compression.exchange import CompressedExchange
+from adagrain.host.compression.options import CompressionOptions
+from adagrain.host.regions.regions import Regions
+
+from .exchange import DenseExchange, Exchange
+from .lockstep import Lockstep
+
+__all__ = ["Compression", "chosen_exchange", "common_compression", "compression_options"]
+
+#: How compression is asked for: its options by name, or as they are; ``None``: none.
+Compression = Mapping[str, Any] | CompressionOptions | None
+
+
+def compression_options(chosen: Compression) -> CompressionOptions | None:
+    """The options that are meant.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If it is of another kind, or an option is not there, of another kind or out of its range.
+    """
+    if isinstance(chosen, Mapping):
+        return CompressionOptions.of(chosen)
+    if chosen is not None and not isinstance(chosen, CompressionOptions):
+        raise TypeError(f"compression must be a mapping from options, or None, not {chosen!r}")
+    return chosen
+
+
+def common_compression(options: CompressionOptions | None) -> dict[str, Any]:
+    """Values that must be equal on all workers, by the names that messages have for them."""
+    if options is None:
+        return {"compression": "off"}
+    named = {f"{name} of compression": value for name, value in options.common().items()}
+    return {"compression": "on", **named}
+
+
+def chosen_exchange(
+    model: DistributedDataParallel,
+    regions: Regions,
+    lockstep: Lockstep,
+    options: CompressionOptions | None,
+) -> Exchange:
+    """The exchange of a model's regions; dense without options."""
+    if options is None:
+        return DenseExchange(model.process_group)
+    return CompressedExchange(
+        model.process_group,
+        lockstep,
+        options,
+        sum(region.numel for region in regions),
+        idle_waits=model.find_unused_parameters,
+    )

@@ -1,0 +1,42 @@
+"""Options of a run from a file."""
+
+import json
+import tomllib
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+from .option import described
+from .options import TrainingOptions
+
+__all__ = ["read_config"]
+
+
+def read_config(path: Path) -> dict[str, Any]:
+    """The options that a file gives: TOML, or the ``options.json`` of a run.
+
+    Raises
+    ------
+    OSError
+        If it cannot be read.
+    ValueError
+        If it is neither, or has something that is no option; file and name are said.
+    """
+    known = described(TrainingOptions)
+    read = json.loads if path.suffix == ".json" else tomllib.loads
+    try:
+        given: Any = read(path.read_text())
+    except ValueError as error:
+        wanted = "JSON" if path.suffix == ".json" else "TOML"
+        raise ValueError(f"{path} must be {wanted}: {error}") from None
+    if not isinstance(given, dict):
+        raise ValueError(f"{path} must hold options by name, not {given!r:.60}")
+    given.pop("command", None)  # of the run whose options they are
+    for name in given:
+        if name not in known:
+            close = get_close_matches(name, known, 1)
+            guess = f"; did you mean {close[0]!r}?" if close else f"; there is {', '.join(known)}"
+            raise ValueError(f"{path} must hold options of a run, not {name!r}{guess}")
+    if isinstance(given.get("runs"), str):
+        given["runs"] = Path(given["runs"])
+    return given

@@ -1,0 +1,61 @@
+"""Training runs whose gradients go compressed, from the command line."""
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from training_runs import STEPS, Train, metrics
+
+#: In mid-period of slots.
+EVERY = 35
+
+#: Two buckets of DDP, which others take the place of behind the first step.
+OPTIONS = ("--net", "conv", "--batch", "8", "--timing", "fixed", "--density", "0.05")
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("runs")
+
+
+@pytest.fixture(scope="module")
+def whole(train: Train, runs: Path) -> dict[str, Any]:
+    arguments = ("--preset", "compress", "--checkpoint-every", str(EVERY), *OPTIONS)
+    return train(runs, "whole", *arguments)
+
+
+def test_summary(runs: Path, whole: dict[str, Any]) -> None:
+    found, elements = whole["compression"], 298_570
+    assert found["bytes_dense_bf16"] == 2 * STEPS * elements
+    assert found["of_dense_bf16"] == whole["bytes_sent"] / found["bytes_dense_bf16"] < 0.12
+    assert found["of_dense_bf16"] / 2 < found["frames_of_dense_bf16"] < found["of_dense_bf16"]
+    assert found["density"] == pytest.approx(0.05, rel=0.2)
+    assert 8 < found["bits_per_nonzero"] < 17
+    assert list(found["regions"]) == list(whole["cadences"])
+    densities = [sent["density"] for sent in found["regions"].values()]
+    assert min(densities) < 0.05 < max(densities)
+    assert (found["refused"], found["void"], found["bypass"]) == (0, 0, {})
+    lines = [line for line in metrics(runs, "whole") if "loss" in line]
+    assert lines[-1]["bytes_sent"] == whole["bytes_sent"]
+    assert (runs / "whole" / "regions.png").stat().st_size > 20_000
+
+
+def test_resumed_equals_uninterrupted(train: Train, runs: Path, whole: dict[str, Any]) -> None:
+    shutil.copytree(runs / "whole", runs / "resumed")
+    shutil.rmtree(runs / "resumed" / "checkpoints" / f"step-{STEPS:08d}")
+    resumed = train(runs, "resumed", "--resume")
+    assert metrics(runs, "resumed") == metrics(runs, "whole")
+    for name in ("weights_sha256", "compression", "bytes_sent"):
+        assert resumed[name] == whole[name], name
+
+
+def test_options_of_a_run_are_those_of_the_next(
+    train: Train, runs: Path, whole: dict[str, Any]
+) -> None:
+    recorded = runs / "whole" / "options.json"
+    assert json.loads(recorded.read_text())["density"] == 0.05
+    again = train(runs, "again", "--config", str(recorded), "--device", "golden:", "--steps", "3")
+    assert metrics(runs, "again")[:3] == metrics(runs, "whole")[:3]
+    assert again["options"]["density"] == 0.05
