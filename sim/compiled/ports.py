@@ -1,13 +1,14 @@
 """The ports of a component as a compiled unit sees them."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from amaranth.hdl import Shape
 from amaranth.lib import stream, wiring
 
-from adagrain.sim.simulators.payload import decode, encode
+from adagrain.sim.simulators.payload import form_of
 from adagrain.sim.simulators.stimulus import Columns, Elements
 
 __all__ = ["Port", "Ports", "StreamPort", "ports_of"]
@@ -28,7 +29,7 @@ class Port:
     name: str
     shape: Any
 
-    @property
+    @cached_property
     def width(self) -> int:
         return Shape.cast(self.shape).width
 
@@ -39,7 +40,7 @@ class StreamPort(Port):
     unsigned integer of 8, 16, 32 or 64 bits that holds the payload, or as many 32-bit words as it
     takes, the least significant one first."""
 
-    @property
+    @cached_property
     def dtype(self) -> np.dtype:
         """Type of a buffer's numbers."""
         for bits in (8, 16, 32, 64):
@@ -47,12 +48,12 @@ class StreamPort(Port):
                 return np.dtype(f"uint{bits}")
         return np.dtype("uint32")
 
-    @property
+    @cached_property
     def words(self) -> int:
         """Numbers per element; more than one where the payload is wider than 64 bits."""
         return -(-self.width // (8 * self.dtype.itemsize))
 
-    @property
+    @cached_property
     def nbytes(self) -> int:
         """Bytes per element."""
         return self.words * self.dtype.itemsize
@@ -60,7 +61,8 @@ class StreamPort(Port):
     def encode(self, elements: Elements) -> np.ndarray:
         """Elements as they lie in a buffer: a number for each, or a row of them."""
         if not isinstance(elements, Columns):
-            raw = [encode(self.shape, one).to_bytes(self.nbytes, "little") for one in elements]
+            form, width = form_of(self.shape), self.nbytes
+            raw = [form.encode(one).to_bytes(width, "little") for one in elements]
             return self._rows(np.frombuffer(b"".join(raw), self.dtype))
         bits = elements.encode(self.shape)
         if self.words == 1:
@@ -70,7 +72,8 @@ class StreamPort(Port):
     def decode(self, numbers: np.ndarray) -> list[Any]:
         """The elements that lie in a buffer."""
         rows = self._rows(numbers.reshape(-1))
-        return [decode(self.shape, int.from_bytes(row.tobytes(), "little")) for row in rows]
+        form = form_of(self.shape)
+        return [form.decode(int.from_bytes(row.tobytes(), "little")) for row in rows]
 
     def _rows(self, numbers: np.ndarray) -> np.ndarray:
         return numbers if self.words == 1 else numbers.reshape(-1, self.words)

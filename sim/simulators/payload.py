@@ -1,16 +1,100 @@
 """Payloads of streams as Python values: integers, and dicts and lists of them.
 
-Simulators see a structured payload as one plain number. These two functions translate by the
+Simulators see a structured payload as one plain number. These functions translate by the
 payload's shape: a :class:`~amaranth.lib.data.StructLayout` (or a ``Struct``) is a dict by field
 name, an ``ArrayLayout`` a list, everything else an integer.
 """
 
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
+from typing import Any, NamedTuple
 
 from amaranth.hdl import Shape, ShapeCastable
 from amaranth.lib import data
 
-__all__ = ["decode", "encode", "fields_of"]
+__all__ = ["Array", "Form", "Number", "Struct", "decode", "encode", "form_of"]
+
+
+class Number(NamedTuple):
+    """The form of an integer."""
+
+    width: int
+    low: int
+    high: int
+
+    def encode(self, value: Any) -> int:
+        """As :func:`encode`."""
+        number = int(value)
+        if not self.low <= number <= self.high:
+            raise ValueError(f"value must be from {self.low} to {self.high}, not {number}")
+        return number & ((1 << self.width) - 1)
+
+    def decode(self, bits: int) -> int:
+        """As :func:`decode`."""
+        bits &= (1 << self.width) - 1
+        return bits - (1 << self.width) if bits > self.high else bits
+
+
+class Part(NamedTuple):
+    """A field: its first bit, and its form."""
+
+    offset: int
+    form: "Form"
+
+
+class Struct(NamedTuple):
+    """The form of a dict."""
+
+    fields: Mapping[str, Part]
+
+    def pairs(self, value: Mapping[str, Any]) -> Iterable[tuple[Part, Any]]:
+        """The fields that it has, each with its own.
+
+        Raises
+        ------
+        ValueError
+            If a field does not exist.
+        """
+        if unknown := ", ".join(map(str, value.keys() - self.fields.keys())):
+            raise ValueError(f"fields must be of {', '.join(map(str, self.fields))}, not {unknown}")
+        return [(self.fields[name], item) for name, item in value.items()]
+
+    def encode(self, value: Mapping[str, Any]) -> int:
+        """As :func:`encode`."""
+        return sum([part.form.encode(item) << part.offset for part, item in self.pairs(value)])
+
+    def decode(self, bits: int) -> dict[str, Any]:
+        """As :func:`decode`."""
+        return {name: form.decode(bits >> at) for name, (at, form) in self.fields.items()}
+
+
+class Array(NamedTuple):
+    """The form of a list."""
+
+    elements: Sequence[Part]
+
+    def pairs(self, value: Sequence[Any]) -> Iterable[tuple[Part, Any]]:
+        """The elements, each with its own.
+
+        Raises
+        ------
+        ValueError
+            If the list has the wrong length.
+        """
+        if len(value) != len(self.elements):
+            raise ValueError(f"array must have {len(self.elements)} elements, not {len(value)}")
+        return zip(self.elements, value, strict=True)
+
+    def encode(self, value: Sequence[Any]) -> int:
+        """As :func:`encode`."""
+        return sum([part.form.encode(item) << part.offset for part, item in self.pairs(value)])
+
+    def decode(self, bits: int) -> list[Any]:
+        """As :func:`decode`."""
+        return [form.decode(bits >> at) for at, form in self.elements]
+
+
+Form = Number | Struct | Array
 
 
 def encode(shape: Any, value: Any) -> int:
@@ -21,55 +105,27 @@ def encode(shape: Any, value: Any) -> int:
     ValueError
         If a field does not exist, a list has the wrong length, or a number does not fit.
     """
-    pairs = fields_of(shape, value)
-    if pairs is None:
-        return _encode_number(Shape.cast(shape), int(value))
-    return sum(encode(field.shape, item) << field.offset for field, item in pairs)
+    return form_of(shape).encode(value)
 
 
 def decode(shape: Any, bits: int) -> Any:
     """The value that some bits stand for; :func:`encode`'s inverse."""
-    shape = _resolve(shape)
-    if isinstance(shape, data.StructLayout):
-        return {name: decode(field.shape, bits >> field.offset) for name, field in shape}
-    if isinstance(shape, data.ArrayLayout):
-        return [decode(field.shape, bits >> field.offset) for _, field in shape]
-    number = Shape.cast(shape)
-    bits &= (1 << number.width) - 1
-    return bits - (1 << number.width) if number.signed and bits >> (number.width - 1) else bits
+    return form_of(shape).decode(bits)
 
 
-def fields_of(shape: Any, value: Any) -> list[tuple[data.Field, Any]] | None:
-    """The fields of a structured value, each with its own; ``None`` if it is a number.
-
-    Raises
-    ------
-    ValueError
-        If a field does not exist, or a list has the wrong length.
-    """
-    shape = _resolve(shape)
-    if isinstance(shape, data.StructLayout):
-        fields = dict(shape)
-        if unknown := ", ".join(map(str, value.keys() - fields.keys())):
-            raise ValueError(f"fields must be of {', '.join(map(str, fields))}, not {unknown}")
-        return [(fields[name], item) for name, item in value.items()]
-    if isinstance(shape, data.ArrayLayout):
-        if len(value) != shape.length:
-            raise ValueError(f"array must have {shape.length} elements, not {len(value)}")
-        return [(shape[index], item) for index, item in enumerate(value)]
-    return None
-
-
-def _resolve(shape: Any) -> Any:
-    """The layout behind a ``Struct`` class; other shapes as they are."""
+@cache
+def form_of(shape: Any) -> Form:
+    """A shape, looked up once: amaranth finds sizes and offsets anew whenever it is asked."""
     if isinstance(shape, ShapeCastable) and isinstance(inner := shape.as_shape(), data.Layout):
-        return inner
-    return shape
+        shape = inner
+    if isinstance(shape, data.StructLayout):
+        return Struct({str(name): _part(field) for name, field in shape})
+    if isinstance(shape, data.ArrayLayout):
+        return Array([_part(field) for _, field in shape])
+    number = Shape.cast(shape)
+    low = -(1 << (number.width - 1)) if number.signed else 0
+    return Number(number.width, low, low + (1 << number.width) - 1)
 
 
-def _encode_number(shape: Shape, value: int) -> int:
-    low = -(1 << (shape.width - 1)) if shape.signed else 0
-    high = low + (1 << shape.width) - 1
-    if not low <= value <= high:
-        raise ValueError(f"value must be from {low} to {high}, not {value}")
-    return value & ((1 << shape.width) - 1)
+def _part(field: data.Field) -> Part:
+    return Part(field.offset, form_of(field.shape))

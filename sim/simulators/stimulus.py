@@ -14,7 +14,7 @@ import numpy as np
 from amaranth.hdl import Shape
 from numpy.typing import NDArray
 
-from .payload import decode, fields_of
+from .payload import Form, Number, decode, form_of
 
 __all__ = ["Columns", "Elements", "Stimulus", "as_list", "random_elements"]
 
@@ -53,7 +53,7 @@ class Columns:
             If a field does not exist, a list has the wrong length, or a number does not fit.
         """
         words = np.zeros((len(self), -(-Shape.cast(shape).width // _WORD)), dtype=np.uint64)
-        _encode(words, shape, self.fields, 0)
+        _encode(words, form_of(shape), self.fields, 0)
         return words
 
 
@@ -102,20 +102,17 @@ def _rows(fields: Any) -> list[Any]:
     return fields.tolist()
 
 
-def _encode(words: NDArray[np.uint64], shape: Any, column: Any, offset: int) -> None:
+def _encode(words: NDArray[np.uint64], form: Form, column: Any, offset: int) -> None:
     """Put a field's bits where they belong."""
-    if (pairs := fields_of(shape, column)) is not None:
-        for part, item in pairs:
-            _encode(words, part.shape, item, offset + part.offset)
+    if not isinstance(form, Number):
+        for part, item in form.pairs(column):
+            _encode(words, part.form, item, offset + part.offset)
         return
-    number = Shape.cast(shape)
-    low = -(1 << (number.width - 1)) if number.signed else 0
-    high = low + (1 << number.width) - 1
-    for value in (column.min(initial=low), column.max(initial=low)):
-        if not low <= value <= high:
-            raise ValueError(f"value must be from {low} to {high}, not {value}")
-    bits = column.astype(np.uint64) & np.uint64((1 << number.width) - 1)
+    for value in (column.min(initial=form.low), column.max(initial=form.low)):
+        if not form.low <= value <= form.high:
+            raise ValueError(f"value must be from {form.low} to {form.high}, not {value}")
+    bits = column.astype(np.uint64) & np.uint64((1 << form.width) - 1)
     at, shift = divmod(offset, _WORD)
     words[:, at] |= bits << np.uint64(shift)
-    if shift + number.width > _WORD:
+    if shift + form.width > _WORD:
         words[:, at + 1] |= bits >> np.uint64(_WORD - shift)
