@@ -9,7 +9,13 @@ import torch
 from _text import Transformer, batch_of
 from torch import nn
 from torch.distributed.algorithms.ddp_comm_hooks import default_hooks
+from torch.distributed.algorithms.ddp_comm_hooks.post_localSGD_hook import (
+    PostLocalSGDState,
+    post_localSGD_hook,
+)
 from torch.distributed.algorithms.ddp_comm_hooks.powerSGD_hook import PowerSGDState, powerSGD_hook
+from torch.distributed.algorithms.model_averaging.averagers import PeriodicModelAverager
+from torch.distributed.optim import PostLocalSGDOptimizer
 from torch.nn.parallel import DistributedDataParallel
 
 from adagrain.host.compression.hook import CompressionState, compress_hook
@@ -17,7 +23,13 @@ from adagrain.host.train.data import Dataset, load
 from adagrain.host.train.networks import build
 from adagrain.host.train.text import text
 
-__all__ = ["TASKS", "WAYS", "Task"]
+__all__ = ["TASKS", "WAYS", "Task", "optimizer_of"]
+
+#: Step in which PowerSGD and local SGD begin: the earliest that PowerSGD can.
+BEGIN = 2
+
+#: Steps between two averages of local SGD, by the name of the way.
+PERIODS = {f"local_sgd_{period}": period for period in (4, 16, 64)}
 
 Batch = tuple[torch.Tensor, torch.Tensor]
 State = CompressionState | None
@@ -29,10 +41,25 @@ def _plain(hook: Callable[..., Any], model: DistributedDataParallel) -> State:
 
 
 def _power_sgd(rank: int, model: DistributedDataParallel) -> State:
-    """With error feedback and warm start, from the third step on: as early as it can."""
-    state = PowerSGDState(None, matrix_approximation_rank=rank, start_powerSGD_iter=2)
+    """With error feedback and warm start."""
+    state = PowerSGDState(None, matrix_approximation_rank=rank, start_powerSGD_iter=BEGIN)
     model.register_comm_hook(state, powerSGD_hook)
     return None
+
+
+def _local_sgd(model: DistributedDataParallel) -> State:
+    """Gradients stay where they are; :func:`optimizer_of` averages weights."""
+    state = PostLocalSGDState(None, None, BEGIN, post_local_gradient_allreduce=False)
+    model.register_comm_hook(state, post_localSGD_hook)
+    return None
+
+
+def optimizer_of(way: str, optimizer: torch.optim.Optimizer) -> torch.optim.Optimizer:
+    """A way's optimizer, given that of all others."""
+    if way not in PERIODS:
+        return optimizer
+    averager = PeriodicModelAverager(period=PERIODS[way], warmup_steps=BEGIN)
+    return PostLocalSGDOptimizer(optimizer, averager)
 
 
 def _ours(options: dict[str, Any], model: DistributedDataParallel) -> State:
@@ -46,6 +73,7 @@ WAYS: dict[str, Callable[[DistributedDataParallel], State]] = {
     "dense": partial(_plain, default_hooks.allreduce_hook),
     "fp16": partial(_plain, default_hooks.fp16_compress_hook),
     **{f"powersgd_{rank}": partial(_power_sgd, rank) for rank in (1, 2, 4)},
+    **dict.fromkeys(PERIODS, _local_sgd),
     "threshold_5%": partial(_ours, {"density": 0.05}),
     "threshold_1%": partial(_ours, {"density": 0.01}),
     "threshold_0.1%": partial(_ours, {"density": 0.001}),
@@ -107,7 +135,7 @@ TASKS = {
         lambda: _characters(1, 64, torch.Generator().manual_seed(5)),
     ),
     "conv_0.3M": Task(
-        lambda: build(_digits(), 0, "conv"),
+        lambda: build(_digits(), torch.initial_seed(), "conv"),
         partial(_images, 32),
         0.05,
         lambda: (_digits().test_inputs, _digits().test_labels),

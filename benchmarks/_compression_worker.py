@@ -9,14 +9,17 @@ from typing import Any
 
 import torch
 import torch.distributed as dist
-from _compression_ways import TASKS, WAYS, Task
+from _compression_ways import TASKS, WAYS, Task, optimizer_of
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 
 from adagrain.host.distributed.process_group import leave_group
 
-#: Times that what is held out is looked at.
-LOOKS = 15
+#: Times that what is held out is looked at in the steps of the first way.
+LOOKS = 30
+
+#: Times the steps of the first way that others have to reach its loss.
+MOST = 2
 
 #: One bucket: PowerSGD's collectives of two buckets can meet in different orders.
 BUCKET = 64
@@ -42,31 +45,46 @@ def counted(found: list[int]) -> Iterator[None]:
         dist.all_reduce, dist.all_gather = old
 
 
-def trained(task: Task, way: str, steps: int) -> dict[str, Any]:
-    """Losses, seconds and bytes of a training."""
-    torch.manual_seed(0)
+def trained(
+    task: Task, way: str, steps: int, every: int, seed: int = 0, wanted: float | None = None
+) -> dict[str, Any]:
+    """Losses, seconds and bytes of a training, to its end or until a loss is reached.
+
+    Parameters
+    ----------
+    task, way
+        What is trained, and how gradients are exchanged.
+    steps : int
+        The most steps.
+    every : int
+        Steps from one look at what is held out to the next.
+    seed : int
+        Of weights and batches.
+    wanted : float or None
+        The loss.
+    """
+    torch.manual_seed(seed)
     model = DistributedDataParallel(task.make(), bucket_cap_mb=BUCKET)
     state = WAYS[way](model)
-    optimizer = torch.optim.SGD(model.parameters(), lr=task.rate, momentum=0.9)
-    generator = torch.Generator().manual_seed(dist.get_rank())
+    optimizer = optimizer_of(way, torch.optim.SGD(model.parameters(), lr=task.rate, momentum=0.9))
+    generator = torch.Generator().manual_seed(1000 * seed + dist.get_rank())
     x, y = task.held_out()
-    every = max(1, steps // LOOKS)
     losses, seconds, found = [], [], list[int]()
-    passed = 0.0
+    passed, step = 0.0, 0
     with counted(found):
-        for step in range(steps):
+        while step < steps and not (wanted is not None and losses and losses[-1] <= wanted):
             began = time.perf_counter()
             optimizer.zero_grad()
             inputs, labels = task.batch(generator)
             nn.functional.cross_entropy(model(inputs), labels).backward()
             optimizer.step()
             passed += time.perf_counter() - began
-            if (step + 1) % every == 0:
-                with torch.no_grad():
-                    losses.append(nn.functional.cross_entropy(model.module(x), y).item())
+            step += 1
+            if step % every == 0:
+                losses.append(_loss(model.module, x, y))
                 seconds.append(passed)
-                dist.barrier()
-    outcome = {"loss": losses[-1], "losses": losses, "seconds": seconds, "bytes": sum(found)}
+    outcome = {"loss": losses[-1], "losses": losses, "seconds": seconds}
+    outcome |= {"steps": step, "bytes": sum(found)}
     if state is not None:
         assert state.bytes_sent == sum(found)
         outcome["overflows"] = state.counts.overflows
@@ -74,16 +92,30 @@ def trained(task: Task, way: str, steps: int) -> dict[str, Any]:
     return outcome
 
 
+def _loss(network: nn.Module, x: torch.Tensor, y: torch.Tensor) -> float:
+    """What the first worker's network makes of what is held out."""
+    with torch.no_grad():
+        loss = nn.functional.cross_entropy(network(x), y)
+    dist.broadcast(loss, 0)  # local SGD's networks differ
+    return loss.item()
+
+
 def main() -> None:
     job = json.loads(sys.argv[1])
     torch.set_num_threads(1)
     dist.init_process_group("gloo")
     for task, steps in job["tasks"].items():
-        trained(TASKS[task], "threshold_1%", 2)  # compiles
-        for way in job["ways"]:
-            outcome = trained(TASKS[task], way, steps)
-            if dist.get_rank() == 0:
-                print(json.dumps({"task": task, "way": way, **outcome}), flush=True)
+        trained(TASKS[task], "threshold_1%", 2, 1)  # compiles
+        every = max(1, steps // LOOKS)
+        for seed in range(job["seeds"]):
+            wanted, most = None, steps
+            for way in job["ways"]:
+                outcome = trained(TASKS[task], way, most, every, seed, wanted)
+                if dist.get_rank() == 0:
+                    told = {"task": task, "way": way, "seed": seed, **outcome}
+                    print(json.dumps(told), flush=True)
+                if job["to_loss"] and wanted is None:
+                    wanted, most = outcome["loss"], MOST * steps
     leave_group()
 
 

@@ -1,13 +1,14 @@
-"""Loss against bytes, and against time on a slow link: compressed exchange and PyTorch's own hooks.
+"""Loss against bytes, and time to a loss on a slow link: our exchange and PyTorch's own ways.
 
-Two workers on gloo train alike networks on the same batches, each way in turn: all-reduce of FP32,
-PyTorch's FP16 hook, PowerSGD of three ranks, and ours with several masks. Bytes are all that a
-worker puts into collectives in the whole run: slots, agreements, probes, factors. Losses are of
-what is held out. PowerSGD runs from the third step on, ours without warm-up.
+Two workers on gloo train alike networks on the same batches, each way in turn, with each seed:
+all-reduce of FP32, PyTorch's FP16 hook, PowerSGD of three ranks, and ours with several masks.
+Bytes are all that a worker puts into collectives in the whole run: slots, agreements, probes,
+factors. Losses are of what is held out. PowerSGD runs from the third step on, ours without
+warm-up.
 
 With ``--link 10`` each worker has a network namespace of its own, and 10 Mbit/s between them
-(root, ``ip`` and ``tc``); then seconds count: those until the loss that FP16 reaches at the end,
-and 1 % more.
+(root, ``ip`` and ``tc``), and PyTorch's local SGD takes part; then seconds count: those until the
+loss that FP16 has at the end of its steps, for which others have twice as many.
 """
 
 import argparse
@@ -18,8 +19,10 @@ import subprocess
 import sys
 from contextlib import nullcontext
 from pathlib import Path
+from statistics import median
 from typing import Any
 
+from _frontier import mean, standard_error
 from _link import Place, link, reason_against
 from _report import report
 from rich.console import Console
@@ -39,10 +42,11 @@ WAYS = (
     "threshold_before_1%",
     *("top_by_share_1%", "top_1%", "random_1%"),
 )
-LINK_WAYS = ("fp16", "powersgd_4", "powersgd_1", "threshold_5%", "threshold_1%", "auto_1%")
-
-#: A loss counts as reached within this part of it.
-NEAR = 0.01
+LINK_WAYS = (
+    *("fp16", "powersgd_4", "powersgd_2", "powersgd_1"),
+    *("local_sgd_4", "local_sgd_16", "local_sgd_64"),
+    *("threshold_5%", "threshold_1%", "threshold_1%_2_bits", "auto_1%"),
+)
 
 
 def main() -> None:
@@ -50,6 +54,7 @@ def main() -> None:
     parser.add_argument("--steps", type=int, help="of the transformer; others in proportion")
     parser.add_argument("--link", type=float, metavar="MBIT", help="Mbit/s between the workers")
     parser.add_argument("--ways", nargs="+", help="which of them")
+    parser.add_argument("--seeds", type=int, default=1)
     options = parser.parse_args()
     if options.link and (reason := reason_against()):
         print(f"left out: {reason}")
@@ -59,13 +64,20 @@ def main() -> None:
     job = {
         "tasks": {task: max(15, round(scale * count)) for task, count in steps.items()},
         "ways": options.ways or (LINK_WAYS if options.link else WAYS),
+        "seeds": options.seeds,
+        "to_loss": bool(options.link),
     }
     local = [Place((), {"MASTER_ADDR": "127.0.0.1"})] * 2
     with link(options.link) if options.link else nullcontext(local) as places:
         outcomes = _outcomes(job, places)
     name = f"compression_link_{options.link:g}" if options.link else "compression"
-    _show(name, outcomes, job["tasks"])
-    report(name, _figures(outcomes, job["tasks"]))
+    figures = {
+        f"{task}_{way}": _figure([own for own in outcomes if own["task"] == task], way, job)
+        for task in job["tasks"]
+        for way in job["ways"]
+    }
+    _show(name, figures)
+    report(name, figures)
 
 
 def _outcomes(job: dict[str, Any], places: list[Place]) -> list[dict[str, Any]]:
@@ -83,59 +95,68 @@ def _outcomes(job: dict[str, Any], places: list[Place]) -> list[dict[str, Any]]:
         for rank, place in enumerate(places)
     ]
     outcomes = []
+    total = len(job["tasks"]) * job["seeds"] * len(job["ways"])
     with Progress() as progress:
-        bar = progress.add_task("training", total=len(job["tasks"]) * len(job["ways"]))
+        bar = progress.add_task("training", total=total)
         for line in workers[0].stdout or ():
             outcomes.append(json.loads(line))
-            progress.console.print("{task} {way}: loss {loss:.3f}".format(**outcomes[-1]))
+            told = "{task}, seed {seed}, {way}: loss {loss:.3f}"
+            progress.console.print(told.format(**outcomes[-1]))
             progress.advance(bar)
     if any(worker.wait() for worker in workers):
         sys.exit("a worker failed")
     return outcomes
 
 
-def _until(outcome: dict[str, Any], loss: float) -> float | None:
-    """Seconds until a loss was reached."""
+def _figure(outcomes: list[dict[str, Any]], way: str, job: dict[str, Any]) -> dict[str, Any]:
+    """What came of a way, over all seeds."""
+    first = [own for own in outcomes if own["way"] == job["ways"][0]]
+    found = [own for own in outcomes if own["way"] == way]
+    spent = [own["bytes"] / own["steps"] for own in found]
+    figure: dict[str, Any] = {
+        "losses": [round(own["loss"], 4) for own in found],
+        "loss": mean([own["loss"] for own in found]),
+        "standard_error": standard_error([own["loss"] for own in found]),
+        "kilobytes_a_step": mean(spent) / 1e3,
+        "bytes_of_first": mean([own["bytes"] / own["steps"] for own in first]) / mean(spent),
+        "ms_a_step": median([1e3 * own["seconds"][-1] / own["steps"] for own in found]),
+        "overflows": sum(own.get("overflows", 0) for own in found),
+        "bypass": sum(own.get("bypass", False) for own in found),
+    }
+    if job["to_loss"]:
+        pairs = [*zip(first, found, strict=True)]
+        figure["steps"] = [_reached(own, before["loss"])[1] for before, own in pairs]
+        figure["times_faster_to_loss"] = [
+            round(_reached(before, before["loss"])[0] / _reached(own, before["loss"])[0], 3)
+            for before, own in pairs
+        ]
+    return figure
+
+
+def _reached(outcome: dict[str, Any], loss: float) -> tuple[float, int | str]:
+    """Seconds and steps until a loss was reached; infinite and ``never`` if it was not."""
+    every = outcome["steps"] // len(outcome["losses"])
     rows = zip(outcome["losses"], outcome["seconds"], strict=True)
-    return next((seconds for own, seconds in rows if own <= loss), None)
+    return next(
+        ((seconds, every * look) for look, (own, seconds) in enumerate(rows, 1) if own <= loss),
+        (float("inf"), "never"),
+    )
 
 
-def _rows(outcomes: list[dict[str, Any]], task: str) -> list[dict[str, Any]]:
-    own = [outcome for outcome in outcomes if outcome["task"] == task]
-    wanted = own[0]["loss"] * (1 + NEAR)
-    return [{**outcome, "until": _until(outcome, wanted)} for outcome in own]
-
-
-def _show(name: str, outcomes: list[dict[str, Any]], tasks: dict[str, int]) -> None:
-    for task, steps in tasks.items():
-        rows = _rows(outcomes, task)
-        title = f"{name}: {task}, {steps} steps"
-        headings = ("way", "loss", "kB a step", "of fp16's", "ms a step", "s to fp16's loss")
-        table = Table(*headings, title=title)
-        for row in rows:
-            table.add_row(
-                row["way"],
-                f"{row['loss']:.3f}",
-                f"{row['bytes'] / steps / 1e3:.1f}",
-                f"1/{rows[0]['bytes'] / row['bytes']:.1f}",
-                f"{1e3 * row['seconds'][-1] / steps:.0f}",
-                "-" if row["until"] is None else f"{row['until']:.1f}",
-            )
-        Console().print(table)
-
-
-def _figures(outcomes: list[dict[str, Any]], tasks: dict[str, int]) -> dict[str, Any]:
-    figures: dict[str, Any] = {}
-    for task, steps in tasks.items():
-        for row in _rows(outcomes, task):
-            known = {"loss", "bytes", "overflows", "bypass", "losses"} & row.keys()
-            figures[f"{task}_{row['way']}"] = {
-                **{key: row[key] for key in sorted(known)},
-                "steps": steps,
-                "ms_a_step": 1e3 * row["seconds"][-1] / steps,
-                "seconds_to_loss_of_fp16": row["until"] if row["until"] is not None else "never",
-            }
-    return figures
+def _show(name: str, figures: dict[str, dict[str, Any]]) -> None:
+    headings = ("way", "loss", "kB a step", "of fp16's", "ms a step", "times as fast to its loss")
+    table = Table(*headings, title=name)
+    for way, own in figures.items():
+        faster = own.get("times_faster_to_loss", ())
+        table.add_row(
+            way,
+            f"{own['loss']:.3f} ± {own['standard_error']:.3f}",
+            f"{own['kilobytes_a_step']:.1f}",
+            f"1/{own['bytes_of_first']:.1f}",
+            f"{own['ms_a_step']:.0f}",
+            ", ".join(f"{times:.2f}" for times in faster),
+        )
+    Console().print(table)
 
 
 if __name__ == "__main__":
