@@ -3,7 +3,7 @@
 from .features import FEATURE_SCALE, FEATURES, activation_features, features, gradient_feature
 from .histogram import Histogram, base_of, histogram_at
 from .layers import LAYERS, MaskLayers, keep_tables, logits
-from .losses import Losses, LossWeights, losses_of, slopes
+from .losses import Losses, LossWeights, Slopes, losses_of, slopes
 
 __all__ = [
     "FEATURES",
@@ -13,6 +13,7 @@ __all__ = [
     "LossWeights",
     "Losses",
     "MaskLayers",
+    "Slopes",
     "activation_features",
     "base_of",
     "features",

@@ -1,10 +1,11 @@
-"""What the mask generation network sees of a region: eight numbers of INT8.
+"""What the mask generation network sees of a region: nine numbers of INT8.
 
 Six are those of the idea (seed 003): mean, variance, skewness and kurtosis of the activations, L2
-norm of the gradient, progress of the training. Two tell what a keep-table is relative to: the
-largest exponent of what is masked, and how many elements there are. All are logarithms, since
-tensors differ by orders of magnitude; all follow exactly, by integers alone, from the sums that
-``statistics`` finds, so that they do not depend on anybody's floating-point logarithm.
+norm of the gradient, progress of the training. Two tell what a keep-table is relative to, and of
+how many elements it is. The last one is no feature of the region but the user's will: the bound,
+the squared magnitude that is worth its price. All are logarithms, since tensors differ by orders
+of magnitude; all follow exactly, by integers alone, from the sums that ``statistics`` finds, so
+that they do not depend on anybody's floating-point logarithm.
 
 =====  ====================================================================  ==============
 place  feature                                                               steps
@@ -15,15 +16,18 @@ place  feature                                                               ste
 3      kurtosis over that of a normal distribution, 3: log2                  16 a binade
 4      L2 norm of the gradient: log2                                         4 a binade
 5      progress: log2(1 + passes)                                            8 a binade
-6      base, the largest exponent of what is masked                          4 a binade
+6      headroom: log2 of the base's binade over the bound's root             8 a binade
 7      elements: log2                                                        4 a binade
+8      root of the bound: log2                                               4 a binade
 =====  ====================================================================  ==============
 
 Steps are rounded down, and clamped to ±127. What is unknown, because there are no activations or
 they are not finite, is 0; the logarithm of 0 is -127.
 """
 
+import math
 from collections.abc import Sequence
+from fractions import Fraction
 
 import numpy as np
 
@@ -35,7 +39,7 @@ __all__ = ["FEATURES", "FEATURE_SCALE", "activation_features", "features", "grad
 #: Their names, in order; the first six are those of the idea.
 FEATURES = (
     *("mean", "variance", "skewness", "kurtosis", "gradient_norm", "progress"),
-    *("base", "elements"),
+    *("headroom", "elements", "bound"),
 )
 
 #: What the network takes their steps to be multiples of: a power of two.
@@ -88,7 +92,12 @@ def gradient_feature(found: Statistics) -> int:
 
 
 def features(
-    activations: Sequence[int], gradient: int, passes: int, base: int, elements: int
+    activations: Sequence[int],
+    gradient: int,
+    passes: int,
+    elements: int,
+    base: int,
+    bound: float,
 ) -> np.ndarray:
     """All features of a region.
 
@@ -100,14 +109,16 @@ def features(
         As :func:`gradient_feature` gives it.
     passes : int
         Backward passes so far.
-    base : int
-        Largest exponent of what is masked, biased.
     elements : int
         At least 1.
+    base : int
+        Largest exponent of what is masked, biased.
+    bound : float
+        The squared magnitude that is worth its price, above 0.
 
     Returns
     -------
-    ndarray of int8, (8,)
+    ndarray of int8, (9,)
 
     Raises
     ------
@@ -116,11 +127,20 @@ def features(
     """
     if passes < 0:
         raise ValueError(f"passes must be at least 0, not {passes}")
-    if not 0 <= base <= 2 * EXPONENT_BIAS:
-        raise ValueError(f"base must be from 0 to {2 * EXPONENT_BIAS}, not {base}")
     if elements < 1:
         raise ValueError(f"elements must be at least 1, not {elements}")
-    rest = _log2(1 + passes, 1, 8), 4 * (base - EXPONENT_BIAS), _log2(elements, 1, 4)
+    if not 0 <= base <= 2 * EXPONENT_BIAS:
+        raise ValueError(f"base must be from 0 to {2 * EXPONENT_BIAS}, not {base}")
+    if not 0 < bound < math.inf:
+        raise ValueError(f"bound must be finite and above 0, not {bound:g}")
+    exact = Fraction(bound)
+    headroom = _log2(exact.denominator, exact.numerator, 4)
+    rest = (
+        _log2(1 + passes, 1, 8),
+        8 * (base - EXPONENT_BIAS) + headroom,
+        _log2(elements, 1, 4),
+        _log2(exact.numerator, exact.denominator, 2),
+    )
     return np.array([*activations, gradient, *map(_clamped, rest)], dtype=np.int8)
 
 

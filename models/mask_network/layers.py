@@ -61,7 +61,7 @@ class MaskLayers:
         Parameters
         ----------
         weights : tuple of ndarray of float32
-            (9, h), (h + 1, h) and (h + 1, 64): inputs by outputs, the biases last.
+            (10, h), (h + 1, h) and (h + 1, 64): inputs by outputs, the biases last.
 
         Raises
         ------
@@ -89,7 +89,7 @@ def logits(layers: MaskLayers, seen: np.ndarray) -> np.ndarray:
     ----------
     layers : MaskLayers
         The network.
-    seen : ndarray of int8, (regions, 8)
+    seen : ndarray of int8, (regions, 9)
         Their features.
 
     Returns

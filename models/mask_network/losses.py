@@ -10,6 +10,8 @@ in the code in force, and sums over all bins of all regions:
 The last two have a price: the dual variable of a budget. With value 1 they are the idea's (seed
 003). All are linear in p, so the best mask keeps a bin where E·value/n exceeds a bound that is the
 same for all regions, but for what bits differ: with value 1, that is a threshold on the magnitude.
+
+What a network learns by is these slopes, what a bin gains and what it costs if it is kept.
 """
 
 from typing import NamedTuple
@@ -18,7 +20,7 @@ import numpy as np
 
 from .histogram import Histogram
 
-__all__ = ["LossWeights", "Losses", "losses_of", "slopes"]
+__all__ = ["LossWeights", "Losses", "Slopes", "losses_of", "slopes"]
 
 #: Bits of an element that is not coded.
 _DENSE = 16
@@ -38,6 +40,13 @@ class Losses(NamedTuple):
     reconstruction: float
     sparsity: float
     communication: float
+
+
+class Slopes(NamedTuple):
+    """How the weighted sum of the losses falls and grows with p; (regions, 64) each."""
+
+    gain: np.ndarray
+    cost: np.ndarray
 
 
 class _Terms(NamedTuple):
@@ -79,8 +88,9 @@ def slopes(
     weights: LossWeights,
     price: float,
     value: np.ndarray | float = 1.0,
-) -> np.ndarray:
-    """What the weighted sum of the losses changes by with p, whatever p is; (regions, 64).
+    energy: float | None = None,
+) -> Slopes:
+    """What the losses change by with p, whatever p is.
 
     Parameters
     ----------
@@ -90,13 +100,22 @@ def slopes(
         Of the losses.
     price : float
         Factor of the two that sending costs.
+    energy : float or None
+        What energies are a part of; ``None``: their sum. With one that stays from step to step, a
+        price stands for the same magnitude in all of them.
     """
-    terms = _terms(histogram, bits, value)
+    terms = _terms(histogram, bits, value, energy)
     cost = weights.sparsity * terms.count + weights.communication * terms.bits
-    return price * cost - weights.reconstruction * terms.energy
+    return Slopes(weights.reconstruction * terms.energy, price * cost)
 
 
-def _terms(histogram: Histogram, bits: np.ndarray, value: np.ndarray | float) -> _Terms:
+def _terms(
+    histogram: Histogram,
+    bits: np.ndarray,
+    value: np.ndarray | float,
+    whole: float | None = None,
+) -> _Terms:
     energy, elements = histogram.energies * value, max(histogram.counts.sum(), 1.0)
     count = histogram.counts / elements
-    return _Terms(energy / max(energy.sum(), np.finfo(float).tiny), count, count * bits / _DENSE)
+    whole = energy.sum() if whole is None else whole
+    return _Terms(energy / max(whole, np.finfo(float).tiny), count, count * bits / _DENSE)

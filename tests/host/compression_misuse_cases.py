@@ -26,6 +26,16 @@ def wrong_option_on_one() -> Any:
     Setup(density=0.1 if dist.get_rank() else 2.0)
 
 
+@case
+def wrong_option_of_the_mask_on_one() -> Any:
+    Setup(mask="learned", learned={"hidden": 5 if dist.get_rank() else 0})
+
+
+@case
+def options_of_the_mask_that_differ() -> Any:
+    Setup(mask="learned", learned={"hidden": 5 if dist.get_rank() else 6})
+
+
 class Broken(HardThreshold):
     """A mask that fails on one worker, in the third pass."""
 

@@ -106,11 +106,13 @@ def replaced_gradient(parameter: nn.Parameter) -> Iterator[None]:
 
 @case
 def resumed_behind_the_reducer() -> Any:
-    one = Reduced({"0": 2}, density=0.1, mask="threshold_before")
+    return [resumed_with("threshold_before"), resumed_with("learned")]
+
+
+def resumed_with(mask: str) -> str:
+    one, other, third = (Reduced({"0": 2}, density=0.1, mask=mask) for _ in range(3))
     one.train(range(12))
-    other = Reduced({"0": 2}, density=0.1, mask="threshold_before")
     other.train(range(5))
-    third = Reduced({"0": 2}, density=0.1, mask="threshold_before")
     third.network.load_state_dict(other.network.state_dict())
     third.state.load_state_dict(other.state.state_dict())
     third.train(range(5, 12))

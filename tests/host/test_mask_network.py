@@ -28,9 +28,9 @@ from adagrain.sim.simulators import runner
 )
 def test_a_device_finds_the_golden_keep_tables(url: str, seed: int) -> None:
     draw = np.random.default_rng(seed)
-    shapes = (9, 4), (5, 4), (5, 64)
+    shapes = (10, 4), (5, 4), (5, 64)
     layers = MaskLayers.of(tuple(draw.normal(size=s).astype(np.float32) for s in shapes))
-    seen = draw.integers(-127, 128, (9, 8)).astype(np.int8)
+    seen = draw.integers(-127, 128, (9, 9)).astype(np.int8)
     given: list[Any] = [Layer(b, "INT8", own, LAYER_SCALE) for b, own in layers.matrices()]
     wanted = keep_tables(layers, seen)
     with adagrain.open_device(url, GRANULAR) as device:

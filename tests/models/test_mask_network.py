@@ -88,23 +88,32 @@ def test_features_at_their_ends() -> None:
     assert activation_features(statistics(torch.full((5,), -2.0), None)) == (-127, -127, 0, 0)
     assert activation_features(statistics(torch.zeros(5), None)) == (0, -127, 0, 0)
     assert gradient_feature(statistics(torch.zeros(5), None)) == -127
-    seen = features((1, 2, 3, 4), 5, 255, 130, 1024)
-    assert seen.dtype == np.int8 and seen.tolist() == [1, 2, 3, 4, 5, 64, 12, 40]
+    seen = features((1, 2, 3, 4), 5, 255, 1024, 130, 2.0**-6)
+    assert seen.dtype == np.int8 and seen.tolist() == [1, 2, 3, 4, 5, 64, 48, 40, -12]
     assert len(seen) == len(FEATURES)
-    assert features((0, 0, 0, 0), 0, 0, 0, 1).tolist()[5:] == [0, -127, 0]
+    assert features((0, 0, 0, 0), 0, 0, 1, 0, 1.0).tolist()[5:] == [0, -127, 0, 0]
+
+
+def test_the_bound_is_a_logarithm_rounded_down(seed: int) -> None:
+    for power in np.random.default_rng(seed).uniform(-25, 25, 50).tolist():
+        seen = features((0, 0, 0, 0), 0, 0, 1, 125, 2.0**power).tolist()
+        assert seen[8] == clamped(floor_log2(Fraction(2.0**power), 2))
+        assert seen[6] == clamped(-8 * 2 + floor_log2(1 / Fraction(2.0**power), 4))
 
 
 @pytest.mark.parametrize(
-    ("passes", "base", "elements", "message"),
+    ("given", "message"),
     [
-        (-1, 0, 1, "passes must be at least 0, not -1"),
-        (0, 255, 1, "base must be from 0 to 254, not 255"),
-        (0, 0, 0, "elements must be at least 1, not 0"),
+        ((-1, 1, 0, 1.0), "passes must be at least 0, not -1"),
+        ((0, 0, 0, 1.0), "elements must be at least 1, not 0"),
+        ((0, 1, 255, 1.0), "base must be from 0 to 254, not 255"),
+        ((0, 1, 0, 0.0), "bound must be finite and above 0, not 0"),
+        ((0, 1, 0, math.nan), "bound must be finite and above 0, not nan"),
     ],
 )
-def test_features_that_cannot_be(passes: int, base: int, elements: int, message: str) -> None:
+def test_features_that_cannot_be(given: tuple[Any, ...], message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        features((0, 0, 0, 0), 0, passes, base, elements)
+        features((0, 0, 0, 0), 0, *given)
 
 
 @pytest.mark.parametrize("above", [0, 3, -2])
@@ -143,12 +152,12 @@ def test_the_base_of_zeros_is_the_lowest() -> None:
 
 def weights(seed: int, hidden: int = 11) -> tuple[np.ndarray, ...]:
     draw = np.random.default_rng(seed)
-    shapes = (9, hidden), (hidden + 1, hidden), (hidden + 1, 64)
+    shapes = (10, hidden), (hidden + 1, hidden), (hidden + 1, 64)
     return tuple(draw.normal(size=shape).astype(np.float32) for shape in shapes)
 
 
 def seen_by(seed: int, regions: int) -> np.ndarray:
-    return np.random.default_rng(seed).integers(-127, 128, (regions, 8)).astype(np.int8)
+    return np.random.default_rng(seed).integers(-127, 128, (regions, 9)).astype(np.int8)
 
 
 def test_the_network_is_exact_to_the_bit(seed: int) -> None:
@@ -182,12 +191,12 @@ def test_the_network_is_near_to_that_of_its_weights(seed: int) -> None:
 
 
 def test_a_hidden_number_is_a_bounded_relu_less_one() -> None:
-    one = np.zeros((9, 1), dtype=np.float32)
+    one = np.zeros((10, 1), dtype=np.float32)
     one[0, 0], one[-1, 0] = 1.0, -1.0
     through = np.array([[1.0], [0.0]], dtype=np.float32)
     last = np.zeros((2, 64), dtype=np.float32)
     last[0] = 1.0
-    seen = np.zeros((4, 8), dtype=np.int8)
+    seen = np.zeros((4, 9), dtype=np.int8)
     seen[:, 0] = -20, 0, 16, 120
     found = logits(MaskLayers.of((one, through, last)), seen)[:, 0]
     assert found.tolist() == [-127, -127, -64, 127]
@@ -196,8 +205,11 @@ def test_a_hidden_number_is_a_bounded_relu_less_one() -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda w: (w[0][:8], *w[1:]), r"weights must be of shapes \[\(9, 11\), .*, not \[\(8, 11"),
-        (lambda w: w[:2], r"weights must be of shapes .*, not \[\(9, 11\), \(12, 11\)\]"),
+        (
+            lambda w: (w[0][:9], *w[1:]),
+            r"weights must be of shapes \[\(10, 11\), .*, not \[\(9, 11",
+        ),
+        (lambda w: w[:2], r"weights must be of shapes .*, not \[\(10, 11\), \(12, 11\)\]"),
         (lambda w: (w[0] * np.nan, *w[1:]), "weights must be finite and below .*: .* are not"),
     ],
 )
@@ -232,12 +244,20 @@ def test_losses_are_those_of_the_elements(seed: int) -> None:
     assert losses_of(*arrays) == pytest.approx([loss.item() for loss in wanted], rel=1e-5)
     chosen = LossWeights(0.5, 2.0, 3.0)
     (0.5 * wanted[0] + 7 * (2.0 * wanted[1] + 3.0 * wanted[2])).backward()
-    found = slopes(histogram, bits.numpy(), chosen, 7.0, value.numpy())
-    np.testing.assert_allclose(found, p.grad.numpy(), rtol=1e-3, atol=1e-7)
+    gain, cost = slopes(histogram, bits.numpy(), chosen, 7.0, value.numpy())
+    np.testing.assert_allclose(cost - gain, p.grad.numpy(), rtol=1e-3, atol=1e-7)
 
 
 def test_losses_of_nothing_are_nothing() -> None:
     nothing = Histogram(np.zeros((2, 64)), np.zeros((2, 64)))
     ones = np.ones((2, 64))
     assert losses_of(nothing, ones, ones) == (0, 0, 0)
-    assert not slopes(nothing, ones, LossWeights(), 1.0).any()
+    assert not any(part.any() for part in slopes(nothing, ones, LossWeights(), 1.0))
+
+
+def test_energies_may_be_a_part_of_another_sum() -> None:
+    histogram = Histogram(np.ones((2, 64)), np.full((2, 64), 0.5))
+    given = histogram, np.full((2, 64), 16.0), LossWeights(3.0, 1.0, 1.0), 2.0
+    own, other = slopes(*given), slopes(*given, energy=6.0)
+    assert (own.gain == 3 / 128).all() and (other.gain == 0.25).all()
+    assert (own.cost == 4 / 128).all() and (other.cost == own.cost).all()
