@@ -58,17 +58,18 @@ def main() -> None:
     scale = (options.steps or steps["transformer_0.8M"]) / steps["transformer_0.8M"]
     job = {
         "tasks": {task: max(15, round(scale * count)) for task, count in steps.items()},
+        "seeds": [0],
         "ways": options.ways or (LINK_WAYS if options.link else WAYS),
     }
     local = [Place((), {"MASTER_ADDR": "127.0.0.1"})] * 2
     with link(options.link) if options.link else nullcontext(local) as places:
-        outcomes = _outcomes(job, places)
+        outcomes = outcomes_of(job, places)
     name = f"compression_link_{options.link:g}" if options.link else "compression"
     _show(name, outcomes, job["tasks"])
     report(name, _figures(outcomes, job["tasks"]))
 
 
-def _outcomes(job: dict[str, Any], places: list[Place]) -> list[dict[str, Any]]:
+def outcomes_of(job: dict[str, Any], places: list[Place]) -> list[dict[str, Any]]:
     """What the first worker tells."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -83,8 +84,9 @@ def _outcomes(job: dict[str, Any], places: list[Place]) -> list[dict[str, Any]]:
         for rank, place in enumerate(places)
     ]
     outcomes = []
+    runs = len(job["tasks"]) * len(job["seeds"]) * len(job["ways"])
     with Progress() as progress:
-        bar = progress.add_task("training", total=len(job["tasks"]) * len(job["ways"]))
+        bar = progress.add_task("training", total=runs)
         for line in workers[0].stdout or ():
             outcomes.append(json.loads(line))
             progress.console.print("{task} {way}: loss {loss:.3f}".format(**outcomes[-1]))

@@ -52,8 +52,8 @@ class Slopes(NamedTuple):
 class _Terms(NamedTuple):
     """Parts of each bin in the three losses, (regions, 64) each."""
 
-    energy: np.ndarray
-    count: np.ndarray
+    energies: np.ndarray
+    elements: np.ndarray
     bits: np.ndarray
 
 
@@ -76,8 +76,8 @@ def losses_of(
     terms = _terms(histogram, bits, value)
     lost = 1.0 - kept
     return Losses(
-        float((terms.energy * lost).sum()),
-        float((terms.count * kept).sum()),
+        float((terms.energies * lost).sum()),
+        float((terms.elements * kept).sum()),
         float((terms.bits * kept).sum()),
     )
 
@@ -105,8 +105,8 @@ def slopes(
         price stands for the same magnitude in all of them.
     """
     terms = _terms(histogram, bits, value, energy)
-    cost = weights.sparsity * terms.count + weights.communication * terms.bits
-    return Slopes(weights.reconstruction * terms.energy, price * cost)
+    cost = weights.sparsity * terms.elements + weights.communication * terms.bits
+    return Slopes(weights.reconstruction * terms.energies, price * cost)
 
 
 def _terms(

@@ -47,7 +47,7 @@ _SEEN = {"none": 0, "seed": FEATURES.index("progress") + 1, "all": len(FEATURES)
 class _Decision(NamedTuple):
     """A share's keep-table, the base from which its bins are counted, and what was known."""
 
-    known: tuple[Any, ...]
+    known: tuple[tuple[int, int, int, int], int, int, int]
     base: int
     table: np.ndarray
 
@@ -210,7 +210,7 @@ class LearnedMask:
     ) -> None:
         """Learn what would have been best, also at other prices."""
         bits = bits_at(self._survey.bits(keys), [own.base for own in made])
-        value, energy = self._worth.of(keys), self._energy * sum(map(self._sizes.get, keys))
+        value, energy = self._worth.of(keys), self._energy * sum(self._sizes[key] for key in keys)
         prices = [part * self._price for part in _PRICES]
         seen = [self._seen(own, price) for price in prices for own in made]
         found = [
@@ -230,7 +230,7 @@ class LearnedMask:
         cost = weights.sparsity + weights.communication
         return price * cost * self._energy / weights.reconstruction
 
-    def _known(self, key: Key) -> tuple[Any, ...]:
+    def _known(self, key: Key) -> tuple[tuple[int, int, int, int], int, int, int]:
         """What is known of a share in this pass, beside its base."""
         return (*self._survey.features(key), self._passes, self._sizes[key])
 

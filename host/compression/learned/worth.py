@@ -66,8 +66,8 @@ class Worth:
         """Say what this worker's gradient is, in a pass."""
         for key, own in zip(layout.keys, layout.parts(gradient), strict=True):
             if key in self._applied:
-                places, values = self._applied.pop(key)
-                found = torch.stack([own[places].float() @ values, values @ values])
+                at, values = self._applied.pop(key)
+                found = torch.stack([own[at].float() @ values, values @ values])
                 if found.isfinite().all():
                     self._add(self._falls, key, found.double())
             if self._probes(number):
