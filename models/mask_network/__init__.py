@@ -1,6 +1,13 @@
 """The mask generation network: what it sees, what it computes in INT8, what it is to learn."""
 
-from .features import FEATURE_SCALE, FEATURES, activation_features, features, gradient_feature
+from .features import (
+    FEATURE_SCALE,
+    FEATURES,
+    activation_features,
+    features,
+    gradient_feature,
+    with_bound_times,
+)
 from .histogram import Histogram, base_of, histogram_at
 from .layers import LAYERS, MaskLayers, keep_tables, logits
 from .losses import Losses, LossWeights, Slopes, losses_of, slopes
@@ -23,4 +30,5 @@ __all__ = [
     "logits",
     "losses_of",
     "slopes",
+    "with_bound_times",
 ]

@@ -34,7 +34,14 @@ import numpy as np
 from adagrain.models.interface.precision import LEVELS, Precision
 from adagrain.models.statistics import EXPONENT_BIAS, FRACTION_BITS, Statistics
 
-__all__ = ["FEATURES", "FEATURE_SCALE", "activation_features", "features", "gradient_feature"]
+__all__ = [
+    "FEATURES",
+    "FEATURE_SCALE",
+    "activation_features",
+    "features",
+    "gradient_feature",
+    "with_bound_times",
+]
 
 #: Their names, in order; the first six are those of the idea.
 FEATURES = (
@@ -142,6 +149,22 @@ def features(
         _log2(exact.numerator, exact.denominator, 2),
     )
     return np.array([*activations, gradient, *map(_clamped, rest)], dtype=np.int8)
+
+
+def with_bound_times(seen: np.ndarray, octaves: int) -> np.ndarray:
+    """Features of other bounds: those that are larger by a power of two.
+
+    Parameters
+    ----------
+    seen : ndarray of int8, (regions, 9)
+        Features; those that are clamped stay so, or move from there.
+    octaves : int
+        That power.
+    """
+    moved = seen.astype(np.int64)
+    moved[:, FEATURES.index("headroom")] -= 4 * octaves
+    moved[:, FEATURES.index("bound")] += 2 * octaves
+    return moved.clip(-_TOP, _TOP).astype(np.int8)
 
 
 def _unit(found: Statistics) -> int:

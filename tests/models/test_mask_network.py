@@ -24,6 +24,7 @@ from adagrain.models.mask_network import (
     logits,
     losses_of,
     slopes,
+    with_bound_times,
 )
 from adagrain.models.mask_network.layers import LAYER_SCALE
 from adagrain.models.numerics.half_binades import half_binade_sums
@@ -99,6 +100,16 @@ def test_the_bound_is_a_logarithm_rounded_down(seed: int) -> None:
         seen = features((0, 0, 0, 0), 0, 0, 1, 125, 2.0**power).tolist()
         assert seen[8] == clamped(floor_log2(Fraction(2.0**power), 2))
         assert seen[6] == clamped(-8 * 2 + floor_log2(1 / Fraction(2.0**power), 4))
+
+
+@pytest.mark.parametrize("octaves", [-3, 0, 5])
+def test_other_bounds_have_the_features_of_these(octaves: int, seed: int) -> None:
+    for power in np.random.default_rng(seed).uniform(-20, 20, 20).tolist():
+        own, other = (
+            features((9, 8, 7, 6), 5, 4, 3, 126, bound)
+            for bound in (2.0**power, 2.0 ** (power + octaves))
+        )
+        assert with_bound_times(own[None], octaves)[0].tolist() == other.tolist()
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,7 @@ from adagrain.models.mask_network import (
     histogram_at,
     keep_tables,
     slopes,
+    with_bound_times,
 )
 from adagrain.models.numerics.half_binades import half_binade_sums
 
@@ -34,8 +35,8 @@ __all__ = ["LearnedMask"]
 #: Steps of the training in the first pass.
 _FIRST_STEPS = 256
 
-#: Prices that the network learns from in each pass, as parts of the one in force.
-_PRICES = (1.0, 0.125, 8.0)
+#: Prices that the network learns from in each pass: the one in force times these powers of two.
+_OCTAVES = (0, -3, 3)
 
 #: Ends of squared magnitudes.
 _TINY, _HUGE = 2.0**-252, 2.0**256
@@ -198,8 +199,7 @@ class LearnedMask:
             kept = np.stack([own.table for own in made])
             self.price.sent(_sent(histogram, kept, sums), self._wanted)
         self._step(keys, made, histogram, _FIRST_STEPS if first else 1)
-        seen = np.stack([self._seen(own, self._price) for own in rows])
-        tables = keep_tables(self._training.layers(), seen)
+        tables = keep_tables(self._training.layers(), self._shown(self._seen(rows)))
         self._decisions |= {
             key: own._replace(table=table)
             for key, own, table in zip(keys, rows, tables, strict=True)
@@ -211,14 +211,15 @@ class LearnedMask:
         """Learn what would have been best, also at other prices."""
         bits = bits_at(self._survey.bits(keys), [own.base for own in made])
         value, energy = self._worth.of(keys), self._energy * sum(self._sizes[key] for key in keys)
-        prices = [part * self._price for part in _PRICES]
-        seen = [self._seen(own, price) for price in prices for own in made]
-        found = [
-            slopes(histogram, bits, self._options.weights, price, value, energy) for price in prices
-        ]
-        whole = Slopes(*map(np.concatenate, zip(*found, strict=True)))
+        gain, cost = slopes(histogram, bits, self._options.weights, self._price, value, energy)
+        whole = Slopes(
+            np.concatenate([gain] * len(_OCTAVES)),
+            np.concatenate([np.ldexp(cost, octaves) for octaves in _OCTAVES]),
+        )
+        seen = self._seen(made)
+        seen = np.concatenate([with_bound_times(seen, octaves) for octaves in _OCTAVES])
         for _ in range(steps):
-            self._training.step(np.stack(seen), whole)
+            self._training.step(self._shown(seen), whole)
 
     @property
     def _price(self) -> float:
@@ -234,12 +235,16 @@ class LearnedMask:
         """What is known of a share in this pass, beside its base."""
         return (*self._survey.features(key), self._passes, self._sizes[key])
 
-    def _seen(self, made: _Decision, price: float) -> np.ndarray:
-        """Features of a share at a price."""
-        bound = min(max(self._bound(price), _TINY), _HUGE)
-        found = features(*made.known, made.base, bound)
-        found[_SEEN[self._options.features] : -1] = 0
-        return found
+    def _seen(self, made: list[_Decision]) -> np.ndarray:
+        """All features of some shares, at the price in force."""
+        bound = min(max(self._bound(self._price), _TINY), _HUGE)
+        return np.stack([features(*own.known, own.base, bound) for own in made])
+
+    def _shown(self, seen: np.ndarray) -> np.ndarray:
+        """Those that the network may see."""
+        shown = seen.copy()
+        shown[:, _SEEN[self._options.features] : -1] = 0
+        return shown
 
 
 def _sent(histogram: Histogram, kept: np.ndarray, sums: np.ndarray) -> float:
