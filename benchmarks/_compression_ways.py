@@ -19,6 +19,7 @@ from torch.distributed.optim import PostLocalSGDOptimizer
 from torch.nn.parallel import DistributedDataParallel
 
 from adagrain.host.compression.hook import CompressionState, compress_hook
+from adagrain.host.compression.options import MASKS
 from adagrain.host.train.data import Dataset, load
 from adagrain.host.train.networks import build
 from adagrain.host.train.text import text
@@ -68,6 +69,14 @@ def _ours(options: dict[str, Any], model: DistributedDataParallel) -> State:
     return state
 
 
+#: Kinds of the learned mask, bytes that probes take a pass on the MLP, and the options.
+LEARNED = (
+    ("value", 170, {"probe_passes": 64}),
+    ("value_16", 680, {"probe_passes": 16}),
+    ("seed_features", 0, {"features": "seed"}),
+    ("no_features", 0, {"features": "none"}),
+)
+
 #: By name, what registers a hook on a model.
 WAYS: dict[str, Callable[[DistributedDataParallel], State]] = {
     "dense": partial(_plain, default_hooks.allreduce_hook),
@@ -82,6 +91,13 @@ WAYS: dict[str, Callable[[DistributedDataParallel], State]] = {
     "top_by_share_1%": partial(_ours, {"density": 0.01, "mask": "top_by_share"}),
     "top_1%": partial(_ours, {"density": 0.01, "mask": "top"}),
     "random_1%": partial(_ours, {"density": 0.01, "mask": "random"}),
+    **{f"{mask}_3kB": partial(_ours, {"budget": 3000, "mask": mask}) for mask in MASKS},
+    **{
+        f"learned_{name}_3kB": partial(
+            _ours, {"budget": 3000 - probes, "mask": "learned", "learned": options}
+        )
+        for name, probes, options in LEARNED
+    },
     "auto_1%": partial(_ours, {"density": 0.01, "bypass": "auto"}),
 }
 

@@ -3,8 +3,9 @@
 import json
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import torch
@@ -45,6 +46,20 @@ def counted(found: list[int]) -> Iterator[None]:
         dist.all_reduce, dist.all_gather = old
 
 
+def spent_in(mask: Any, found: list[float]) -> None:
+    """Have a mask tell the processor's seconds that it takes."""
+
+    def timed(call: Callable[..., Any], *args: Any) -> Any:
+        began = time.process_time()
+        answer = call(*args)
+        found.append(time.process_time() - began)
+        return answer
+
+    for name in ("look", "keep", "heard", "probed", "end_pass"):
+        if hasattr(mask, name):
+            setattr(mask, name, partial(timed, getattr(mask, name)))
+
+
 def trained(
     task: Task, way: str, steps: int, every: int, seed: int = 0, wanted: float | None = None
 ) -> dict[str, Any]:
@@ -69,16 +84,19 @@ def trained(
     optimizer = optimizer_of(way, torch.optim.SGD(model.parameters(), lr=task.rate, momentum=0.9))
     generator = torch.Generator().manual_seed(1000 * seed + dist.get_rank())
     x, y = task.held_out()
-    losses, seconds, found = [], [], list[int]()
-    passed, step = 0.0, 0
+    losses, seconds, found, masking = [], [], list[int](), list[float]()
+    passed, busy, step = 0.0, 0.0, 0
+    if state is not None:
+        spent_in(state.exchange.mask, masking)
     with counted(found):
         while step < steps and not (wanted is not None and losses and losses[-1] <= wanted):
-            began = time.perf_counter()
+            began, worked = time.perf_counter(), time.process_time()
             optimizer.zero_grad()
             inputs, labels = task.batch(generator)
             nn.functional.cross_entropy(model(inputs), labels).backward()
             optimizer.step()
             passed += time.perf_counter() - began
+            busy += time.process_time() - worked
             step += 1
             if step % every == 0:
                 losses.append(_loss(model.module, x, y))
@@ -88,6 +106,7 @@ def trained(
     if state is not None:
         assert state.bytes_sent == sum(found)
         outcome["overflows"] = state.counts.overflows
+        outcome["masking"] = sum(masking) / busy
         outcome["bypass"] = any(made.bypass for made in state.decisions)
     return outcome
 
@@ -107,7 +126,7 @@ def main() -> None:
     for task, steps in job["tasks"].items():
         trained(TASKS[task], "threshold_1%", 2, 1)  # compiles
         every = max(1, steps // LOOKS)
-        for seed in range(job["seeds"]):
+        for seed in job["seeds"]:
             wanted, most = None, steps
             for way in job["ways"]:
                 outcome = trained(TASKS[task], way, most, every, seed, wanted)

@@ -64,12 +64,12 @@ def main() -> None:
     job = {
         "tasks": {task: max(15, round(scale * count)) for task, count in steps.items()},
         "ways": options.ways or (LINK_WAYS if options.link else WAYS),
-        "seeds": options.seeds,
+        "seeds": [*range(options.seeds)],
         "to_loss": bool(options.link),
     }
     local = [Place((), {"MASTER_ADDR": "127.0.0.1"})] * 2
     with link(options.link) if options.link else nullcontext(local) as places:
-        outcomes = _outcomes(job, places)
+        outcomes = outcomes_of(job, places)
     name = f"compression_link_{options.link:g}" if options.link else "compression"
     figures = {
         f"{task}_{way}": _figure([own for own in outcomes if own["task"] == task], way, job)
@@ -80,7 +80,7 @@ def main() -> None:
     report(name, figures)
 
 
-def _outcomes(job: dict[str, Any], places: list[Place]) -> list[dict[str, Any]]:
+def outcomes_of(job: dict[str, Any], places: list[Place]) -> list[dict[str, Any]]:
     """What the first worker tells."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -95,7 +95,7 @@ def _outcomes(job: dict[str, Any], places: list[Place]) -> list[dict[str, Any]]:
         for rank, place in enumerate(places)
     ]
     outcomes = []
-    total = len(job["tasks"]) * job["seeds"] * len(job["ways"])
+    total = len(job["tasks"]) * len(job["seeds"]) * len(job["ways"])
     with Progress() as progress:
         bar = progress.add_task("training", total=total)
         for line in workers[0].stdout or ():

@@ -6,7 +6,7 @@ import torch
 
 from .feedback import Feedback, Values
 from .layout import Layout
-from .mask import Mask
+from .mask import Learner, Mask
 from .rounding import rounded
 
 __all__ = ["Compressor", "Selected"]
@@ -57,6 +57,8 @@ class Compressor:
     def masked(self, layout: Layout, gradient: torch.Tensor, density: float) -> Selected:
         """The elements that the mask chooses, and +0."""
         values = self._feedback.values(layout, gradient)
+        if isinstance(self._mask, Learner):
+            self._mask.look(layout, gradient)
         keep = self._mask.keep(values.v, layout, density)
         if keep.dtype != torch.bool or keep.shape != values.v.shape:
             wanted = tuple(values.v.shape)

@@ -11,6 +11,7 @@ import torch.distributed as dist
 
 from adagrain.host.distributed.exchange import DenseExchange, Flat, Pending, Share
 from adagrain.host.distributed.lockstep import Lockstep
+from adagrain.host.distributed.lost import waited_for
 from adagrain.host.distributed.sent import Sent
 
 from .averaging import void_regions
@@ -18,6 +19,7 @@ from .bypass import Bypass
 from .counts import Counts
 from .feedback import Feedback
 from .layout import Layout
+from .mask import Learner
 from .masks import mask_of
 from .options import CompressionOptions
 from .plan import Plan
@@ -90,6 +92,7 @@ class CompressedExchange:
         self.counts = Counts()
         self.bypass = Bypass(options.bypass)
         self.mask = mask_of(options, self.rank)
+        self._group = group
         self._lockstep = lockstep
         self._options = options
         self._whole_passes = whole_passes
@@ -159,6 +162,9 @@ class CompressedExchange:
             one.keep(self._feedback, void)
             one.give(average)
             self._tally.add(one.layout, one.sent, one.bits())
+            if isinstance(one, Framed) and isinstance(self.mask, Learner):
+                self.mask.heard(one.layout, one.made.frame, average)
+        self._probe_gradients()
         self._end_pass(begun)
 
     def sent(self) -> dict[int, Sent]:
@@ -237,6 +243,15 @@ class CompressedExchange:
             self.counts.refused += agreed.refused[self.rank]
             self.counts.overflows += one.made.left_out > 0
             self.counts.left_out += one.made.left_out
+
+    def _probe_gradients(self) -> None:
+        """Average what the mask wants to know of all workers' gradients."""
+        sample = self.mask.sample() if isinstance(self.mask, Learner) else None
+        if sample is not None and isinstance(self.mask, Learner):
+            with waited_for("the probe of gradients"):
+                dist.all_reduce(sample, group=self._group)
+            self.bytes_sent += sample.nbytes
+            self.mask.probed(sample.float().mul_(1.0 / self.workers))
 
     def _end_pass(self, begun: Sequence[Framed | Dense]) -> None:
         framed = [one for one in begun if isinstance(one, Framed)]

@@ -15,6 +15,8 @@ from adagrain.host.regions.regions import trainable
 from .bypass import Decision
 from .counts import Counts
 from .exchange import CompressedExchange
+from .learned.activations import owners_of
+from .learned.mask import LearnedMask
 from .options import CompressionOptions
 
 __all__ = ["CompressionState", "compress_hook"]
@@ -86,6 +88,8 @@ class CompressionState:
                 whole_passes=True,
                 idle_waits=model.find_unused_parameters,
             )
+            if isinstance(self.exchange.mask, LearnedMask):
+                self.exchange.mask.watch(owners_of(model, parameters.values()))
         except Exception as failure:
             error = failure
         lockstep.begin(common, error)

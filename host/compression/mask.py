@@ -1,13 +1,13 @@
 """What a mask is: a choice of elements that are sent."""
 
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import torch
 
 from .layout import Layout
 
-__all__ = ["Mask"]
+__all__ = ["Learner", "Mask"]
 
 
 class Mask(Protocol):
@@ -38,3 +38,23 @@ class Mask(Protocol):
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Restore what :meth:`state_dict` gave."""
+
+
+@runtime_checkable
+class Learner(Protocol):
+    """What a mask has beside, if it learns from what happens."""
+
+    def look(self, layout: Layout, gradient: torch.Tensor) -> None:
+        """This worker's gradient of one dimension, before :meth:`Mask.keep`; not to be changed."""
+
+    def heard(self, layout: Layout, frame: bytes, average: torch.Tensor) -> None:
+        """What this worker has sent, and the average over all of them; not to be changed."""
+
+    def sample(self) -> torch.Tensor | None:
+        """Behind all exchanges of a pass, what is to be averaged over the workers, if anything.
+
+        All workers ask for it in the same passes, of the same size.
+        """
+
+    def probed(self, average: torch.Tensor) -> None:
+        """That average."""

@@ -1,5 +1,7 @@
 """Masks by their names."""
 
+from .learned.mask import LearnedMask
+from .learned.options import LearnedOptions
 from .mask import Mask
 from .options import CompressionOptions
 from .random_k import RandomK
@@ -17,4 +19,6 @@ def mask_of(options: CompressionOptions, rank: int) -> Mask:
         return HardThreshold(lagging=options.mask == "threshold_before")
     if options.mask == "random":
         return RandomK(options.seed, rank)
+    if options.mask == "learned":
+        return LearnedMask(LearnedOptions.of(options.learned), options.seed)
     return Top(by_share=options.mask == "top_by_share")

@@ -1,12 +1,14 @@
 """Options of the compressed exchange."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, field, fields
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, Self
 
 from adagrain.host.distributed.option_names import check_names
 from adagrain.models.interface.formats import FORMATS, FormatCode
+
+from .learned.options import LearnedOptions
 
 if TYPE_CHECKING:
     from .mask import Mask
@@ -17,7 +19,7 @@ __all__ = ["BYPASSES", "MANTISSA_BITS", "MASKS", "CompressionOptions"]
 MANTISSA_BITS = FORMATS[FormatCode.BF16].mantissa_bits
 
 #: Masks that have a name.
-MASKS = ("threshold", "threshold_before", "top_by_share", "top", "random")
+MASKS = ("threshold", "threshold_before", "top_by_share", "top", "random", "learned")
 
 #: What may decide on the bypass.
 BYPASSES = ("auto", "never", "always")
@@ -36,7 +38,9 @@ class CompressionOptions:
         density.
     mask : str or Mask
         ``"threshold"``, ``"threshold_before"`` (that of the pass before), ``"top_by_share"``,
-        ``"top"`` (of each exchange), ``"random"``, or a mask of one's own.
+        ``"top"`` (of each exchange), ``"random"``, ``"learned"``, or a mask of one's own.
+    learned : mapping
+        Options of the learned mask: those of :class:`~.learned.options.LearnedOptions`.
     mantissa_bits : int
         Of each element that is sent, from 0 to 7.
     error_feedback : bool
@@ -54,7 +58,7 @@ class CompressionOptions:
         Whether gradients go as BF16 uncompressed: ``"auto"``, where that is faster; ``"never"``;
         ``"always"``; or decisions as they were recorded, number of the pass to bool.
     seed : int
-        Of the random mask.
+        Of the random mask, and of the learned one's first weights.
 
     Raises
     ------
@@ -65,6 +69,7 @@ class CompressionOptions:
     density: float = 0.01
     budget: int | None = None
     mask: "str | Mask" = "threshold"
+    learned: Mapping[str, Any] = field(default_factory=dict)
     mantissa_bits: int = MANTISSA_BITS
     error_feedback: bool = True
     momentum: float = 0.0
@@ -95,6 +100,13 @@ class CompressionOptions:
             raise ValueError(
                 f"mask must be one of {', '.join(MASKS)}, or a Mask, not {self.mask!r}"
             )
+        if not isinstance(self.learned, Mapping):
+            raise TypeError(f"learned must be a mapping of options, not {self.learned!r}")
+        if self.learned and self.mask != "learned":
+            raise ValueError(
+                f"learned must be empty unless mask is 'learned', not {dict(self.learned)}"
+            )
+        LearnedOptions.of(self.learned)
         if not isinstance(self.bypass, Mapping) and self.bypass not in BYPASSES:
             raise ValueError(
                 f"bypass must be one of {', '.join(BYPASSES)}, or a mapping from passes to bools, "
@@ -118,7 +130,8 @@ class CompressionOptions:
         found = {f.name: getattr(self, f.name) for f in fields(self)}
         mask = self.mask if isinstance(self.mask, str) else type(self.mask).__name__
         bypass = sorted(self.bypass.items()) if isinstance(self.bypass, Mapping) else self.bypass
-        return {**found, "mask": mask, "bypass": bypass}
+        learned = asdict(LearnedOptions.of(self.learned))
+        return {**found, "mask": mask, "bypass": bypass, "learned": learned}
 
     def _check_number(self, name: str, kind: type, wanted: str, fits: Any) -> None:
         value = getattr(self, name)

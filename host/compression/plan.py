@@ -24,8 +24,8 @@ class Plan:
     """Sizes of slots; renewed from the longest frames that any worker has wanted to send.
 
     That is done after 1, 2, 4, 8 … passes, from ``plan_passes`` on after each so many, and after
-    a pass in which a frame did not fit. All workers compute the same, from integers that they have
-    in common.
+    a pass in which a frame did not fit. With a budget no slot is larger than that. All workers
+    compute the same, from integers that they have in common.
 
     Parameters
     ----------
@@ -52,14 +52,14 @@ class Plan:
         """Say how long the longest frame of an exchange would have been, of all workers."""
         self._longest[layout] = max(self._longest.get(layout, 0), longest)
         if longest > self._sizes[layout]:
-            self._sizes[layout] = _with_slack(longest, layout)
+            self._sizes[layout] = self._with_slack(longest, layout)
 
     def end_pass(self, number: int) -> None:
         """End a pass."""
         done, every = number + 1, self._plan_passes
         if done % every == 0 or (done < every and not done & (done - 1)):
             for layout, longest in self._longest.items():
-                self._sizes[layout] = _with_slack(longest, layout)
+                self._sizes[layout] = self._with_slack(longest, layout)
             self._longest = {}
 
     def state_dict(self) -> dict[str, Any]:
@@ -78,6 +78,11 @@ class Plan:
             if longest:
                 self._longest[Layout(keys, sizes)] = longest
 
+    def _with_slack(self, longest: int, layout: Layout) -> int:
+        wanted = round(SLACK * longest)
+        budget = self._target.budget
+        return _bounded(wanted if budget is None else min(wanted, budget), layout)
+
 
 def least_size(layout: Layout) -> int:
     """Bytes of a frame with one element of each share, at most."""
@@ -88,10 +93,6 @@ def least_size(layout: Layout) -> int:
 def most_size(layout: Layout) -> int:
     """Bytes that no frame exceeds."""
     return least_size(layout) + 2 * layout.elements
-
-
-def _with_slack(longest: int, layout: Layout) -> int:
-    return _bounded(round(SLACK * longest), layout)
 
 
 def _bounded(size: int, layout: Layout) -> int:

@@ -52,6 +52,11 @@ class Target:
             return self._options.budget
         return round(2 * _FIRST_BITS / 8 * self.density(number) * elements)
 
+    @property
+    def budget(self) -> int | None:
+        """Bytes that no slot exceeds, if there is a budget."""
+        return self._options.budget
+
     def sent(self, frame_bytes: int, elements: int) -> None:
         """Say what a pass has sent, on this worker."""
         if elements:

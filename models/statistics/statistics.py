@@ -106,19 +106,19 @@ class Statistics:
         """Population variance, from N·S2 − S1² without cancellation."""
         if not self.finite:
             return math.nan
-        return float(self.unit**2 * Fraction(self._central(2), self.finite**2))
+        return float(self.unit**2 * Fraction(self.central(2), self.finite**2))
 
     @property
     def skewness(self) -> float:
         """Third standardised moment; NaN where the variance is 0, or s3 was not summed."""
-        variance = self._central(2) if self.finite and self.s4 else 0
-        return self._central(3) / variance**1.5 if variance else math.nan
+        variance = self.central(2) if self.finite and self.s4 else 0
+        return self.central(3) / variance**1.5 if variance else math.nan
 
     @property
     def kurtosis(self) -> float:
         """Fourth standardised moment (3 for a normal distribution); NaN as above."""
-        variance = self._central(2) if self.finite and self.s4 else 0
-        return float(Fraction(self._central(4), variance**2)) if variance else math.nan
+        variance = self.central(2) if self.finite and self.s4 else 0
+        return float(Fraction(self.central(4), variance**2)) if variance else math.nan
 
     @property
     def l2_norm(self) -> float:
@@ -130,7 +130,7 @@ class Statistics:
         """Root of the mean square; NaN where nothing is finite."""
         return self.l2_norm / math.sqrt(self.finite) if self.finite else math.nan
 
-    def _central(self, power: int) -> int:
+    def central(self, power: int) -> int:
         """N^power times the central moment of that power, an exact integer."""
         n, s1 = self.finite, self.s1
         if power == 2:

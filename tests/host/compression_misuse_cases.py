@@ -65,6 +65,16 @@ def state_of_another_mask_behind_the_reducer() -> Any:
     top.load_state_dict(random.state_dict())
 
 
+@case
+def wrong_option_of_the_mask_on_one() -> Any:
+    Setup(mask="learned", learned={"hidden": 5 if dist.get_rank() else 0})
+
+
+@case
+def options_of_the_mask_that_differ() -> Any:
+    Setup(mask="learned", learned={"hidden": 5 if dist.get_rank() else 6})
+
+
 class Broken(HardThreshold):
     """A mask that fails on one worker, in the third pass."""
 

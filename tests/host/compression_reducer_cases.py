@@ -115,7 +115,7 @@ def several_passes_behind_the_reducer() -> Any:
 def resumed_behind_the_reducer() -> Any:
     """Bit for bit, though the second pass of a run has other buckets than the first."""
     found = []
-    for mask in ("threshold", "random"):
+    for mask in ("threshold", "random", "learned"):
         one, other, third = (Reduced({"0": 2}, density=0.1, mask=mask) for _ in range(3))
         one.train(range(12))
         other.train(range(5))

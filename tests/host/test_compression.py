@@ -48,6 +48,7 @@ def run(server: WorkerServer) -> Run:
         "bypass",
         "bypass_always",
         "bytes_that_were_sent",
+        "learned",
         "behind_the_reducer",
         "dropped_behind_the_reducer",
         "several_passes_behind_the_reducer",
@@ -64,7 +65,8 @@ def test_sums_are_in_rank_order(run: Run) -> None:
 
 
 def test_a_budget_is_kept(run: Run) -> None:
-    assert 250 < run("budget") < 500
+    for sent in run("budget"):
+        assert 250 < sent < 450  # slots, and what the workers agree on
 
 
 def test_the_example(server: WorkerServer) -> None:
@@ -105,6 +107,13 @@ ERRORS = {
     ),
     "other_state": "ValueError: parameters of the state must be {'0.weight': 480, ",
     "state_of_another_mask": "ValueError: mask of the state must be HardThreshold, not Top",
+    "wrong_option_of_the_mask_on_one": (
+        "ValueError: hidden must be a whole number, at least 1, not 0",
+        "WorkerFailedError: worker 0 failed: ValueError: hidden must be a whole number, at least 1",
+    ),
+    "options_of_the_mask_that_differ": (
+        "ValueError: learned must be the same on all workers, but worker 0 has {'reconstruction'"
+    ),
     "frozen_when_the_state_was_made": (
         "ValueError: parameters of a bucket must be those that were trainable when the state was "
         "made, but one of shape (40"

@@ -23,7 +23,7 @@ from adagrain.host.compression.under_way import Framed
 from adagrain.host.distributed.sent import Sent
 from adagrain.models.codec import decode
 from adagrain.models.interface.formats import FORMATS, FormatCode
-from adagrain.models.numerics.half_binades import half_binades
+from adagrain.models.numerics.half_binades import half_binade_sums, half_binades
 from adagrain.models.statistics.reference import reference_sums
 
 CPU = torch.device("cpu")
@@ -50,6 +50,7 @@ def test_half_binades_are_the_bins_of_statistics(seed: int) -> None:
     counts[0] -= int((x == 0).sum())
     assert counts[:510].tolist() == sums["raw_bins"][:510, 0].tolist()
     assert counts[510] == 1 and counts[511] == 1 and first.sum() == 1
+    assert half_binade_sums(x, (1, len(x) - 1)).sum(axis=0).tolist() == sums["raw_bins"].tolist()
 
 
 @pytest.mark.parametrize("bits", range(8))

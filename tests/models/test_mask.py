@@ -3,11 +3,13 @@
 import math
 import random
 
+import numpy as np
 import pytest
 import torch
 
 from adagrain.models.interface.formats import FORMATS, ElementFormat, FormatCode
 from adagrain.models.mask import masked
+from adagrain.models.mask_kernel import chosen
 
 BF16, FP16 = FORMATS[FormatCode.BF16], FORMATS[FormatCode.FP16]
 EVERY = torch.arange(-(1 << 15), 1 << 15, dtype=torch.int32).to(torch.int16)
@@ -59,3 +61,20 @@ def test_what_cannot_be_is_refused(
 ) -> None:
     with pytest.raises(error, match=message):
         masked(tensor, exponent, keep)
+
+
+def test_the_choice_for_many_regions_is_that_of_each(seed: int) -> None:
+    draw = np.random.default_rng(seed)
+    words = draw.integers(0, 1 << 32, 9000, dtype=np.uint32)
+    words[:4] = 0x7FFFFFFF, 0xFF800000, 0x7F7FFFFF, 0x3FBF8000
+    words[4:8] = 0x3FFF8000, 0x3FFF7FFF, 0x3FBF7FFF, 1
+    x = torch.from_numpy(words.view(np.float32))
+    sizes = (1, 3, 5000, 3996)
+    exponents, tables = draw.integers(0, 255, 4), draw.random((4, 64)) < 0.5
+    exponents[:2] = 127
+    parts = chosen(x, sizes, exponents, tables).split(sizes)
+    for own, part, exponent, table in zip(x.split(sizes), parts, exponents, tables, strict=True):
+        rounded = torch.where(own.isnan(), torch.nan, own).bfloat16()
+        wanted = masked(rounded, int(exponent), table.astype(int)).view(torch.int16)
+        found = torch.where(part, rounded.view(torch.int16), 0)
+        assert torch.equal(found, wanted)

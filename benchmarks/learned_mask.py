@@ -1,0 +1,67 @@
+"""The learned mask against others in as many bytes, over several seeds; and what it takes.
+
+Two workers on gloo train the MLP of ``compression.py``, each way in turn, from the same weights on
+the same batches. Each way has the same budget: 3 kB that a worker puts into its slot in a pass, of
+which what learns from probes spends a part on these. Losses are of what is held out; they are
+compared seed by seed with those of ``threshold``. Time is the processor's.
+"""
+
+import argparse
+import math
+import statistics
+from typing import Any
+
+from _link import Place
+from _report import report
+from compression import STEPS, outcomes_of
+
+#: The first one is what others are held against.
+WAYS = (
+    *("threshold_3kB", "threshold_before_3kB", "top_by_share_3kB", "random_3kB", "learned_3kB"),
+    *("learned_value_3kB", "learned_value_16_3kB"),
+    *("learned_seed_features_3kB", "learned_no_features_3kB"),
+)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--task", choices=STEPS, default="mlp_0.1M")
+    parser.add_argument("--steps", type=int)
+    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--ways", nargs="+", default=WAYS)
+    options = parser.parse_args()
+    job = {
+        "tasks": {options.task: options.steps or STEPS[options.task]},
+        "seeds": [*range(options.seeds)],
+        "ways": options.ways,
+        "to_loss": False,
+    }
+    outcomes = outcomes_of(job, [Place((), {"MASTER_ADDR": "127.0.0.1"})] * 2)
+    by_way = {way: [own for own in outcomes if own["way"] == way] for way in options.ways}
+    first, *_ = by_way.values()
+    steps = job["tasks"][options.task]
+    name = "learned_mask" if options.task == "mlp_0.1M" else f"learned_mask_{options.task}"
+    report(name, {way: _figures(own, first, steps) for way, own in by_way.items()})
+
+
+def _figures(own: list[dict[str, Any]], first: list[dict[str, Any]], steps: int) -> dict[str, Any]:
+    ratios = [one["loss"] / other["loss"] for one, other in zip(own, first, strict=True)]
+    spread = statistics.stdev(ratios) / math.sqrt(len(ratios)) if len(ratios) > 1 else math.nan
+    return {
+        "loss": statistics.mean(one["loss"] for one in own),
+        "loss_to_first": statistics.mean(ratios),
+        "standard_error": spread,
+        "bytes_to_first": _sum(own, "bytes") / _sum(first, "bytes"),
+        "bytes_a_step": _sum(own, "bytes") / len(own) / steps,
+        "overflows": _sum(own, "overflows") / len(own),
+        "mask_of_a_step": _sum(own, "masking") / len(own),
+        "losses": [one["loss"] for one in own],
+    }
+
+
+def _sum(outcomes: list[dict[str, Any]], name: str) -> float:
+    return sum(own[name] for own in outcomes)
+
+
+if __name__ == "__main__":
+    main()

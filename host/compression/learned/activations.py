@@ -1,0 +1,74 @@
+"""Statistics of activations, of those modules whose parameters are masked."""
+
+from collections.abc import Iterable, Sequence
+from functools import partial
+from typing import Any
+
+import torch
+from torch import nn
+
+from adagrain.models.interface.formats import FORMATS
+from adagrain.models.mask_network import activation_features
+from adagrain.models.numerics.normalised_variance import exponent_of
+from adagrain.models.statistics import statistics_of
+
+__all__ = ["Activations", "owners_of"]
+
+#: Activations of a module that are looked at, at most, evenly apart.
+_SAMPLE = 4096
+
+_DTYPES = {fmt.dtype for fmt in FORMATS.values()}
+
+
+class Activations:
+    """Looks at what modules give, in passes in which it is asked to.
+
+    A sample is taken when a module has run with gradients enabled, the last one of a pass counts;
+    modules whose output is no floating-point tensor, nor begins with one, have none. Where a
+    network does not call a module but uses its parameters (as ``nn.MultiheadAttention`` does with
+    its projection), there is none either.
+
+    Parameters
+    ----------
+    owners : sequence of nn.Module
+        By region, the module that has its parameters. It is hooked as long as it lives.
+
+    Members
+    -------
+    wanted : bool
+        Whether samples are to be taken.
+    """
+
+    def __init__(self, owners: Sequence[nn.Module]) -> None:
+        self.wanted = True
+        numbers = {id(module): number for number, module in enumerate(owners)}
+        self._numbers = [numbers[id(module)] for module in owners]
+        self._samples: dict[int, torch.Tensor] = {}
+        for number in {*self._numbers}:
+            owners[number].register_forward_hook(partial(self._take, number))
+
+    def features(self) -> dict[int, tuple[int, int, int, int]]:
+        """The features of regions of which there are samples, which are forgotten."""
+        samples, self._samples = self._samples, {}
+        values = [own.float() for own in samples.values()]
+        records = statistics_of(values, [exponent_of(own) for own in values])
+        found = dict(zip(samples, map(activation_features, records), strict=True))
+        rows = enumerate(self._numbers)
+        return {region: found[number] for region, number in rows if number in found}
+
+    def _take(self, number: int, module: nn.Module, args: Any, output: Any) -> None:
+        if not (self.wanted and torch.is_grad_enabled()):
+            return
+        first = output[0] if isinstance(output, tuple | list) and output else output
+        if isinstance(first, torch.Tensor) and first.dtype in _DTYPES and first.numel():
+            flat = first.detach().reshape(-1)
+            self._samples[number] = flat[:: -(-len(flat) // _SAMPLE)].clone()
+
+
+def owners_of(model: nn.Module, parameters: Iterable[nn.Parameter]) -> list[nn.Module]:
+    """The module that has each parameter; the first one, where several do."""
+    owners: dict[int, nn.Module] = {}
+    for module in model.modules():
+        for own in module.parameters(recurse=False):
+            owners.setdefault(id(own), module)
+    return [owners[id(own)] for own in parameters]

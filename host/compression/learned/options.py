@@ -1,0 +1,102 @@
+"""Options of the learned mask."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from numbers import Integral, Real
+from typing import Any, Self
+
+from adagrain.host.distributed.option_names import check_names
+from adagrain.models.interface.loss_weights import LossWeights
+
+__all__ = ["SEEN", "LearnedOptions"]
+
+#: What the network may see: the six features of the idea; these and two more; none.
+SEEN = ("seed", "all", "none")
+
+
+@dataclass(frozen=True)
+class LearnedOptions:
+    """Options of :class:`~.mask.LearnedMask`, given as ``learned`` of the compressed exchange.
+
+    Parameters
+    ----------
+    reconstruction, sparsity, communication : float
+        Weights of the losses, at least 0. Reconstruction must have one, and one of the others:
+        the price that holds the density or the budget is a factor of both.
+    hidden : int
+        Units of both hidden layers.
+    features : str
+        ``"seed"``: those of the idea, ``"all"``: base and elements beside them, ``"none"``:
+        all are 0, so that the regions' tables are alike.
+    rate : float
+        Of Adam's steps, of which there is one a pass.
+    price_rate : float
+        By how much the price's logarithm grows in a pass with twice as many elements as are
+        wanted.
+    survey_passes : int
+        Passes between two looks at activations, gradients' norms and code lengths.
+    probe_passes : int
+        Passes between two probes that tell what the bins' energy is worth, 0 for none: then it is
+        all worth the same, which are the losses of the idea.
+    probe_every : int
+        A probe averages each so many-th element of the gradient over the workers, as BF16.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an option is of a wrong kind, or out of its range.
+    """
+
+    reconstruction: float = 1.0
+    sparsity: float = 1.0
+    communication: float = 1.0
+    hidden: int = 31
+    features: str = "all"
+    rate: float = 0.01
+    price_rate: float = 0.1
+    survey_passes: int = 8
+    probe_passes: int = 0
+    probe_every: int = 16
+
+    def __post_init__(self) -> None:
+        for name in LossWeights._fields:
+            self._check(name, Real, "a finite number, at least 0", lambda x: 0 <= x < math.inf)
+        for name in ("rate", "price_rate"):
+            self._check(name, Real, "a finite number above 0", lambda x: 0 < x < math.inf)
+        for name, least in (
+            *(("hidden", 1), ("survey_passes", 1), ("probe_passes", 0), ("probe_every", 1)),
+        ):
+            kind = f"a whole number, at least {least}"
+            self._check(name, Integral, kind, lambda x, least=least: x >= least)
+        if self.features not in SEEN:
+            raise ValueError(f"features must be one of {', '.join(SEEN)}, not {self.features!r}")
+        if not self.reconstruction or not self.sparsity + self.communication:
+            raise ValueError(
+                "reconstruction, and sparsity or communication, must be above 0, not "
+                f"{self.reconstruction:g}, {self.sparsity:g} and {self.communication:g}"
+            )
+
+    @property
+    def weights(self) -> LossWeights:
+        """Weights of the losses."""
+        return LossWeights(self.reconstruction, self.sparsity, self.communication)
+
+    @classmethod
+    def of(cls, options: Mapping[str, Any]) -> Self:
+        """Those that are named.
+
+        Raises
+        ------
+        TypeError
+            If there is none of a name; what it may be instead is said.
+        """
+        check_names("the learned mask", options, [option.name for option in fields(cls)])
+        return cls(**options)
+
+    def _check(self, name: str, kind: type, wanted: str, fits: Any) -> None:
+        value = getattr(self, name)
+        if isinstance(value, bool) or not isinstance(value, kind):
+            raise TypeError(f"{name} must be {wanted}, not {value!r}")
+        if not fits(value):
+            raise ValueError(f"{name} must be {wanted}, not {value!r}")

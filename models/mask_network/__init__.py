@@ -1,0 +1,33 @@
+"""The mask generation network: what it sees, what it computes in INT8, what it is to learn."""
+
+from .features import (
+    FEATURE_SCALE,
+    FEATURES,
+    activation_features,
+    features,
+    gradient_feature,
+    with_bound_times,
+)
+from .histogram import Histogram, base_of, histogram_at
+from .layers import LAYERS, MaskLayers, keep_tables, logits
+from .losses import Losses, Slopes, losses_of, slopes
+
+__all__ = [
+    "FEATURES",
+    "FEATURE_SCALE",
+    "LAYERS",
+    "Histogram",
+    "Losses",
+    "MaskLayers",
+    "Slopes",
+    "activation_features",
+    "base_of",
+    "features",
+    "gradient_feature",
+    "histogram_at",
+    "keep_tables",
+    "logits",
+    "losses_of",
+    "slopes",
+    "with_bound_times",
+]

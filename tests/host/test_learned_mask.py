@@ -1,0 +1,305 @@
+"""The parts of the learned mask, each against plain arithmetic of its own."""
+
+import copy
+import io
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from adagrain.host.compression.layout import Layout
+from adagrain.host.compression.learned.activations import Activations, owners_of
+from adagrain.host.compression.learned.code_bits import CodeBits, bits_at, code_bits
+from adagrain.host.compression.learned.mask import LearnedMask
+from adagrain.host.compression.learned.options import LearnedOptions
+from adagrain.host.compression.learned.price import Price
+from adagrain.host.compression.learned.training import SHARPNESS, MaskTraining
+from adagrain.host.compression.learned.worth import Worth
+from adagrain.host.compression.options import CompressionOptions
+from adagrain.models.codec import encode, with_mantissa_bits
+from adagrain.models.mask import masked
+from adagrain.models.mask_network import Slopes, activation_features, keep_tables
+from adagrain.models.statistics import statistics
+
+
+def layout_of(*sizes: int) -> Layout:
+    return Layout(tuple((n, 0) for n in range(len(sizes))), sizes)
+
+
+LAYOUT = layout_of(6000, 2000, 10)
+
+
+class Stream:
+    """Gradients of three shares that differ by orders of magnitude, with error feedback."""
+
+    def __init__(self, seed: int) -> None:
+        self._generator = torch.Generator().manual_seed(seed)
+        self.residual = torch.zeros(LAYOUT.elements)
+        self.scale = torch.cat(
+            [torch.full((n,), s) for n, s in ((6000, 1.0), (2000, 0.1), (10, 8))]
+        )
+
+    def through(self, mask: LearnedMask, density: float) -> tuple[torch.Tensor, torch.Tensor]:
+        """A pass: what there is to send, and which elements are kept."""
+        gradient = self.scale * torch.randn(LAYOUT.elements, generator=self._generator).pow(3)
+        v = gradient + self.residual
+        mask.look(LAYOUT, gradient)
+        kept = mask.keep(v, LAYOUT, density)
+        sent = torch.where(kept, v, 0.0).bfloat16()
+        self.residual = v - sent
+        mask.heard(LAYOUT, encode(LAYOUT.parts(sent)), sent.float())
+        if (sample := mask.sample()) is not None:
+            mask.probed(sample.float())
+        mask.end_pass(density)
+        return v, kept
+
+
+def learned(**options: Any) -> LearnedMask:
+    return LearnedMask(LearnedOptions.of(options), seed=3)
+
+
+@pytest.mark.parametrize("features", ["all", "seed", "none"])
+def test_the_density_is_held(features: str, seed: int) -> None:
+    mask, stream = learned(features=features), Stream(seed)
+    counts = [int(stream.through(mask, 0.05)[1].sum()) for _ in range(150)]
+    assert sum(counts[50:]) / 100 / LAYOUT.elements == pytest.approx(0.05, rel=0.35)
+
+
+def test_what_is_kept_has_most_of_the_energy(seed: int) -> None:
+    mask, stream = learned(), Stream(seed)
+    for _ in range(60):
+        stream.through(mask, 0.05)
+    kept_energy, best_energy = 0.0, 0.0
+    for _ in range(20):
+        v, kept = stream.through(mask, 0.05)
+        squares = v.square()
+        kept_energy += float(squares[kept].sum())
+        best_energy += float(squares.topk(max(int(kept.sum()), 1)).values.sum())
+    assert kept_energy > 0.9 * best_energy
+
+
+def test_tables_are_those_of_the_pass_before() -> None:
+    mask, stream = learned(), Stream(1)
+    stream.through(mask, 0.1)
+    for _ in range(5):
+        made = {**mask._decisions}
+        v, kept = stream.through(mask, 0.1)
+        for key, own, part in zip(LAYOUT.keys, LAYOUT.parts(v), LAYOUT.parts(kept), strict=True):
+            before = made[key]
+            wanted = masked(own.bfloat16(), before.base, before.table.astype(int))
+            assert torch.equal(torch.where(part, own, 0.0).bfloat16(), wanted)
+
+
+def test_the_first_pass_and_one_behind_none_have_a_threshold() -> None:
+    mask, stream = learned(), Stream(1)
+    for _ in range(2):
+        v, kept = stream.through(mask, 0.1)
+        assert v[kept].abs().min() >= v[~kept].abs().max()
+        assert kept.sum() == pytest.approx(800, rel=0.1)
+        mask.end_pass(0.1)  # that of a pass which masked nothing
+
+
+def test_a_mask_goes_on_from_its_state() -> None:
+    one, stream = learned(probe_passes=4, survey_passes=3), Stream(2)
+    for _ in range(9):
+        stream.through(one, 0.1)
+    buffer = io.BytesIO()
+    torch.save(one.state_dict(), buffer)
+    buffer.seek(0)
+    other, twin = learned(probe_passes=4, survey_passes=3), copy.deepcopy(stream)
+    other.load_state_dict(torch.load(buffer))
+    for _ in range(9):
+        assert torch.equal(stream.through(one, 0.1)[1], twin.through(other, 0.1)[1])
+    assert one.price.value == other.price.value
+
+
+def test_what_is_not_finite_is_kept_and_not_learned_from() -> None:
+    mask = learned(probe_passes=1)
+    for value in (torch.nan, torch.inf):
+        for _ in range(2):
+            v = torch.zeros(LAYOUT.elements)
+            v[5] = value
+            mask.look(LAYOUT, v)
+            assert mask.keep(v, LAYOUT, 0.1)[5]
+            mask.heard(LAYOUT, encode(LAYOUT.parts(v.bfloat16())), v)
+            sample = mask.sample()
+            assert sample is not None
+            mask.probed(sample.float())
+            mask.end_pass(0.1)
+    Stream(0).through(mask, 0.1)
+    assert all(own.isfinite().all() for own in mask._training._weights)
+
+
+def test_gradients_are_those_that_pytorch_finds(seed: int) -> None:
+    draw = np.random.default_rng(seed)
+    training = MaskTraining(7, 0.01, seed)
+    seen = draw.integers(-127, 128, (5, 9)).astype(np.int8)
+    gain, cost = draw.random((2, 5, 64))
+    weights = [own.clone().requires_grad_() for own in training._weights]
+    one = 127 / 128
+    x = torch.cat([torch.from_numpy(seen / 32).float(), torch.ones(5, 1)], dim=1)
+    for own in weights[:-1]:
+        x = torch.cat([(x @ own).clamp(-one, one), torch.full((5, 1), one)], dim=1)
+    p = torch.sigmoid(x @ weights[-1])
+    entropy = -(p * p.log() + (1 - p) * (1 - p).log())
+    gains, costs = torch.from_numpy(gain), torch.from_numpy(cost)
+    loss = ((costs - gains) * p - (costs + gains) / SHARPNESS * entropy).sum()
+    loss.backward()
+    for own, found in zip(weights, training.gradients(seen, Slopes(gain, cost)), strict=True):
+        torch.testing.assert_close(found, own.grad, rtol=1e-3, atol=1e-5)
+
+
+def test_steps_lead_to_what_gains_more_than_it_costs() -> None:
+    training = MaskTraining(15, 0.01, 0)
+    seen = np.array([[0] * 9, [50] * 9], dtype=np.int8)
+    bins = np.arange(64)
+    gain = np.where(bins < np.array([[5], [20]]), 3.0, 0.5)
+    for _ in range(500):
+        training.step(seen, Slopes(gain, np.ones((2, 64))))
+    assert (keep_tables(training.layers(), seen) == (gain > 1)).all()
+
+
+def test_a_price_follows_what_is_sent() -> None:
+    price = Price(0.5)
+    price.sent(10, 5)
+    assert price.value is None
+    price.value = 2.0
+    told = (10, 5, 0.5), (5, 10, -0.25), (99, 1, 1.5), (0, 1, -0.5), (3, 0, 0)
+    for sent, wanted, factor in told:
+        before = price.value
+        price.sent(sent, wanted)
+        assert price.value == pytest.approx(before * np.exp(factor))
+
+
+@pytest.mark.parametrize("mantissa_bits", [7, 2, 0])
+def test_code_bits_are_those_of_the_frame(mantissa_bits: int, seed: int) -> None:
+    """Bits of all elements, by the bins that they are in, make about the frame's length."""
+    draw = torch.Generator().manual_seed(seed)
+    x = torch.randn(20_000, generator=draw)
+    x = torch.where(torch.rand(20_000, generator=draw) < 0.05, x, 0.0).bfloat16()
+    x = with_mantissa_bits(x, mantissa_bits)
+    frame = encode([x, 4 * x], mantissa_bits=mantissa_bits)
+    found = code_bits(frame, 40_000)
+    total = 0.0
+    for own, (base, bits) in zip((x, 4 * x), found, strict=True):
+        assert 2.0 ** (base - 127) <= own.abs().max() < 2.0 ** (base - 126)
+        for value in own[own != 0].double().abs().tolist():
+            binade = int(np.floor(np.log2(value)))
+            total += bits[min(2 * (base - 127 - binade) + (value < 1.5 * 2.0**binade), 31)]
+    assert total / 8 == pytest.approx(len(frame), rel=0.1)
+
+
+def test_bits_are_moved_to_the_base_of_the_mask() -> None:
+    own = CodeBits(130, np.arange(32.0))
+    found = bits_at([own, own, None], [129, 133, 5])
+    assert found[0, :4].tolist() == [2, 3, 4, 5] and found[0, -1] == 31
+    assert found[1, :8].tolist() == [0, 0, 0, 0, 0, 0, 0, 1]
+    assert (found[2] == 16).all()
+
+
+class Pair(nn.Module):
+    """A module whose output begins with a tensor."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.full((1,), 2.0))
+
+    def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, None]:
+        return self.weight * x, None
+
+
+def test_activations_are_those_of_the_modules_that_own_parameters() -> None:
+    torch.manual_seed(1)
+    first, pair, late = nn.Linear(6, 9), Pair(), nn.Linear(9, 3)
+    model = nn.ModuleList([first, pair, late])
+    parameters = [*model.parameters()]
+    owners = owners_of(model, parameters)
+    assert owners == [first, first, pair, late, late]
+    watched = Activations(owners)
+    x = torch.randn(5000, 6)
+    with torch.no_grad():
+        first(x)
+    assert watched.features() == {}
+    hidden = first(x)
+    pair(hidden.half())
+    found = watched.features()
+    sample = hidden.detach().flatten()[:: -(-45_000 // 4096)]
+    assert found[0] == found[1] == activation_features(statistics(sample, None))
+    assert set(found) == {0, 1, 2} and found[2] != found[0]
+    assert watched.features() == {}
+    watched.wanted = False
+    first(x)
+    assert watched.features() == {}
+
+
+def test_energy_is_worth_what_the_workers_agree_on(seed: int) -> None:
+    """One share, one bin: all elements have a magnitude of 1, and half of them the right sign."""
+    layout, worth = layout_of(64), Worth(2, 16)
+    v = torch.ones(64)
+    average = torch.cat([torch.ones(48), -torch.ones(16)]) * 0.5
+    assert (worth.of([(0, 0)]) == 1).all() and worth.sample() is None
+    worth.look(0, layout, v)
+    worth.values(layout, v)
+    assert worth.sample().tolist() == v.tolist()
+    worth.probed(average, {(0, 0): 127})
+    assert worth.sample() is None
+    assert worth.of([(0, 0)])[0] == pytest.approx(np.full(64, 0.25))
+    worth.look(1, layout, v)
+    assert worth.sample() is None
+    worth.look(2, layout, v)
+    worth.values(layout, v)
+    worth.probed(-average, {(0, 0): 127})
+    assert (worth.of([(0, 0)]) == 0).all()
+
+
+def test_regions_weigh_what_the_loss_still_falls() -> None:
+    layout, worth = layout_of(100, 100), Worth(8, 1)
+    applied = torch.where(torch.arange(200) % 5 == 0, 2.0, 0.0)
+    worth.applied(0, layout, applied)
+    worth.look(1, layout, torch.cat([torch.full((100,), 1.5), torch.full((100,), 0.5)]))
+    assert worth.of([(0, 0), (1, 0)])[:, 3].tolist() == [1.5, 0.5]
+    worth.applied(8, layout, applied)
+    worth.look(9, layout, torch.cat([torch.full((100,), 9.0), torch.full((100,), -9.0)]))
+    assert worth.of([(0, 0), (1, 0)])[:, 3].tolist() == [4.0, 0.25]
+    worth.applied(9, layout, applied)
+    assert not worth.state_dict()["applied"]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"reconstruction": -1}, "reconstruction must be a finite number, at least 0, not -1"),
+        ({"sparsity": "much"}, "sparsity must be a finite number, at least 0, not 'much'"),
+        (
+            {"reconstruction": 0},
+            "reconstruction, and .*, must be above 0, not 0, 1 and 1",
+        ),
+        ({"sparsity": 0, "communication": 0}, "must be above 0, not 1, 0 and 0"),
+        ({"hidden": 0}, "hidden must be a whole number, at least 1, not 0"),
+        ({"features": "some"}, "features must be one of seed, all, none, not 'some'"),
+        ({"rate": 0}, "rate must be a finite number above 0, not 0"),
+        ({"price_rate": float("inf")}, "price_rate must be a finite number above 0, not inf"),
+        ({"survey_passes": 0}, "survey_passes must be a whole number, at least 1, not 0"),
+        ({"probe_passes": 1.5}, r"probe_passes must be a whole number, at least 0, not 1\.5"),
+        ({"probe_every": 0}, "probe_every must be a whole number, at least 1, not 0"),
+        ({"hiden": 3}, "the learned mask has no option 'hiden'; did you mean 'hidden'?"),
+    ],
+)
+def test_refusals(options: dict[str, Any], message: str) -> None:
+    with pytest.raises((TypeError, ValueError), match=message) as caught:
+        CompressionOptions(mask="learned", learned=options)
+    assert "\n" not in str(caught.value)
+
+
+def test_options_of_the_mask_need_the_mask() -> None:
+    with pytest.raises(ValueError, match="learned must be empty unless mask is 'learned', not "):
+        CompressionOptions(learned={"hidden": 3})
+    with pytest.raises(TypeError, match="learned must be a mapping of options, not 3"):
+        CompressionOptions(mask="learned", learned=3)
+
+
+def test_a_state_of_another_network_is_refused() -> None:
+    with pytest.raises(ValueError, match="hidden of the learned mask must be 31 as now, not 5"):
+        learned().load_state_dict(learned(hidden=5).state_dict())
