@@ -163,7 +163,8 @@ class CompressedExchange:
             one.give(average)
             self._tally.add(one.layout, one.sent, one.bits())
             if isinstance(one, Framed) and isinstance(self.mask, Learner):
-                self.mask.heard(one.layout, one.made.frame, average)
+                with self._timed():
+                    self.mask.heard(one.layout, one.made.frame, average)
         self._probe_gradients()
         self._end_pass(begun)
 
@@ -258,11 +259,12 @@ class CompressedExchange:
         if framed and self._options.budget is not None:
             sent = sum(int(one.made.sent.count_nonzero()) for one in framed)
             self._target.sent(sum(len(one.made.frame) for one in framed), sent)
+        with self._timed():
+            self.mask.end_pass(self._target.density(self.passes + 1))
         if self.bypass.decides(self.passes):
             self._decide(framed)
         self._plan.end_pass(self.passes)
         self.passes += 1
-        self.mask.end_pass(self._target.density(self.passes))
         self._coding = 0.0
 
     def _decide(self, framed: Sequence[Framed]) -> None:

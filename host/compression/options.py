@@ -34,7 +34,7 @@ class CompressionOptions:
     density : float
         Part of the elements that is sent in each pass, above 0 and at most 1.
     budget : int or None
-        Bytes that a worker may put into slots in each pass, about; decides in place of the
+        Bytes that a worker may put into a slot in each pass, at most; decides in place of the
         density.
     mask : str or Mask
         ``"threshold"``, ``"threshold_before"`` (that of the pass before), ``"top_by_share"``,

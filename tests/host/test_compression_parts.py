@@ -254,6 +254,14 @@ def test_slots_follow_the_longest_frames() -> None:
     assert other.size(28, layout) == 25_000 and other.state_dict() == plan.state_dict()
 
 
+def test_no_slot_exceeds_a_budget() -> None:
+    plan, layout = Plan(4, Target(CompressionOptions(budget=5000), 10**5)), layout_of(10**5)
+    for number in range(9):
+        assert plan.size(number, layout) == (5000 if number < 8 else 1250)
+        plan.wanted(layout, 9000 if number < 4 else 1000)
+        plan.end_pass(number)
+
+
 def test_warm_up_and_budget() -> None:
     target = Target(CompressionOptions(density=0.01, warmup_passes=2, warmup_density=0.16), 100)
     assert [target.density(n) for n in range(4)] == pytest.approx([0.16, 0.04, 0.01, 0.01])

@@ -78,6 +78,10 @@ def test_what_is_kept_has_most_of_the_energy(seed: int) -> None:
         kept_energy += float(squares[kept].sum())
         best_energy += float(squares.topk(max(int(kept.sum()), 1)).values.sum())
     assert kept_energy > 0.9 * best_energy
+    assert mask.losses
+    assert 0 < mask.losses.reconstruction < 0.9
+    assert mask.losses.sparsity == pytest.approx(int(kept.sum()) / LAYOUT.elements, rel=0.01)
+    assert 0 < mask.losses.communication < 2 * mask.losses.sparsity
 
 
 def test_tables_are_those_of_the_pass_before() -> None:
@@ -128,7 +132,12 @@ def test_what_is_not_finite_is_kept_and_not_learned_from() -> None:
             assert sample is not None
             mask.probed(sample.float())
             mask.end_pass(0.1)
-    Stream(0).through(mask, 0.1)
+    assert mask.price.value is None, "there was nothing to learn from"
+    stream = Stream(0)
+    for scale in (1e-12, 1e15, 1.0):
+        stream.scale *= scale
+        for _ in range(2):
+            stream.through(mask, 0.1)
     assert all(own.isfinite().all() for own in mask._training._weights)
 
 
@@ -263,6 +272,8 @@ def test_regions_weigh_what_the_loss_still_falls() -> None:
     worth.applied(8, layout, applied)
     worth.look(9, layout, torch.cat([torch.full((100,), 9.0), torch.full((100,), -9.0)]))
     assert worth.of([(0, 0), (1, 0)])[:, 3].tolist() == [4.0, 0.25]
+    worth.applied(16, layout, applied)
+    worth.forget()
     worth.applied(9, layout, applied)
     assert not worth.state_dict()["applied"]
 

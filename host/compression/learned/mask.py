@@ -13,11 +13,13 @@ from adagrain.models.mask_kernel import chosen
 from adagrain.models.mask_network import (
     FEATURES,
     Histogram,
+    Losses,
     Slopes,
     base_of,
     features,
     histogram_at,
     keep_tables,
+    losses_of,
     slopes,
     with_bound_times,
 )
@@ -74,10 +76,13 @@ class LearnedMask:
     -------
     price : Price
         What sending costs.
+    losses : Losses or None
+        Those of the last pass that was masked by tables.
     """
 
     def __init__(self, options: LearnedOptions, seed: int) -> None:
         self.price = Price(options.price_rate)
+        self.losses: Losses | None = None
         self._options = options
         self._training = MaskTraining(options.hidden, options.rate, seed)
         self._survey = Survey(options.survey_passes)
@@ -88,6 +93,7 @@ class LearnedMask:
         self._wanted = 0.0
         self._energy = 0.0
         self._passes = 0
+        self._is_new = True
 
     def watch(self, owners: Sequence[nn.Module]) -> None:
         """Look at the activations of these modules: by region, the one that has its parameters.
@@ -133,10 +139,11 @@ class LearnedMask:
         self._survey.end_pass(self._passes)
         self._passes += 1
         sums, self._sums = self._sums, {}
-        if sums:
+        if sums and self.price.value is not None:
             self._learn([*sums], np.stack([*sums.values()]))
         else:
             self._decisions = {}
+            self._worth.forget()
         self._wanted = 0.0
 
     def state_dict(self) -> dict[str, Any]:
@@ -149,6 +156,7 @@ class LearnedMask:
             "passes": self._passes,
             "price": self.price.value,
             "energy": self._energy,
+            "is_new": self._is_new,
             "decisions": made,
             "training": self._training.state_dict(),
             "survey": self._survey.state_dict(),
@@ -166,6 +174,7 @@ class LearnedMask:
         self._training.load_state_dict(state["training"])
         self._passes, self._energy = state["passes"], state["energy"]
         self.price.value = state["price"]
+        self._is_new = state["is_new"]
         self._decisions = {
             key: _Decision(known, base, table.numpy())
             for key, (known, base, table) in state["decisions"].items()
@@ -180,9 +189,9 @@ class LearnedMask:
         counts = sums[:, :, 0].sum(axis=0)
         counts[0] += elements - counts.sum()
         threshold = threshold_for(counts, density)
-        if self.price.value is None:
-            energy = float(histogram_at(sums, base_of(sums)).energies.sum())
-            self._energy = max(energy, _TINY) / elements
+        energy = float(histogram_at(sums, base_of(sums)).energies.sum())
+        if self.price.value is None and energy:
+            self._energy = energy / elements
             self.price.value = max(threshold**2, _TINY) / self._bound(1.0)
         return (v.abs() < threshold).logical_not_()
 
@@ -194,32 +203,33 @@ class LearnedMask:
         ]
         first = not all(key in self._decisions for key in keys)
         made = rows if first else [self._decisions[key] for key in keys]
-        histogram = histogram_at(sums, [own.base for own in made])
+        at = [own.base for own in made]
+        histogram, bits = histogram_at(sums, at), bits_at(self._survey.bits(keys), at)
+        value = self._worth.of(keys)
         if not first:
             kept = np.stack([own.table for own in made])
+            self.losses = losses_of(histogram, kept, bits, value)
             self.price.sent(_sent(histogram, kept, sums), self._wanted)
-        self._step(keys, made, histogram, _FIRST_STEPS if first else 1)
+        energy = self._energy * sum(self._sizes[key] for key in keys)
+        found = slopes(histogram, bits, self._options.weights, self._price, value, energy)
+        self._step(self._seen(made), found, _FIRST_STEPS if self._is_new else 1)
+        self._is_new = False
         tables = keep_tables(self._training.layers(), self._shown(self._seen(rows)))
         self._decisions |= {
             key: own._replace(table=table)
             for key, own, table in zip(keys, rows, tables, strict=True)
         }
 
-    def _step(
-        self, keys: list[Key], made: list[_Decision], histogram: Histogram, steps: int
-    ) -> None:
+    def _step(self, seen: np.ndarray, found: Slopes, steps: int) -> None:
         """Learn what would have been best, also at other prices."""
-        bits = bits_at(self._survey.bits(keys), [own.base for own in made])
-        value, energy = self._worth.of(keys), self._energy * sum(self._sizes[key] for key in keys)
-        gain, cost = slopes(histogram, bits, self._options.weights, self._price, value, energy)
+        gain, cost = found
         whole = Slopes(
             np.concatenate([gain] * len(_OCTAVES)),
             np.concatenate([np.ldexp(cost, octaves) for octaves in _OCTAVES]),
         )
-        seen = self._seen(made)
-        seen = np.concatenate([with_bound_times(seen, octaves) for octaves in _OCTAVES])
+        shown = [self._shown(with_bound_times(seen, octaves)) for octaves in _OCTAVES]
         for _ in range(steps):
-            self._training.step(self._shown(seen), whole)
+            self._training.step(np.concatenate(shown), whole)
 
     @property
     def _price(self) -> float:

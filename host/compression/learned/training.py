@@ -15,6 +15,9 @@ __all__ = ["SHARPNESS", "MaskTraining"]
 #: Deviation of the first weights, and of Adam's averages the second one's decay.
 _DEVIATION, _DECAYS = 0.25, (0.9, 0.99)
 
+#: Ends of what a bin gains or costs: squares of gradients stay within FP32.
+_MOST = 2.0**50
+
 #: The largest logit that the losses ask for, where a bin gains much more than it costs.
 SHARPNESS = 3.0
 
@@ -69,7 +72,7 @@ class MaskTraining:
         inputs = [_beside(torch.from_numpy(seen * np.float32(FEATURE_SCALE)), 1.0)]
         for own in self._weights[:-1]:
             inputs.append(_beside((inputs[-1] @ own).clamp_(-ONE, ONE), ONE))
-        gain, cost = (torch.from_numpy(part.astype(np.float32)) for part in slopes)
+        gain, cost = (torch.from_numpy(part.clip(0.0, _MOST).astype(np.float32)) for part in slopes)
         logits = inputs[-1] @ self._weights[-1]
         p = torch.sigmoid(logits)
         out = (cost - gain + (cost + gain) * logits / SHARPNESS) * p * (1 - p)

@@ -102,6 +102,10 @@ class Worth:
                 if len(places):
                     self._applied[key] = places, own[places].clone()
 
+    def forget(self) -> None:
+        """What was applied in the pass before says nothing: this one masked nothing."""
+        self._applied = {}
+
     def of(self, keys: list[Key]) -> np.ndarray:
         """What the bins of some shares are worth, (shares, 64)."""
         mean = sum(self._falls.values(), torch.zeros(2, dtype=torch.float64)).tolist()
