@@ -5,7 +5,7 @@ from adagrain.sim.simulators.bench import Bench, bench
 from .traffic import random_regions
 
 
-@bench(cycles=500_000)
+@bench(cycles=4_000_000)
 async def equals_the_model(b: Bench) -> None:
     """Regions back to back, of either format, any table, any base."""
     await b.demand(random_regions(b.component, b.scaled(20), b.random))
