@@ -10,7 +10,7 @@ from adagrain.sim.benches.decoder.traffic import random_regions
 from adagrain.sim.compiled import CompiledUnit, check_silence, demand
 
 #: Times that some regions follow each other.
-TIMES = 500 if os.environ.get("ADAGRAIN_FULL") == "1" else 5
+TIMES = 60 if os.environ.get("ADAGRAIN_FULL") == "1" else 5
 
 
 @pytest.mark.parametrize("damage", [0.0, 0.5])
