@@ -27,8 +27,14 @@ from adagrain.host.distributed.lockstep import Lockstep
 class Reduced(Setup):
     """A network whose regions are exchanged compressed, behind the reducer."""
 
-    def __init__(self, cadences: dict[str, int], by: str = "module", **options: Any) -> None:
-        self.model = DistributedDataParallel(network(), bucket_cap_mb=SMALL_BUCKETS)
+    def __init__(
+        self,
+        cadences: dict[str, int],
+        by: str = "module",
+        bucket: float = SMALL_BUCKETS,
+        **options: Any,
+    ) -> None:
+        self.model = DistributedDataParallel(network(), bucket_cap_mb=bucket)
         self.network = self.model.module
         self.optimizer = torch.optim.SGD(self.model.parameters(), lr=0.05)
         chosen = CompressionOptions(**{"bypass": "never"} | options)
@@ -106,11 +112,12 @@ def replaced_gradient(parameter: nn.Parameter) -> Iterator[None]:
 
 @case
 def resumed_behind_the_reducer() -> Any:
-    return [resumed_with("threshold_before"), resumed_with("learned")]
+    return [resumed_with("threshold_before", SMALL_BUCKETS), resumed_with("learned", 25)]
 
 
-def resumed_with(mask: str) -> str:
-    one, other, third = (Reduced({"0": 2}, density=0.1, mask=mask) for _ in range(3))
+def resumed_with(mask: str, bucket: float) -> str:
+    options = {"bucket": bucket, "density": 0.1, "mask": mask}
+    one, other, third = (Reduced({"0": 2}, **options) for _ in range(3))
     one.train(range(12))
     other.train(range(5))
     third.network.load_state_dict(other.network.state_dict())
