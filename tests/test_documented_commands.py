@@ -176,7 +176,6 @@ COMMANDS: dict[str, Run | str] = {
     "python benchmarks/compression.py": RECORDS,
     "python benchmarks/compression.py --link 10": RECORDS,
     "python benchmarks/learned_mask.py --seeds 3 --steps 240": RECORDS,
-    "python benchmarks/learned_mask.py --task transformer_0.8M": RECORDS,
     "python benchmarks/statistics_golden.py": "is run as make bench",
     **{
         f"torchrun --nproc-per-node 2 examples/{path.name}": EXAMPLE

@@ -80,7 +80,7 @@ def test_what_is_kept_has_most_of_the_energy(seed: int) -> None:
     assert kept_energy > 0.9 * best_energy
     assert mask.losses
     assert 0 < mask.losses.reconstruction < 0.9
-    assert mask.losses.sparsity == pytest.approx(int(kept.sum()) / LAYOUT.elements, rel=0.01)
+    assert mask.losses.sparsity == pytest.approx(int(kept.sum()) / LAYOUT.elements, rel=0.05)
     assert 0 < mask.losses.communication < 2 * mask.losses.sparsity
 
 

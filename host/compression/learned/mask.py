@@ -90,7 +90,8 @@ class LearnedMask:
         self._decisions: dict[Key, _Decision] = {}
         self._sizes: dict[Key, int] = {}
         self._sums: dict[Key, np.ndarray] = {}
-        self._wanted = 0.0
+        self._elements = 0
+        self._density = 0.0
         self._energy = 0.0
         self._passes = 0
         self._is_new = True
@@ -112,7 +113,8 @@ class LearnedMask:
         sums = half_binade_sums(v, layout.sizes)
         self._sums |= zip(layout.keys, sums, strict=True)
         self._sizes |= zip(layout.keys, layout.sizes, strict=True)
-        self._wanted += density * layout.elements
+        self._elements += layout.elements
+        self._density = density
         self._worth.values(layout, v)
         if not all(key in self._decisions for key in layout.keys):
             return self._first(v, sums, layout.elements, density)
@@ -140,11 +142,12 @@ class LearnedMask:
         self._passes += 1
         sums, self._sums = self._sums, {}
         if sums and self.price.value is not None:
-            self._learn([*sums], np.stack([*sums.values()]))
+            keys = sorted(sums)  # whatever the order of exchanges: sums of floats depend on it
+            self._learn(keys, np.stack([sums[key] for key in keys]))
         else:
             self._decisions = {}
             self._worth.forget()
-        self._wanted = 0.0
+        self._elements = 0
 
     def state_dict(self) -> dict[str, Any]:
         """As :meth:`Mask.state_dict`."""
@@ -209,7 +212,7 @@ class LearnedMask:
         if not first:
             kept = np.stack([own.table for own in made])
             self.losses = losses_of(histogram, kept, bits, value)
-            self.price.sent(_sent(histogram, kept, sums), self._wanted)
+            self.price.sent(_sent(histogram, kept, sums), self._density * self._elements)
         energy = self._energy * sum(self._sizes[key] for key in keys)
         found = slopes(histogram, bits, self._options.weights, self._price, value, energy)
         self._step(self._seen(made), found, _FIRST_STEPS if self._is_new else 1)
