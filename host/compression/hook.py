@@ -15,8 +15,7 @@ from adagrain.host.regions.regions import trainable
 from .bypass import Decision
 from .counts import Counts
 from .exchange import CompressedExchange
-from .learned.activations import owners_of
-from .learned.mask import LearnedMask
+from .learned.mask import watch
 from .options import CompressionOptions
 
 __all__ = ["CompressionState", "compress_hook"]
@@ -88,8 +87,7 @@ class CompressionState:
                 whole_passes=True,
                 idle_waits=model.find_unused_parameters,
             )
-            if isinstance(self.exchange.mask, LearnedMask):
-                self.exchange.mask.watch(owners_of(model, parameters.values()))
+            watch(self.exchange.mask, model, parameters.values())
         except Exception as failure:
             error = failure
         lockstep.begin(common, error)

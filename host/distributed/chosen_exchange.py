@@ -6,6 +6,7 @@ from typing import Any
 from torch.nn.parallel import DistributedDataParallel
 
 from adagrain.host.compression.exchange import CompressedExchange
+from adagrain.host.compression.learned.mask import watch
 from adagrain.host.compression.options import CompressionOptions
 from adagrain.host.regions.regions import Regions
 
@@ -50,10 +51,12 @@ def chosen_exchange(
     """The exchange of a model's regions; dense without options."""
     if options is None:
         return DenseExchange(model.process_group)
-    return CompressedExchange(
+    exchange = CompressedExchange(
         model.process_group,
         lockstep,
         options,
         sum(region.numel for region in regions),
         idle_waits=model.find_unused_parameters,
     )
+    watch(exchange.mask, model, (region.slices[0].parameter for region in regions))
+    return exchange

@@ -1,6 +1,6 @@
 """The learned mask: which half binades of each share are sent, decided by a small network."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -8,6 +8,7 @@ import torch
 from torch import nn
 
 from adagrain.host.compression.layout import Key, Layout
+from adagrain.host.compression.mask import Mask
 from adagrain.host.compression.threshold import threshold_for
 from adagrain.models.mask_kernel import chosen
 from adagrain.models.mask_network import (
@@ -25,6 +26,7 @@ from adagrain.models.mask_network import (
 )
 from adagrain.models.numerics.half_binades import half_binade_sums
 
+from .activations import owners_of
 from .code_bits import bits_at
 from .options import LearnedOptions
 from .price import Price
@@ -32,7 +34,7 @@ from .survey import Survey
 from .training import MaskTraining
 from .worth import Worth
 
-__all__ = ["LearnedMask"]
+__all__ = ["LearnedMask", "watch"]
 
 #: Steps of the training in the first pass.
 _FIRST_STEPS = 256
@@ -264,3 +266,19 @@ def _sent(histogram: Histogram, kept: np.ndarray, sums: np.ndarray) -> float:
     """Elements that a mask has kept, with those beyond its first bin."""
     beyond = sums[:, :, 0].sum() - histogram.counts.sum()
     return float((histogram.counts * kept).sum() + beyond)
+
+
+def watch(mask: Mask, model: nn.Module, parameters: Iterable[nn.Parameter]) -> None:
+    """Let a mask that learns look at the activations of the modules that have these parameters.
+
+    Parameters
+    ----------
+    mask : Mask
+        Any; others do not look at them.
+    model : Module
+        Where the modules are.
+    parameters : iterable of Parameter
+        One of each region.
+    """
+    if isinstance(mask, LearnedMask):
+        mask.watch(owners_of(model, parameters))
