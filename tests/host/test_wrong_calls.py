@@ -57,8 +57,13 @@ LINES = [
     ("train --lr inf", "learning_rate must be a finite number, not inf"),
     ("train --lr nan", "learning_rate must be a finite number, not nan"),
     ("train --lr 0.5", r"learning_rate must be above 0 and at most cap \(0.2\), not 0.5"),
-    ("train --preset compress", "'compress' comes with a later version"),
-    ("train --preset fast", "must be one of sync, cadence, granular, all, not 'fast'"),
+    ("train --preset speculate", "'speculate' comes with a later version"),
+    ("train --preset fast", "must be one of sync, cadence, granular, compress, all, not 'fast'"),
+    (
+        "train --preset compress --density 0",
+        "density must be a number above 0 and at most 1, not 0",
+    ),
+    ("train --density 0.1", "density must be left out with training preset 'cadence', not 0.1"),
     ("train --device golden: --preset granular --device-preset small", "'small' has no slices"),
     (
         "train --precision INT8",
