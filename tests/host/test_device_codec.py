@@ -173,9 +173,7 @@ def test_a_port_that_brings_too_few() -> None:
     with Coprocessor(transport, BUILT, url="test:", timeout=0.01, retries=1) as device:
         results = transport.results
         transport.results = lambda: results()[:-4]  # type: ignore[method-assign]
-        with pytest.raises(
-            DeviceError, match="the data port must bring 32 bytes of blocks, not 16"
-        ):
+        with pytest.raises(DeviceError, match="must bring 32 bytes of blocks, not 16"):
             device.encode([torch.ones(9).bfloat16()], tables=[*DEFAULT_TABLES.values()][:1])
 
 
