@@ -1,22 +1,19 @@
 """A pass over a coded block: decoded, kept until it is known to be sound."""
 
 from amaranth.hdl import Module, Mux, ResetInserter, Signal, Value
-from amaranth.lib import stream, wiring
-from amaranth.lib.wiring import In, Out, connect, flipped
+from amaranth.lib import wiring
+from amaranth.lib.wiring import connect, flipped
 
-from adagrain.hdl.stream.packet import beat_layout, check_lanes
-from adagrain.hdl.tensor_input import Beat
-from adagrain.models.interface.codec import BLOCK, CODED_FORMATS, SLOTS, BlockOutcome
+from adagrain.models.interface.codec import BLOCK, CODED_FORMATS, BlockOutcome
 from adagrain.models.interface.formats import FORMATS, FormatCode
 from adagrain.models.interface.protocol import Status
 from adagrain.models.interface.units.decoder import CODED_WORD, DecoderBegin, DecoderRecord
 
-from .block_buffer import WORDS, Word
+from .block_ports import block_ports
 from .decode_fill import DecodeFill
 from .decoder import Decoder
 from .departure import Departure
 from .element_words import ElementWords
-from .encoder_layouts import CodeWrite
 from .layouts import ELEMENT_BITS
 from .word_grouper import WordGrouper
 
@@ -69,24 +66,8 @@ class DecoderPass(wiring.Component):
     """
 
     def __init__(self, lanes: int) -> None:
-        check_lanes(lanes)
         self._lanes = lanes
-        super().__init__(
-            {
-                "i_code": In(stream.Signature(CodeWrite)),
-                "slots": In(SLOTS),
-                "i_begin": In(stream.Signature(DecoderBegin)),
-                "refusal": Out(Status),
-                "i": In(stream.Signature(beat_layout(lanes))),
-                "ends": In(1),
-                "given_up": In(1),
-                "o": Out(stream.Signature(DecoderRecord)),
-                "size": Out(range(WORDS + 1)),
-                "i_read": In(stream.Signature(range(WORDS))),
-                "o_read": Out(stream.Signature(Word)),
-                "o_data": Out(stream.Signature(Beat)),
-            }
-        )
+        super().__init__(block_ports(lanes, DecoderBegin, DecoderRecord))
 
     def elaborate(self, platform: object) -> Module:
         m = Module()

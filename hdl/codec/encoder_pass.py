@@ -1,21 +1,18 @@
 """A pass over a block: masked, coded, kept until it is asked for."""
 
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
-from amaranth.lib import data, stream, wiring
-from amaranth.lib.wiring import In, Out, connect, flipped
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import connect, flipped
 
 from adagrain.hdl.mask import Mask
-from adagrain.hdl.stream.packet import beat_layout, check_lanes
-from adagrain.hdl.tensor_input import Beat
-from adagrain.models.interface.codec import BLOCK, CODED_FORMATS, SLOTS
+from adagrain.models.interface.codec import BLOCK, CODED_FORMATS
 from adagrain.models.interface.formats import FORMATS, FormatCode
 from adagrain.models.interface.protocol import Status
 from adagrain.models.interface.units.encoder import EncoderBegin, EncoderRecord
 
-from .block_buffer import WORDS, Word
+from .block_ports import block_ports
 from .departure import Departure
 from .encoder import Encoder
-from .encoder_layouts import CodeWrite
 from .layouts import ELEMENT_BITS
 
 __all__ = ["EncoderPass"]
@@ -72,24 +69,8 @@ class EncoderPass(wiring.Component):
     """
 
     def __init__(self, lanes: int) -> None:
-        check_lanes(lanes)
         self._lanes = lanes
-        super().__init__(
-            {
-                "i_code": In(stream.Signature(CodeWrite)),
-                "slots": In(SLOTS),
-                "i_begin": In(stream.Signature(EncoderBegin)),
-                "refusal": Out(Status),
-                "i": In(stream.Signature(beat_layout(lanes))),
-                "ends": In(1),
-                "given_up": In(1),
-                "o": Out(stream.Signature(EncoderRecord)),
-                "size": Out(range(WORDS + 1)),
-                "i_read": In(stream.Signature(range(WORDS))),
-                "o_read": Out(stream.Signature(Word)),
-                "o_data": Out(stream.Signature(Beat)),
-            }
-        )
+        super().__init__(block_ports(lanes, EncoderBegin, EncoderRecord))
 
     def elaborate(self, platform: object) -> Module:
         m = Module()

@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass, field, fields
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, Self
 
-from adagrain.host.distributed.option_names import check_names
+from adagrain.host.distributed.option_names import check_names, check_number
 from adagrain.models.interface.formats import FORMATS, FormatCode
 
 from .learned.options import LearnedOptions
@@ -81,15 +81,15 @@ class CompressionOptions:
 
     def __post_init__(self) -> None:
         for name in ("density", "warmup_density"):
-            self._check_number(name, Real, "a number above 0 and at most 1", lambda x: 0 < x <= 1)
-        self._check_number("momentum", Real, "a number from 0 to below 1", lambda x: 0 <= x < 1)
+            check_number(self, name, Real, "a number above 0 and at most 1", lambda x: 0 < x <= 1)
+        check_number(self, "momentum", Real, "a number from 0 to below 1", lambda x: 0 <= x < 1)
         bits = f"a whole number from 0 to {MANTISSA_BITS}"
-        self._check_number("mantissa_bits", Integral, bits, lambda x: 0 <= x <= MANTISSA_BITS)
+        check_number(self, "mantissa_bits", Integral, bits, lambda x: 0 <= x <= MANTISSA_BITS)
         for name, least in (("warmup_passes", 0), ("plan_passes", 1), ("seed", 0)):
             kind = f"a whole number, at least {least}"
-            self._check_number(name, Integral, kind, lambda x, least=least: x >= least)
+            check_number(self, name, Integral, kind, lambda x, least=least: x >= least)
         if self.budget is not None:
-            self._check_number("budget", Integral, "a positive number of bytes", lambda x: x > 0)
+            check_number(self, "budget", Integral, "a positive number of bytes", lambda x: x > 0)
             if self.warmup_passes:
                 raise ValueError(
                     f"warmup_passes must be 0 where there is a budget, not {self.warmup_passes}"
@@ -132,10 +132,3 @@ class CompressionOptions:
         bypass = sorted(self.bypass.items()) if isinstance(self.bypass, Mapping) else self.bypass
         learned = asdict(LearnedOptions.of(self.learned))
         return {**found, "mask": mask, "bypass": bypass, "learned": learned}
-
-    def _check_number(self, name: str, kind: type, wanted: str, fits: Any) -> None:
-        value = getattr(self, name)
-        if isinstance(value, bool) or not isinstance(value, kind):
-            raise TypeError(f"{name} must be {wanted}, not {value!r}")
-        if not fits(value):
-            raise ValueError(f"{name} must be {wanted}, not {value!r}")

@@ -1,9 +1,10 @@
-"""Names of options, looked at before anything else."""
+"""Names and numbers among options, looked at before anything else."""
 
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
+from typing import Any
 
-__all__ = ["check_names"]
+__all__ = ["check_names", "check_number"]
 
 
 def check_names(owner: str, names: Iterable[str], known: Sequence[str]) -> None:
@@ -28,3 +29,31 @@ def check_names(owner: str, names: Iterable[str], known: Sequence[str]) -> None:
             close = get_close_matches(name, known, 1)
             guess = f"; did you mean {close[0]!r}?" if close else f"; it has {', '.join(known)}"
             raise TypeError(f"{owner} has no option {name!r}{guess}")
+
+
+def check_number(options: object, name: str, kind: type, wanted: str, fits: Any) -> None:
+    """See to it that an option is a number of a kind and in its range.
+
+    Parameters
+    ----------
+    options : object
+        What has it as an attribute.
+    name : str
+        Its name.
+    kind : type
+        Of :mod:`numbers`.
+    wanted : str
+        What it must be, for people.
+    fits : callable
+        Whether a number of that kind is in range.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If it is not.
+    """
+    value = getattr(options, name)
+    if isinstance(value, bool) or not isinstance(value, kind):
+        raise TypeError(f"{name} must be {wanted}, not {value!r}")
+    if not fits(value):
+        raise ValueError(f"{name} must be {wanted}, not {value!r}")

@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields
 from numbers import Integral, Real
 from typing import Any, Self
 
-from adagrain.host.distributed.option_names import check_names
+from adagrain.host.distributed.option_names import check_names, check_number
 from adagrain.models.interface.loss_weights import LossWeights
 
 __all__ = ["SEEN", "LearnedOptions"]
@@ -61,14 +61,16 @@ class LearnedOptions:
 
     def __post_init__(self) -> None:
         for name in LossWeights._fields:
-            self._check(name, Real, "a finite number, at least 0", lambda x: 0 <= x < math.inf)
+            check_number(
+                self, name, Real, "a finite number, at least 0", lambda x: 0 <= x < math.inf
+            )
         for name in ("rate", "price_rate"):
-            self._check(name, Real, "a finite number above 0", lambda x: 0 < x < math.inf)
+            check_number(self, name, Real, "a finite number above 0", lambda x: 0 < x < math.inf)
         for name, least in (
             *(("hidden", 1), ("survey_passes", 1), ("probe_passes", 0), ("probe_every", 1)),
         ):
             kind = f"a whole number, at least {least}"
-            self._check(name, Integral, kind, lambda x, least=least: x >= least)
+            check_number(self, name, Integral, kind, lambda x, least=least: x >= least)
         if self.features not in SEEN:
             raise ValueError(f"features must be one of {', '.join(SEEN)}, not {self.features!r}")
         if not self.reconstruction or not self.sparsity + self.communication:
@@ -93,10 +95,3 @@ class LearnedOptions:
         """
         check_names("the learned mask", options, [option.name for option in fields(cls)])
         return cls(**options)
-
-    def _check(self, name: str, kind: type, wanted: str, fits: Any) -> None:
-        value = getattr(self, name)
-        if isinstance(value, bool) or not isinstance(value, kind):
-            raise TypeError(f"{name} must be {wanted}, not {value!r}")
-        if not fits(value):
-            raise ValueError(f"{name} must be {wanted}, not {value!r}")
