@@ -6,12 +6,14 @@ jobs as JSON, one a line, and answers each with a list: exit status, output and 
 
 import json
 import os
+import random
 import shutil
 import socket
 import sys
 import tempfile
 import time
 import traceback
+from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -47,9 +49,7 @@ def warm_up() -> None:
 
 def run(job: dict[str, Any]) -> list[dict[str, Any]] | None:
     """Fork the workers and wait for them; in a worker: nothing, with its environment prepared."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = free_port()
     folder = Path(tempfile.mkdtemp())
     workers = []
     for rank in range(job["count"]):
@@ -68,6 +68,14 @@ def run(job: dict[str, Any]) -> list[dict[str, Any]] | None:
     ]
     shutil.rmtree(folder)
     return answer
+
+
+def free_port() -> int:
+    """Below those that systems give out by themselves: nobody takes it before the first worker."""
+    while True:
+        with socket.socket() as probe, suppress(OSError):
+            probe.bind(("127.0.0.1", random.randrange(15_000, 32_000)))
+            return probe.getsockname()[1]
 
 
 def prepare(rank: int, port: int, job: dict[str, Any], folder: Path) -> None:
