@@ -174,7 +174,7 @@ COMMANDS: dict[str, Run | str] = {
     "python benchmarks/codec.py": RECORDS,
     "python benchmarks/codec.py --defaults": FULL,
     "python benchmarks/compression.py": RECORDS,
-    "python benchmarks/compression.py --link 10": RECORDS,
+    "python benchmarks/compression.py --link 10 --steps 60": RECORDS,
     "python benchmarks/learned_mask.py --seeds 3 --steps 240": RECORDS,
     "python benchmarks/statistics_golden.py": "is run as make bench",
     **{
