@@ -57,12 +57,21 @@ class CodecRequests(PassRequests):
         """Another table, or lengths that are none."""
         slot, table = self._random.randrange(SLOTS), random_table(self._random)
         if self._random.random() < 0.5:
-            wrong = bytearray(table.lengths)
-            symbol = self._random.choice([0, ESCAPE, self._random.randrange(SYMBOLS)])
-            wrong[symbol] = (wrong[symbol] + self._random.choice([1, 2, 4, 15])) % 16
-            return [self._load(slot, bytes(wrong))]
+            return [self._load(slot, self._wrong(table.lengths))]
         self._tables[slot] = table
         return [self._load(slot, table.lengths)]
+
+    def _wrong(self, lengths: bytes) -> bytes:
+        """Lengths of no code, or of one whose escape is shorter than its longest code."""
+        wrong = bytearray(lengths)
+        shorter = [s for s, length in enumerate(wrong) if 0 < length < wrong[ESCAPE]]
+        if shorter and self._random.random() < 0.5:
+            symbol = self._random.choice(shorter)
+            wrong[symbol], wrong[ESCAPE] = wrong[ESCAPE], wrong[symbol]
+            return bytes(wrong)
+        symbol = self._random.choice([0, ESCAPE, self._random.randrange(SYMBOLS)])
+        wrong[symbol] = (wrong[symbol] + self._random.choice([1, 2, 4, 15])) % 16
+        return bytes(wrong)
 
     def _other(self) -> list[Request]:
         """Now and then a table, or a read, while a pass is under way."""
