@@ -39,7 +39,7 @@ class CodecRequests(PassRequests):
         return [Request(self.unit.begin.opcode, early), self._read(0, 1), *tables]
 
     def kinds(self) -> Kinds:
-        return {**super().kinds(), self._replace: 0.2, self._unsound: 0.2}
+        return {**super().kinds(), self._replace: 0.4, self._unsound: 0.2}
 
     def wild(self) -> list[Request]:
         """A pass with any fields, and any lengths."""
@@ -62,12 +62,15 @@ class CodecRequests(PassRequests):
         return [self._load(slot, table.lengths)]
 
     def _wrong(self, lengths: bytes) -> bytes:
-        """Lengths of no code, or of one whose escape is shorter than its longest code."""
+        """Lengths of no whole code, or of one whose escape is shorter than its longest code."""
         wrong = bytearray(lengths)
         shorter = [s for s, length in enumerate(wrong) if 0 < length < wrong[ESCAPE]]
-        if shorter and self._random.random() < 0.5:
+        if shorter and self._random.random() < 0.7:
             symbol = self._random.choice(shorter)
-            wrong[symbol], wrong[ESCAPE] = wrong[ESCAPE], wrong[symbol]
+            if self._random.random() < 0.5:
+                wrong[symbol], wrong[ESCAPE] = wrong[ESCAPE], wrong[symbol]
+            else:
+                wrong[symbol] += 1  # leaves codes over
             return bytes(wrong)
         symbol = self._random.choice([0, ESCAPE, self._random.randrange(SYMBOLS)])
         wrong[symbol] = (wrong[symbol] + self._random.choice([1, 2, 4, 15])) % 16
