@@ -136,6 +136,9 @@ COMMANDS: dict[str, Run | str] = {
     ),
     "adagrain train --preset granular --offload forward": PARTS,
     "adagrain train --preset compress": PARTS,
+    "adagrain train --preset compress --coder device --steps 20": Run(
+        "adagrain train --preset compress --coder device --steps 20 --runs {folder}", full=True
+    ),
     "adagrain train --preset compress --density 0.02": Run(
         f"adagrain train --preset compress --density 0.02 {_SHORT}", full=True
     ),

@@ -16,6 +16,7 @@ from adagrain.host.distributed.sent import Sent
 
 from .averaging import void_regions
 from .bypass import Bypass
+from .coder import Coder, coder_of
 from .counts import Counts
 from .feedback import Feedback
 from .layout import Layout
@@ -60,6 +61,8 @@ class CompressedExchange:
         A number that is not finite makes a whole pass void, not only a region.
     idle_waits : bool
         As that of :class:`~.compressor.Compressor`.
+    device : Coder or None
+        The device that is registered, if there is one.
 
     Members
     -------
@@ -84,6 +87,7 @@ class CompressedExchange:
         *,
         whole_passes: bool = False,
         idle_waits: bool = False,
+        device: Coder | None = None,
     ) -> None:
         self.workers = dist.get_world_size(group)
         self.rank = dist.get_rank(group)
@@ -100,8 +104,9 @@ class CompressedExchange:
         self._feedback = Feedback(enabled=options.error_feedback, momentum=options.momentum)
         self._target = Target(options, elements)
         self._plan = Plan(options.plan_passes, self._target)
+        self._coder = coder_of(options.coder, device)
         self._sending = Sending(
-            *(group, lockstep.group, options),
+            *(group, lockstep.group, options, self._coder),
             feedback=self._feedback,
             mask=self.mask,
             target=self._target,
@@ -232,7 +237,7 @@ class CompressedExchange:
         if not framed:
             return
         with self._timed():
-            found = [Found(one.made.wanted, one.decode()) for one in framed]
+            found = [Found(one.made.wanted, self._refused(one)) for one in framed]
         failure = self._sending.failure
         verdict = agree(failure is not None, found, self._lockstep.group, self.workers)
         self.bytes_sent += verdict.bytes_sent
@@ -244,6 +249,14 @@ class CompressedExchange:
             self.counts.refused += agreed.refused[self.rank]
             self.counts.overflows += one.made.left_out > 0
             self.counts.left_out += one.made.left_out
+
+    def _refused(self, framed: Framed) -> list[bool]:
+        """By rank, frames that cannot be used here."""
+        try:
+            return framed.decode(self._coder)
+        except Exception as error:
+            self._sending.fail(error)
+            return [True] * self.workers
 
     def _probe_gradients(self) -> None:
         """Average what the mask wants to know of all workers' gradients."""

@@ -1,17 +1,17 @@
 """Frames in slots of one size, which all workers send each other."""
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import torch
 import torch.distributed as dist
 
 from adagrain.host.distributed.lost import waited_for
-from adagrain.models.codec import CodecError, decode, encode
+from adagrain.models.codec import CodecError
 from adagrain.models.interface.codec import GradientHeader
 from adagrain.models.interface.records import size as size_of
 from adagrain.models.interface.records import unpack
 
+from .coder import Coder
 from .layout import Layout
 
 __all__ = ["Coded", "Gathering", "coded", "gather"]
@@ -41,13 +41,15 @@ class Coded(NamedTuple):
     left_out: int
 
 
-def coded(sent: torch.Tensor, layout: Layout, mantissa_bits: int, size: int) -> Coded:
+def coded(coder: Coder, sent: torch.Tensor, layout: Layout, mantissa_bits: int, size: int) -> Coded:
     """The frame of an exchange; where it does not fit, that of the largest elements that do.
 
     Of shares with numbers that are not finite, one of these is in it at least.
 
     Parameters
     ----------
+    coder : Coder
+        Makes the frame.
     sent : Tensor
         BF16, of one dimension.
     layout : Layout
@@ -57,7 +59,7 @@ def coded(sent: torch.Tensor, layout: Layout, mantissa_bits: int, size: int) -> 
     size : int
         Bytes that the frame may have: enough for one element of each share.
     """
-    frame = encode(layout.parts(sent), mantissa_bits=mantissa_bits)
+    frame = coder.encode(layout.parts(sent), mantissa_bits=mantissa_bits)
     wanted = len(frame)
     if wanted <= size:
         return Coded(frame, sent, wanted, 0)
@@ -67,10 +69,10 @@ def coded(sent: torch.Tensor, layout: Layout, mantissa_bits: int, size: int) -> 
         while len(frame) > size:
             kept = int(_CAUTION * kept * size / len(frame))
             sent = _largest(sent, kept)
-            frame = encode(layout.parts(sent), mantissa_bits=mantissa_bits)
+            frame = coder.encode(layout.parts(sent), mantissa_bits=mantissa_bits)
     else:
         sent = _not_finite(sent, layout)
-        frame = encode(layout.parts(sent), mantissa_bits=mantissa_bits)
+        frame = coder.encode(layout.parts(sent), mantissa_bits=mantissa_bits)
     return Coded(frame, sent, wanted, whole - int(sent.count_nonzero()))
 
 
@@ -100,9 +102,9 @@ class Gathering(NamedTuple):
         with waited_for("the exchange of gradients"):
             self.work.wait()
 
-    def decoded(self) -> list[torch.Tensor | None]:
+    def decoded(self, coder: Coder) -> list[torch.Tensor | None]:
         """What each worker has sent, BF16; ``None`` for a frame that is not as it must be."""
-        return [_decoded(slot.numpy().tobytes(), self.layout) for slot in self.slots]
+        return [_decoded(coder, slot.numpy().tobytes(), self.layout) for slot in self.slots]
 
 
 def gather(frame: bytes, size: int, layout: Layout, group: dist.ProcessGroup | None) -> Gathering:
@@ -115,12 +117,10 @@ def gather(frame: bytes, size: int, layout: Layout, group: dist.ProcessGroup | N
     return Gathering(slots, work, layout)
 
 
-def _decoded(slot: bytes, layout: Layout) -> torch.Tensor | None:
+def _decoded(coder: Coder, slot: bytes, layout: Layout) -> torch.Tensor | None:
     length = unpack(GradientHeader, slot[: size_of(GradientHeader)])["length"]
     try:
-        parts: Sequence[torch.Tensor] = decode(
-            slot[:length], counts=layout.sizes, most=layout.elements
-        )
+        parts = coder.decode(slot[:length], counts=layout.sizes, most=layout.elements)
     except CodecError:
         return None
     return torch.cat([*parts])

@@ -11,9 +11,10 @@ from adagrain.models.interface.formats import FORMATS, FormatCode
 from .learned.options import LearnedOptions
 
 if TYPE_CHECKING:
+    from .coder import Coder
     from .mask import Mask
 
-__all__ = ["BYPASSES", "MANTISSA_BITS", "MASKS", "CompressionOptions"]
+__all__ = ["BYPASSES", "CODERS", "MANTISSA_BITS", "MASKS", "CompressionOptions"]
 
 #: Mantissa bits that an element has at most, as it is sent.
 MANTISSA_BITS = FORMATS[FormatCode.BF16].mantissa_bits
@@ -23,6 +24,9 @@ MASKS = ("threshold", "threshold_before", "top_by_share", "top", "random", "lear
 
 #: What may decide on the bypass.
 BYPASSES = ("auto", "never", "always")
+
+#: Coders that have a name: the golden codec, and the device that is registered.
+CODERS = ("golden", "device")
 
 
 @dataclass(frozen=True)
@@ -57,6 +61,9 @@ class CompressionOptions:
     bypass : str or mapping
         Whether gradients go as BF16 uncompressed: ``"auto"``, where that is faster; ``"never"``;
         ``"always"``; or decisions as they were recorded, number of the pass to bool.
+    coder : str or Coder
+        What makes frames, and takes them apart: ``"golden"``, the golden codec; ``"device"``, the
+        registered device; or an opened one. Frames are the same.
     seed : int
         Of the random mask, and of the learned one's first weights.
 
@@ -77,6 +84,7 @@ class CompressionOptions:
     warmup_density: float = 0.25
     plan_passes: int = 32
     bypass: str | Mapping[int, bool] = "auto"
+    coder: "str | Coder" = "golden"
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -113,6 +121,11 @@ class CompressionOptions:
                 f"not {self.bypass!r}"
             )
 
+        if self.coder not in CODERS and not hasattr(self.coder, "decode"):
+            raise ValueError(
+                f"coder must be one of {', '.join(CODERS)}, or an opened device, not {self.coder!r}"
+            )
+
     @classmethod
     def of(cls, options: Mapping[str, Any]) -> Self:
         """Those that are named.
@@ -126,8 +139,8 @@ class CompressionOptions:
         return cls(**options)
 
     def common(self) -> dict[str, Any]:
-        """Those that all workers must have in common."""
-        found = {f.name: getattr(self, f.name) for f in fields(self)}
+        """Those that all workers must have in common; by which coder each codes is its affair."""
+        found = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "coder"}
         mask = self.mask if isinstance(self.mask, str) else type(self.mask).__name__
         bypass = sorted(self.bypass.items()) if isinstance(self.bypass, Mapping) else self.bypass
         learned = asdict(LearnedOptions.of(self.learned))

@@ -5,6 +5,7 @@ import torch.distributed as dist
 
 from adagrain.host.distributed.lost import waited_for
 
+from .coder import Coder
 from .compressor import Compressor
 from .feedback import Feedback
 from .frames import Coded, coded, gather
@@ -29,6 +30,8 @@ class Sending:
         Where frames go.
     options : CompressionOptions
         Mantissa bits.
+    coder : Coder
+        Makes frames.
     feedback, mask, target, plan
         Its parts.
     idle_waits : bool
@@ -37,7 +40,7 @@ class Sending:
     Members
     -------
     failure : Exception or None
-        Why this worker could not make a frame; the first reason counts.
+        Why this worker could not make a frame, or take one apart; the first reason counts.
     """
 
     def __init__(
@@ -45,6 +48,7 @@ class Sending:
         group: dist.ProcessGroup | None,
         frames: dist.ProcessGroup,
         options: CompressionOptions,
+        coder: Coder,
         *,
         feedback: Feedback,
         mask: Mask,
@@ -56,6 +60,7 @@ class Sending:
         self._group = group
         self._frames = frames
         self._rank = dist.get_rank(group)
+        self._coder = coder
         self._bits = options.mantissa_bits
         self._compressor = Compressor(feedback, mask, self._bits, idle_waits=idle_waits)
         self._target = target
@@ -80,13 +85,17 @@ class Sending:
         size = self._plan.size(number, layout)
         try:
             selected = self._compressor.masked(layout, means, self._target.density(number))
-            made = coded(selected.sent, layout, self._bits, size)
-        except Exception as error:  # the others are told when they agree on the pass
-            self.failure = self.failure or error
+            made = coded(self._coder, selected.sent, layout, self._bits, size)
+        except Exception as error:
+            self.fail(error)
             selected = self._compressor.nothing(means)
             made = Coded(bytes(1), selected.sent, 0, 0)
         gathering = gather(made.frame, size, layout, self._frames)
         return Framed(layout, places, self._rank, selected, made, gathering)
+
+    def fail(self, error: Exception) -> None:
+        """This worker could not do its part: all are told when they agree on the pass."""
+        self.failure = self.failure or error
 
     def dense(self, layout: Layout, means: torch.Tensor, places: list[torch.Tensor]) -> Dense:
         """Begin an exchange of all elements as BF16.

@@ -11,6 +11,7 @@ from adagrain.host.distributed.lost import waited_for
 from adagrain.models.codec import region_bytes
 
 from .averaging import average_of_frames
+from .coder import Coder
 from .compressor import Selected
 from .feedback import Feedback
 from .frames import Coded, Gathering
@@ -72,9 +73,9 @@ class Framed:
         """Wait for all workers' frames."""
         self.gathering.wait()
 
-    def decode(self) -> list[bool]:
+    def decode(self, coder: Coder) -> list[bool]:
         """Decode them; by rank, whether a frame was refused."""
-        self.decoded = self.gathering.decoded()
+        self.decoded = self.gathering.decoded(coder)
         return [own is None for own in self.decoded]
 
     def leave_out(self, refused: Sequence[bool]) -> None:

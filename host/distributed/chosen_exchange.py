@@ -8,6 +8,7 @@ from torch.nn.parallel import DistributedDataParallel
 from adagrain.host.compression.exchange import CompressedExchange
 from adagrain.host.compression.learned.mask import watch
 from adagrain.host.compression.options import CompressionOptions
+from adagrain.host.device.coprocessor import Coprocessor
 from adagrain.host.regions.regions import Regions
 
 from .exchange import DenseExchange, Exchange
@@ -47,6 +48,7 @@ def chosen_exchange(
     regions: Regions,
     lockstep: Lockstep,
     options: CompressionOptions | None,
+    device: Coprocessor,
 ) -> Exchange:
     """The exchange of a model's regions; dense without options."""
     if options is None:
@@ -57,6 +59,7 @@ def chosen_exchange(
         options,
         sum(region.numel for region in regions),
         idle_waits=model.find_unused_parameters,
+        device=device,
     )
     watch(exchange.mask, model, (region.slices[0].parameter for region in regions))
     return exchange

@@ -92,7 +92,9 @@ class AdagrainState:
             chosen, compressing = ReducerOptions.of(options), compression_options(compression)
             divided = regions(model, by)
             self._open(device, preset)
-            self.exchange = chosen_exchange(model, divided, self._lockstep, compressing)
+            self.exchange = chosen_exchange(
+                model, divided, self._lockstep, compressing, self.device
+            )
             self._begin(divided, chosen, cap)
             common = self._common(divided, chosen, cap) | common_compression(compressing)
         except Exception as failure:

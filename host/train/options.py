@@ -5,7 +5,7 @@ from dataclasses import MISSING, asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from adagrain.host.compression.options import BYPASSES, MASKS, CompressionOptions
+from adagrain.host.compression.options import BYPASSES, CODERS, MASKS, CompressionOptions
 
 from .option import check, check_left_out, described, option
 from .presets import CADENCE, COMPRESSED, GRANULAR, check_preset
@@ -25,7 +25,7 @@ NETS = ("auto", "mlp", "conv", "transformer")
 #: Options of the compressed exchange that have the same name in a run.
 _ALIKE = (
     *("density", "mask", "mantissa_bits", "error_feedback"),
-    *("warmup_passes", "warmup_density", "bypass", "seed"),
+    *("warmup_passes", "warmup_density", "bypass", "coder", "seed"),
 )
 
 
@@ -57,7 +57,7 @@ class TrainingOptions:
     )
     device_preset: str = option(
         "",
-        "Device preset that it was built with: tiny, small, full, granular, wide or codec.",
+        "Device preset that it was built with: tiny, small, full, granular or wide.",
         usual="granular if needed, else full",
     )
     workers: int = option(2, "Processes that train together.", least=1)
@@ -141,6 +141,13 @@ class TrainingOptions:
         "never",
         f"Gradients go uncompressed, as BF16: {', '.join(BYPASSES)}; auto: where that is faster.",
         presets=COMPRESSED,
+    )
+    coder: str = option(
+        CODERS[0],
+        "What makes frames and takes them apart: device, or the golden codec; they are the same.",
+        among=CODERS,
+        presets=COMPRESSED,
+        may_change=True,
     )
     seed: int = option(0, "Of initial weights and sample order.", least=0, most=_LARGEST_SEED)
     timing: str = option(

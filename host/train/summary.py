@@ -118,7 +118,10 @@ def _write(
     if training.frames:
         elements = reducer.bytes_dense // torch.float32.itemsize
         counted = [worker["frames"] for worker in workers]
-        summary["compression"] = traffic(history, training.frames, counted, elements=elements)
+        coder = summary["backend"] if options.coder == "device" else "golden codec"
+        summary["compression"] = traffic(
+            history, training.frames, counted, elements=elements, coder=coder
+        )
     replace_text(options.folder / SUMMARY, json.dumps(summary, indent=2) + "\n")
     title = f"{options.name}: {options.data}, {options.workers} workers, {summary['backend']}"
     picture = options.folder / "regions.png"

@@ -23,6 +23,7 @@ def traffic(
     counts: Sequence[Mapping[str, int]],
     *,
     elements: int,
+    coder: str,
 ) -> dict[str, Any]:
     """What was sent in the whole run, and what a dense exchange of BF16 would have.
 
@@ -36,11 +37,14 @@ def traffic(
         Of each worker, what did not go as it should.
     elements : int
         Elements of all gradients that were added, in all steps.
+    coder : str
+        What has made the frames, and taken them apart.
     """
     regions = {name: _total(region) for name, region in history.regions.items()}
     dense, total = BF16_BYTES * elements, reduce(Sent.plus, regions.values(), _NOTHING)
     void = max(own["void"] for own in counts)
     return {
+        "coder": coder,
         "bytes_dense_bf16": dense,
         "of_dense_bf16": exchange.bytes_sent / max(1, dense),
         "frames_of_dense_bf16": total.bits / 8 / max(1, dense),
@@ -57,6 +61,7 @@ def traffic_rows(found: Mapping[str, Any]) -> dict[str, str]:
     part, frames = found["of_dense_bf16"], found["frames_of_dense_bf16"]
     times = f"1/{1 / part:.1f}" if part else "0"
     rows = {
+        "frames coded by": found["coder"],
         "bytes against dense BF16": f"{times}, {part:.2%}; frames alone {frames:.2%}",
         "density": _shown(found),
         "density by region": ", ".join(

@@ -180,7 +180,7 @@ _SMALL = Configuration(
     regions=256,
     payload=1024,
     window=4,
-    units=("statistics", "region_manager", "difference"),
+    units=("statistics", "region_manager", "difference", "encoder", "decoder"),
 )
 _FULL = replace(_SMALL, preset="full", lanes=4, regions=1024)
 _GRANULAR = replace(
@@ -192,7 +192,6 @@ _GRANULAR = replace(
 )
 
 #: By name. ``granular`` is small enough to be simulated; ``wide`` is the same for a board.
-#: ``codec`` is ``full`` with encoder and decoder.
 PRESETS: dict[str, Configuration] = {
     row.preset: row
     for row in (
@@ -212,7 +211,6 @@ PRESETS: dict[str, Configuration] = {
         _FULL,
         _GRANULAR,
         replace(_GRANULAR, preset="wide", slices=10),
-        replace(_FULL, preset="codec", units=(*_FULL.units, "encoder", "decoder")),
     )
 }
 

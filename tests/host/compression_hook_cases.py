@@ -22,6 +22,9 @@ from torch import nn
 
 from adagrain.host.compression import frames, probe
 from adagrain.host.compression.options import MASKS
+from adagrain.host.device.open_device import open_device
+from adagrain.models.interface.configuration import configuration
+from adagrain.models.interface.formats import STREAMED
 
 
 @case
@@ -215,14 +218,30 @@ def damaging(sender: int, times: list[int]) -> Callable[..., Any]:
     """Decodes, but finds the frames of a worker damaged when they come so often."""
     decoded, seen = frames._decoded, []
 
-    def damaged(slot: bytes, layout: Any) -> Any:
+    def damaged(coder: Any, slot: bytes, layout: Any) -> Any:
         rank = len(seen) % 2
         seen.append(rank)
         if rank == sender and seen.count(rank) in times:
             slot = bytes([*slot[:20], slot[20] ^ 4, *slot[21:]])
-        return decoded(slot, layout)
+        return decoded(coder, slot, layout)
 
     return damaged
+
+
+@case
+def coded_by_a_device() -> Any:
+    """Frames, and so weights and bytes, are those of the golden codec."""
+    built = configuration("tiny", formats=STREAMED, units=("statistics", "encoder", "decoder"))
+    for mask in ("threshold", "learned"):
+        golden = Setup(density=0.1, mask=mask, mantissa_bits=3)
+        golden.train(range(4))
+        with open_device("golden:", built) as device:
+            coded = Setup(density=0.1, mask=mask, mantissa_bits=3, coder=device)
+            coded.train(range(4))
+            counts = device.counters()
+        assert counts["encoded"] >= 4 * 1064 and counts["decoded"] > 0
+        assert coded.sha256() == golden.sha256()
+        assert coded.state.bytes_sent == golden.state.bytes_sent
 
 
 @case

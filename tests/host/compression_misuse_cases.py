@@ -15,6 +15,8 @@ from torch.nn.parallel import DistributedDataParallel
 import adagrain
 from adagrain.host.compression.hook import CompressionState, compress_hook
 from adagrain.host.compression.threshold import HardThreshold
+from adagrain.host.errors import DeviceError
+from adagrain.models import codec
 
 
 @case
@@ -90,6 +92,63 @@ class Broken(HardThreshold):
 @case
 def wrong_mask_on_one() -> Any:
     Setup(ddp={"bucket_cap_mb": 25}, mask=Broken()).train(range(5))
+
+
+class Failing:
+    """The golden codec, which fails on one worker in its third pass."""
+
+    def __init__(self, part: str) -> None:
+        self._part, self._calls = part, 0
+
+    def encode(self, tensors: Any, **options: Any) -> bytes:
+        self._count("encode", 1)
+        return codec.encode(tensors, **options)
+
+    def decode(self, frame: bytes, **options: Any) -> Any:
+        self._count("decode", 2)
+        return codec.decode(frame, **options)
+
+    def _count(self, part: str, calls_a_pass: int) -> None:
+        self._calls += part == self._part
+        if part == self._part and dist.get_rank() and self._calls == 1 + 2 * calls_a_pass + 1:
+            raise DeviceError(f"the device has stopped to {part}")
+
+
+@case
+def coder_that_stops_to_encode_on_one() -> Any:
+    Setup(coder=Failing("encode")).train(range(5))
+
+
+@case
+def coder_that_stops_to_decode_on_one() -> Any:
+    Setup(coder=Failing("decode")).train(range(5))
+
+
+class Wrong(Failing):
+    """Makes other frames."""
+
+    def encode(self, tensors: Any, **options: Any) -> bytes:
+        return codec.encode([2 * x for x in tensors], **options)
+
+
+@case
+def coder_with_frames_of_its_own() -> Any:
+    Setup(coder=Wrong("")).train(range(1))
+
+
+@case
+def no_coder() -> Any:
+    Setup(coder="gloden")
+
+
+@case
+def coder_without_a_device() -> Any:
+    Setup(coder="device")
+
+
+@case
+def coder_that_cannot_code() -> Any:
+    registered({"coder": "device"})
 
 
 @case

@@ -43,6 +43,7 @@ def run(server: WorkerServer) -> Run:
         "overflow",
         "overflow_of_what_is_not_finite",
         "damaged_frames",
+        "coded_by_a_device",
         "not_finite",
         "unused_parameters",
         "bypass",
@@ -104,6 +105,27 @@ ERRORS = {
     "wrong_mask_on_one": (
         "WorkerFailedError: worker 1 failed: TypeError: keep of a mask must give bools of shape",
         "TypeError: keep of a mask must give bools of shape (1064,), not torch.float32 of shape",
+    ),
+    "coder_that_stops_to_encode_on_one": (
+        "WorkerFailedError: worker 1 failed: DeviceError: the device has stopped to encode",
+        "DeviceError: the device has stopped to encode",
+    ),
+    "coder_that_stops_to_decode_on_one": (
+        "WorkerFailedError: worker 1 failed: DeviceError: the device has stopped to decode",
+        "DeviceError: the device has stopped to decode",
+    ),
+    "coder_with_frames_of_its_own": (
+        "ValueError: coder must make the golden codec's frames, and <compression_misuse_cases.Wrong"
+    ),
+    "no_coder": (
+        "ValueError: coder must be one of golden, device, or an opened device, not 'gloden'"
+    ),
+    "coder_without_a_device": (
+        "ValueError: coder must be 'golden', or an opened device, where no device is registered, "
+        "not 'device'"
+    ),
+    "coder_that_cannot_code": (
+        "ValueError: encode needs a build with an encoder, which device preset 'tiny' has not"
     ),
     "other_state": "ValueError: parameters of the state must be {'0.weight': 480, ",
     "state_of_another_mask": "ValueError: mask of the state must be HardThreshold, not Top",

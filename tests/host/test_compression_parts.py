@@ -21,6 +21,7 @@ from adagrain.host.compression.threshold import HardThreshold, threshold_for
 from adagrain.host.compression.top import Top
 from adagrain.host.compression.under_way import Framed
 from adagrain.host.distributed.sent import Sent
+from adagrain.models import codec
 from adagrain.models.codec import decode
 from adagrain.models.interface.formats import FORMATS, FormatCode
 from adagrain.models.numerics.half_binades import half_binade_sums, half_binades
@@ -189,11 +190,11 @@ def test_frames_fit_into_the_least_slot(sizes: tuple[int, ...], seed: int) -> No
     words = torch.randint(-(1 << 15), 1 << 15, (layout.elements,), generator=generator)
     sent = words.to(torch.int16).view(torch.bfloat16)
     sent = torch.where(sent.isfinite(), sent, 1.0)
-    assert coded(sent, layout, 7, most_size(layout)).left_out == 0
+    assert coded(codec, sent, layout, 7, most_size(layout)).left_out == 0
     for part in layout.parts(sent):
         part[len(part) // 2] = torch.nan
-    assert coded(sent, layout, 7, most_size(layout)).left_out == 0
-    made = coded(sent, layout, 2, least_size(layout))
+    assert coded(codec, sent, layout, 7, most_size(layout)).left_out == 0
+    made = coded(codec, sent, layout, 2, least_size(layout))
     assert len(made.frame) <= least_size(layout)
     found = decode(made.frame)
     for part, own, all_of_it in zip(
@@ -209,7 +210,7 @@ def test_of_a_frame_that_is_too_long_the_largest_elements_are_sent() -> None:
     layout = layout_of(5000)
     sent = torch.randn(5000, generator=torch.Generator().manual_seed(4)).bfloat16()
     for size in (9000, 3000, 400, least_size(layout)):
-        made = coded(sent, layout, 7, size)
+        made = coded(codec, sent, layout, 7, size)
         kept = made.sent != 0
         assert len(made.frame) <= size
         assert (made.left_out > 0) == (made.wanted > size)
@@ -223,7 +224,7 @@ def test_a_frame_s_bits_are_dealt_to_its_shares() -> None:
     layout = layout_of(4000, 500, 300)
     sent = torch.zeros(4800).bfloat16()
     sent[:4000:10], sent[4000:4500:5] = torch.randn(400).bfloat16(), torch.randn(100).bfloat16()
-    made, unused = coded(sent, layout, 7, 9000), cast("Any", None)
+    made, unused = coded(codec, sent, layout, 7, 9000), cast("Any", None)
     framed = Framed(layout, [], 0, unused, made, unused)
     first, second, third = framed.bits()
     assert 8 * len(made.frame) - 3 <= first + second + third <= 8 * len(made.frame)

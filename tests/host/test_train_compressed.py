@@ -8,6 +8,9 @@ from typing import Any
 import pytest
 from training_runs import STEPS, Train, metrics
 
+from adagrain.host.device.open_device import open_device
+from adagrain.sim.simulators import runner
+
 #: In mid-period of slots.
 EVERY = 35
 
@@ -49,6 +52,23 @@ def test_resumed_equals_uninterrupted(train: Train, runs: Path, whole: dict[str,
     assert metrics(runs, "resumed") == metrics(runs, "whole")
     for name in ("weights_sha256", "compression", "bytes_sent"):
         assert resumed[name] == whole[name], name
+
+
+@pytest.mark.skipif(
+    runner.missing("verilator") is not None, reason=str(runner.missing("verilator"))
+)
+def test_frames_of_a_simulated_device_are_the_golden_codecs(train: Train, runs: Path) -> None:
+    """Compiled RTL makes this run's frames and takes them apart: same bytes, same weights."""
+    options = ("--preset", "compress", "--steps", "6", "--timing", "fixed", "--mask", "learned")
+    golden = train(runs, "golden", *options)
+    open_device("sim:").close()  # compiled, which the run's time does not include
+    coded = train(runs, "coded", *options, "--device", "sim:", "--coder", "device")
+    assert coded["compression"].pop("coder").startswith("RTL, compiled by Verilator")
+    assert golden["compression"].pop("coder") == "golden codec"
+    for name in ("weights_sha256", "bytes_sent", "compression"):
+        assert coded[name] == golden[name], name
+    elements = coded["bytes_dense"] // 4
+    assert coded["device_cycles"] > golden["device_cycles"] + 2 * elements * 0.25, "all are coded"
 
 
 def test_options_of_a_run_are_those_of_the_next(
