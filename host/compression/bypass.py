@@ -1,4 +1,4 @@
-"""Whether gradients go as BF16, uncompressed: where that is faster, on all workers alike."""
+"""Whether gradients go uncompressed, as BF16: where compression gains little, on all workers."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -12,7 +12,7 @@ _FIRST = 8
 _LONGEST = 1024
 
 #: A change must save this part of the time at least.
-_WORTH = 0.1
+_SAVED = 0.1
 
 
 class Times(NamedTuple):
@@ -26,11 +26,24 @@ class Times(NamedTuple):
         All-gather of the slots.
     dense : int
         All-reduce of all elements as BF16.
+    elsewhere : int
+        All that is between the exchanges of two passes.
     """
 
     coding: int
     gather: int
     dense: int
+    elsewhere: int
+
+    @property
+    def compressed(self) -> int:
+        """Of a compressed pass, and what is around it."""
+        return self.elsewhere + self.coding + self.gather
+
+    @property
+    def uncompressed(self) -> int:
+        """Of an uncompressed one; that it overlaps with the backward pass is not considered."""
+        return self.elsewhere + self.dense
 
 
 class Decision(NamedTuple):
@@ -58,6 +71,8 @@ class Bypass:
     ----------
     mode : str or mapping
         As ``bypass`` of :class:`~.options.CompressionOptions`.
+    worth : float
+        As that of these options.
 
     Members
     -------
@@ -65,9 +80,10 @@ class Bypass:
         All that were made.
     """
 
-    def __init__(self, mode: str | Mapping[int, bool]) -> None:
+    def __init__(self, mode: str | Mapping[int, bool], worth: float) -> None:
         self.decisions: list[Decision] = []
         self._mode = mode
+        self._worth = worth
         self._active = mode == "always"
 
     @property
@@ -91,10 +107,10 @@ class Bypass:
 
     def decide(self, number: int, times: Times) -> None:
         """Decide behind a pass."""
-        now, other = times.coding + times.gather, times.dense
+        now, other = self._worth * times.compressed, float(times.uncompressed)
         if self._active:
             now, other = other, now
-        if other < (1 - _WORTH) * now:
+        if other < (1 - _SAVED) * now:
             self._active = not self._active
         self.decisions.append(Decision(number + 1, self._active, times))
 

@@ -1,8 +1,6 @@
 """The compressed exchange: what few elements take, from every worker to every other."""
 
-import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,6 +24,7 @@ from .options import CompressionOptions
 from .plan import Plan
 from .probe import Probe
 from .sending import Sending
+from .stopwatch import Stopwatch
 from .tally import Tally
 from .target import Target
 from .under_way import Dense, Framed
@@ -94,7 +93,7 @@ class CompressedExchange:
         self.bytes_sent = 0
         self.passes = 0
         self.counts = Counts()
-        self.bypass = Bypass(options.bypass)
+        self.bypass = Bypass(options.bypass, options.worth)
         self.mask = mask_of(options, self.rank)
         self._group = group
         self._lockstep = lockstep
@@ -117,7 +116,7 @@ class CompressedExchange:
         self._waiting: list[Share] = []
         self._begun: list[Framed | Dense] = []
         self._tally = Tally()
-        self._coding = 0.0
+        self._stopwatch = Stopwatch()
 
     @property
     def _kind(self) -> str:
@@ -150,6 +149,7 @@ class CompressedExchange:
         WorkerFailedError, WorkerLostError
             If the workers cannot go on together. On a worker that failed, its own error.
         """
+        self._stopwatch.waits()
         if self._waiting:
             self._send()
         begun, self._begun = self._begun, []
@@ -168,7 +168,7 @@ class CompressedExchange:
             one.give(average)
             self._tally.add(one.layout, one.sent, one.bits())
             if isinstance(one, Framed) and isinstance(self.mask, Learner):
-                with self._timed():
+                with self._stopwatch.codes():
                     self.mask.heard(one.layout, one.made.frame, average)
         self._probe_gradients()
         self._end_pass(begun)
@@ -224,7 +224,7 @@ class CompressedExchange:
         shares = sorted(self._waiting, key=lambda share: (share.region or 0, share.start))
         self._waiting = []
         layout, places = Layout.of(shares), [share.average for share in shares]
-        with self._timed():
+        with self._stopwatch.codes():
             made = self._sending.framed(self.passes, layout, _together(shares), places)
         self._add(made)
 
@@ -236,7 +236,7 @@ class CompressedExchange:
         """Decode all frames, and agree on those that count."""
         if not framed:
             return
-        with self._timed():
+        with self._stopwatch.codes():
             found = [Found(one.made.wanted, self._refused(one)) for one in framed]
         failure = self._sending.failure
         verdict = agree(failure is not None, found, self._lockstep.group, self.workers)
@@ -272,26 +272,21 @@ class CompressedExchange:
         if framed and self._options.budget is not None:
             sent = sum(int(one.made.sent.count_nonzero()) for one in framed)
             self._target.sent(sum(len(one.made.frame) for one in framed), sent)
-        with self._timed():
+        with self._stopwatch.codes():
             self.mask.end_pass(self._target.density(self.passes + 1))
         if self.bypass.decides(self.passes):
             self._decide(framed)
         self._plan.end_pass(self.passes)
         self.passes += 1
-        self._coding = 0.0
+        self._stopwatch.ends()
 
     def _decide(self, framed: Sequence[Framed]) -> None:
         slots = sum(one.bytes_sent for one in framed)
         elements = sum(one.layout.elements for one in framed)
         before, device = self._probe.bytes_sent, framed[0].selected.sent.device
-        self.bypass.decide(self.passes, self._probe.times(self._coding, slots, elements, device))
+        self.bypass.decide(self.passes, self._probe.times(self._stopwatch, slots, elements, device))
         self.bytes_sent += self._probe.bytes_sent - before
-
-    @contextmanager
-    def _timed(self) -> Iterator[None]:
-        began = time.perf_counter()
-        yield
-        self._coding += time.perf_counter() - began
+        self._stopwatch.decides()
 
 
 def _together(shares: Sequence[Share]) -> torch.Tensor:

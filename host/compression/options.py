@@ -59,8 +59,12 @@ class CompressionOptions:
     plan_passes : int
         Passes after which the sizes of slots are renewed.
     bypass : str or mapping
-        Whether gradients go as BF16 uncompressed: ``"auto"``, where that is faster; ``"never"``;
-        ``"always"``; or decisions as they were recorded, number of the pass to bool.
+        Whether gradients go as BF16 uncompressed: ``"auto"``, where compression gains less than
+        ``worth``; ``"never"``; ``"always"``; or decisions as they were recorded, number of the pass
+        to bool.
+    worth : float
+        How many times as fast a step must be with compression, for it is not learned as much in it:
+        what is not sent is late. Above 0.
     coder : str or Coder
         What makes frames, and takes them apart: ``"golden"``, the golden codec; ``"device"``, the
         registered device; or an opened one. Frames are the same.
@@ -84,6 +88,7 @@ class CompressionOptions:
     warmup_density: float = 0.25
     plan_passes: int = 32
     bypass: str | Mapping[int, bool] = "auto"
+    worth: float = 1.5
     coder: "str | Coder" = "golden"
     seed: int = 0
 
@@ -91,6 +96,7 @@ class CompressionOptions:
         for name in ("density", "warmup_density"):
             check_number(self, name, Real, "a number above 0 and at most 1", lambda x: 0 < x <= 1)
         check_number(self, "momentum", Real, "a number from 0 to below 1", lambda x: 0 <= x < 1)
+        check_number(self, "worth", Real, "a positive number", lambda x: x > 0)
         bits = f"a whole number from 0 to {MANTISSA_BITS}"
         check_number(self, "mantissa_bits", Integral, bits, lambda x: 0 <= x <= MANTISSA_BITS)
         for name, least in (("warmup_passes", 0), ("plan_passes", 1), ("seed", 0)):

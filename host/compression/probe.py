@@ -9,6 +9,7 @@ import torch.distributed as dist
 from adagrain.host.distributed.lost import waited_for
 
 from .bypass import Times
+from .stopwatch import Stopwatch
 
 __all__ = ["Probe"]
 
@@ -37,13 +38,13 @@ class Probe:
         self._group = group
         self._frames = frames
 
-    def times(self, coding: float, slots: int, elements: int, device: torch.device) -> Times:
+    def times(self, stopwatch: Stopwatch, slots: int, elements: int, device: torch.device) -> Times:
         """Measure.
 
         Parameters
         ----------
-        coding : float
-            Seconds that this worker took to code, and back.
+        stopwatch : Stopwatch
+            What this worker took.
         slots, elements : int
             Bytes of all slots of a pass, and elements of all its gradients.
         device : torch.device
@@ -55,7 +56,8 @@ class Probe:
         with waited_for("the probe of the line"):
             gather = _seconds(lambda: dist.all_gather(others, own, group=self._frames))
             reduce = _seconds(lambda: dist.all_reduce(dense, group=self._group))
-            seconds = coding, gather, reduce * elements / len(dense)
+            coding, elsewhere = stopwatch.coding, stopwatch.elsewhere
+            seconds = coding, gather, reduce * elements / len(dense), elsewhere
             found = torch.tensor([round(1e6 * value) for value in seconds])
             dist.all_reduce(found, dist.ReduceOp.MAX, group=self._frames)
         self.bytes_sent += own.nbytes + dense.nbytes + found.nbytes

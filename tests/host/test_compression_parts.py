@@ -275,37 +275,49 @@ def test_warm_up_and_budget() -> None:
 
 
 def test_the_bypass_changes_where_it_is_worth_it() -> None:
-    bypass = Bypass("auto")
+    bypass = Bypass("auto", 1.0)
     assert [n + 1 for n in range(5000) if bypass.decides(n)] == [
         *(8, 16, 32, 64, 128, 256, 512),
         *(1024, 2048, 3072, 4096),
     ]
     taken = []
     for number, times in (
-        (7, Times(50, 50, 95)),
-        (15, Times(50, 50, 80)),
-        (31, Times(50, 40, 95)),
-        (63, Times(50, 30, 95)),
+        (7, Times(50, 50, 95, 0)),
+        (15, Times(50, 50, 80, 0)),
+        (31, Times(50, 40, 95, 0)),
+        (63, Times(50, 30, 95, 0)),
     ):
         bypass.decide(number, times)
         taken.append(bypass.active(number + 1))
     assert taken == [False, True, True, False]
-    bypass.decide(127, Times(9, 9, 1))
+    bypass.decide(127, Times(9, 9, 1, 0))
     assert [n for n in range(128, 256) if not bypass.active(n)] == [254, 255]
-    again = Bypass(bypass.record)
+    again = Bypass(bypass.record, 1.0)
     assert again.record == {} and not again.decides(7)
     assert [again.active(n) for n in (0, 9, 16, 29, 30, 31, 32, 64, 130)] == [
         *(False, False, True, True, False, False, True, False, True)
     ]
-    other = Bypass("auto")
+    other = Bypass("auto", 1.0)
     other.load_state_dict(bypass.state_dict())
     assert other.decisions == bypass.decisions and other.active(130)
+
+
+@pytest.mark.parametrize(
+    ("elsewhere", "worth", "bypassed"),
+    [(0, 1.5, False), (207, 1.5, False), (208, 1.5, True), (208, 1.0, False), (0, 3.4, True)],
+)
+def test_compression_must_be_worth_it(elsewhere: int, worth: float, bypassed: bool) -> None:
+    """A step's whole time counts: where most of it is computing, there is little to gain."""
+    bypass = Bypass("auto", worth)
+    bypass.decide(7, Times(20, 30, 140, elsewhere))
+    assert bypass.active(8) is bypassed
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
         ({"density": 0}, "density must be a number above 0 and at most 1, not 0"),
+        ({"worth": 0}, "worth must be a positive number, not 0"),
         ({"density": 1.5}, "density must be a number above 0 and at most 1, not 1.5"),
         ({"density": float("nan")}, "density must be a number above 0 and at most 1, not nan"),
         ({"density": "1%"}, "density must be a number above 0 and at most 1, not '1%'"),
