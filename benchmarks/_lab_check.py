@@ -21,7 +21,8 @@ _OFF, _OFF_MS = 0.1, 0.3
 #: Times that a link is measured before it is found wanting: others may disturb it.
 _TRIES = 3
 
-_PINGS = 20
+#: How many round trips are timed, and the bytes of a packet of theirs.
+_PINGS, _PING_BYTES = 20, 28
 
 #: What is transferred takes so many seconds, but is at most so many bytes.
 _SECONDS, _MOST_BYTES = 0.5, 8_000_000
@@ -84,7 +85,8 @@ def check(link: Link, places: Sequence[Place], addresses: Sequence[str]) -> Foun
 def _off(link: Link, found: Found) -> list[str]:
     """What is not as wanted."""
     trip, rate = 2 * link.delay, link.rate
-    slack = max(_OFF * trip, _OFF_MS) + link.jitter / 2
+    on_the_line = 2 * 8e-3 * _PING_BYTES / rate
+    slack = max(_OFF * trip, _OFF_MS + on_the_line) + link.jitter / 2
     said = [
         f"round trip to worker {worker} must be {trip:g} ms ± {slack:g}, not {own:.2f}"
         for worker, own in enumerate(found.round_trips, 1)

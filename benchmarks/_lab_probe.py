@@ -12,8 +12,9 @@ import statistics
 import struct
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
+from typing import Any
 
 _PORT = 7700
 
@@ -67,7 +68,7 @@ def _ping(address: str, count: int, most: float) -> float:
             sent.append(time.time_ns())
             line.sendto(head[:2] + struct.pack("!H", ~total & 0xFFFF) + head[4:], (address, 0))
             time.sleep(_BETWEEN)
-        trips = []
+        trips: list[float] = []
         line.settimeout(most)
         with suppress(TimeoutError):
             while len(trips) < count:
@@ -149,4 +150,5 @@ def _connected(address: str) -> socket.socket:
 if __name__ == "__main__":
     os.nice(-40)
     name, *arguments = json.loads(sys.argv[1])
-    print(json.dumps({"pings": pings, "receive": receive, "send": send}[name](*arguments)))
+    probes: dict[str, Callable[..., Any]] = {"pings": pings, "receive": receive, "send": send}
+    print(json.dumps(probes[name](*arguments)))

@@ -45,7 +45,7 @@ constexpr uint32_t kNetwork = 0x0a4d0000;  // 10.77.0.0; worker i has the addres
 // What stands before a packet: virtio_net_hdr, whose header is not C++.
 struct Header {
     uint8_t flags, segmented;
-    uint16_t headers, segment, checksum_start, checksum_offset;
+    uint16_t linear, segment, checksum_start, checksum_offset;
 };
 
 constexpr size_t kHeader = sizeof(Header);
@@ -119,12 +119,13 @@ int receiver(const char* packet, size_t size) {
     return to >= 0 && to < int(workers.size()) ? to : -1;
 }
 
-// Bytes of all segments of a packet, each with headers of its own.
-size_t on_the_wire(const Header& header, size_t size) {
+// Bytes of all segments of a packet of TCP, each with headers of its own.
+size_t on_the_wire(const Header& header, const char* packet, size_t size) {
     if (!header.segmented) return size;
-    size_t payload = size - header.headers;
-    size_t segments = (payload + header.segment - 1) / header.segment;
-    return payload + segments * header.headers;
+    size_t network = 4 * (packet[0] & 15);
+    size_t headers = network + 4 * (uint8_t(packet[network + 12]) >> 4);
+    size_t segments = (size - headers + header.segment - 1) / header.segment;
+    return size + (segments - 1) * headers;
 }
 
 Time jitter_of(Worker& worker, Time time) {
@@ -141,7 +142,7 @@ void send(Worker& from, const char* data, size_t size, Time time) {
     std::memcpy(&header, data, kHeader);
     int to = receiver(data + kHeader, size - kHeader);
     if (to < 0) return;
-    size_t wire = on_the_wire(header, size - kHeader);
+    size_t wire = on_the_wire(header, data + kHeader, size - kHeader);
     if (from.cut || workers[to].cut || link_.is_full(from.up - time)) {
         from.lost++;
         return;

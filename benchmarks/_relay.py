@@ -20,11 +20,9 @@ _FLAGS = ("-std=c++17", "-O2")
 #: Milliseconds of a line's time that packets which wait for it may take; others are dropped.
 _QUEUE = 400
 
-#: Milliseconds of a line's time that a packet may take that is not yet cut into segments.
-_UNCUT = 0.2
-
-#: Bytes of the largest packet that is, and of the smallest that is worth it.
-_MOST_UNCUT, _LEAST_UNCUT = 65_536, 6_000
+#: Milliseconds of a line's time that a packet may take that is not yet cut into segments, and bytes
+#: of the largest such packet, and of the smallest that is worth it.
+_UNCUT, _MOST_UNCUT, _LEAST_UNCUT = 0.5, 25_000, 6_000
 
 
 class RelayError(RuntimeError):

@@ -73,9 +73,9 @@ def step_times(
     progress : callable
         Called after each turn.
     """
-    job = {"caps": ["alone", *caps], "repeats": repeats, "steps": steps}
+    times: dict[str, list[float]] = {cap: [] for cap in ("alone", *caps)}
+    job = {"caps": [*times], "repeats": repeats, "steps": steps}
     job |= {"forward_ms": forward_ms, "backward_ms": backward_ms}
-    times: dict[str, list[float]] = {cap: [] for cap in job["caps"]}
     for told in told_by_first(made.places, WORKER, job, PORT):
         times[told["cap"]].append(1e3 * told["seconds"])
         progress()
