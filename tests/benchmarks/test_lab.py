@@ -236,6 +236,19 @@ def test_nothing_is_left_of_a_program_that_ends(number: signal.Signals) -> None:
 
 
 @needs_lab
+def test_a_child_that_has_all_files_open_does_not_keep_a_lab() -> None:
+    with lab(LINK, checked=False):
+        child = os.fork()
+        if not child:
+            time.sleep(60)
+            os._exit(0)
+        began = time.monotonic()
+    assert time.monotonic() < began + 30
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+
+
+@needs_lab
 def test_a_relay_that_ended_is_told_of() -> None:
     with lab(LINK, checked=False) as made:
         relay = int(made.places[0].prefix[1].split("/")[2])
