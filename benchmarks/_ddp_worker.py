@@ -56,7 +56,7 @@ def model_of(cap: str, job: dict[str, Any]) -> nn.Module:
     network = Padded(convolutions(), job["forward_ms"], job["backward_ms"])
     if cap == "alone":
         return network
-    options = {} if cap == "default" else {"bucket_cap_mb": float(cap)}
+    options: dict[str, Any] = {} if cap == "default" else {"bucket_cap_mb": float(cap)}
     return DistributedDataParallel(network, **options)
 
 
