@@ -10,6 +10,8 @@ from _lab_check import VoidError
 from _link import Link, reason_against
 from _relay import RelayError
 
+from adagrain.sim.simulators.cache import CacheError
+
 __all__ = ["add_link_options", "lab_of"]
 
 
@@ -42,5 +44,5 @@ def lab_of(options: argparse.Namespace) -> Iterator[Lab]:
         with lab(link, checked=False) as made:
             print(f"link of {link}; measured: {made.check()}", flush=True)
             yield made
-    except (RelayError, VoidError) as error:
+    except (CacheError, RelayError, VoidError) as error:
         sys.exit(str(error))
