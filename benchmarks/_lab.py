@@ -16,6 +16,12 @@ __all__ = ["Count", "Lab", "lab"]
 _DEVICE = "lab0"
 _MTU = 1500
 
+#: Starts a command in a namespace that is not about to end: else nothing would end the command.
+_ENTER = f"""
+if ! grep -q {_DEVICE} /proc/net/dev; then echo "the lab has ended" >&2; exit 1; fi
+exec "$@"
+"""
+
 #: Settings of TCP in which machines differ: the one way that all of them allow, the kernel's own
 #: limits, and no memory of what earlier connections met.
 _TCP = {
@@ -62,7 +68,8 @@ class Lab:
         self.addresses = [f"10.77.0.{worker + 1}" for worker in range(link.workers)]
         environment = {"GLOO_SOCKET_IFNAME": _DEVICE, "MASTER_ADDR": self.addresses[0]}
         self.places = [
-            Place(("nsenter", f"--net={namespace}"), environment) for namespace in relay.namespaces
+            Place(("nsenter", f"--net={namespace}", "sh", "-c", _ENTER, "sh"), environment)
+            for namespace in relay.namespaces
         ]
         for place, address in zip(self.places, self.addresses, strict=True):
             command = [*place.prefix, "sh", "-e", "-c", _set_up(address, relay.uncut)]

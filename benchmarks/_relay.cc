@@ -222,7 +222,9 @@ int signal_inside(const Worker& worker, int signal) {
     return found;
 }
 
+// Kill what runs in the namespaces. Who comes later finds no device, and ends by itself.
 void end() {
+    for (auto& worker : workers) close(worker.device);
     for (auto& worker : workers)
         for (int left = 1000; left && signal_inside(worker, SIGKILL); left--) usleep(1000);
 }

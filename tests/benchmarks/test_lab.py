@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import _lab_check
@@ -86,11 +87,11 @@ def state_of(process: int) -> str:
 
 
 def wait_until(is_so: Callable[[], bool]) -> None:
-    for _ in range(200):
+    for _ in range(1200):
         if is_so():
             return
         time.sleep(0.05)
-    pytest.fail("nothing happened in 10 s")
+    pytest.fail("nothing happened in 60 s")
 
 
 @pytest.mark.parametrize(
@@ -192,7 +193,7 @@ def test_a_worker_is_cut_off_and_joined_again(made: Lab) -> None:
 
 @needs_lab
 def test_a_worker_is_paused_resumed_and_killed(made: Lab) -> None:
-    worker = started(made, 1, "sh", "-c", "echo there; sleep 1000; true")
+    worker = started(made, 1, "sh", "-c", "echo there; exec sleep 1000")
     assert worker.stdout
     worker.stdout.readline()
     made.pause(1)
@@ -200,18 +201,20 @@ def test_a_worker_is_paused_resumed_and_killed(made: Lab) -> None:
     made.resume(1)
     wait_until(lambda: state_of(worker.pid) == "S")
     made.kill(1)
-    assert worker.wait() == -signal.SIGKILL
+    assert worker.wait(60) == -signal.SIGKILL
 
 
 @needs_lab
 def test_nothing_is_left_after_an_exception() -> None:
     with pytest.raises(RuntimeError, match=r"^no$"):
         with lab(LINK, checked=False) as made:
-            worker = started(made, 0, "sleep", "1000")
+            worker = started(made, 0, "sh", "-c", "echo there; exec sleep 1000")
+            assert worker.stdout
+            worker.stdout.readline()
             namespace = Path(made.places[0].prefix[1].removeprefix("--net="))
             assert namespace.exists()
             raise RuntimeError("no")
-    assert worker.wait() == -signal.SIGKILL
+    assert worker.wait(60) == -signal.SIGKILL
     assert not namespace.exists()
 
 
@@ -233,6 +236,18 @@ def test_nothing_is_left_of_a_program_that_ends(number: signal.Signals) -> None:
     holder.wait()
     relay = int(namespace.split("/")[2])
     wait_until(lambda: state_of(int(process)) == state_of(relay) == "Z")
+
+
+@needs_lab
+def test_who_comes_after_the_end_does_not_stay() -> None:
+    with ExitStack() as held:
+        with lab(LINK, checked=False) as made:
+            net, *prefix = made.places[0].prefix[1:]
+            namespace = held.enter_context(Path(net.removeprefix("--net=")).open())
+        again = f"--net=/proc/{os.getpid()}/fd/{namespace.fileno()}"
+        command = ["nsenter", again, *prefix, "true"]
+        outcome = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (outcome.returncode, outcome.stderr) == (1, "the lab has ended\n")
 
 
 @needs_lab
