@@ -119,7 +119,7 @@ def _measured(link: Link, places: Sequence[Place], addresses: Sequence[str]) -> 
         rates |= zip(receivers, map(_told, receiving), strict=True)
         for probe in sending:
             _told(probe)
-        time.sleep(trip + _SECONDS_WAITING)  # in which what is under way arrives
+        time.sleep(trip + 2 * _SECONDS_WAITING)  # in which what is under way arrives
     return Found(trips, [rates[worker] for worker in range(link.workers)])
 
 
