@@ -1,66 +1,76 @@
-"""Two workers on a link of limited speed: a network namespace each, and a pair of devices."""
+"""What joins the workers of a network lab: its figures, and what it takes to make it."""
 
+import math
 import os
 import shutil
 import subprocess
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from typing import NamedTuple
+from dataclasses import dataclass
+from pathlib import Path
 
-__all__ = ["Place", "link", "reason_against"]
+__all__ = ["Link", "reason_against"]
 
-_ADDRESSES = ("10.77.0.1", "10.77.0.2")
+#: Workers that a lab has room for.
+_WORKERS = range(2, 9)
 
-
-class Place(NamedTuple):
-    """Where a worker runs: what stands in front of its command, and its environment."""
-
-    prefix: Sequence[str]
-    environment: dict[str, str]
+#: What a lab is made with.
+_TUN = Path("/dev/net/tun")
+_TOOLS = ("ip", "nsenter", "unshare", "g++")
 
 
-def reason_against() -> str | None:
-    """Why there can be no limited link here, if there cannot."""
-    if os.geteuid():
-        return "a limited link needs root"
-    missing = [tool for tool in ("ip", "tc") if shutil.which(tool) is None]
-    return f"a limited link needs {', '.join(missing)}" if missing else None
-
-
-@contextmanager
-def link(mbit: float) -> Iterator[list[Place]]:
-    """Places of two workers between which so many Mbit/s fit, each way; all is removed at the end.
+@dataclass(frozen=True)
+class Link:
+    """A line each way from every worker to a switch that takes no time.
 
     Parameters
     ----------
-    mbit : float
-        Speed that a token bucket of 64 KiB holds on both ends.
+    rate : float
+        Mbit/s of a line, each way; headers of IP count.
+    delay : float
+        Milliseconds that a packet takes beside those on the line, one way.
+    workers : int
+        How many are joined, 2 to 8.
+    jitter : float
+        Milliseconds by which the delay is more or less, drawn every 10 ms. No packet overtakes
+        another.
+
+    Raises
+    ------
+    ValueError
+        If a figure is out of its range.
     """
-    names = [f"adagrain{os.getpid()}{end}" for end in "ab"]
-    devices = [f"ag{os.getpid()}{end}" for end in "ab"]
-    try:
-        for name in names:
-            _run("ip", "netns", "add", name)
-        _run("ip", "link", "add", devices[0], "type", "veth", "peer", "name", devices[1])
-        for name, device, address in zip(names, devices, _ADDRESSES, strict=True):
-            inside = ("ip", "netns", "exec", name)
-            _run("ip", "link", "set", device, "netns", name)
-            _run(*inside, "ip", "address", "add", f"{address}/24", "dev", device)
-            for own in ("lo", device):
-                _run(*inside, "ip", "link", "set", own, "up")
-            limit = ("rate", f"{mbit}mbit", "burst", "64kb", "latency", "400ms")
-            _run(*inside, "tc", "qdisc", "add", "dev", device, "root", "tbf", *limit)
-        yield [
-            Place(
-                ("ip", "netns", "exec", name),
-                {"GLOO_SOCKET_IFNAME": device, "MASTER_ADDR": _ADDRESSES[0]},
+
+    rate: float
+    delay: float = 0.0
+    workers: int = 2
+    jitter: float = 0.0
+
+    def __post_init__(self) -> None:
+        if not 0 < self.rate < math.inf:
+            raise ValueError(f"rate must be more than 0 Mbit/s, not {self.rate:g}")
+        if not 0 <= self.delay < math.inf:
+            raise ValueError(f"delay must be 0 ms or more, not {self.delay:g}")
+        if not 0 <= self.jitter <= self.delay:
+            raise ValueError(
+                f"jitter must be from 0 ms to the delay, {self.delay:g}, not {self.jitter:g}"
             )
-            for name, device in zip(names, devices, strict=True)
-        ]
-    finally:
-        for name in names:
-            subprocess.run(["ip", "netns", "delete", name], check=False, stderr=subprocess.DEVNULL)
+        if self.workers not in _WORKERS:
+            raise ValueError(f"workers must be {_WORKERS[0]} to {_WORKERS[-1]}, not {self.workers}")
+
+    def __str__(self) -> str:
+        jitter = f" ± {self.jitter:g}" if self.jitter else ""
+        return f"{self.rate:g} Mbit/s, {self.delay:g}{jitter} ms, {self.workers} workers"
 
 
-def _run(*command: str) -> None:
-    subprocess.run(command, check=True)
+def reason_against() -> str | None:
+    """Why there can be no lab here, if there cannot."""
+    if os.geteuid():
+        return "a network lab needs root"
+    missing = [tool for tool in _TOOLS if shutil.which(tool) is None]
+    if missing:
+        return f"a network lab needs {', '.join(missing)}"
+    try:
+        _TUN.open("rb").close()
+    except OSError as error:
+        return f"a network lab needs {_TUN}, which cannot be opened ({error.strerror})"
+    tried = subprocess.run(["unshare", "--net", "true"], capture_output=True, check=False)
+    return "a network lab needs the right to make network namespaces" if tried.returncode else None

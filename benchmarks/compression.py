@@ -7,24 +7,21 @@ factors. Losses are of what is held out. PowerSGD runs from the third step on, o
 warm-up.
 
 With ``--link 10`` each worker has a network namespace of its own, and 10 Mbit/s between them
-(root, ``ip`` and ``tc``), and PyTorch's local SGD takes part; then seconds count: those until the
-loss that FP16 has at the end of its steps, for which others have twice as many.
+(root, ``ip``, ``g++``, TUN devices), and PyTorch's local SGD takes part; then seconds count: those
+until the loss that FP16 has at the end of its steps, for which others have twice as many.
 """
 
 import argparse
-import json
-import os
 import socket
-import subprocess
-import sys
-from contextlib import nullcontext
 from pathlib import Path
 from statistics import median
 from typing import Any
 
 from _frontier import mean, standard_error
-from _link import Place, link, reason_against
+from _lab import lab
+from _link import Link, reason_against
 from _report import report
+from _workers import Place, told_by_first
 from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
@@ -67,9 +64,11 @@ def main() -> None:
         "seeds": [*range(options.seeds)],
         "to_loss": bool(options.link),
     }
-    local = [Place((), {"MASTER_ADDR": "127.0.0.1"})] * 2
-    with link(options.link) if options.link else nullcontext(local) as places:
-        outcomes = outcomes_of(job, places)
+    if options.link:
+        with lab(Link(options.link)) as made:
+            outcomes = outcomes_of(job, made.places)
+    else:
+        outcomes = outcomes_of(job, [Place((), {"MASTER_ADDR": "127.0.0.1"})] * 2)
     name = f"compression_link_{options.link:g}" if options.link else "compression"
     figures = {
         f"{task}_{way}": _figure([own for own in outcomes if own["task"] == task], way, job)
@@ -84,27 +83,16 @@ def outcomes_of(job: dict[str, Any], places: list[Place]) -> list[dict[str, Any]
     """What the first worker tells."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
-        common = {"MASTER_PORT": str(free.getsockname()[1]), "WORLD_SIZE": str(len(places))}
-    workers = [
-        subprocess.Popen(
-            [*place.prefix, sys.executable, str(WORKER), json.dumps(job)],
-            env={**os.environ, **common, **place.environment, "RANK": str(rank)},
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        for rank, place in enumerate(places)
-    ]
+        port = free.getsockname()[1]
     outcomes = []
     total = len(job["tasks"]) * len(job["seeds"]) * len(job["ways"])
     with Progress() as progress:
         bar = progress.add_task("training", total=total)
-        for line in workers[0].stdout or ():
-            outcomes.append(json.loads(line))
+        for outcome in told_by_first(places, WORKER, job, port):
+            outcomes.append(outcome)
             told = "{task}, seed {seed}, {way}: loss {loss:.3f}"
-            progress.console.print(told.format(**outcomes[-1]))
+            progress.console.print(told.format(**outcome))
             progress.advance(bar)
-    if any(worker.wait() for worker in workers):
-        sys.exit("a worker failed")
     return outcomes
 
 

@@ -1,0 +1,48 @@
+"""Options of benchmarks that run in a network lab."""
+
+import argparse
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from _lab import Lab, lab
+from _lab_check import VoidError
+from _link import Link, reason_against
+from _relay import RelayError
+
+from adagrain.sim.simulators.cache import CacheError
+
+__all__ = ["add_link_options", "lab_of"]
+
+
+def add_link_options(parser: argparse.ArgumentParser) -> None:
+    """Let a benchmark be told of a link: ``--rate``, ``--delay``, ``--jitter``, ``--workers``."""
+    for name, kind, usual, meaning in (
+        ("--rate", float, 100.0, "Mbit/s, each way"),
+        ("--delay", float, 20.0, "ms, one way"),
+        ("--jitter", float, 0.0, "ms by which the delay is more or less"),
+        ("--workers", int, 2, "how many are joined"),
+    ):
+        text = f"{meaning}; usually {usual:g}"
+        parser.add_argument(name, type=kind, default=usual, metavar=kind.__name__, help=text)
+
+
+@contextmanager
+def lab_of(options: argparse.Namespace) -> Iterator[Lab]:
+    """A lab with the link that was asked for, measured; says what was found.
+
+    Where there can be none the program ends: well, if the machine does not allow it.
+    """
+    try:
+        link = Link(options.rate, options.delay, options.workers, options.jitter)
+    except ValueError as error:
+        sys.exit(str(error))
+    if reason := reason_against():
+        print(f"left out: {reason}")
+        sys.exit()
+    try:
+        with lab(link, checked=False) as made:
+            print(f"link of {link}; measured: {made.check()}", flush=True)
+            yield made
+    except (CacheError, RelayError, VoidError) as error:
+        sys.exit(str(error))
