@@ -43,6 +43,8 @@ class Surveyed(NamedTuple):
 class Survey:
     """Activations and gradients' norms as features, and code lengths.
 
+    Of gradients, elements evenly apart stand for all.
+
     Parameters
     ----------
     passes : int
