@@ -29,6 +29,7 @@ def main() -> None:
     parser.add_argument("--steps", type=int)
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--ways", nargs="+", default=WAYS)
+    parser.add_argument("--record", help="name of the results; otherwise that of the task")
     options = parser.parse_args()
     job = {
         "tasks": {options.task: options.steps or STEPS[options.task]},
@@ -40,7 +41,8 @@ def main() -> None:
     by_way = {way: [own for own in outcomes if own["way"] == way] for way in options.ways}
     first, *_ = by_way.values()
     steps = job["tasks"][options.task]
-    name = "learned_mask" if options.task == "mlp_0.1M" else f"learned_mask_{options.task}"
+    task = "" if options.task == "mlp_0.1M" else f"_{options.task}"
+    name = options.record or f"learned_mask{task}"
     report(name, {way: _figures(own, first, steps) for way, own in by_way.items()})
 
 

@@ -1,22 +1,49 @@
 """The choice of :func:`adagrain.models.mask.masked` for many regions of FP32 at once, compiled."""
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 import torch
 from numba import njit
 
 from .interface.units.statistics import BINS
+from .mask_network.histogram import exponent_of_largest
+from .numerics.half_binades import HALF_BINADES, LOW_BITS, add_sums, words_of
 
-__all__ = ["chosen"]
+__all__ = ["Chosen", "chosen"]
 
-#: Bits of a word below those that tell its half binade, and below those that BF16 keeps.
-_LOW_BITS, _CUT = np.uint32(22), np.uint32(16)
+#: Bits of a word below those that BF16 keeps.
+_CUT = np.uint32(16)
+
+#: Elements that are read twice in a row: their words stay in the second-level cache.
+_BLOCK = 1 << 15
+
+
+class Chosen(NamedTuple):
+    """What a mask keeps, and what it has met.
+
+    Members
+    -------
+    kept : Tensor of bool
+        For each element; also True for those that are 0, where their bin is kept.
+    sums : ndarray of int64, (regions, 512, 2)
+        As :func:`~adagrain.models.numerics.half_binades.half_binade_sums` gives them.
+    bases : ndarray of int64, (regions,)
+        As :func:`~adagrain.models.mask_network.base_of` gives them.
+    elements : int
+        How many are kept that are finite and not 0, by the half binades they have unrounded.
+    """
+
+    kept: torch.Tensor
+    sums: np.ndarray
+    bases: np.ndarray
+    elements: int
 
 
 def chosen(
     x: torch.Tensor, sizes: Sequence[int], exponents: np.ndarray, tables: np.ndarray
-) -> torch.Tensor:
+) -> Chosen:
     """Which elements are kept, once they are rounded to BF16, to nearest even.
 
     Parameters
@@ -29,27 +56,39 @@ def chosen(
         Exponent field of each base, 0 to 254.
     tables : ndarray of bool, (regions, 64)
         The bins that are kept.
-
-    Returns
-    -------
-    Tensor of bool, as ``x``
-        Also of elements that are 0: those of a last bin that is kept.
     """
-    words = x.detach().cpu().contiguous().view(torch.int32).numpy().view(np.uint32)
-    kept = np.empty(len(words), dtype=np.bool_)
+    kept = np.empty(len(x), dtype=np.bool_)
+    sums = np.zeros((len(sizes), HALF_BINADES, 2), dtype=np.int64)
     ends = np.cumsum(np.array(sizes, dtype=np.int64))
-    _choose(words, ends, np.asarray(exponents, dtype=np.int32), tables, kept)
-    return torch.from_numpy(kept).to(x.device)
+    exponents = np.asarray(exponents, dtype=np.int64)
+    bases = np.empty_like(exponents)
+    elements = _choose(words_of(x), ends, exponents, tables, kept, sums, bases)
+    return Chosen(torch.from_numpy(kept).to(x.device), sums, bases, elements)
 
 
 @njit(cache=True, nogil=True)
-def _choose(words, ends, exponents, tables, kept):  # pragma: no cover - compiled
-    start, last = 0, np.int32(BINS - 1)
+def _choose(words, ends, exponents, tables, kept, sums, bases):  # pragma: no cover - compiled
+    start, elements = 0, 0
+    whole = np.empty(HALF_BINADES + 1, dtype=np.bool_)
     for region in range(ends.size):
-        top, table = np.int32(2 * exponents[region] + 1), tables[region]
-        for i in range(start, ends[region]):
-            magnitude = words[i] & np.uint32(0x7FFFFFFF)
-            odd = magnitude >> _CUT & np.uint32(1)
-            found = top - np.int32((magnitude + np.uint32(0x7FFF) + odd) >> _LOW_BITS)
-            kept[i] = found < 0 or table[min(found, last)]
+        for h in range(whole.size):
+            found = 2 * exponents[region] + 1 - h
+            whole[h] = found < 0 or tables[region, min(found, BINS - 1)]
+        for block in range(start, ends[region], _BLOCK):
+            end = min(block + _BLOCK, ends[region])
+            add_sums(words[block:end], sums[region])
+            _look_up(words[block:end], whole, kept[block:end])
+        for h in range(HALF_BINADES):
+            elements += sums[region, h, 0] if whole[h] else 0
+        bases[region] = exponent_of_largest(sums[region])
         start = ends[region]
+    return elements
+
+
+@njit(cache=True, nogil=True)
+def _look_up(words, whole, kept):  # pragma: no cover - compiled
+    """Whether the half binade of each element is kept, rounding's carry included."""
+    for i in range(words.size):
+        magnitude = words[i] & np.uint32(0x7FFFFFFF)
+        odd = magnitude >> _CUT & np.uint32(1)
+        kept[i] = whole[(magnitude + np.uint32(0x7FFF) + odd) >> np.uint32(LOW_BITS)]

@@ -179,6 +179,8 @@ COMMANDS: dict[str, Run | str] = {
     "python benchmarks/compression.py": RECORDS,
     "python benchmarks/compression.py --link 10 --steps 60": RECORDS,
     "python benchmarks/learned_mask.py --seeds 3 --steps 240": RECORDS,
+    "python benchmarks/learned_mask.py --seeds 3 --steps 240 --ways threshold_3kB learned_3kB "
+    "--record learned_mask_cost": RECORDS,
     "python benchmarks/statistics_golden.py": "is run as make bench",
     **{
         f"torchrun --nproc-per-node 2 examples/{path.name}": EXAMPLE

@@ -4,9 +4,9 @@ from .features import (
     FEATURE_SCALE,
     FEATURES,
     activation_features,
+    at_bound,
     features,
     gradient_feature,
-    with_bound_times,
 )
 from .histogram import Histogram, base_of, histogram_at
 from .layers import LAYERS, MaskLayers, keep_tables, logits
@@ -21,6 +21,7 @@ __all__ = [
     "MaskLayers",
     "Slopes",
     "activation_features",
+    "at_bound",
     "base_of",
     "features",
     "gradient_feature",
@@ -29,5 +30,4 @@ __all__ = [
     "logits",
     "losses_of",
     "slopes",
-    "with_bound_times",
 ]

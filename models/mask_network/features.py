@@ -26,10 +26,10 @@ they are not finite, is 0; the logarithm of 0 is -127.
 """
 
 import math
-from collections.abc import Sequence
-from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
+from numba import njit
 
 from adagrain.models.interface.precision import LEVELS, Precision
 from adagrain.models.statistics import EXPONENT_BIAS, FRACTION_BITS, Statistics
@@ -38,9 +38,9 @@ __all__ = [
     "FEATURES",
     "FEATURE_SCALE",
     "activation_features",
+    "at_bound",
     "features",
     "gradient_feature",
-    "with_bound_times",
 ]
 
 #: Their names, in order; the first six are those of the idea.
@@ -48,6 +48,9 @@ FEATURES = (
     *("mean", "variance", "skewness", "kurtosis", "gradient_norm", "progress"),
     *("headroom", "elements", "bound"),
 )
+
+#: Places of those that follow from what is masked now, and from the bound.
+_PROGRESS, _HEADROOM, _ELEMENTS, _BOUND = range(5, 9)
 
 #: What the network takes their steps to be multiples of: a power of two.
 FEATURE_SCALE = 2.0**-5
@@ -85,47 +88,44 @@ def activation_features(found: Statistics | None) -> tuple[int, int, int, int]:
     )
 
 
-def gradient_feature(found: Statistics) -> int:
-    """The L2 norm, of a pass over a gradient.
+def gradient_feature(found: Statistics, elements: int) -> int:
+    """The L2 norm, of a pass over a gradient, or over elements of it that stand for all.
 
     Parameters
     ----------
     found : Statistics
         Elements that are not finite count for nothing.
+    elements : int
+        How many the gradient has.
     """
     if not found.s2:
         return -_TOP
-    return _clamped(_log2(found.s2, 1, 2) + 4 * _unit(found))
+    return _clamped(_log2(found.s2 * elements, found.count, 2) + 4 * _unit(found))
 
 
 def features(
-    activations: Sequence[int],
-    gradient: int,
+    surveyed: np.ndarray,
     passes: int,
-    elements: int,
-    base: int,
-    bound: float,
+    elements: tuple[int, ...],
+    bases: np.ndarray,
 ) -> np.ndarray:
-    """All features of a region.
+    """All features of some regions at a bound of 1, as :func:`at_bound` takes them.
 
     Parameters
     ----------
-    activations : sequence of int
-        As :func:`activation_features` gives them.
-    gradient : int
-        As :func:`gradient_feature` gives it.
+    surveyed : ndarray of int64, (regions, 5)
+        As :func:`activation_features` and :func:`gradient_feature` give them.
     passes : int
         Backward passes so far.
-    elements : int
-        At least 1.
-    base : int
-        Largest exponent of what is masked, biased.
-    bound : float
-        The squared magnitude that is worth its price, above 0.
+    elements : tuple of int, (regions,)
+        At least 1 each.
+    bases : ndarray of int64, (regions,)
+        Largest exponents of what is masked, biased.
 
     Returns
     -------
-    ndarray of int8, (9,)
+    ndarray of int64, (regions, 9)
+        Not clamped yet, but those that were given.
 
     Raises
     ------
@@ -134,37 +134,77 @@ def features(
     """
     if passes < 0:
         raise ValueError(f"passes must be at least 0, not {passes}")
-    if elements < 1:
-        raise ValueError(f"elements must be at least 1, not {elements}")
-    if not 0 <= base <= 2 * EXPONENT_BIAS:
-        raise ValueError(f"base must be from 0 to {2 * EXPONENT_BIAS}, not {base}")
-    if not 0 < bound < math.inf:
-        raise ValueError(f"bound must be finite and above 0, not {bound:g}")
-    exact = Fraction(bound)
-    headroom = _log2(exact.denominator, exact.numerator, 4)
-    rest = (
-        _log2(1 + passes, 1, 8),
-        8 * (base - EXPONENT_BIAS) + headroom,
-        _log2(elements, 1, 4),
-        _log2(exact.numerator, exact.denominator, 2),
-    )
-    return np.array([*activations, gradient, *map(_clamped, rest)], dtype=np.int8)
+    logarithms = _of_elements(elements)
+    found = np.empty((len(bases), len(FEATURES)), dtype=np.int64)
+    if not _fill(surveyed, _log2(1 + passes, 1, 8), bases, logarithms, found):
+        raise ValueError(f"bases must be from 0 to {2 * EXPONENT_BIAS}, not {bases.tolist()}")
+    return found
 
 
-def with_bound_times(seen: np.ndarray, octaves: int) -> np.ndarray:
-    """Features of other bounds: those that are larger by a power of two.
+def at_bound(known: np.ndarray, bound: float, octaves: tuple[int, ...] = (0,)) -> np.ndarray:
+    """What the network sees of some regions, also at bounds that are larger by powers of two.
 
     Parameters
     ----------
-    seen : ndarray of int8, (regions, 9)
-        Features; those that are clamped stay so, or move from there.
-    octaves : int
-        That power.
+    known : ndarray of int64, (regions, 9)
+        As :func:`features` gives them.
+    bound : float
+        The squared magnitude that is worth its price, above 0.
+    octaves : tuple of int
+        These powers.
+
+    Returns
+    -------
+    ndarray of int8, (octaves · regions, 9)
+        All regions at the first of the bounds, then at the next.
+
+    Raises
+    ------
+    ValueError
+        If the bound is out of its range.
     """
-    moved = seen.astype(np.int64)
-    moved[:, FEATURES.index("headroom")] -= 4 * octaves
-    moved[:, FEATURES.index("bound")] += 2 * octaves
-    return moved.clip(-_TOP, _TOP).astype(np.int8)
+    if not 0 < bound < math.inf:
+        raise ValueError(f"bound must be finite and above 0, not {bound:g}")
+    numerator, denominator = bound.as_integer_ratio()
+    moves = _log2(denominator, numerator, 4), _log2(numerator, denominator, 2)
+    seen = np.empty((len(octaves) * len(known), len(FEATURES)), dtype=np.int8)
+    _move(known, *moves, octaves, seen)
+    return seen
+
+
+@lru_cache(maxsize=16)
+def _of_elements(elements: tuple[int, ...]) -> np.ndarray:
+    if (least := min(elements)) < 1:
+        raise ValueError(f"elements must be at least 1, not {least}")
+    return np.array([_log2(own, 1, 4) for own in elements], dtype=np.int64)
+
+
+@njit(cache=True, nogil=True)
+def _fill(surveyed, progress, bases, logarithms, found):  # pragma: no cover - compiled
+    """All features; False where a base is out of its range."""
+    for region in range(bases.size):
+        if not 0 <= bases[region] <= 2 * EXPONENT_BIAS:
+            return False
+        found[region, :_PROGRESS] = surveyed[region]
+        found[region, _PROGRESS] = progress
+        found[region, _HEADROOM] = 8 * (bases[region] - EXPONENT_BIAS)
+        found[region, _ELEMENTS] = logarithms[region]
+        found[region, _BOUND] = 0
+    return True
+
+
+@njit(cache=True, nogil=True)
+def _move(known, headroom, bound, octaves, seen):  # pragma: no cover - compiled
+    """Features at the bounds, clamped; the first two are what the one of octave 0 moves."""
+    regions, width = known.shape
+    moves = np.zeros(width, dtype=np.int64)
+    for number in range(len(octaves)):
+        moves[_HEADROOM] = headroom - 4 * octaves[number]
+        moves[_BOUND] = bound + 2 * octaves[number]
+        for region in range(regions):
+            for place in range(width):
+                value = known[region, place] + moves[place]
+                seen[number * regions + region, place] = min(max(value, -_TOP), _TOP)
 
 
 def _unit(found: Statistics) -> int:

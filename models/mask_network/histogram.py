@@ -8,14 +8,18 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+from numba import njit
 
 from adagrain.models.interface.units.statistics import BINS
 from adagrain.models.numerics.half_binades import HALF_BINADES
 
-__all__ = ["Histogram", "base_of", "histogram_at"]
+__all__ = ["Histogram", "base_of", "exponent_of_largest", "fill_histogram", "histogram_at"]
 
 #: The exponent of energies' unit below that of an element: significands have 8 bits.
 _UNIT = 127 + 7
+
+#: Value of an energy of 1 in each half binade.
+_UNITS = np.ldexp(1.0, 2 * (np.maximum(np.arange(HALF_BINADES) >> 1, 1) - _UNIT))
 
 
 class Histogram(NamedTuple):
@@ -40,10 +44,14 @@ def base_of(sums: np.ndarray) -> np.ndarray:
     ----------
     sums : ndarray of int64, (regions, 512, 2)
         As :func:`~adagrain.models.numerics.half_binades.half_binade_sums` gives them.
+
+    Returns
+    -------
+    ndarray of int64, (regions,)
     """
-    found = sums[:, ::-1, 0] > 0
-    top = HALF_BINADES - 1 - found.argmax(axis=1)
-    return np.where(found.any(axis=1), top >> 1, 0)
+    bases = np.empty(len(sums), dtype=np.int64)
+    _find_bases(sums, bases)
+    return bases
 
 
 def histogram_at(sums: np.ndarray, bases: Sequence[int] | np.ndarray) -> Histogram:
@@ -56,13 +64,32 @@ def histogram_at(sums: np.ndarray, bases: Sequence[int] | np.ndarray) -> Histogr
     bases : sequence of int, (regions,)
         Biased exponents.
     """
-    fields = np.arange(HALF_BINADES) >> 1
-    values = sums.astype(np.float64)
-    values[:, :, 1] = np.ldexp(values[:, :, 1], 2 * (np.maximum(fields, 1) - _UNIT))
-    tops = 2 * np.asarray(bases)[:, None] + 1 - np.arange(BINS - 1)
-    taken = np.take_along_axis(values, np.maximum(tops, 0)[:, :, None], axis=1)
-    taken[tops < 0] = 0.0
-    below = np.arange(HALF_BINADES) < tops[:, -1:]
-    rest = np.einsum("rh,rhk->rk", below.astype(np.float64), values)
-    found = np.concatenate([taken, rest[:, None]], axis=1)
-    return Histogram(found[:, :, 0], found[:, :, 1])
+    found = Histogram(*np.zeros((2, len(sums), BINS)))
+    fill_histogram(sums, np.asarray(bases, dtype=np.int64), *found)
+    return found
+
+
+@njit(cache=True, nogil=True)
+def _find_bases(sums, bases):  # pragma: no cover - compiled
+    for region in range(bases.size):
+        bases[region] = exponent_of_largest(sums[region])
+
+
+@njit(cache=True, nogil=True)
+def exponent_of_largest(sums):  # pragma: no cover - compiled
+    """:func:`base_of` for one region in compiled code."""
+    h = HALF_BINADES - 1
+    while h > 0 and sums[h, 0] == 0:
+        h -= 1
+    return h >> 1
+
+
+@njit(cache=True, nogil=True)
+def fill_histogram(sums, bases, counts, energies):  # pragma: no cover - compiled
+    """:func:`histogram_at` in compiled code; counts and energies are zeros before."""
+    for region in range(bases.size):
+        top = 2 * bases[region] + 1
+        for h in range(min(top + 1, HALF_BINADES)):
+            place = min(top - h, BINS - 1)
+            counts[region, place] += sums[region, h, 0]
+            energies[region, place] += sums[region, h, 1] * _UNITS[h]

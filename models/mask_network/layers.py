@@ -24,7 +24,16 @@ from adagrain.models.numerics.rounding import multiples
 
 from .features import FEATURE_SCALE, FEATURES
 
-__all__ = ["LAYERS", "LAYER_SCALE", "ONE", "MaskLayers", "keep_tables", "logits", "with_one"]
+__all__ = [
+    "LAYERS",
+    "LAYER_SCALE",
+    "ONE",
+    "MaskLayers",
+    "keep_tables",
+    "logits",
+    "with_constant",
+    "with_one",
+]
 
 #: How many layers there are.
 LAYERS = 3
@@ -69,7 +78,7 @@ class MaskLayers:
             If the shapes do not fit, or a weight is not finite.
         """
         _check(weights)
-        hidden = [_with_constant(own) for own in weights[:-1]]
+        hidden = [with_constant(own) for own in weights[:-1]]
         rows = [torch.from_numpy(np.ascontiguousarray(own.T)) for own in (*hidden, weights[-1])]
         return cls(tuple(operand(own, _INT8, along=(1,), name="weights") for own in rows))
 
@@ -113,10 +122,11 @@ def keep_tables(layers: MaskLayers, seen: np.ndarray) -> np.ndarray:
 
 def with_one(seen: np.ndarray) -> np.ndarray:
     """Features, int8, and behind them the number of the same scale that stands for 1."""
-    return np.pad(seen, ((0, 0), (0, 1)), constant_values=round(1 / FEATURE_SCALE))
+    ones = np.full((len(seen), 1), round(1 / FEATURE_SCALE), dtype=np.int8)
+    return np.concatenate([seen, ones], axis=1)
 
 
-def _with_constant(weights: np.ndarray) -> np.ndarray:
+def with_constant(weights: np.ndarray) -> np.ndarray:
     """One more output, which is always at its clamp."""
     found = np.pad(weights, ((0, 0), (0, 1)))
     found[-1, -1] = _SATURATING

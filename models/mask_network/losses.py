@@ -22,10 +22,10 @@ from adagrain.models.interface.loss_weights import LossWeights
 
 from .histogram import Histogram
 
-__all__ = ["Losses", "Slopes", "losses_of", "slopes"]
+__all__ = ["DENSE", "Losses", "Slopes", "losses_of", "slopes"]
 
 #: Bits of an element that is not coded.
-_DENSE = 16
+DENSE = 16
 
 
 class Losses(NamedTuple):
@@ -112,4 +112,4 @@ def _terms(
     energy, elements = histogram.energies * value, max(histogram.counts.sum(), 1.0)
     count = histogram.counts / elements
     whole = energy.sum() if whole is None else whole
-    return _Terms(energy / max(whole, np.finfo(float).tiny), count, count * bits / _DENSE)
+    return _Terms(energy / max(whole, np.finfo(float).tiny), count, count * bits / DENSE)

@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from numba import njit
 
-__all__ = ["HALF_BINADES", "LOW_BITS", "half_binade_sums", "half_binades"]
+__all__ = ["HALF_BINADES", "LOW_BITS", "add_sums", "half_binade_sums", "half_binades", "words_of"]
 
 #: Bits of a magnitude below those that tell its half binade.
 LOW_BITS = 22
@@ -14,6 +14,9 @@ LOW_BITS = 22
 #: Half binades that FP32 has, zeros and subnormal numbers in the first, what is not finite in
 #: the last two.
 HALF_BINADES = 1 << 31 - LOW_BITS
+
+#: Where the count is in a word that has the energy below it, and how many elements fit such words.
+_COUNT, _MOST = 40, 1 << 22
 
 
 def half_binades(x: torch.Tensor, sizes: Sequence[int]) -> np.ndarray:
@@ -30,7 +33,7 @@ def half_binades(x: torch.Tensor, sizes: Sequence[int]) -> np.ndarray:
         Elements of each part.
     """
     counts = np.zeros((len(sizes), HALF_BINADES), dtype=np.int64)
-    _count(_words(x), np.cumsum(np.array(sizes, dtype=np.int64)), counts)
+    _count(words_of(x), np.cumsum(np.array(sizes, dtype=np.int64)), counts)
     return counts
 
 
@@ -49,11 +52,12 @@ def half_binade_sums(x: torch.Tensor, sizes: Sequence[int]) -> np.ndarray:
         Elements of each part.
     """
     sums = np.zeros((len(sizes), HALF_BINADES, 2), dtype=np.int64)
-    _add(_words(x), np.cumsum(np.array(sizes, dtype=np.int64)), sums)
+    _add(words_of(x), np.cumsum(np.array(sizes, dtype=np.int64)), sums)
     return sums
 
 
-def _words(x: torch.Tensor) -> np.ndarray:
+def words_of(x: torch.Tensor) -> np.ndarray:
+    """The bits of FP32 elements, uint32; where they are on the CPU, the same memory."""
     return x.detach().cpu().contiguous().view(torch.int32).numpy().view(np.uint32)
 
 
@@ -71,12 +75,31 @@ def _count(words, ends, counts):  # pragma: no cover - compiled
 def _add(words, ends, sums):  # pragma: no cover - compiled
     start = 0
     for part in range(ends.size):
-        row = sums[part]
-        for i in range(start, ends[part]):
-            magnitude = words[i] & np.uint32(0x7FFFFFFF)
-            if np.uint32(0) < magnitude < np.uint32(0x7F800000):
-                hidden = np.int64(magnitude >= np.uint32(0x00800000)) << 7
-                significand = np.int64(magnitude >> np.uint32(16) & np.uint32(0x7F)) | hidden
-                row[magnitude >> np.uint32(LOW_BITS), 0] += 1
-                row[magnitude >> np.uint32(LOW_BITS), 1] += significand * significand
+        add_sums(words[start : ends[part]], sums[part])
         start = ends[part]
+
+
+@njit(cache=True, nogil=True)
+def add_sums(words, sums):  # pragma: no cover - compiled
+    """Add those of a part, as :func:`half_binade_sums` gives them, to ``sums``.
+
+    Two tables take turns, so that an element need not wait for the one before it.
+    """
+    packed = np.empty((2, HALF_BINADES), dtype=np.int64)
+    for start in range(0, words.size, _MOST):
+        packed[:] = 0
+        _add_packed(words[start : start + _MOST], packed)
+        for h in range(HALF_BINADES - 2):
+            both = packed[0, h] + packed[1, h]
+            sums[h, 0] += both >> _COUNT
+            sums[h, 1] += both & (1 << _COUNT) - 1
+
+
+@njit(cache=True, nogil=True)
+def _add_packed(words, packed):  # pragma: no cover - compiled
+    for i in range(words.size):
+        magnitude = words[i] & np.uint32(0x7FFFFFFF)
+        hidden = np.int64(magnitude >= np.uint32(0x00800000)) << 7
+        significand = np.int64(magnitude >> np.uint32(16) & np.uint32(0x7F)) | hidden
+        counted = np.int64(magnitude != np.uint32(0)) << _COUNT
+        packed[i & 1, magnitude >> np.uint32(LOW_BITS)] += counted + significand * significand

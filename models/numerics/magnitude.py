@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from numba import njit
 
-__all__ = ["Run", "absmax", "array_of", "largest_of", "runs"]
+__all__ = ["Run", "absmax", "array_of", "largest_between_rows", "largest_of", "runs"]
 
 #: All bits of a float32 but its sign: as integers they are in order, NaN above infinity.
 _MAGNITUDE = np.int32(0x7FFF_FFFF)
@@ -89,7 +89,7 @@ def largest_of(x: np.ndarray, along: tuple[int, ...] | None = None) -> np.ndarra
         if run.after == 1:
             _in_rows(found.reshape(run.before, run.length), out)
         else:
-            _between_rows(found.reshape(run.before, run.length, run.after), out)
+            largest_between_rows(found.reshape(run.before, run.length, run.after), out)
         found = largest
     return found
 
@@ -106,7 +106,8 @@ def _in_rows(x, out):  # pragma: no cover - compiled
 
 
 @njit(cache=True, nogil=True)
-def _between_rows(x, out):  # pragma: no cover - compiled
+def largest_between_rows(x, out):  # pragma: no cover - compiled
+    """Largest magnitudes of ``x``, (before, length, after), into ``out``, (before, after)."""
     bits, largest = x.view(np.int32), out.view(np.int32)
     for i in range(x.shape[0]):
         most = largest[i]

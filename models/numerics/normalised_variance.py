@@ -1,11 +1,12 @@
 """The normalised variance of a channel group's input, which the precision controller is told."""
 
+import numpy as np
 import torch
 
 from adagrain.models.interface.units.statistics import LARGEST_Q
 from adagrain.models.statistics import EXPONENT_BIAS, FRACTION_BITS, Statistics, unbiased
 
-from .magnitude import absmax
+from .magnitude import array_of, largest_of
 
 __all__ = ["exponent_of", "normalised_variance_of"]
 
@@ -15,8 +16,7 @@ _EXTRA = 2
 
 def exponent_of(x: torch.Tensor) -> int:
     """The largest exponent of finite float32 elements, to be measured at; otherwise the largest."""
-    largest = absmax(x)
-    return unbiased(int(largest.view(torch.int32).item()) >> 23)
+    return unbiased(int(largest_of(array_of(x)).view(np.int32).item()) >> 23)
 
 
 def normalised_variance_of(found: Statistics) -> tuple[int, int] | None:

@@ -33,6 +33,7 @@ __all__ = [
     "product",
     "rounded",
     "scale_of",
+    "scales_below",
 ]
 
 
@@ -127,7 +128,7 @@ def scale_of(
         norm = torch.linalg.vector_norm(x.detach(), dim=along, keepdim=True, dtype=torch.float64)
         steps = array_of(norm.mul_(_STEP * math.sqrt(2.0 * largest.size / x.numel())).float())
     powers, bits = np.empty_like(largest), LEVELS[precision].bit_length()
-    if not _scales(largest.reshape(-1), steps.reshape(-1), powers.reshape(-1), bits):
+    if not scales_below(largest.reshape(-1), steps.reshape(-1), powers.reshape(-1), bits):
         wrong = int((~(x.abs() < _LIMIT)).sum())
         raise ValueError(
             f"{name} must be finite and below {_LIMIT:g} for {precision.name}: {wrong} of "
@@ -144,7 +145,7 @@ def _checked(x: torch.Tensor, precision: Precision | str, name: str) -> Precisio
 
 
 @njit(cache=True, nogil=True)
-def _scales(largest, steps, out, bits):  # pragma: no cover - compiled
+def scales_below(largest, steps, out, bits):  # pragma: no cover - compiled
     """Scales with which nothing is clamped, but at most the powers of two below the steps.
 
     Nothing is found, and False returned, where a magnitude is too large or not a number.

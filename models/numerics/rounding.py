@@ -6,7 +6,7 @@ from numba import njit
 
 from .magnitude import array_of, runs
 
-__all__ = ["multiples"]
+__all__ = ["multiples", "multiples_between_rows"]
 
 #: Knuth's multiplier for hashing, 2**32 over the golden ratio, as a signed number.
 _HASH = np.int32(2654435769 - (1 << 32))
@@ -54,7 +54,7 @@ def multiples(
     if scales.shape != run.shape:
         scales = np.broadcast_to(scales, run.shape)
     scales = scales.reshape(run.before, run.after)
-    kernel = _rows if run.after == 1 else _between_rows
+    kernel = _rows if run.after == 1 else multiples_between_rows
     shape = (run.before, run.length, run.after)[: 2 + (run.after > 1)]
     ways = np.float32(top), stochastic, valued
     kernel(numbers.reshape(shape), scales, *ways, out.reshape(shape))
@@ -84,7 +84,8 @@ def _rows(x, scales, top, stochastic, valued, out):  # pragma: no cover - compil
 
 
 @njit(cache=True, nogil=True)
-def _between_rows(x, scales, top, stochastic, valued, out):  # pragma: no cover - compiled
+def multiples_between_rows(x, scales, top, stochastic, valued, out):  # pragma: no cover - compiled
+    """:func:`multiples` of ``x``, (before, length, after), at ``scales``, (before, after)."""
     one, bits = np.float32(1), x.view(np.int32)
     for i in range(x.shape[0]):
         ups = one / scales[i]

@@ -407,8 +407,9 @@ def learned() -> Any:
             assert same_bits(told[-1], to_bf16(average_of(to_bf16(own)) * 2) / 2)
         setup.optimizer.step()
     assert len(told) == 3
-    seen = [mask._survey.features((number, 0)) for number in range(6)]
-    assert seen[0][0] == seen[1][0] != seen[2][0] and all(any(own) for own, _ in seen)
+    surveyed = mask._survey.of(tuple((number, 0) for number in range(6)))
+    seen = surveyed.features[:, :4].tolist()
+    assert seen[0] == seen[1] != seen[2] and all(map(any, seen))
     prices = gathered(torch.tensor([mask.price.value]))
     assert not torch.equal(*prices)
     return setup.sha256()

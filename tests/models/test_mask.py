@@ -10,6 +10,8 @@ import torch
 from adagrain.models.interface.formats import FORMATS, ElementFormat, FormatCode
 from adagrain.models.mask import masked
 from adagrain.models.mask_kernel import chosen
+from adagrain.models.mask_network import base_of
+from adagrain.models.numerics.half_binades import half_binade_sums
 
 BF16, FP16 = FORMATS[FormatCode.BF16], FORMATS[FormatCode.FP16]
 EVERY = torch.arange(-(1 << 15), 1 << 15, dtype=torch.int32).to(torch.int16)
@@ -72,9 +74,20 @@ def test_the_choice_for_many_regions_is_that_of_each(seed: int) -> None:
     sizes = (1, 3, 5000, 3996)
     exponents, tables = draw.integers(0, 255, 4), draw.random((4, 64)) < 0.5
     exponents[:2] = 127
-    parts = chosen(x, sizes, exponents, tables).split(sizes)
+    found = chosen(x, sizes, exponents, tables)
+    assert (found.sums == half_binade_sums(x, sizes)).all()
+    assert (found.bases == base_of(found.sums)).all()
+    parts = found.kept.split(sizes)
     for own, part, exponent, table in zip(x.split(sizes), parts, exponents, tables, strict=True):
         rounded = torch.where(own.isnan(), torch.nan, own).bfloat16()
         wanted = masked(rounded, int(exponent), table.astype(int)).view(torch.int16)
-        found = torch.where(part, rounded.view(torch.int16), 0)
-        assert torch.equal(found, wanted)
+        assert torch.equal(torch.where(part, rounded.view(torch.int16), 0), wanted)
+
+
+def test_elements_that_are_kept_are_counted(seed: int) -> None:
+    draw = np.random.default_rng(seed)
+    x = torch.from_numpy(draw.normal(size=900).astype(np.float32) ** 9).bfloat16().float()
+    x[:11] = torch.tensor([0.0] * 9 + [torch.inf, torch.nan])
+    exponents, tables = np.array([128, 120]), draw.random((2, 64)) < 0.3
+    found = chosen(x, (500, 400), exponents, tables)
+    assert found.elements == int((found.kept & (x != 0) & x.isfinite()).sum()) > 0

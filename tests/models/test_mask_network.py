@@ -16,6 +16,7 @@ from adagrain.models.mask_network import (
     Histogram,
     MaskLayers,
     activation_features,
+    at_bound,
     base_of,
     features,
     gradient_feature,
@@ -24,9 +25,9 @@ from adagrain.models.mask_network import (
     logits,
     losses_of,
     slopes,
-    with_bound_times,
 )
-from adagrain.models.mask_network.layers import LAYER_SCALE
+from adagrain.models.mask_network.layers import LAYER_SCALE, with_constant
+from adagrain.models.mask_network.layers_kernel import keep_tables_of
 from adagrain.models.numerics.half_binades import half_binade_sums
 from adagrain.models.statistics import statistics
 
@@ -74,12 +75,13 @@ def test_features_are_logarithms_rounded_down(kind: int, seed: int) -> None:
     )
     assert activation_features(found) == tuple(map(clamped, wanted))
     energy = sum(number**2 for number in numbers)
-    assert gradient_feature(found) == clamped(floor_log2(energy, 2))
+    assert gradient_feature(found, 97 if kind < 5 else 3) == clamped(floor_log2(energy, 2))
 
 
 def test_features_of_powers_of_two_are_exact() -> None:
-    assert gradient_feature(statistics(torch.full((4,), 0.25), None)) == -4
-    assert gradient_feature(statistics(torch.full((4,), 0.2499), None)) == -5
+    assert gradient_feature(statistics(torch.full((4,), 0.25), None), 4) == -4
+    assert gradient_feature(statistics(torch.full((4,), 0.25), None), 64) == 4
+    assert gradient_feature(statistics(torch.full((4,), 0.2499), None), 4) == -5
     assert activation_features(statistics(torch.tensor([1.0, -1.0]), None)) == (0, 0, 0, -26)
 
 
@@ -88,43 +90,54 @@ def test_features_at_their_ends() -> None:
     assert activation_features(statistics(torch.tensor([1.0, torch.nan]), None)) == (0, 0, 0, 0)
     assert activation_features(statistics(torch.full((5,), -2.0), None)) == (-127, -127, 0, 0)
     assert activation_features(statistics(torch.zeros(5), None)) == (0, -127, 0, 0)
-    assert gradient_feature(statistics(torch.zeros(5), None)) == -127
-    seen = features((1, 2, 3, 4), 5, 255, 1024, 130, 2.0**-6)
+    assert gradient_feature(statistics(torch.zeros(5), None), 5) == -127
+    seen = seen_at(2.0**-6, passes=255, elements=1024, base=130, surveyed=(1, 2, 3, 4, 5))
     assert seen.dtype == np.int8 and seen.tolist() == [1, 2, 3, 4, 5, 64, 48, 40, -12]
     assert len(seen) == len(FEATURES)
-    assert features((0, 0, 0, 0), 0, 0, 1, 0, 1.0).tolist()[5:] == [0, -127, 0, 0]
+    assert seen_at(1.0, base=0).tolist()[5:] == [0, -127, 0, 0]
 
 
 def test_the_bound_is_a_logarithm_rounded_down(seed: int) -> None:
     for power in np.random.default_rng(seed).uniform(-25, 25, 50).tolist():
-        seen = features((0, 0, 0, 0), 0, 0, 1, 125, 2.0**power).tolist()
+        seen = seen_at(2.0**power, base=125).tolist()
         assert seen[8] == clamped(floor_log2(Fraction(2.0**power), 2))
         assert seen[6] == clamped(-8 * 2 + floor_log2(1 / Fraction(2.0**power), 4))
 
 
-@pytest.mark.parametrize("octaves", [-3, 0, 5])
-def test_other_bounds_have_the_features_of_these(octaves: int, seed: int) -> None:
+def seen_at(
+    bound: float,
+    passes: int = 0,
+    elements: int = 1,
+    base: int = 0,
+    surveyed: tuple[int, ...] = (0,) * 5,
+) -> np.ndarray:
+    """What is seen of one region."""
+    known = features(np.array([surveyed]), passes, (elements,), np.array([base]))
+    (seen,) = at_bound(known, bound)
+    return seen
+
+
+def test_other_bounds_have_the_features_of_theirs(seed: int) -> None:
+    known = features(np.array([[9, 8, 7, 6, 5]] * 2), 4, (3, 70), np.array([126, 3]))
     for power in np.random.default_rng(seed).uniform(-20, 20, 20).tolist():
-        own, other = (
-            features((9, 8, 7, 6), 5, 4, 3, 126, bound)
-            for bound in (2.0**power, 2.0 ** (power + octaves))
-        )
-        assert with_bound_times(own[None], octaves)[0].tolist() == other.tolist()
+        found = at_bound(known, 2.0**power, (-3, 0, 5))
+        wanted = [at_bound(known, 2.0 ** (power + octaves)) for octaves in (-3, 0, 5)]
+        assert found.tolist() == np.concatenate(wanted).tolist()
 
 
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ((-1, 1, 0, 1.0), "passes must be at least 0, not -1"),
-        ((0, 0, 0, 1.0), "elements must be at least 1, not 0"),
-        ((0, 1, 255, 1.0), "base must be from 0 to 254, not 255"),
-        ((0, 1, 0, 0.0), "bound must be finite and above 0, not 0"),
-        ((0, 1, 0, math.nan), "bound must be finite and above 0, not nan"),
+        ({"passes": -1}, "passes must be at least 0, not -1"),
+        ({"elements": 0}, "elements must be at least 1, not 0"),
+        ({"base": 255}, r"bases must be from 0 to 254, not \[255\]"),
+        ({"bound": 0.0}, "bound must be finite and above 0, not 0"),
+        ({"bound": math.nan}, "bound must be finite and above 0, not nan"),
     ],
 )
-def test_features_that_cannot_be(given: tuple[Any, ...], message: str) -> None:
+def test_features_that_cannot_be(given: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        features((0, 0, 0, 0), 0, *given)
+        seen_at(**{"bound": 1.0} | given)
 
 
 @pytest.mark.parametrize("above", [0, 3, -2])
@@ -188,6 +201,24 @@ def test_the_network_is_exact_to_the_bit(seed: int) -> None:
         assert numbers == outputs
     assert keep_tables(layers, seen).tolist() == (found > 0).tolist()
     assert found.any() and (found > 0).any() and (found <= 0).any()
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e-30, 1e12])
+def test_compiled_keep_tables_are_the_golden_ones(scale: float, seed: int) -> None:
+    given, seen = weights(seed, hidden=31), seen_by(seed, 17)
+    given = tuple(np.float32(scale) * own for own in given)
+    whole = *map(with_constant, given[:-1]), given[-1]
+    wanted = keep_tables(MaskLayers.of(given), seen)
+    assert keep_tables_of(whole, seen).tolist() == wanted.tolist()
+    assert wanted.any() or scale < 1
+
+
+def test_compiled_keep_tables_need_finite_weights() -> None:
+    for wrong in (np.nan, np.inf, 2.0**60):
+        given = [*map(with_constant, weights(0)[:-1]), weights(0)[-1]]
+        given[1][3, 4] = wrong
+        with pytest.raises(ValueError, match="weights must be finite and below 2"):
+            keep_tables_of(tuple(given), seen_by(0, 2))
 
 
 def test_the_network_is_near_to_that_of_its_weights(seed: int) -> None:

@@ -57,6 +57,11 @@ REFERENCES = {
     "mask_network/features": ("decimal logarithms", "Decimal", "models/test_mask_network.py"),
     "mask_network/histogram": ("logarithms", "log2", "models/test_mask_network.py"),
     "mask_network/layers": ("exact fractions", "Fraction", "models/test_mask_network.py"),
+    "mask_network/layers_kernel": (
+        "the golden network",
+        "keep_tables(",
+        "models/test_mask_network.py",
+    ),
     "mask_network/losses": ("PyTorch's gradients", "backward", "models/test_mask_network.py"),
     "numerics/magnitude": ("PyTorch's extremes", "amax", "models/test_magnitude.py"),
     "numerics/matmul": ("NumPy's products", " @ ", "models/test_matmul.py"),

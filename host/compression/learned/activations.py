@@ -6,15 +6,16 @@ from typing import Any
 
 import torch
 from torch import nn
+from torch.utils.hooks import RemovableHandle
 
 from adagrain.models.interface.formats import FORMATS
 from adagrain.models.mask_network import activation_features
 from adagrain.models.numerics.normalised_variance import exponent_of
 from adagrain.models.statistics import statistics_of
 
-__all__ = ["Activations", "owners_of"]
+__all__ = ["Activations", "owners_of", "sample_of"]
 
-#: Activations of a module that are looked at, at most, evenly apart.
+#: Elements of a tensor that are looked at, at most.
 _SAMPLE = 4096
 
 _DTYPES = {fmt.dtype for fmt in FORMATS.values()}
@@ -31,7 +32,7 @@ class Activations:
     Parameters
     ----------
     owners : sequence of nn.Module
-        By region, the module that has its parameters. It is hooked as long as it lives.
+        By region, the module that has its parameters. It is hooked while samples are wanted.
 
     Members
     -------
@@ -40,12 +41,27 @@ class Activations:
     """
 
     def __init__(self, owners: Sequence[nn.Module]) -> None:
-        self.wanted = True
         numbers = {id(module): number for number, module in enumerate(owners)}
         self._numbers = [numbers[id(module)] for module in owners]
+        self._modules = {number: owners[number] for number in sorted({*self._numbers})}
+        self._hooks: list[RemovableHandle] = []
         self._samples: dict[int, torch.Tensor] = {}
-        for number in {*self._numbers}:
-            owners[number].register_forward_hook(partial(self._take, number))
+        self.wanted = True
+
+    @property
+    def wanted(self) -> bool:
+        return bool(self._hooks)
+
+    @wanted.setter
+    def wanted(self, value: bool) -> None:
+        if value == self.wanted:
+            return
+        for hook in self._hooks:
+            hook.remove()
+        modules = self._modules.items() if value else ()
+        self._hooks = [
+            own.register_forward_hook(partial(self._take, number)) for number, own in modules
+        ]
 
     def features(self) -> dict[int, tuple[int, int, int, int]]:
         """The features of regions of which there are samples, which are forgotten."""
@@ -57,12 +73,16 @@ class Activations:
         return {region: found[number] for region, number in rows if number in found}
 
     def _take(self, number: int, module: nn.Module, args: Any, output: Any) -> None:
-        if not (self.wanted and torch.is_grad_enabled()):
+        if not torch.is_grad_enabled():
             return
         first = output[0] if isinstance(output, tuple | list) and output else output
         if isinstance(first, torch.Tensor) and first.dtype in _DTYPES and first.numel():
-            flat = first.detach().reshape(-1)
-            self._samples[number] = flat[:: -(-len(flat) // _SAMPLE)].clone()
+            self._samples[number] = sample_of(first.detach().reshape(-1)).clone()
+
+
+def sample_of(flat: torch.Tensor) -> torch.Tensor:
+    """Elements of a tensor of one dimension, evenly apart, 4096 at most; a view."""
+    return flat[:: -(-len(flat) // _SAMPLE)]
 
 
 def owners_of(model: nn.Module, parameters: Iterable[nn.Parameter]) -> list[nn.Module]:

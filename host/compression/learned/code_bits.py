@@ -1,34 +1,38 @@
 """What an element of each bin takes, in the code in force: that of the last frame."""
 
-from collections.abc import Iterable
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
+from numba import njit
 
 from adagrain.models.codec.dissection import dissect
 from adagrain.models.codec.table import CodeTable
-from adagrain.models.interface.codec import BINS, CLASSES, ESCAPE
+from adagrain.models.interface.codec import BINS, CLASSES
 from adagrain.models.interface.units import statistics
 
-__all__ = ["CodeBits", "bits_at", "code_bits"]
+__all__ = ["CodeBits", "bits_at", "code_bits", "together"]
 
 #: Bits of an element that no code is known for.
 _DENSE = 16.0
 
 
 class CodeBits(NamedTuple):
-    """Those of a region.
+    """Those of a region, or of several, with a dimension more.
 
     Members
     -------
-    base : int
+    base : int or ndarray of int
         The exponent from which the codec counts its bins.
     bits : ndarray of float64, (32,)
         Of an element in each of them, sign and mantissa included.
     """
 
-    base: int
+    base: Any
     bits: np.ndarray
+
+
+_UNKNOWN = CodeBits(0, np.full(BINS, _DENSE))
 
 
 def code_bits(frame: bytes, elements: int) -> list[CodeBits]:
@@ -51,30 +55,51 @@ def code_bits(frame: bytes, elements: int) -> list[CodeBits]:
     return [CodeBits(base, tables[slot]) for base, slot in rows]
 
 
-def bits_at(known: Iterable[CodeBits | None], bases: Iterable[int]) -> np.ndarray:
-    """Bits in the bins of masks, (regions, 64); 16, where there is no code yet.
+def bits_at(known: CodeBits, bases: np.ndarray) -> np.ndarray:
+    """Bits in the bins of masks, (regions, 64).
 
     Parameters
     ----------
-    known : iterable of CodeBits or None
-        By region.
-    bases : iterable of int
+    known : CodeBits
+        Of all regions, as :func:`together` has them.
+    bases : ndarray of int, (regions,)
         Exponents from which the masks count.
     """
-    rows = []
-    for own, base in zip(known, bases, strict=True):
-        bits = np.full(BINS, _DENSE) if own is None else own.bits
-        first = 0 if own is None else 2 * (own.base - base)
-        rows.append(bits[np.clip(np.arange(statistics.BINS) + first, 0, BINS - 1)])
-    return np.array(rows)
+    places = np.arange(statistics.BINS) + 2 * (known.base - bases)[:, None]
+    rows = np.arange(len(bases))[:, None]
+    return known.bits[rows, np.minimum(np.maximum(places, 0), BINS - 1)]
+
+
+def together(known: Sequence[CodeBits | None]) -> CodeBits:
+    """Those of several regions, bases (regions,) and bits (regions, 32); 16 where none is known."""
+    all_of_them = [_UNKNOWN if own is None else own for own in known]
+    bases, bits = zip(*all_of_them, strict=True)
+    return CodeBits(np.array(bases), np.stack(bits))
 
 
 def _of_table(table: CodeTable | None, mantissa_bits: int) -> np.ndarray:
-    if table is None:
-        return np.full(BINS, _DENSE)
-    lengths = np.frombuffer(table.lengths, dtype=np.uint8)[:ESCAPE].reshape(CLASSES, BINS)
-    likely = np.where(lengths > 0, 0.5 ** lengths.astype(float), 0.0)
-    behind = np.maximum(np.arange(CLASSES) - 1, 0) + 1 + max(mantissa_bits - 1, 0)
-    whole = likely.sum(axis=0)
-    bits = (likely * (lengths + behind[:, None])).sum(axis=0) / np.where(whole > 0, whole, 1.0)
-    return np.where(whole > 0, bits, bits.max() or _DENSE)
+    bits = np.full(BINS, _DENSE)
+    if table is not None:
+        _expect(np.frombuffer(table.lengths, dtype=np.uint8), mantissa_bits, bits)
+    return bits
+
+
+@njit(cache=True, nogil=True)
+def _expect(lengths, mantissa_bits, bits):  # pragma: no cover - compiled
+    """Bits of each bin on average over the classes of gaps; left as they are if none has a code."""
+    whole, most = np.zeros(BINS), 0.0
+    for place in range(BINS):
+        taken = 0.0
+        for kind in range(CLASSES):
+            length = lengths[kind * BINS + place]
+            if length > 0:
+                likely = 1.0 / (1 << length)
+                behind = max(kind - 1, 0) + 1 + max(mantissa_bits - 1, 0)
+                whole[place] += likely
+                taken += likely * (length + behind)
+        if whole[place] > 0:
+            bits[place] = taken / whole[place]
+            most = max(most, bits[place])
+    for place in range(BINS):
+        if whole[place] == 0 and most > 0:
+            bits[place] = most

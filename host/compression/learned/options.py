@@ -35,7 +35,8 @@ class LearnedOptions:
         By how much the price's logarithm grows in a pass with twice as many elements as are
         wanted.
     survey_passes : int
-        Passes between two looks at activations, gradients' norms and code lengths.
+        Passes between the first looks at activations, gradients' norms and code lengths; later
+        ones are up to eight times as far apart.
     probe_passes : int
         Passes between two probes that tell what the bins' energy is worth, 0 for none: then it is
         all worth the same, which are the losses of the idea.

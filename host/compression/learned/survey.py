@@ -1,8 +1,9 @@
 """What changes slowly of the shares, looked at in some passes only: it costs next to nothing."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
+import numpy as np
 import torch
 from torch import nn
 
@@ -11,22 +12,44 @@ from adagrain.models.mask_network import gradient_feature
 from adagrain.models.numerics.normalised_variance import exponent_of
 from adagrain.models.statistics import statistics_of
 
-from .activations import Activations
-from .code_bits import CodeBits, code_bits
+from .activations import Activations, sample_of
+from .code_bits import CodeBits, code_bits, together
+from .last import Last
 
-__all__ = ["Survey"]
+__all__ = ["Survey", "Surveyed"]
+
+#: Looks before there are fewer, and how often their distance doubles.
+_SOON, _DOUBLINGS = 8, 3
 
 #: Features of activations, and that of a gradient, of which nothing is known.
 _UNKNOWN = (0, 0, 0, 0), 0
 
 
+class Surveyed(NamedTuple):
+    """What is known of some shares.
+
+    Members
+    -------
+    features : ndarray of int64, (shares, 5)
+        Of their activations and their gradients.
+    bits : CodeBits
+        What codes take of their elements.
+    """
+
+    features: np.ndarray
+    bits: CodeBits
+
+
 class Survey:
     """Activations and gradients' norms as features, and code lengths.
+
+    Of gradients, elements evenly apart stand for all.
 
     Parameters
     ----------
     passes : int
-        Passes between two looks; the first one is looked at.
+        Passes between two looks at first; the first one is looked at. From eight times as many
+        passes on it is twice as many, and so on, up to eight times.
     """
 
     def __init__(self, passes: int) -> None:
@@ -35,6 +58,7 @@ class Survey:
         self._activations: dict[int, tuple[int, int, int, int]] = {}
         self._gradients: dict[Key, int] = {}
         self._bits: dict[Key, CodeBits] = {}
+        self._last = Last(self._surveyed)
 
     def watch(self, owners: Sequence[nn.Module]) -> None:
         """Look at the activations of these modules, by region."""
@@ -44,33 +68,29 @@ class Survey:
         """Say what the gradient of an exchange is, in a pass counted from 0."""
         if not self._looks(number):
             return
-        parts = [own.detach().float().cpu() for own in layout.parts(gradient)]
+        parts = [sample_of(own).float().cpu().contiguous() for own in layout.parts(gradient)]
         records = statistics_of(parts, [exponent_of(own) for own in parts], powers=2)
-        self._gradients |= zip(layout.keys, map(gradient_feature, records), strict=True)
+        norms = map(gradient_feature, records, layout.sizes)
+        self._gradients |= zip(layout.keys, norms, strict=True)
+        self._last.forget()
 
     def heard(self, number: int, layout: Layout, frame: bytes) -> None:
         """Say what this worker's frame was."""
         if self._looks(number):
             self._bits |= zip(layout.keys, code_bits(frame, layout.elements), strict=True)
+            self._last.forget()
 
     def end_pass(self, number: int) -> None:
         """End a pass."""
         if self._watched:
             if self._looks(number):
                 self._activations |= self._watched.features()
+                self._last.forget()
             self._watched.wanted = self._looks(number + 1)
 
-    def features(self, key: Key) -> tuple[tuple[int, int, int, int], int]:
-        """Of a share's activations, and of its gradient."""
-        region, _ = key
-        return (
-            self._activations.get(region, _UNKNOWN[0]),
-            self._gradients.get(key, _UNKNOWN[1]),
-        )
-
-    def bits(self, keys: Sequence[Key]) -> list[CodeBits | None]:
-        """What codes take of some shares' elements."""
-        return [self._bits.get(key) for key in keys]
+    def of(self, keys: Sequence[Key]) -> Surveyed:
+        """What is known of some shares."""
+        return self._last.of(keys)
 
     def state_dict(self) -> dict[str, Any]:
         """What a resumed run needs."""
@@ -90,6 +110,17 @@ class Survey:
         }
         if self._watched:
             self._watched.wanted = state["wanted"]
+        self._last.forget()
+
+    def _surveyed(self, keys: Sequence[Key]) -> Surveyed:
+        rows = [self._features(key) for key in keys]
+        bits = together([self._bits.get(key) for key in keys])
+        return Surveyed(np.array(rows, dtype=np.int64), bits)
+
+    def _features(self, key: Key) -> tuple[int, ...]:
+        activations = self._activations.get(key[0], _UNKNOWN[0])
+        return (*activations, self._gradients.get(key, _UNKNOWN[1]))
 
     def _looks(self, number: int) -> bool:
-        return number % self._passes == 0
+        doublings = min((number // (_SOON * self._passes)).bit_length(), _DOUBLINGS)
+        return number % (self._passes << doublings) == 0

@@ -1,25 +1,23 @@
 """Trains the mask generation network: one step of Adam a pass, gradients in closed form."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import torch
 
 from adagrain.models.interface.units.statistics import BINS
-from adagrain.models.mask_network import FEATURE_SCALE, FEATURES, MaskLayers, Slopes
-from adagrain.models.mask_network.layers import ONE
+from adagrain.models.mask_network import FEATURES, MaskLayers, Slopes
+from adagrain.models.mask_network.layers import with_constant
+from adagrain.models.mask_network.layers_kernel import keep_tables_of
 
-__all__ = ["SHARPNESS", "MaskTraining"]
+from .training_kernel import find_gradients, learn
 
-#: Deviation of the first weights, and of Adam's averages the second one's decay.
+__all__ = ["MaskTraining"]
+
+#: Deviation of the first weights, and decays of Adam's averages.
 _DEVIATION, _DECAYS = 0.25, (0.9, 0.99)
-
-#: Ends of what a bin gains or costs: squares of gradients stay within FP32.
-_MOST = 2.0**50
-
-#: The largest logit that the losses ask for, where a bin gains much more than it costs.
-SHARPNESS = 3.0
 
 
 class MaskTraining:
@@ -29,9 +27,9 @@ class MaskTraining:
     nothing but to be looked through (straight-through: Bengio, Léonard and Courville, 2013): the
     gradient of a logit is (cost - gain) times sigmoid's derivative. Its sign alone would let logits
     grow for ever, and then they do not come back when the price changes; so the entropy of p is
-    added, with (cost + gain) / :data:`SHARPNESS` as its weight. The best logit then is
-    :data:`SHARPNESS` · (gain - cost) / (gain + cost), of the same sign. What rounding to INT8
-    changes is not seen here.
+    added, with (cost + gain) / :data:`~.training_kernel.SHARPNESS` as its weight. The best logit
+    then is :data:`~.training_kernel.SHARPNESS` · (gain - cost) / (gain + cost), of the same sign.
+    What rounding to INT8 changes is not seen here.
 
     Parameters
     ----------
@@ -46,47 +44,62 @@ class MaskTraining:
     def __init__(self, hidden: int, rate: float, seed: int) -> None:
         generator = torch.Generator().manual_seed(seed)
         shapes = (len(FEATURES) + 1, hidden), (hidden + 1, hidden), (hidden + 1, BINS)
-        self._weights = [_DEVIATION * torch.randn(own, generator=generator) for own in shapes]
-        self._adam = torch.optim.Adam(self._weights, lr=rate, betas=_DECAYS)
+        drawn = [_DEVIATION * torch.randn(own, generator=generator).numpy() for own in shapes]
+        layers = [*map(with_constant, drawn[:-1]), drawn[-1]]
+        self._hidden, self._rate, self._steps = hidden, rate, 0
+        self._weights = np.concatenate([own.ravel() for own in layers])
+        self._averages = np.zeros((2, len(self._weights)), dtype=np.float32)
+        self._gradients = np.zeros_like(self._weights)
+        self._layers = _cut(self._weights, [own.shape for own in layers])
+        self._slopes = _cut(self._gradients, [own.shape for own in layers])
 
     def layers(self) -> MaskLayers:
         """The network in INT8, which decides."""
-        return MaskLayers.of(tuple(own.numpy() for own in self._weights))
+        *hidden, last = self._layers
+        return MaskLayers.of((*(own[:, :-1] for own in hidden), last))
 
-    def step(self, seen: np.ndarray, slopes: Slopes) -> None:
-        """One step towards smaller losses.
+    def keep_tables(self, seen: np.ndarray) -> np.ndarray:
+        """What :meth:`layers` decide of features, compiled; bool, (rows, 64)."""
+        return keep_tables_of(self._layers, seen)
+
+    def step(
+        self, seen: np.ndarray, slopes: Slopes, factors: tuple[float, ...] = (1.0,), times: int = 1
+    ) -> None:
+        """One step towards smaller losses, or several.
 
         Parameters
         ----------
-        seen : ndarray of int8, (rows, 9)
-            Features.
+        seen : ndarray of int8, (prices · rows, 9)
+            Features of all rows at a price, then at the next.
         slopes : Slopes
             What the bins of each row gain and cost, (rows, 64).
+        factors : tuple of float, (prices,)
+            What costs are multiplied with at each price.
+        times : int
+            How many steps.
         """
-        for own, gradient in zip(self._weights, self.gradients(seen, slopes), strict=True):
-            own.grad = gradient
-        self._adam.step()
+        own = self._weights, self._averages, self._gradients, self._layers, self._slopes
+        learn(*own, (seen, *slopes, factors), self._rate, _DECAYS, self._steps + 1, times)
+        self._steps += times
 
-    def gradients(self, seen: np.ndarray, slopes: Slopes) -> list[torch.Tensor]:
-        """Those of the weights; parameters as :meth:`step`."""
-        inputs = [_beside(torch.from_numpy(seen * np.float32(FEATURE_SCALE)), 1.0)]
-        for own in self._weights[:-1]:
-            inputs.append(_beside((inputs[-1] @ own).clamp_(-ONE, ONE), ONE))
-        gain, cost = (torch.from_numpy(part.clip(0.0, _MOST).astype(np.float32)) for part in slopes)
-        logits = inputs[-1] @ self._weights[-1]
-        p = torch.sigmoid(logits)
-        out = (cost - gain + (cost + gain) * logits / SHARPNESS) * p * (1 - p)
-        found = [inputs[-1].t() @ out]
-        for number in (1, 0):
-            inside = inputs[number + 1][:, :-1].abs() < ONE
-            out = torch.where(inside, (out @ self._weights[number + 1].t())[:, :-1], 0.0)
-            found.append(inputs[number].t() @ out)
-        return found[::-1]
+    def gradients(
+        self, seen: np.ndarray, slopes: Slopes, factors: tuple[float, ...] = (1.0,)
+    ) -> tuple[np.ndarray, ...]:
+        """Those of the weights, in memory that is used again; parameters as :meth:`step`.
+
+        Hidden layers have a column more, that of the constant, of zeros.
+        """
+        find_gradients(self._layers, seen, *slopes, factors, self._slopes)
+        return self._slopes
 
     def state_dict(self) -> dict[str, Any]:
         """What a resumed run needs."""
-        weights = [own.clone() for own in self._weights]
-        return {"weights": weights, "adam": self._adam.state_dict()}
+        return {
+            "hidden": self._hidden,
+            "steps": self._steps,
+            "weights": torch.from_numpy(self._weights.copy()),
+            "averages": torch.from_numpy(self._averages.copy()),
+        }
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Restore what :meth:`state_dict` gave.
@@ -96,13 +109,16 @@ class MaskTraining:
         ValueError
             If the state's network has other hidden layers.
         """
-        own, other = (len(weights[-1]) - 1 for weights in (self._weights, state["weights"]))
+        own, other = self._hidden, state["hidden"]
         if own != other:
             raise ValueError(f"hidden of the learned mask must be {own} as now, not {other}")
-        for weights, value in zip(self._weights, state["weights"], strict=True):
-            weights.copy_(value)
-        self._adam.load_state_dict(state["adam"])
+        self._steps = state["steps"]
+        self._weights[:] = state["weights"].numpy()
+        self._averages[:] = state["averages"].numpy()
 
 
-def _beside(x: torch.Tensor, constant: float) -> torch.Tensor:
-    return torch.nn.functional.pad(x, (0, 1), value=constant)
+def _cut(whole: np.ndarray, shapes: Sequence[tuple[int, ...]]) -> tuple[np.ndarray, ...]:
+    """Matrices one after the other in an array; views."""
+    edges = np.cumsum([0, *(rows * columns for rows, columns in shapes)]).tolist()
+    spans = zip(pairwise(edges), shapes, strict=True)
+    return tuple(whole[first:end].reshape(shape) for (first, end), shape in spans)

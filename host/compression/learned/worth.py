@@ -9,7 +9,7 @@ this worker, against that of all regions. Both are averaged over probes.
 The optimizer is not seen: its momentum, or a rate for each element, changes what a step is.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,6 +18,8 @@ import torch
 from adagrain.host.compression.layout import Key, Layout
 from adagrain.models.interface.units.statistics import BINS
 from adagrain.models.numerics.half_binades import LOW_BITS
+
+from .last import Last
 
 __all__ = ["Worth"]
 
@@ -61,9 +63,12 @@ class Worth:
         self._applied: dict[Key, tuple[torch.Tensor, torch.Tensor]] = {}
         self._taken: list[_Taken] = []
         self._values: dict[Key, torch.Tensor] = {}
+        self._last = Last(self._of)
 
     def look(self, number: int, layout: Layout, gradient: torch.Tensor) -> None:
         """Say what this worker's gradient is, in a pass."""
+        if not self._applied and not self._probes(number):
+            return
         for key, own in zip(layout.keys, layout.parts(gradient), strict=True):
             if key in self._applied:
                 at, values = self._applied.pop(key)
@@ -76,6 +81,8 @@ class Worth:
 
     def values(self, layout: Layout, v: torch.Tensor) -> None:
         """Say what there is to send."""
+        if not self._taken:
+            return
         wanted = {taken.key: taken.places for taken in self._taken}
         for key, own in zip(layout.keys, layout.parts(v), strict=True):
             if key in wanted:
@@ -106,10 +113,9 @@ class Worth:
         """What was applied in the pass before says nothing: this one masked nothing."""
         self._applied = {}
 
-    def of(self, keys: list[Key]) -> np.ndarray:
+    def of(self, keys: Sequence[Key]) -> np.ndarray:
         """What the bins of some shares are worth, (shares, 64)."""
-        mean = sum(self._falls.values(), torch.zeros(2, dtype=torch.float64)).tolist()
-        return np.stack([self._bins(key) * self._weight(key, mean) for key in keys])
+        return self._last.of(keys)
 
     def state_dict(self) -> dict[str, Any]:
         """What a resumed run needs."""
@@ -120,6 +126,11 @@ class Worth:
         self._sums, self._falls, self._applied = (
             {**state[name]} for name in ("sums", "falls", "applied")
         )
+        self._last.forget()
+
+    def _of(self, keys: Sequence[Key]) -> np.ndarray:
+        mean = sum(self._falls.values(), torch.zeros(2, dtype=torch.float64)).tolist()
+        return np.stack([self._bins(key) * self._weight(key, mean) for key in keys])
 
     def _probes(self, number: int) -> bool:
         return self._passes > 0 and number % self._passes == 0
@@ -143,9 +154,9 @@ class Worth:
             return 1.0
         return min(max(fall / energy / (mean[0] / mean[1]), _LEAST), _MOST)
 
-    @staticmethod
-    def _add(to: dict[Key, torch.Tensor], key: Key, found: torch.Tensor) -> None:
+    def _add(self, to: dict[Key, torch.Tensor], key: Key, found: torch.Tensor) -> None:
         to[key] = found + _LEFT * to[key] if key in to else found
+        self._last.forget()
 
 
 def _sums(v: torch.Tensor, average: torch.Tensor, base: int) -> torch.Tensor:

@@ -1,0 +1,53 @@
+"""The slopes of the losses from what a pass has met, compiled in one."""
+
+import numpy as np
+from numba import njit
+
+from adagrain.models.interface.codec import BINS as CODED_BINS
+from adagrain.models.interface.units.statistics import BINS
+from adagrain.models.mask_network.histogram import fill_histogram
+from adagrain.models.mask_network.losses import DENSE
+
+__all__ = ["find_slopes"]
+
+_TINY = np.finfo(np.float64).tiny
+
+
+@njit(cache=True, nogil=True)
+def find_slopes(
+    sums, bases, code_bases, code_bits, value, weights, price, energy
+):  # pragma: no cover - compiled
+    """What bins gain and cost, as :func:`adagrain.models.mask_network.slopes` tells it.
+
+    Parameters
+    ----------
+    sums : array of int64, (regions, 512, 2)
+        Counts and energies of half binades.
+    bases : array of int64, (regions,)
+        Exponents from which bins are counted.
+    code_bases, code_bits
+        Both members of :class:`.code_bits.CodeBits`, of all regions.
+    value : array of float64, (regions, 64)
+        What a bin's energy is worth.
+    weights : tuple of float
+        Of the three losses.
+    price, energy : float
+        As those of :func:`~adagrain.models.mask_network.slopes`.
+
+    Returns
+    -------
+    tuple of array of float64, (regions, 64)
+        Gain and cost.
+    """
+    counts, gain = np.zeros((2, bases.size, BINS))
+    fill_histogram(sums, bases, counts, gain)
+    elements = max(counts.sum(), 1.0)
+    reconstruction, sparsity, communication = weights
+    for region in range(bases.size):
+        first = 2 * (code_bases[region] - bases[region])
+        for place in range(BINS):
+            gain[region, place] *= reconstruction * value[region, place] / max(energy, _TINY)
+            bits = code_bits[region, min(max(place + first, 0), CODED_BINS - 1)]
+            paid = sparsity + communication * bits / DENSE
+            counts[region, place] *= price * paid / elements
+    return gain, counts

@@ -1,0 +1,124 @@
+"""What the learned mask keeps of shares from pass to pass, whatever exchanges they come in."""
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from adagrain.host.compression.layout import Key, Layout
+from adagrain.host.compression.learned.activations import Activations
+from adagrain.host.compression.learned.decisions import Decided, Decisions
+from adagrain.host.compression.learned.last import Last
+from adagrain.host.compression.learned.mask import LearnedMask
+from adagrain.host.compression.learned.met import Met, together
+from adagrain.host.compression.learned.options import LearnedOptions
+from adagrain.host.compression.learned.survey import Survey
+from adagrain.models.mask_network import gradient_feature
+from adagrain.models.statistics import statistics
+
+KEYS = ((0, 0), (1, 0), (1, 500), (3, 0))
+
+
+def decided(draw: np.random.Generator, shares: int) -> Decided:
+    return Decided(
+        draw.integers(-99, 99, (shares, 9)),
+        draw.integers(0, 255, shares),
+        draw.random((shares, 64)) < 0.5,
+    )
+
+
+def row(found: Decided | None, place: int) -> list[object]:
+    assert found is not None
+    return [own[place].tolist() for own in found]
+
+
+def test_decisions_stay_until_there_are_others(seed: int) -> None:
+    draw, decisions = np.random.default_rng(seed), Decisions()
+    wanted: dict[Key, list[object]] = {}
+    assert decisions.of(KEYS) is None
+    for keys in (KEYS[:2], KEYS[:2], KEYS[1:], KEYS[3:], KEYS):
+        made = decided(draw, len(keys))
+        decisions.put(keys, made)
+        wanted |= {key: row(made, place) for place, key in enumerate(keys)}
+        for asked in (keys, KEYS[1:2], tuple(reversed(keys))):
+            assert [row(decisions.of(asked), n) for n in range(len(asked))] == [
+                wanted[key] for key in asked
+            ]
+    other = Decisions()
+    other.load_state_dict(decisions.state_dict())
+    assert [row(other.of(KEYS), n) for n in range(4)] == [wanted[key] for key in KEYS]
+    assert other.of(((9, 0),)) is None
+    decisions.clear()
+    assert decisions.of(KEYS[:1]) is None
+
+
+def test_what_was_met_is_in_one_order(seed: int) -> None:
+    draw = np.random.default_rng(seed)
+    sums, bases = draw.integers(0, 99, (4, 512, 2)), draw.integers(0, 255, 4)
+    whole = Met(KEYS, (4, 3, 2, 1), sums, bases, 10)
+    assert together([whole]) is whole
+    parts = [Met(tuple(KEYS[n] for n in p), tuple(4 - n for n in p), sums[p], bases[p], 5)
+             for p in ([2, 0], [3, 1])]  # fmt: skip
+    found = together(parts)
+    assert found[:2] == whole[:2] and found.kept == 10
+    assert (found.sums == sums).all() and (found.bases == bases).all()
+
+
+def test_what_was_made_last_holds_until_it_is_forgotten() -> None:
+    asked: list[object] = []
+    last = Last[int](lambda keys: asked.append(keys) or len(asked))
+    assert [last.of(keys) for keys in (KEYS, KEYS, KEYS[:2], KEYS)] == [1, 1, 2, 3]
+    last.forget()
+    assert last.of(KEYS) == 4
+
+
+def passes(exchanges: list[Layout], seed: int) -> list[torch.Tensor]:
+    """What a mask keeps of four shares in some passes, in the order of their keys."""
+    mask, generator = LearnedMask(LearnedOptions(), seed=3), torch.Generator().manual_seed(seed)
+    scales, found = (1.0, 0.1, 10.0, 1e-3), []
+    for _ in range(12):
+        drawn = {
+            key: scale * torch.randn(400, generator=generator).pow(3)
+            for key, scale in zip(KEYS, scales, strict=True)
+        }
+        kept: dict[Key, torch.Tensor] = {}
+        for layout in exchanges:
+            v = torch.cat([drawn[key] for key in layout.keys])
+            mask.look(layout, v)
+            kept |= zip(layout.keys, layout.parts(mask.keep(v, layout, 0.1)), strict=True)
+        mask.end_pass(0.1)
+        found.append(torch.cat([kept[key] for key in KEYS]))
+    return found[1:]  # the first pass has a threshold for each exchange
+
+
+def test_order_of_exchanges_does_not_matter(seed: int) -> None:
+    one, other = (
+        passes([Layout(tuple(KEYS[n] for n in part), (400,) * len(part)) for part in parts], seed)
+        for parts in ([[3, 1], [0, 2]], [[3, 1], [2, 0]])
+    )
+    assert all(map(torch.equal, one, other))
+
+
+@pytest.mark.parametrize("passes", [1, 4])
+def test_looks_get_rarer(passes: int) -> None:
+    survey = Survey(passes)
+    taken = [number for number in range(60 * passes) if survey._looks(number)]
+    edges = [*range(0, 8, 1), *range(8, 16, 2), *range(16, 32, 4), *range(32, 60, 8)]
+    assert taken == [passes * edge for edge in edges]
+
+
+def test_hooks_are_there_only_while_samples_are_wanted() -> None:
+    module = nn.Linear(3, 3)
+    watched = Activations([module, module])
+    for wanted in (True, False, False, True, True):
+        watched.wanted = wanted
+        assert watched.wanted == wanted and len(module._forward_hooks) == wanted
+
+
+def test_norms_of_large_gradients_are_those_of_elements_evenly_apart(seed: int) -> None:
+    gradient = torch.randn(10_000, generator=torch.Generator().manual_seed(seed))
+    layout, survey = Layout(((0, 0), (1, 0)), (9000, 1000)), Survey(8)
+    survey.look(0, layout, gradient)
+    large, small = survey.of(layout.keys).features[:, 4].tolist()
+    assert large == gradient_feature(statistics(gradient[:9000:3], None), 9000)
+    assert small == gradient_feature(statistics(gradient[9000:], None), 1000)
