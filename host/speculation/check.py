@@ -34,7 +34,7 @@ def check_model(model: nn.Module) -> None:
         for kind in ("OptimizedModule", "ScriptModule", "FSDPModule"):
             if kind in kinds:
                 raise TypeError(
-                    f"adagrain cannot speculate with module {name or '(model)'!r}, a {kind}: its "
+                    f"adagrain cannot speculate with module {name or '(model)'!r} ({kind}): its "
                     "calls cannot be left out"
                 )
     for name, parameter in model.named_parameters():

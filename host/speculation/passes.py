@@ -245,7 +245,8 @@ class Passes:
         if call.next is not None:
             return calls.again(call)
         output = forward(*args, **kwargs)
-        calls.end(call, output)
+        if self._arrivals.flight is not None:  # else nothing will be rejected any more
+            calls.end(call, output)
         return output
 
     def _check(self) -> None:

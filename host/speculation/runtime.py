@@ -133,8 +133,6 @@ class Runtime:
             if not is_known(error):
                 self._give_up(error)
             raise
-        if self._tags.mask:
-            raise RuntimeError("a gradient that stands on a guess must not be committed")
         self._commit(computed)
         if not self._depth:
             self.settle()

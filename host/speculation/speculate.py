@@ -89,7 +89,7 @@ class Speculation:
             self.close()
             raise
         self._closes.append(self._runtime)
-        self._closes.append(_Watch(model, self._optimizers, self._runtime))
+        self._closes.append(_Watch(model, self._optimizers, self._runtime, self._lockstep))
 
     def step(self, *closures: Closure) -> torch.Tensor:
         """Take a step: forward and backward pass, and an update that will be applied later.
@@ -241,12 +241,19 @@ class _Watch:
         Its optimizers.
     runtime : Runtime
         What settles.
+    lockstep : Lockstep
+        Tells the other workers.
     """
 
     def __init__(
-        self, model: nn.Module, optimizers: Sequence[torch.optim.Optimizer], runtime: Runtime
+        self,
+        model: nn.Module,
+        optimizers: Sequence[torch.optim.Optimizer],
+        runtime: Runtime,
+        lockstep: Lockstep,
     ) -> None:
         self._own = optimizers
+        self._lockstep = lockstep
         self._handles: list[Any] = [
             model.register_state_dict_pre_hook(lambda *_: runtime.settle()),
             *(own.register_state_dict_pre_hook(lambda _: runtime.settle()) for own in optimizers),
@@ -259,10 +266,11 @@ class _Watch:
 
     def _refuse(self, optimizer: torch.optim.Optimizer, *_: Any) -> None:
         if any(optimizer is own for own in self._own):
-            raise RuntimeError(
-                f"{type(optimizer).__name__}.step() must not be called: step(closure) of the "
-                "speculation takes it"
-            )
+            with self._lockstep.told():
+                raise RuntimeError(
+                    f"{type(optimizer).__name__}.step() must not be called: step(closure) of the "
+                    "speculation takes it"
+                )
 
 
 def _make_equal(model: nn.Module, group: dist.ProcessGroup) -> None:

@@ -13,8 +13,11 @@ from adagrain.host.distributed.exchange import DenseExchange, Pending
 from adagrain.host.distributed.timing import Timing
 from adagrain.host.speculation import speculate
 from adagrain.host.speculation.speculate import Speculation
+from adagrain.models.interface.units.region_manager import SpeculationPolicy
 
 __all__ = ["Late", "Residual", "begun", "plain", "several"]
+
+ALWAYS, FIXED = SpeculationPolicy.ALWAYS, Timing.parse("fixed")
 
 agreement.Agreeing.arrived = lambda _: True  # type: ignore[method-assign]
 
@@ -58,7 +61,7 @@ def begun(
     """Speculation of each region, which it never leaves, with updates that arrive late."""
     real = speculate.DenseExchange
     speculate.DenseExchange = lambda group: Late(group, looks)  # type: ignore[assignment, misc]
-    chosen = {"policy": 3, "timing": Timing.parse("fixed"), "bucket_bytes": 1} | options
+    chosen = {"policy": ALWAYS, "timing": FIXED, "bucket_bytes": 1} | options
     try:
         return adagrain.speculate(model, optimizer, **chosen)
     finally:

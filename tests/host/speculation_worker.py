@@ -1,4 +1,4 @@
-"""A worker of the tests of speculation: trains as each JSON argument says, prints what came of it."""
+"""A worker of the tests of speculation: trains as each of its arguments says, in JSON."""
 
 import hashlib
 import json
@@ -14,6 +14,7 @@ from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 
 from adagrain.host.distributed.process_group import leave_group
+from adagrain.host.distributed.timing import Timing
 from adagrain.models.interface.units.region_manager import SpeculationPolicy
 
 OPTIMIZERS = {
@@ -38,6 +39,7 @@ DEFAULTS = {
     "poison": -1,
     "void": False,
     "resume": False,
+    "timing": "fixed",
 }
 
 
@@ -79,6 +81,7 @@ class Training:
 
     def __init__(self, options: dict[str, Any], collectives: Collectives) -> None:
         self.options = options
+        self.collectives = collectives
         self.rank = dist.get_rank()
         self.anchors: list[str] = []
         self.agreed: list[Any] = []
@@ -89,7 +92,7 @@ class Training:
         self.ddp = DistributedDataParallel(self.model) if options["ddp"] else None
         if self.ddp is None:
             self._begin()
-            collectives.speculation, collectives.begun = self.speculation, []
+            collectives.begun = []
         torch.manual_seed(0 if options["alike"] else self.rank)
 
     def _begin(self) -> None:
@@ -103,6 +106,8 @@ class Training:
             policy=SpeculationPolicy[options["policy"].upper()],
             clip=options["clip"],
             epoch_steps=4,
+            timing=Timing.parse(options["timing"]),
+            parameters={"dwell": 1},
             compare_weights=1,
             log=self.agreed.append,
         )
@@ -116,6 +121,7 @@ class Training:
             real(state)
 
         lockstep.check = check
+        self.collectives.speculation = self.speculation
 
     def loss(self, step: int, number: int) -> torch.Tensor:
         seed = 1000 * step + 10 * number + (0 if self.options["alike"] else self.rank)
@@ -130,9 +136,7 @@ class Training:
     def take(self, step: int) -> float:
         passes = range(self.options["passes"])
         if self.ddp is None:
-            return float(
-                self.speculation.step(*(lambda n=n: self.loss(step, n) for n in passes))
-            )
+            return float(self.speculation.step(*(lambda n=n: self.loss(step, n) for n in passes)))
         self.optimizer.zero_grad()
         for number in passes:
             with nullcontext() if number + 1 == len(passes) else self.ddp.no_sync():
@@ -157,6 +161,7 @@ class Training:
     def _resume(self) -> None:
         state = self.model.state_dict(), self.speculation.state_dict()
         saved = [{k: v.clone() for k, v in state[0].items()}, state[1]]
+        self.collectives.speculation = None
         self.speculation.close()
         for parameter in self.model.parameters():
             parameter.data.zero_()
