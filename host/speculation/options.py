@@ -38,6 +38,8 @@ class SpeculationOptions:
     clip : float or None
         Largest norm of all gradients together, as :func:`torch.nn.utils.clip_grad_norm_` has it.
         A norm takes all gradients: no region's update can be applied before all have arrived.
+    keep_outputs : bool
+        After a reject, modules in front of it are left out; otherwise a pass is done again whole.
 
     Raises
     ------
@@ -50,6 +52,7 @@ class SpeculationOptions:
     depth: int = 1
     bucket_bytes: int = 1 << 20
     clip: float | None = None
+    keep_outputs: bool = True
 
     def __post_init__(self) -> None:
         check_number(self, "tau", Real, "a number from 0 on", lambda tau: tau >= 0)
@@ -60,6 +63,8 @@ class SpeculationOptions:
         if self.clip is not None:
             wanted = "a positive number, or None"
             check_number(self, "clip", Real, wanted, lambda clip: 0 < clip < math.inf)
+        if not isinstance(self.keep_outputs, bool):
+            raise TypeError(f"keep_outputs must be True or False, not {self.keep_outputs!r}")
 
     @classmethod
     def of(cls, options: Mapping[str, Any]) -> tuple[Self, ReducerOptions]:

@@ -12,11 +12,12 @@ from adagrain.host.distributed.repeated import RepeatedWarnings
 from adagrain.host.regions.regions import Regions
 
 from .arrivals import Arrivals
+from .bindings import Bindings
 from .calls import Call
 from .hooks import Hooks
 from .leaves import Leaves
 from .one_pass import OnePass
-from .tags import Place, Tags
+from .tags import Place, Tags, Void
 
 __all__ = ["Closure", "Computed", "Passes"]
 
@@ -44,16 +45,10 @@ class Computed(NamedTuple):
     seconds: float
 
 
-class _Void(BaseException):
-    """What was computed is void from some place on."""
-
-
 class Passes:
     """Runs closures on anchors where they are up to date, and on guesses where they are not.
 
-    Where a module is called, each region that it has parameters of is bound to a leaf for the rest
-    of the pass: to its anchor, if the update has arrived; else to its guess, with a tag; or the
-    update is waited for. The backward pass goes on under tags, its gradients staying here.
+    The backward pass goes on under tags, its gradients staying here.
 
     After a guess was rejected the rest of the updates is waited for, and the pass is done again
     with anchors: modules in front of the first call with a wrong guess return what they had
@@ -76,6 +71,8 @@ class Passes:
         Updates in flight.
     tags : Tags
         Guesses that have entered.
+    keep_outputs : bool
+        As in :class:`~.options.SpeculationOptions`.
     idle : callable
         Called in front of a module's call outside of a step.
     quiet : bool
@@ -96,11 +93,11 @@ class Passes:
         arrivals: Arrivals,
         tags: Tags,
         *,
+        keep_outputs: bool,
         idle: Callable[[], None],
         quiet: bool,
     ) -> None:
         self.redone = 0
-        self._regions = regions
         self._parameters = parameters
         self._leaves = leaves
         self._arrivals = arrivals
@@ -108,12 +105,8 @@ class Passes:
         self._idle = idle
         self._warnings = RepeatedWarnings(_log, quiet=quiet)
         self._names = {module: name or "(model)" for name, module in model.named_modules()}
-        self._regions_of: dict[nn.Module, list[int]] = {}
-        for number, region in enumerate(regions):
-            for module in {m for part in region.slices for m in leaves.modules(part.parameter)}:
-                self._regions_of.setdefault(module, []).append(number)
-        self._outside: set[int] = set()
-        self._keeps_outputs = True
+        self._bindings = Bindings(regions, leaves, arrivals, tags)
+        self._keeps_outputs = keep_outputs
         self._stepping = False
         self._passes: list[OnePass] = []
         self._current: OnePass | None = None
@@ -141,8 +134,8 @@ class Passes:
                         number += 1
                     else:
                         self._arrivals.finish()
-                        self._check()
-                except _Void:
+                        self._tags.check()
+                except Void:
                     number = self._rewind()
                 self._add_up()
             return Computed(
@@ -152,8 +145,7 @@ class Passes:
             )
         finally:
             self._passes, self._stepping = [], False
-            for parameter in self._parameters:
-                self._leaves.bind_anchor(parameter)
+            self._bindings.release()
 
     def close(self) -> None:
         """Let go of the model."""
@@ -166,14 +158,13 @@ class Passes:
             keeps = self._arrivals.flight is not None
             self._passes.append(OnePass(number, self._names, keeps=keeps))
         current = self._current = self._passes[number]
-        self._leaves.forget_gradients()
         torch.clear_autocast_cache()  # it knows weights that have changed in place
         try:
-            self._bind_all(current)
+            self._bindings.begin(current)
             with torch.enable_grad():
                 loss = closure()
             self._arrivals.poll()
-            self._check()
+            self._tags.check()
         finally:
             self._current, self._entered = None, []
         _check_loss(loss)
@@ -182,42 +173,6 @@ class Passes:
         current.gradients = [self._leaves.take_gradient(p) for p in self._parameters]
         current.loss = loss.detach()
         return time.perf_counter() - began - (self._arrivals.waited - waited)
-
-    def _bind_all(self, current: OnePass) -> None:
-        """Bind each parameter to what a pass begins with."""
-        for number in range(len(self._regions)):
-            if number in current.bound:
-                self._show(number, guess=number in current.guesses)
-            elif number in self._outside:
-                self._bind(number, -1)
-            elif self._arrivals.is_resolved(number):
-                self._show(number, guess=False)
-            else:
-                for part in self._regions[number].slices:
-                    self._leaves.bind_stand_in(part.parameter)
-
-    def _bind(self, region: int, call: int) -> None:
-        """Bind a region to a leaf for the rest of the pass."""
-        current, arrivals = self._current, self._arrivals
-        assert current is not None
-        if region in current.bound:
-            return
-        arrivals.poll()
-        if not arrivals.may_guess(region):
-            arrivals.wait_for(region)
-        self._check()
-        if not arrivals.is_resolved(region):
-            arrivals.guess(region)
-            self._tags.put(region, Place(current.number, call))
-            current.guesses.add(region)
-        self._show(region, guess=region in current.guesses)
-        current.bound[region] = call
-
-    def _show(self, region: int, *, guess: bool) -> None:
-        """Have modules see the guesses of a region, or its anchors."""
-        bind = self._leaves.bind_guess if guess else self._leaves.bind_anchor
-        for part in self._regions[region].slices:
-            bind(part.parameter)
 
     def _enter(self, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """In front of a module's call."""
@@ -228,8 +183,7 @@ class Passes:
         call = self._current.calls.begin(module, args, kwargs)
         self._entered.append(call)
         if call.next is None:
-            for region in self._regions_of.get(module, ()):
-                self._bind(region, call.index)
+            self._bindings.enter(self._current, module, call.index)
 
     def _run_module(
         self,
@@ -249,28 +203,17 @@ class Passes:
             calls.end(call, output)
         return output
 
-    def _check(self) -> None:
-        """Break off where a guess that has entered was rejected."""
-        if self._tags.first_rejected is not None:
-            raise _Void
-
     def _check_ways(self, current: OnePass) -> None:
         """Break off where gradients have come by ways that are not those of modules' calls."""
-        stray = [
-            (number, part.name)
-            for number, region in enumerate(self._regions)
-            for part in region.slices
-            if self._leaves.is_stray(part.parameter)
-        ]
-        for number, name in stray:
-            self._outside.add(number)
+        strays = self._bindings.find_strays()
+        for name in strays:
             self._warn(f"parameter {name!r} is used outside of its module's calls", name)
         if current.calls.branched:
             self._keeps_outputs = False
             self._warn("results branch outside of modules' calls", "branched")
-        if stray or current.calls.branched:
+        if strays or current.calls.branched:
             self._void = Place(current.number, -1)
-            raise _Void
+            raise Void
 
     def _rewind(self) -> int:
         """Wait for all updates, and go back to the first pass that is void; its number."""

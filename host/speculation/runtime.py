@@ -90,6 +90,7 @@ class Runtime:
         self._arrivals = Arrivals(*shared, self._stages, leaves, judge, self._tags, options.clip)
         self._passes = Passes(
             *(model, *shared, leaves, self._arrivals, self._tags),
+            keep_outputs=options.keep_outputs,
             idle=self.settle,
             quiet=exchange.rank != 0,
         )

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from adagrain.host.distributed.agreement import Trials
 
-__all__ = ["Place", "Tags"]
+__all__ = ["Place", "Tags", "Void"]
 
 
 class Place(NamedTuple):
@@ -12,6 +12,10 @@ class Place(NamedTuple):
 
     number: int
     call: int
+
+
+class Void(BaseException):
+    """What was computed is void from some place on."""
 
 
 class Tags:
@@ -54,6 +58,17 @@ class Tags:
     def first_rejected(self) -> Place | None:
         """The place from which on results are void; ``None`` where they are not."""
         return min((self._places[region] for region in self._rejected), default=None)
+
+    def check(self) -> None:
+        """Break off where a guess that has entered was rejected.
+
+        Raises
+        ------
+        Void
+            If so.
+        """
+        if self._rejected:
+            raise Void
 
     def discard(self) -> None:
         """Say that what was void has been thrown away."""

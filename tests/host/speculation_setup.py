@@ -15,7 +15,7 @@ from adagrain.host.speculation import speculate
 from adagrain.host.speculation.speculate import Speculation
 from adagrain.models.interface.units.region_manager import SpeculationPolicy
 
-__all__ = ["Late", "Residual", "begun", "plain", "several"]
+__all__ = ["Late", "Residual", "begun", "plain", "several", "sgd"]
 
 ALWAYS, FIXED = SpeculationPolicy.ALWAYS, Timing.parse("fixed")
 
@@ -66,6 +66,10 @@ def begun(
         return adagrain.speculate(model, optimizer, **chosen)
     finally:
         speculate.DenseExchange = real  # type: ignore[misc]
+
+
+def sgd(model: nn.Module) -> torch.optim.Optimizer:
+    return torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
 
 
 def several(most: int, seed: int) -> Callable[[], int]:

@@ -21,6 +21,7 @@ OPTIMIZERS = {
     "sgd": lambda p: torch.optim.SGD(p, lr=0.05, weight_decay=1e-3),
     "momentum": lambda p: torch.optim.SGD(p, lr=0.05, momentum=0.9, nesterov=True),
     "adamw": lambda p: torch.optim.AdamW(p, lr=0.01),
+    "fused": lambda p: torch.optim.AdamW(p, lr=0.01, fused=True),
 }
 NETWORKS = {"plain": plain, "residual": Residual}
 DEFAULTS = {
@@ -40,6 +41,9 @@ DEFAULTS = {
     "void": False,
     "resume": False,
     "timing": "fixed",
+    "device": "golden:",
+    "preset": "full",
+    "keep_outputs": True,
 }
 
 
@@ -105,6 +109,9 @@ class Training:
             depth=options["depth"],
             policy=SpeculationPolicy[options["policy"].upper()],
             clip=options["clip"],
+            device=options["device"],
+            preset=options["preset"],
+            keep_outputs=options["keep_outputs"],
             epoch_steps=4,
             timing=Timing.parse(options["timing"]),
             parameters={"dwell": 1},

@@ -27,8 +27,9 @@ VOID = {"tau": 0, "void": True}
 def train(server: WorkerServer) -> Train:
     """Runs, one after the other on the same workers; weights and anchors must be equal on them."""
 
-    def run(*runs: dict[str, Any], count: int = 2, **common: Any) -> Found:
-        ended = server.run(WORKER, *(json.dumps(common | own) for own in runs), count=count)
+    def run(*runs: dict[str, Any], count: int = 2, timeout: float = 120, **common: Any) -> Found:
+        arguments = [json.dumps(common | own) for own in runs]
+        ended = server.run(WORKER, *arguments, count=count, timeout=timeout)
         for worker in ended:
             assert worker.returncode == 0, worker.stderr[-3000:]
         by_rank = [[json.loads(line) for line in own.stdout.splitlines()] for own in ended]
@@ -54,7 +55,7 @@ def assert_equal(one: list[dict[str, Any]], other: list[dict[str, Any]]) -> None
         ({"optimizer": "adamw"}, 3),
         ({"optimizer": "adamw", "clip": 0.05, "network": "residual"}, 2),
         ({"optimizer": "momentum", "passes": 3}, 2),
-        ({"optimizer": "adamw", "autocast": True, "passes": 2}, 2),
+        ({"optimizer": "fused", "autocast": True, "passes": 2}, 2),
     ],
     ids=str,
 )
@@ -151,3 +152,36 @@ def test_the_example_guesses_and_learns(server: WorkerServer) -> None:
     assert first.returncode == second.returncode == 0, first.stderr[-3000:]
     found = re.match(r"accuracy (\d+\.\d)%; guesses in \d+ of 60 steps\n", first.stdout)
     assert found and float(found[1]) > 70
+
+
+def test_passes_may_be_done_again_whole(train: Train) -> None:
+    options = {"network": "residual", "keep_outputs": False}
+    off, whole = train(OFF, NOTHING_IS_ACCEPTED, **options)
+    assert_equal(whole, off)
+
+
+@pytest.mark.full
+def test_devices_come_to_the_same_verdicts(train: Train) -> None:
+    runs = [{"device": device, "preset": "small", "tau": 1.0} for device in ("golden:", "sim:")]
+    golden, simulated = train(*runs, timeout=1200)
+    assert golden == simulated
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("count", [2, 3, 4])
+@pytest.mark.parametrize(
+    "common",
+    [
+        {"optimizer": "sgd", "clip": 0.1},
+        {"optimizer": "momentum", "network": "residual"},
+        {"optimizer": "adamw", "passes": 2},
+    ],
+    ids=str,
+)
+def test_200_steps(common: dict[str, Any], count: int, train: Train) -> None:
+    off, *others = train(
+        *(OFF, GLOBAL, NOTHING_IS_ACCEPTED), count=count, steps=200, timeout=1200, **common
+    )
+    for ranks in others:
+        assert_equal(ranks, off)
+    assert all(own["rejecting"] >= 180 for own in others[1])

@@ -127,6 +127,7 @@ def test_states_of_random_numbers() -> None:
         ({"bucket_bytes": 0}, "bucket_bytes must be a positive integer, not 0"),
         ({"clip": 0}, "clip must be a positive number, or None, not 0"),
         ({"clip": math.inf}, "clip must be a positive number, or None, not inf"),
+        ({"keep_outputs": 1}, "keep_outputs must be True or False, not 1"),
         ({"thau": 1}, "speculate has no option 'thau'; did you mean 'tau'"),
         ({"cadence_max": 2}, "speculate has no option 'cadence_max'"),
         ({"epoch_steps": 0}, "epoch_steps must be at least 1, not 0"),
