@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+import torch
 from torch import nn
 
 from adagrain.host.regions.regions import Regions
@@ -75,6 +76,8 @@ class Bindings:
         for region in self._regions_of.get(module, ()):
             if region not in current.bound:
                 self._bind(current, region, call)
+            elif region in current.kept and torch.is_autocast_enabled("cpu"):
+                current.calls.branched = True  # its gradients would meet before they are cast back
 
     def find_strays(self) -> Sequence[str]:
         """Parameters, by name, whose gradient has gone to the stand-in; it will not do so again."""

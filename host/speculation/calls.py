@@ -59,7 +59,7 @@ class Calls:
     Members
     -------
     branched : bool
-        A gradient has come back by another way.
+        A gradient has come back by another way, or would meet others elsewhere.
     """
 
     def __init__(self, names: Mapping[nn.Module, str]) -> None:

@@ -41,6 +41,8 @@ class OnePass:
         Region → the number of the call with which it was bound to a leaf; −1: at the beginning.
     guesses : set of int
         Regions among them whose leaf is the guess.
+    kept : set of int
+        Regions that were bound by calls which are not done again.
     loss : Tensor
         The closure's, once it has ended.
     gradients : list of Tensor
@@ -53,6 +55,7 @@ class OnePass:
         self.calls = Calls(names)
         self.bound: dict[int, int] = {}
         self.guesses: set[int] = set()
+        self.kept: set[int] = set()
         self.loss: torch.Tensor | None = None
         self.gradients: list[torch.Tensor] = []
         self._random = RandomState.now() if keeps else None
@@ -82,4 +85,5 @@ class OnePass:
         self.calls.rewind(valid)
         self.bound = {region: call for region, call in self.bound.items() if call < valid}
         self.guesses &= self.bound.keys()
+        self.kept = {*self.bound}
         self.gradients = []

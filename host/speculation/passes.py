@@ -55,7 +55,7 @@ class Passes:
     returned. So at most one reject costs a second run. Later passes are done again whole.
 
     It is done again as a whole where a gradient shows that a parameter is used outside of its
-    module's calls, or that results branch outside of them; that is said once.
+    module's calls, or that gradients would meet in another order; that is said once.
 
     Parameters
     ----------
@@ -210,7 +210,7 @@ class Passes:
             self._warn(f"parameter {name!r} is used outside of its module's calls", name)
         if current.calls.branched:
             self._keeps_outputs = False
-            self._warn("results branch outside of modules' calls", "branched")
+            self._warn("gradients meet outside of modules' calls", "branched")
         if strays or current.calls.branched:
             self._void = Place(current.number, -1)
             raise Void

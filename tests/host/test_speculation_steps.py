@@ -137,7 +137,7 @@ def test_what_modules_calls_do_not_show_is_said_once(caplog: pytest.LogCaptureFi
         "rejected is done again whole",
         "parameter 'last.bias' is used outside of its module's calls: a pass whose guess is "
         "rejected is done again whole",
-        "results branch outside of modules' calls: a pass whose guess is rejected is done again "
+        "gradients meet outside of modules' calls: a pass whose guess is rejected is done again "
         "whole",
     ]
     speculation.close()
@@ -184,6 +184,31 @@ def test_a_closed_model_is_as_it_was() -> None:
     assert not any(module._forward_pre_hooks for module in model.modules())
     with pytest.raises(RuntimeError, match=r"must not be used after close\(\)"):
         speculation.step(loss_of(model))
+
+
+@pytest.mark.parametrize(("cast", "calls"), [(False, 8), (True, 11)])
+def test_a_module_that_is_called_before_and_behind_a_reject(cast: bool, calls: int) -> None:
+    """Its gradients meet at its weight; in autocast, at the cast of it."""
+
+    def trained(depth: int) -> tuple[list[torch.Tensor], int]:
+        torch.manual_seed(3)
+        shared = Counted()
+        model = nn.Sequential(shared, nn.Linear(12, 12), shared)
+        speculation = begun(model, sgd(model), tau=0, depth=depth)
+        reject(speculation, 1)
+
+        def closure() -> torch.Tensor:
+            with torch.autocast("cpu", torch.bfloat16, enabled=cast):
+                return model(torch.linspace(-1, 1, 96).view(8, 12)).float().square().mean()
+
+        for _ in range(3):
+            speculation.step(closure)
+        speculation.close()
+        return [*model.parameters()], shared.calls
+
+    (off, _), (on, counted) = trained(0), trained(1)
+    assert all(torch.equal(one, own) for one, own in zip(off, on, strict=True))
+    assert counted == calls
 
 
 def test_recurrent_and_tied_modules() -> None:
