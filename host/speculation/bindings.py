@@ -77,7 +77,7 @@ class Bindings:
             if region not in current.bound:
                 self._bind(current, region, call)
             elif region in current.kept and torch.is_autocast_enabled("cpu"):
-                current.calls.branched = True  # its gradients would meet before they are cast back
+                current.calls.casts = True  # in a single run gradients would meet there
 
     def find_strays(self) -> Sequence[str]:
         """Parameters, by name, whose gradient has gone to the stand-in; it will not do so again."""

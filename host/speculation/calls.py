@@ -8,6 +8,8 @@ import torch
 from torch import nn
 from torch.utils._pytree import tree_leaves
 
+from .meeting import meet_in_another_order
+
 __all__ = ["Call", "Calls"]
 
 
@@ -47,9 +49,7 @@ class Call:
 class Calls:
     """The calls of a pass, in order, and how far a run that repeats them may use their outputs.
 
-    What happens between the calls is done again. Where its results, which are equal, meet a call
-    that is left out, the gradient has to come back by way of that call alone: if it reaches them
-    by another way, too, it is added up in another order, and no longer equal to the bit.
+    What happens between the calls is done again.
 
     Parameters
     ----------
@@ -58,8 +58,8 @@ class Calls:
 
     Members
     -------
-    branched : bool
-        A gradient has come back by another way, or would meet others elsewhere.
+    casts : bool
+        Weights that autocast has cast for a call which is left out are cast again.
     """
 
     def __init__(self, names: Mapping[nn.Module, str]) -> None:
@@ -67,7 +67,8 @@ class Calls:
         self._calls: dict[int, Call] = {}
         self._next = 0
         self._valid = -1
-        self.branched = False
+        self._since = self._until = 0
+        self.casts = False
 
     def rewind(self, valid: int) -> None:
         """Begin anew; outputs of calls that had ended before that one are used again.
@@ -77,7 +78,8 @@ class Calls:
         valid : int
             Number of the first call that is void; −1: nothing stays, not even the inputs.
         """
-        self._next, self._valid, self.branched = 0, valid, False
+        self._next, self._valid, self.casts = 0, valid, False
+        self._since = self._until = torch.autograd._get_sequence_nr()
         self._calls = {index: call for index, call in self._calls.items() if index <= valid}
 
     def begin(self, module: nn.Module, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Call:
@@ -93,7 +95,6 @@ class Calls:
         if known is not None:
             self._check(known, module, inputs)
             if self._is_good(known):
-                self._watch(known, inputs)
                 return known
         self._next += 1
         call = self._calls[index] = Call(module, index, inputs)
@@ -109,10 +110,17 @@ class Calls:
         """The output of a call that is good, with all that it left behind."""
         assert call.next is not None and call.generator is not None
         self._next = call.next
+        self._until = torch.autograd._get_sequence_nr()
         torch.set_rng_state(call.generator)
         for buffer, after in zip(call.module.buffers(), call.buffers, strict=True):
             buffer.data.copy_(after)  # behind autograd's back: the graph of the call stays valid
         return call.output
+
+    def change_order(self, loss: torch.Tensor) -> bool:
+        """True if gradients of a loss may be added up in another order than in a single run."""
+        if self.casts or self._until == self._since:
+            return self.casts
+        return meet_in_another_order(loss, self._since, self._until)
 
     def _is_good(self, call: Call) -> bool:
         """True if it had ended before anything was void, and its output was not changed since."""
@@ -122,15 +130,6 @@ class Calls:
             self._valid = call.index  # what follows belongs to the output as it was
             return False
         return True
-
-    def _watch(self, call: Call, inputs: Sequence[tuple[torch.Tensor, int]]) -> None:
-        """Look out for gradients that reach the inputs of a call which is left out."""
-        for (before, _), (now, _) in zip(call.inputs, inputs, strict=True):
-            if now is not before and now.requires_grad:
-                now.register_hook(self._reached)
-
-    def _reached(self, _: torch.Tensor) -> None:
-        self.branched = True
 
     def _check(
         self, known: Call, module: nn.Module, inputs: Sequence[tuple[torch.Tensor, int]]

@@ -3,7 +3,7 @@
 import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 import torch
 from torch import nn
@@ -55,7 +55,7 @@ class Passes:
     returned. So at most one reject costs a second run. Later passes are done again whole.
 
     It is done again as a whole where a gradient shows that a parameter is used outside of its
-    module's calls, or that gradients would meet in another order; that is said once.
+    module's calls, or where gradients would be added up in another order; that is said once.
 
     Parameters
     ----------
@@ -168,6 +168,7 @@ class Passes:
         finally:
             self._current, self._entered = None, []
         _check_loss(loss)
+        self._check_order(current, loss)
         loss.backward(retain_graph=bool(self._tags.mask))
         self._check_ways(current)
         current.gradients = [self._leaves.take_gradient(p) for p in self._parameters]
@@ -203,17 +204,22 @@ class Passes:
             calls.end(call, output)
         return output
 
-    def _check_ways(self, current: OnePass) -> None:
-        """Break off where gradients have come by ways that are not those of modules' calls."""
-        strays = self._bindings.find_strays()
-        for name in strays:
-            self._warn(f"parameter {name!r} is used outside of its module's calls", name)
-        if current.calls.branched:
+    def _check_order(self, current: OnePass, loss: torch.Tensor) -> None:
+        """Break off where calls that were left out would change the order of sums."""
+        if current.calls.change_order(loss):
             self._keeps_outputs = False
-            self._warn("gradients meet outside of modules' calls", "branched")
-        if strays or current.calls.branched:
-            self._void = Place(current.number, -1)
-            raise Void
+            self._break_off(current, "gradients meet outside of modules' calls")
+
+    def _check_ways(self, current: OnePass) -> None:
+        """Break off where a gradient has come by a way that is not that of a module's call."""
+        if strays := self._bindings.find_strays():
+            names = ", ".join(map(repr, strays))
+            self._break_off(current, f"parameters are used outside of modules' calls ({names})")
+
+    def _break_off(self, current: OnePass, reason: str) -> NoReturn:
+        self._warnings.warn(reason, f"{reason}: a pass whose guess is rejected is done again whole")
+        self._void = Place(current.number, -1)
+        raise Void
 
     def _rewind(self) -> int:
         """Wait for all updates, and go back to the first pass that is void; its number."""
@@ -234,9 +240,6 @@ class Passes:
         for own in ended[1:]:
             torch._foreach_add_(ended[0].gradients, own.gradients)
             own.gradients = []
-
-    def _warn(self, what: str, kind: str) -> None:
-        self._warnings.warn(kind, f"{what}: a pass whose guess is rejected is done again whole")
 
 
 def _check_loss(loss: Any) -> None:
