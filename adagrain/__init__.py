@@ -19,6 +19,8 @@ _HOMES = {
     "AdagrainState": "adagrain.host.distributed.ddp",
     "adagrain_hook": "adagrain.host.distributed.ddp",
     "register": "adagrain.host.distributed.ddp",
+    "Speculation": "adagrain.host.speculation.speculate",
+    "speculate": "adagrain.host.speculation.speculate",
     "CompressionState": "adagrain.host.compression.hook",
     "compress_hook": "adagrain.host.compression.hook",
 }
@@ -29,6 +31,7 @@ __all__ = [
     "Configuration",
     "Coprocessor",
     "RegionReducer",
+    "Speculation",
     "__version__",
     "adagrain_hook",
     "compress_hook",
@@ -36,6 +39,7 @@ __all__ = [
     "open_device",
     "regions",
     "register",
+    "speculate",
 ]
 
 

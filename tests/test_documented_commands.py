@@ -38,7 +38,7 @@ TESTS = "runs the tests"
 SUITE = "names tests of this suite"
 PARTS = "stands for many; others of its kind are run"
 WRITES = "would write into the project; tests/models/test_tables.py compares what it writes"
-EXAMPLE = "tests/host/test_foreign_scripts.py or test_compression.py runs it"
+EXAMPLE = "test_foreign_scripts.py, test_compression.py or test_speculation.py of the host runs it"
 RECORDS = "would replace recorded figures"
 OWN = "needs a unit from outside; tests/sim/test_own_unit.py runs it"
 

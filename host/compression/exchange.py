@@ -300,6 +300,10 @@ class _Pending:
     exchange: CompressedExchange
     alone: Pending | None
 
+    def arrived(self) -> bool:
+        """Not known: frames are agreed on when they are waited for."""
+        return False
+
     def wait(self) -> None:
         self.exchange.settle()
         if self.alone is not None:

@@ -68,8 +68,22 @@ class Agree:
         WorkerFailedError, WorkerLostError
             If the workers cannot go on together.
         """
+        self.begin(step)
+        step.stall += self._gather.wait(step.current)
+        self.end(step)
+
+    def begin(self, step: Step) -> None:
+        """Begin to agree on a pass of which all has been gathered, without waiting.
+
+        An error of this worker is one of the pass, which :meth:`end` tells.
+
+        Raises
+        ------
+        WorkerLostError
+            If another worker is not there any more.
+        """
         due, current = self._clock.due, step.current
-        redo = time.perf_counter() - step.began
+        redo = time.perf_counter() - step.began if step.redo is None else step.redo
         energies: dict[int, LocalEnergy] = {}
         try:
             self._gather.check(current)
@@ -77,16 +91,27 @@ class Agree:
         except Exception as error:
             current.fail(error)
         step.told = step.stall
-        agreeing = self._agreement.begin(
+        step.agreeing = self._agreement.begin(
             *(step.number, energies, step.losses),
+            guesses=step.guesses,
             stall=step.told,
             redo=redo,
             failed=current.failure is not None,
         )
-        step.stall += self._gather.wait(current)
-        step.agreed = agreed = self._agreement.end(agreeing)
+
+    def end(self, step: Step) -> None:
+        """Wait until the workers have agreed; the step knows then what is due.
+
+        Raises
+        ------
+        WorkerFailedError, WorkerLostError
+            If the workers cannot go on together. A worker that has failed raises its own error.
+        """
+        assert step.agreeing is not None
+        due = self._clock.due
+        step.agreed = agreed = self._agreement.end(step.agreeing)
         if agreed.failed:
-            self._lockstep.tell(current.failure)
+            self._lockstep.tell(step.current.failure)
         step.passes += 1
         step.dropping |= {r for r in due if agreed.non_finite[r]}
         step.due = {r: self._clock.cadences[r] for r in due if r not in step.dropping}

@@ -11,7 +11,7 @@ import torch.distributed as dist
 from .lost import waited_for
 from .timing import Timing
 
-__all__ = ["Agreed", "Agreeing", "Agreement", "LocalEnergy"]
+__all__ = ["Agreed", "Agreeing", "Agreement", "LocalEnergy", "Trials"]
 
 _LOSS_ONE = 1 << 16
 _LOSS_LARGEST = (1 << 32) - 1
@@ -25,6 +25,13 @@ class LocalEnergy(NamedTuple):
     saturated: int
 
 
+class Trials(NamedTuple):
+    """What became of a region's guesses on a worker: how many were accepted, of how many."""
+
+    accepts: int
+    trials: int
+
+
 @dataclass(frozen=True)
 class Agreed:
     """Sums over all workers, equal on each of them.
@@ -33,6 +40,8 @@ class Agreed:
     -------
     energy, non_finite, saturated : tuple of int
         By region: Σ S2, and counts of elements; 0 where it is not due.
+    accepts, trials : tuple of int
+        By region: guesses that were accepted, and all of them; empty where nobody guesses.
     loss : int or None
         Mean loss, Q16.16; ``None`` if no worker reported one.
     stall, redo : int
@@ -44,6 +53,8 @@ class Agreed:
     energy: tuple[int, ...]
     non_finite: tuple[int, ...]
     saturated: tuple[int, ...]
+    accepts: tuple[int, ...]
+    trials: tuple[int, ...]
     loss: int | None
     stall: int
     redo: int
@@ -61,10 +72,20 @@ class Agreement:
         Where stall and redo times come from.
     group : ProcessGroup or None
         The workers; its collectives run on the CPU.
+    guesses : bool
+        Sum what became of guesses, too.
     """
 
-    def __init__(self, regions: int, timing: Timing, group: dist.ProcessGroup | None) -> None:
+    def __init__(
+        self,
+        regions: int,
+        timing: Timing,
+        group: dist.ProcessGroup | None,
+        *,
+        guesses: bool = False,
+    ) -> None:
         self._regions = regions
+        self._columns = len(LocalEnergy._fields) + (len(Trials._fields) if guesses else 0)
         self._timing = timing
         self._group = group
 
@@ -74,6 +95,7 @@ class Agreement:
         energies: Mapping[int, LocalEnergy],
         losses: Sequence[float],
         *,
+        guesses: Mapping[int, Trials],
         stall: float,
         redo: float,
         failed: bool,
@@ -88,6 +110,8 @@ class Agreement:
             By number of region, of those that are due.
         losses : sequence of float
             Of the step's backward passes so far.
+        guesses : mapping
+            By number of region, of those that were guessed; none where they are not summed.
         stall, redo : float
             Seconds, as they were measured.
         failed : bool
@@ -98,9 +122,11 @@ class Agreement:
         WorkerLostError
             If another worker is not there any more.
         """
-        values = [0] * (len(LocalEnergy._fields) * self._regions)
+        values = [0] * (self._columns * self._regions)
         for region, own in energies.items():
-            values[region :: self._regions] = own
+            values[region : len(own) * self._regions : self._regions] = own
+        for region, tried in guesses.items():
+            values[len(LocalEnergy._fields) * self._regions + region :: self._regions] = tried
         values += (*_told(losses), *self._timing.local(stall, redo), int(failed))
         vector = torch.tensor(values, dtype=torch.int64)
         with waited_for("the agreement on energies"):
@@ -118,12 +144,13 @@ class Agreement:
         with waited_for("the agreement on energies"):
             agreeing.work.wait()
         *sums, loss, told, stall, redo, failed = agreeing.vector.tolist()
-        energy, non_finite, saturated = (
+        columns = [
             tuple(sums[at : at + self._regions]) for at in range(0, len(sums), self._regions)
-        )
+        ]
+        energy, non_finite, saturated, accepts, trials, *_ = (*columns, (), ())
         stall, redo = self._timing.agreed(agreeing.step, stall, redo)
         mean = loss // told if told else None
-        return Agreed(energy, non_finite, saturated, mean, stall, redo, failed)
+        return Agreed(energy, non_finite, saturated, accepts, trials, mean, stall, redo, failed)
 
 
 class Agreeing(NamedTuple):
@@ -132,6 +159,10 @@ class Agreeing(NamedTuple):
     step: int
     vector: torch.Tensor
     work: dist.Work
+
+    def arrived(self) -> bool:
+        """True where :meth:`Agreement.end` has nothing to wait for."""
+        return self.work.is_completed()
 
 
 def _told(losses: Sequence[float]) -> tuple[int, int]:

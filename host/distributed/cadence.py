@@ -9,7 +9,7 @@ from torch import nn
 
 from adagrain.host.regions.regions import ParameterSlice, Regions
 
-__all__ = ["OptimizerCadence", "check_coverage"]
+__all__ = ["OptimizerCadence", "check_coverage", "check_kind"]
 
 #: Optimizers that treat each element by itself, so that blocks of rows may be updated alone.
 _ELEMENTWISE = {
@@ -60,9 +60,8 @@ class OptimizerCadence:
     """
 
     def __init__(self, optimizer: torch.optim.Optimizer, regions: Regions, *, cap: float) -> None:
+        check_kind(optimizer)
         kind = type(optimizer).__name__
-        if kind in _REFUSED:
-            raise TypeError(f"adagrain does not work with {kind}: {_REFUSED[kind]}")
         self._divides = any(part.rows for region in regions for part in region.slices)
         if self._divides and kind not in _ELEMENTWISE:
             raise TypeError(
@@ -220,6 +219,19 @@ def _numbers(blocks: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """The single numbers of a state, as Adam's ``step``, which optimizers look for at loading."""
     state = next(block for block in blocks if block)
     return {k: v for k, v in state.items() if not isinstance(v, torch.Tensor) or v.dim() == 0}
+
+
+def check_kind(optimizer: torch.optim.Optimizer) -> None:
+    """See to it that an optimizer's step is one update per gradient.
+
+    Raises
+    ------
+    TypeError
+        If it is not; it is named.
+    """
+    kind = type(optimizer).__name__
+    if kind in _REFUSED:
+        raise TypeError(f"adagrain does not work with {kind}: {_REFUSED[kind]}")
 
 
 def check_coverage(

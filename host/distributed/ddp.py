@@ -1,7 +1,6 @@
 """Two lines for anyone's script: the reducer behind DDP's communication hook."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from typing import Any
 
 import torch
@@ -22,6 +21,7 @@ from .chosen_exchange import (
     common_compression,
     compression_options,
 )
+from .common import common_values
 from .exchange import Exchange
 from .lockstep import Lockstep
 from .reducer import RegionReducer, StepLog
@@ -96,7 +96,8 @@ class AdagrainState:
                 model, divided, self._lockstep, compressing, self.device
             )
             self._begin(divided, chosen, cap)
-            common = self._common(divided, chosen, cap) | common_compression(compressing)
+            common = common_values(divided, optimizers, self.device.configuration)
+            common |= {**chosen.common(), "cap": cap, **common_compression(compressing)}
         except Exception as failure:
             error = failure
         try:
@@ -162,20 +163,6 @@ class AdagrainState:
         self._closes.append(self._steps)
         self._buckets = Buckets(self._model, self.reducer, self._steps, self._watch)
         self._closes.append(_Hook(self._model.register_forward_pre_hook(self._before_forward)))
-
-    def _common(self, divided: Regions, options: ReducerOptions, cap: float) -> dict[str, Any]:
-        """Values that must be equal on all workers, by name."""
-        built = {f"{k} of the device": v for k, v in asdict(self.device.configuration).items()}
-        shape = {f"region {r}": (own.name, own.numel) for r, own in enumerate(divided)}
-        rates = {
-            f"{name} of group {place} of {type(own).__name__}": value
-            for own in self._optimizers
-            for place, group in enumerate(own.param_groups)
-            for name, value in group.items()
-            if isinstance(value, int | float | str | tuple | None)
-        }
-        regions_in_all = {"number of regions": len(divided)}
-        return {**regions_in_all, **shape, **options.common(), "cap": cap, **rates, **built}
 
     def _before_forward(self, model: nn.Module, _: Any) -> None:
         """Tell the others early how this worker stands, so that nobody waits in backward.

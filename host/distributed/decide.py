@@ -52,6 +52,8 @@ class Decide:
     -------
     checksum : int
         Of all decisions so far.
+    dropped : int
+        Updates that were dropped so far, because a gradient was not finite.
     """
 
     def __init__(
@@ -65,7 +67,7 @@ class Decide:
         *,
         quiet: bool,
     ) -> None:
-        self.checksum = 0
+        self.checksum = self.dropped = 0
         self._regions = regions
         self._device = device
         self._clock = clock
@@ -94,9 +96,13 @@ class Decide:
         found = self._measure.records(step.number, TensorKind.AVERAGE, kept, averages)
         ends = self._clock.closes_epoch
         alike = {"decide": ends, "stall": agreed.stall, "redo": agreed.redo}
-        updates = [{"region": r, **alike, **self._energies_of(r, agreed, found)} for r in due]
+        updates = [
+            {"region": r, **alike, **self._energies_of(r, agreed, found), **_guesses_of(r, agreed)}
+            for r in due
+        ]
         decisions = self._device.update_regions(updates, loss=agreed.loss, epoch_end=ends)
         self._check(due, decisions)
+        self.dropped += len(step.dropping)
         for r in sorted(step.dropping):
             self._warn(step.number, r, agreed)
         rows = zip(due, updates, decisions, strict=True)
@@ -127,3 +133,10 @@ class Decide:
             f"{self._regions[region].name!r} are not finite; the region is not updated on any "
             "worker",
         )
+
+
+def _guesses_of(region: int, agreed: Agreed) -> dict[str, int]:
+    """Fields of ``RegionUpdate`` that say what became of guesses; none where nobody guesses."""
+    if not agreed.trials:
+        return {}
+    return {"accepts": agreed.accepts[region], "trials": agreed.trials[region]}

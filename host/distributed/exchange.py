@@ -1,6 +1,7 @@
 """All-reduce of the gradients of due regions; begun bucket by bucket."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
 import torch
@@ -53,8 +54,11 @@ class Flat(NamedTuple):
 class Pending(Protocol):
     """An exchange under way."""
 
+    def arrived(self) -> bool:
+        """True where it is known that :meth:`wait` has nothing to wait for."""
+
     def wait(self) -> None:
-        """Wait for it: the averages are where they belong."""
+        """Wait for it: the averages are where they belong. It may be called again."""
 
 
 class Exchange(Protocol):
@@ -144,18 +148,23 @@ class DenseExchange:
         """As :meth:`Exchange.load_state_dict`."""
 
 
-class _Reduction(NamedTuple):
+@dataclass
+class _Reduction:
     """An all-reduce under way, and where its parts belong, if that is elsewhere."""
 
     flat: torch.Tensor
     work: dist.Work
     averages: list[torch.Tensor]
 
+    def arrived(self) -> bool:
+        return self.work.is_completed()
+
     def wait(self) -> None:
         with waited_for("the exchange of gradients"):
             self.work.wait()
         if self.averages:
             spread(self.flat, self.averages)
+            self.averages = []
 
 
 def spread(flat: torch.Tensor, averages: list[torch.Tensor]) -> None:

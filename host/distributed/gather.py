@@ -8,7 +8,7 @@ import torch
 from .accumulate import Accumulators
 from .bundle import Bundle
 from .clock import Clock
-from .exchange import Exchange, Share
+from .exchange import Exchange, Flat, Pending, Share
 from .step import Pass, Step
 
 __all__ = ["Gather"]
@@ -68,12 +68,17 @@ class Gather:
 
     def begin_exchange(
         self, current: Pass, parameters: Sequence[torch.Tensor], bundle: Bundle | None
-    ) -> None:
-        """Start to average what is due of parameters that were added, or of their bundle."""
+    ) -> Pending | None:
+        """Start to average what is due of parameters that were added, or of their bundle.
+
+        Returns
+        -------
+        Pending or None
+            The exchange; ``None`` where nothing is due.
+        """
         if bundle is not None:
             current.bundles.append(bundle)
-            current.pending.append(self._exchange.begin(bundle.shares, bundle.flat))
-            return
+            return self._begin(current, bundle.shares, bundle.flat)
         shares = [
             self._accumulators.share(chunk)
             for parameter in parameters
@@ -82,8 +87,7 @@ class Gather:
         ]
         shares += [Share(None, gradient, gradient) for gradient in current.alone]
         current.alone = []
-        if shares:
-            current.pending.append(self._exchange.begin(shares))
+        return self._begin(current, shares, None) if shares else None
 
     def check(self, current: Pass) -> None:
         """See to it that a pass has all gradients, or is known to have failed.
@@ -109,6 +113,11 @@ class Gather:
             self._accumulators.settle(bundle)
         current.pending = []
         return time.perf_counter() - began
+
+    def _begin(self, current: Pass, shares: Sequence[Share], flat: Flat | None) -> Pending:
+        pending = self._exchange.begin(shares, flat)
+        current.pending.append(pending)
+        return pending
 
     def restore(self, parameters: Iterable[torch.Tensor], due: Mapping[int, int]) -> None:
         """Give parameters without a gradient what earlier steps left to apply, if they did."""

@@ -9,9 +9,9 @@ import numpy as np
 import torch
 import torch.distributed as dist
 
-from .lost import waited_for
+from .lost import WorkerLostError, waited_for
 
-__all__ = ["DisagreementError", "Lockstep", "WorkerFailedError"]
+__all__ = ["DisagreementError", "Lockstep", "WorkerFailedError", "is_known"]
 
 #: What each worker tells in front of a backward pass, in this order; then the text of an error.
 _FIELDS = ("failed", "steps", "passes", "decisions", "weights")
@@ -33,6 +33,11 @@ class DisagreementError(RuntimeError):
 
 class WorkerFailedError(RuntimeError):
     """Another worker cannot go on; the message has its reason."""
+
+
+def is_known(error: BaseException) -> bool:
+    """True if an error is one that all workers know of, or can no longer be told of."""
+    return isinstance(error, DisagreementError | WorkerFailedError | WorkerLostError)
 
 
 class Lockstep:
@@ -121,15 +126,19 @@ class Lockstep:
     def tell(self, error: Exception | None) -> None:
         """Say which of the workers failed, where all of them know that one has.
 
+        A worker that has not, and has told the others already how it stands, has no more to say.
+
         Raises
         ------
         WorkerFailedError
             On those that have not failed. The error itself on those that have.
         """
-        self._send({"failed": int(error is not None)}, _reason(error) if error else "")
         if error:
+            self._send({"failed": 1}, _reason(error))
             self._wait(_PATIENCE)
             raise error
+        if self._sent is None:
+            self._send({}, "")
         self._check()
 
     @contextmanager
@@ -138,7 +147,7 @@ class Lockstep:
         try:
             yield
         except Exception as error:
-            if self._sent is None:
+            if self._sent is None and not is_known(error):
                 self._send({"failed": 1}, _reason(error))
                 self._wait(_PATIENCE)
             raise

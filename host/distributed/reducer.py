@@ -7,25 +7,12 @@ import torch
 
 from adagrain.host.device.coprocessor import Coprocessor
 from adagrain.host.regions.regions import Regions
-from adagrain.models.region_manager.settings import default_parameters
 
-from .accumulate import Accumulators
-from .agree import Agree
-from .agreement import Agreement
 from .bundle import Bundle
-from .cadence_plan import first_cadences, longest_cadences
-from .checksum import checksum_of
-from .clock import Clock
-from .commit import Commit
-from .decide import Decide
-from .energies import Energies
 from .exchange import Exchange
-from .gather import Gather
 from .lockstep import Lockstep
-from .measure import Measure
 from .reducer_options import ReducerOptions
-from .region_records import check_regions, region_records
-from .state import State
+from .stages import Stages
 from .step import Pass, Step
 from .step_log import StepLog
 
@@ -53,8 +40,7 @@ class RegionReducer:
     A region in which any worker's gradient is not finite is not updated in that period, on any
     worker; it is counted, logged, and its accumulators start anew.
 
-    Its stages, in their order, are objects of their own: accumulators, exchange, agreement,
-    decide, commit. What they have in common of a step in flight is a :class:`Step`.
+    Its stages, in their order, are objects of their own, which :class:`Stages` joins.
 
     Parameters
     ----------
@@ -88,35 +74,14 @@ class RegionReducer:
     ) -> None:
         self.regions = regions
         self.device = device
-        self.dropped = 0
         self._lockstep = lockstep
         self._exchange = exchange
-        self._options = options
-        names, sinks = regions.names, options.all_sinks()
-        longest = longest_cadences(names, options.cadence_max)
-        first = first_cadences(
-            names, options.cadences, longest=longest, epoch_steps=options.epoch_steps
-        )
-        self._clock = clock = Clock(first, options.epoch_steps)
-        energies = Energies([region.numel for region in regions], exchange.workers)
-        self._accumulators = Accumulators(regions, clock, remembers=exchange.remembers)
-        self._gather = Gather(self._accumulators, exchange, clock)
-        self._agreement = Agreement(len(regions), options.timing, lockstep.group)
-        self._measure = Measure(device, names, energies, sinks)
-        known = clock, energies, self._measure, self._accumulators
-        self._agree = Agree(*known, self._gather, self._agreement, lockstep)
-        self._decide = Decide(regions, device, *known, quiet=exchange.rank != 0)
-        self._commit = Commit(
-            *(regions, clock, energies, exchange, sinks), decides=options.cadence is not None
-        )
-        self._state = State(
-            *(regions, exchange.workers, device, clock, energies, self._accumulators),
-            decide=self._decide,
-        )
+        self._stages = stages = Stages(regions, device, lockstep, exchange, options)
+        self._clock = stages.clock
+        self._accumulators = stages.accumulators
+        self._gather = stages.gather
+        self._agree = stages.agree
         self._step = Step(0)
-        check_regions(regions, device.configuration)
-        parameters = default_parameters(exchange.workers) | dict(options.parameters)
-        device.configure_regions(region_records(first, longest, options), parameters)
 
     @property
     def step(self) -> int:
@@ -139,6 +104,11 @@ class RegionReducer:
         return dict(zip(self.regions.names, self._clock.cadences, strict=True))
 
     @property
+    def dropped(self) -> int:
+        """Updates that were dropped, because a gradient was not finite."""
+        return self._stages.decide.dropped
+
+    @property
     def bytes_sent(self) -> int:
         """Bytes of gradients that this worker has put into collectives."""
         return self._exchange.bytes_sent
@@ -158,14 +128,7 @@ class RegionReducer:
 
     def standing(self) -> dict[str, int]:
         """Values that must be equal on all workers in front of a backward pass."""
-        every = self._options.compare_weights
-        looks = every and self.step % every == 0 and not self.passes
-        return {
-            "steps": self.step,
-            "passes": self.passes,
-            "decisions": self._decide.checksum,
-            "weights": checksum_of(self.regions.parameters()) if looks else 0,
-        }
+        return self._stages.standing(self.passes)
 
     def begin_pass(self) -> None:
         """Begin a backward pass, in step with the other workers.
@@ -258,12 +221,9 @@ class RegionReducer:
     def decide(self) -> StepLog:
         """End the step after its last backward pass, and have the device decide."""
         step = self._step
-        decided = self._decide.decide(step)
-        self.dropped += len(step.dropping)
-        log = self._commit.log(step, decided)
-        self._commit.advance(decided)
+        log = self._stages.end(step)
         self._step = Step(self.step, stall=step.stall - step.told)
-        self._commit.tell(log)
+        self._stages.commit.tell(log)
         return log
 
     def state_dict(self) -> dict[str, Any]:
@@ -278,9 +238,7 @@ class RegionReducer:
             raise RuntimeError(
                 "state must be taken after optimizer.step(), not between the backward pass and it"
             )
-        counts = {"dropped": self.dropped, "bytes": (self.bytes_sent, self.bytes_dense)}
-        kind = {"kind_of_exchange": type(self._exchange).__name__}
-        return self._state.save() | counts | kind | {"exchange": self._exchange.state_dict()}
+        return self._stages.state_dict()
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Restore what :meth:`state_dict` gave; a step in mid-period goes on bit for bit.
@@ -290,11 +248,5 @@ class RegionReducer:
         ValueError
             If it is of other regions, of another number of workers, or of another exchange.
         """
-        own, other = type(self._exchange).__name__, state["kind_of_exchange"]
-        if other != own:
-            raise ValueError(f"state must be of a {own}, not of a {other}")
-        self._state.load(state)
-        self.dropped = state["dropped"]
-        self._exchange.bytes_sent, self._gather.bytes_dense = state["bytes"]
-        self._exchange.load_state_dict(state["exchange"])
+        self._stages.load_state_dict(state)
         self._step = Step(self.step)

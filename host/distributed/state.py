@@ -10,6 +10,8 @@ from .accumulate import Accumulators
 from .clock import Clock
 from .decide import Decide
 from .energies import Energies
+from .exchange import Exchange
+from .gather import Gather
 
 __all__ = ["State"]
 
@@ -21,43 +23,49 @@ class State:
     ----------
     regions : Regions
         The regions.
-    workers : int
-        W.
+    exchange : Exchange
+        What averages over the workers.
     device : Coprocessor
         This worker's device.
-    clock, energies, accumulators, decide
+    clock, energies, accumulators, gather, decide
         The stages.
     """
 
     def __init__(
         self,
         regions: Regions,
-        workers: int,
+        exchange: Exchange,
         device: Coprocessor,
         clock: Clock,
         energies: Energies,
         accumulators: Accumulators,
+        gather: Gather,
         decide: Decide,
     ) -> None:
         self._shape = [(region.name, region.numel) for region in regions]
-        self._workers = workers
+        self._exchange = exchange
         self._device = device
         self._clock = clock
         self._energies = energies
         self._accumulators = accumulators
+        self._gather = gather
         self._decide = decide
 
     def save(self) -> dict[str, Any]:
         """Everything, by name."""
         return {
             "regions": self._shape,
-            "workers": self._workers,
+            "workers": self._exchange.workers,
             "step": self._clock.step,
             "cadences": list(self._clock.cadences),
             "exponents": list(self._energies.exponents),
             "accumulators": [total.clone() for total in self._accumulators.totals],
             "check": self._decide.checksum,
             "device": self._device.state_dict(),
+            "dropped": self._decide.dropped,
+            "bytes": (self._exchange.bytes_sent, self._gather.bytes_dense),
+            "kind_of_exchange": type(self._exchange).__name__,
+            "exchange": self._exchange.state_dict(),
         }
 
     def load(self, state: Mapping[str, Any]) -> None:
@@ -66,15 +74,22 @@ class State:
         Raises
         ------
         ValueError
-            If it is of other regions or of another number of workers.
+            If it is of other regions, of another number of workers, or of another exchange.
         """
+        own, other = type(self._exchange).__name__, state["kind_of_exchange"]
+        if other != own:
+            raise ValueError(f"state must be of a {own}, not of a {other}")
         if [tuple(entry) for entry in state["regions"]] != self._shape:
             raise ValueError(f"state must be of regions {self._shape}, not {state['regions']}")
-        if state["workers"] != self._workers:
-            raise ValueError(f"state must be of {self._workers} workers, not {state['workers']}")
+        workers = self._exchange.workers
+        if state["workers"] != workers:
+            raise ValueError(f"state must be of {workers} workers, not {state['workers']}")
         self._clock.restore(state["step"], state["cadences"])
         self._energies.exponents = list(state["exponents"])
         for total, saved in zip(self._accumulators.totals, state["accumulators"], strict=True):
             total.copy_(saved)
         self._decide.checksum = state["check"]
         self._device.load_state_dict(state["device"])
+        self._decide.dropped = state["dropped"]
+        self._exchange.bytes_sent, self._gather.bytes_dense = state["bytes"]
+        self._exchange.load_state_dict(state["exchange"])

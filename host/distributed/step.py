@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 import torch
 
-from .agreement import Agreed
+from .agreement import Agreed, Agreeing, Trials
 from .bundle import Bundle
 from .exchange import Pending
 
@@ -62,10 +62,16 @@ class Step:
         Seconds that were waited for exchanges, and have not been told of in an earlier step.
     told : float
         Those of them that the last agreement has told of: it begins before the wait.
+    redo : float or None
+        Seconds that it would take to compute the step again; ``None``: all since it began.
+    guesses : dict of int to Trials
+        What became of guesses in it, by region.
     dropping : set of int
         Regions whose update is dropped.
     due : dict of int to int
         Regions that will be updated → steps that they have accumulated; of the last pass.
+    agreeing : Agreeing or None
+        The agreement under way, of the last pass.
     agreed : Agreed or None
         Sums over the workers, of the last pass.
     current : Pass
@@ -78,7 +84,10 @@ class Step:
     passes: int = 0
     stall: float = 0.0
     told: float = 0.0
+    redo: float | None = None
+    guesses: dict[int, Trials] = field(default_factory=dict)
     dropping: set[int] = field(default_factory=set)
     due: dict[int, int] = field(default_factory=dict)
+    agreeing: Agreeing | None = None
     agreed: Agreed | None = None
     current: Pass = field(default_factory=Pass)

@@ -60,16 +60,20 @@ def test_stages_follow_each_other_and_exchanges_begin_bucket_by_bucket() -> None
 
     train()
     train()  # after which DDP has rebuilt its buckets
-    reducer = state.reducer
+    reducer, stages = state.reducer, state.reducer._stages
     told(reducer, "begin_pass", lambda: happened.append("lockstep"))
     told(reducer, "add_together", lambda *_: happened.append("accumulate"))
     told(reducer._exchange, "begin", lambda *_: happened.append("begin exchange"))
-    told(reducer._measure, "records", lambda _, kind, *__: happened.append(f"statistics of {kind}"))
+    told(
+        stages.measure,
+        "records",
+        lambda _, kind, *__: happened.append(f"statistics of {kind}"),
+    )
     told(reducer._gather, "wait", lambda _: happened.append("wait"))
-    told(reducer._agreement, "begin", lambda *_: happened.append("begin to agree"))
-    told(reducer._agreement, "end", lambda _: happened.append("agree"))
+    told(stages.agreement, "begin", lambda *_: happened.append("begin to agree"))
+    told(stages.agreement, "end", lambda _: happened.append("agree"))
     told(reducer.device, "update_regions", lambda _: happened.append("decide"))
-    told(reducer._commit, "advance", lambda _: happened.append("commit"))
+    told(stages.commit, "advance", lambda _: happened.append("commit"))
     train()
     assert happened == STAGES
 

@@ -1,0 +1,52 @@
+"""Speculation: a step begins with guessed weights while the global update is in flight.
+
+Run it with: torchrun --nproc-per-node 2 examples/speculative.py
+"""
+
+import argparse
+
+import torch
+import torch.distributed as dist
+from sklearn.datasets import load_digits
+from torch import nn
+
+import adagrain
+from adagrain.models.interface.units.region_manager import SpeculationPolicy
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--steps", type=int, default=200)
+    parser.add_argument("--tau", type=float, default=0.8)
+    parser.add_argument("--policy", default="always", choices=["always", "cost_aware", "never"])
+    args = parser.parse_args()
+
+    dist.init_process_group("gloo")
+    torch.manual_seed(0)
+    images, labels = load_digits(return_X_y=True)
+    x = torch.tensor(images / 16, dtype=torch.float32)[dist.get_rank() :: dist.get_world_size()]
+    y = torch.tensor(labels)[dist.get_rank() :: dist.get_world_size()]
+
+    model = nn.Sequential(nn.Linear(64, 64), nn.ReLU(), nn.Linear(64, 64), nn.ReLU())
+    model.append(nn.Linear(64, 10))
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
+    speculation = adagrain.speculate(
+        model, optimizer, tau=args.tau, policy=SpeculationPolicy[args.policy.upper()]
+    )
+    for step in range(args.steps):
+        batch = torch.randperm(len(x), generator=torch.Generator().manual_seed(step))[:32]
+        speculation.step(lambda b=batch: nn.functional.cross_entropy(model(x[b]), y[b]))
+
+    right = (model(x).argmax(dim=1) == y).float().mean()
+    if dist.get_rank() == 0:
+        counts = speculation.counts
+        print(f"accuracy {right:.1%}; guesses in {counts.guessed} of {counts.steps} steps")
+        for region, trials in sorted(counts.trials.items()):
+            print(f"region {region!r}: {counts.accepts[region]} of {trials} guesses accepted")
+    speculation.close()
+    dist.barrier()
+    dist.destroy_process_group()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,28 @@
+"""What all workers must begin with alike, by the names that messages have for it."""
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+import torch
+
+from adagrain.host.regions.regions import Regions
+from adagrain.models.interface.configuration import Configuration
+
+__all__ = ["common_values"]
+
+
+def common_values(
+    divided: Regions, optimizers: Sequence[torch.optim.Optimizer], built: Configuration
+) -> dict[str, Any]:
+    """Regions, options of the optimizers' groups, and what the device was built with."""
+    shape = {f"region {r}": (own.name, own.numel) for r, own in enumerate(divided)}
+    rates = {
+        f"{name} of group {place} of {type(own).__name__}": value
+        for own in optimizers
+        for place, group in enumerate(own.param_groups)
+        for name, value in group.items()
+        if isinstance(value, int | float | str | tuple | None)
+    }
+    device = {f"{name} of the device": value for name, value in asdict(built).items()}
+    return {"number of regions": len(divided), **shape, **rates, **device}

@@ -1,0 +1,128 @@
+"""The stages of a step, joined: what the front-ends of a reducer drive."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from adagrain.host.device.coprocessor import Coprocessor
+from adagrain.host.regions.regions import Regions
+from adagrain.models.region_manager.settings import default_parameters
+
+from .accumulate import Accumulators
+from .agree import Agree
+from .agreement import Agreement
+from .cadence_plan import first_cadences, longest_cadences
+from .checksum import checksum_of
+from .clock import Clock
+from .commit import Commit
+from .decide import Decide
+from .energies import Energies
+from .exchange import Exchange
+from .gather import Gather
+from .lockstep import Lockstep
+from .measure import Measure
+from .reducer_options import ReducerOptions
+from .region_records import check_regions, region_records
+from .state import State
+from .step import Step
+from .step_log import StepLog
+
+__all__ = ["Stages"]
+
+
+class Stages:
+    """Accumulators, exchange, agreement, decide, commit, each an object of its own.
+
+    What they have in common of a step in flight is a :class:`Step`, which the front-end keeps: it
+    may compute a step while another one is in flight.
+
+    Parameters
+    ----------
+    regions, device, lockstep, exchange, options
+        As those of :class:`~.reducer.RegionReducer`.
+    guesses : bool
+        The workers agree on what became of guesses, too.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As :class:`~.reducer.RegionReducer`.
+    """
+
+    def __init__(
+        self,
+        regions: Regions,
+        device: Coprocessor,
+        lockstep: Lockstep,
+        exchange: Exchange,
+        options: ReducerOptions,
+        *,
+        guesses: bool = False,
+    ) -> None:
+        self._regions = regions
+        self._options = options
+        names, sinks = regions.names, options.all_sinks()
+        longest = longest_cadences(names, options.cadence_max)
+        first = first_cadences(
+            names, options.cadences, longest=longest, epoch_steps=options.epoch_steps
+        )
+        self.clock = clock = Clock(first, options.epoch_steps)
+        energies = Energies([region.numel for region in regions], exchange.workers)
+        self.accumulators = Accumulators(regions, clock, remembers=exchange.remembers)
+        self.gather = Gather(self.accumulators, exchange, clock)
+        self.agreement = Agreement(len(regions), options.timing, lockstep.group, guesses=guesses)
+        self.measure = Measure(device, names, energies, sinks)
+        known = clock, energies, self.measure, self.accumulators
+        self.agree = Agree(*known, self.gather, self.agreement, lockstep)
+        self.decide = Decide(regions, device, *known, quiet=exchange.rank != 0)
+        self.commit = Commit(
+            *(regions, clock, energies, exchange, sinks), decides=options.cadence is not None
+        )
+        self._state = State(
+            *(regions, exchange, device, clock, energies, self.accumulators),
+            gather=self.gather,
+            decide=self.decide,
+        )
+        check_regions(regions, device.configuration)
+        parameters = default_parameters(exchange.workers) | dict(options.parameters)
+        device.configure_regions(region_records(first, longest, options), parameters)
+
+    def standing(self, passes: int) -> dict[str, int]:
+        """Values that must be equal on all workers in front of a step's backward pass.
+
+        Parameters
+        ----------
+        passes : int
+            Backward passes of the step so far.
+        """
+        every, step = self._options.compare_weights, self.clock.step
+        looks = every and step % every == 0 and not passes
+        return {
+            "steps": step,
+            "passes": passes,
+            "decisions": self.decide.checksum,
+            "weights": checksum_of(self._regions.parameters()) if looks else 0,
+        }
+
+    def end(self, step: Step) -> StepLog:
+        """Have the device decide on a step whose averages are there, and go on to the next one.
+
+        Those who look on are not told yet.
+        """
+        decided = self.decide.decide(step)
+        log = self.commit.log(step, decided)
+        self.commit.advance(decided)
+        return log
+
+    def state_dict(self) -> dict[str, Any]:
+        """Everything that a resumed run needs, of this worker and its device."""
+        return self._state.save()
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Restore what :meth:`state_dict` gave.
+
+        Raises
+        ------
+        ValueError
+            If it is of other regions, of another number of workers, or of another exchange.
+        """
+        self._state.load(state)

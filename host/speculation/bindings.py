@@ -1,0 +1,114 @@
+"""Which leaf of each region a pass works with: anchor, or guess with a tag."""
+
+from collections.abc import Sequence
+
+import torch
+from torch import nn
+
+from adagrain.host.regions.regions import Regions
+
+from .arrivals import Arrivals
+from .leaves import Leaves
+from .one_pass import OnePass
+from .tags import Place, Tags
+
+__all__ = ["Bindings"]
+
+
+class Bindings:
+    """Binds regions for the rest of a pass, where a module of theirs is called first.
+
+    Before that, a region whose update is in flight shows its stand-ins. Regions with parameters
+    that are known to be used outside of modules' calls are bound at the beginning.
+
+    Parameters
+    ----------
+    regions : Regions
+        The regions.
+    leaves : Leaves
+        Their leaves.
+    arrivals : Arrivals
+        Updates in flight.
+    tags : Tags
+        Guesses that have entered.
+    """
+
+    def __init__(self, regions: Regions, leaves: Leaves, arrivals: Arrivals, tags: Tags) -> None:
+        self._members = [[part.parameter for part in region.slices] for region in regions]
+        self._names = {part.parameter: part.name for region in regions for part in region.slices}
+        self._leaves = leaves
+        self._arrivals = arrivals
+        self._tags = tags
+        self._outside: set[int] = set()
+        self._regions_of: dict[nn.Module, list[int]] = {}
+        for number, members in enumerate(self._members):
+            for module in {module for own in members for module in leaves.modules(own)}:
+                self._regions_of.setdefault(module, []).append(number)
+
+    def begin(self, current: OnePass) -> None:
+        """Bind what a pass begins with.
+
+        Raises
+        ------
+        Void
+            If a guess that has entered was rejected meanwhile.
+        """
+        self._leaves.forget_gradients()
+        for region, members in enumerate(self._members):
+            if region in current.bound:
+                self._show(region, guess=region in current.guesses)
+            elif region in self._outside:
+                self._bind(current, region, -1)
+            elif self._arrivals.is_resolved(region):
+                self._show(region, guess=False)
+            else:
+                for parameter in members:
+                    self._leaves.bind_stand_in(parameter)
+
+    def enter(self, current: OnePass, module: nn.Module, call: int) -> None:
+        """Bind the regions of a module that is called, unless they are bound.
+
+        Raises
+        ------
+        Void
+            If a guess that has entered was rejected meanwhile.
+        """
+        for region in self._regions_of.get(module, ()):
+            if region not in current.bound:
+                self._bind(current, region, call)
+            elif region in current.kept and torch.is_autocast_enabled("cpu"):
+                current.calls.casts = True  # in a single run gradients would meet there
+
+    def find_strays(self) -> Sequence[str]:
+        """Parameters, by name, whose gradient has gone to the stand-in; it will not do so again."""
+        stray = [
+            (region, self._names[parameter])
+            for region, members in enumerate(self._members)
+            for parameter in members
+            if self._leaves.is_stray(parameter)
+        ]
+        self._outside.update(region for region, _ in stray)
+        return [name for _, name in stray]
+
+    def release(self) -> None:
+        """Have modules see the anchors."""
+        for region in range(len(self._members)):
+            self._show(region, guess=False)
+
+    def _bind(self, current: OnePass, region: int, call: int) -> None:
+        arrivals = self._arrivals
+        arrivals.poll()
+        if not arrivals.may_guess(region):
+            arrivals.wait_for(region)
+        self._tags.check()
+        if not arrivals.is_resolved(region):
+            arrivals.guess(region)
+            self._tags.put(region, Place(current.number, call))
+            current.guesses.add(region)
+        self._show(region, guess=region in current.guesses)
+        current.bound[region] = call
+
+    def _show(self, region: int, *, guess: bool) -> None:
+        bind = self._leaves.bind_guess if guess else self._leaves.bind_anchor
+        for parameter in self._members[region]:
+            bind(parameter)

@@ -1,0 +1,159 @@
+"""Calls of modules in a forward pass, with what is needed to leave them out of a second one."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch import nn
+from torch.utils._pytree import tree_leaves
+
+from .meeting import meet_in_another_order
+
+__all__ = ["Call", "Calls"]
+
+
+@dataclass
+class Call:
+    """A module's call.
+
+    Members
+    -------
+    index : int
+        Number among the calls, by their beginnings.
+    inputs : list of tuple
+        Its tensors, with the versions that they had.
+    output : object
+        Whatever it returned; None before.
+    outputs : list of tuple
+        Tensors of the output, likewise.
+    next : int or None
+        Number of the call that came behind it, those inside of it left out; ``None`` before it
+        has ended.
+    generator : Tensor or None
+        State of torch's random numbers behind it.
+    buffers : list of Tensor
+        What the module's own buffers held behind it.
+    """
+
+    module: nn.Module
+    index: int
+    inputs: list[tuple[torch.Tensor, int]]
+    output: Any = None
+    outputs: list[tuple[torch.Tensor, int]] = field(default_factory=list)
+    next: int | None = None
+    generator: torch.Tensor | None = None
+    buffers: list[torch.Tensor] = field(default_factory=list)
+
+
+class Calls:
+    """The calls of a pass, in order, and how far a run that repeats them may use their outputs.
+
+    What happens between the calls is done again.
+
+    Parameters
+    ----------
+    names : mapping
+        Names of modules.
+
+    Members
+    -------
+    casts : bool
+        Weights that autocast has cast for a call which is left out are cast again.
+    """
+
+    def __init__(self, names: Mapping[nn.Module, str]) -> None:
+        self._names = names
+        self._calls: dict[int, Call] = {}
+        self._next = 0
+        self._valid = -1
+        self._since = self._until = 0
+        self.casts = False
+
+    def rewind(self, valid: int) -> None:
+        """Begin anew; outputs of calls that had ended before that one are used again.
+
+        Parameters
+        ----------
+        valid : int
+            Number of the first call that is void; −1: nothing stays, not even the inputs.
+        """
+        self._next, self._valid, self.casts = 0, valid, False
+        self._since = self._until = torch.autograd._get_sequence_nr()
+        self._calls = {index: call for index, call in self._calls.items() if index <= valid}
+
+    def begin(self, module: nn.Module, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Call:
+        """The next call: a new one, or one of the run before whose output is still good.
+
+        Raises
+        ------
+        RuntimeError
+            If the closure does something else than before.
+        """
+        index, inputs = self._next, _versions((args, kwargs))
+        known = self._calls.get(index)
+        if known is not None:
+            self._check(known, module, inputs)
+            if self._is_good(known):
+                return known
+        self._next += 1
+        call = self._calls[index] = Call(module, index, inputs)
+        return call
+
+    def end(self, call: Call, output: Any) -> None:
+        """A new call has returned."""
+        call.output, call.outputs, call.next = output, _versions(output), self._next
+        call.generator = torch.get_rng_state()
+        call.buffers = [buffer.clone() for buffer in call.module.buffers()]
+
+    def again(self, call: Call) -> Any:
+        """The output of a call that is good, with all that it left behind."""
+        assert call.next is not None and call.generator is not None
+        self._next = call.next
+        self._until = torch.autograd._get_sequence_nr()
+        torch.set_rng_state(call.generator)
+        for buffer, after in zip(call.module.buffers(), call.buffers, strict=True):
+            buffer.data.copy_(after)  # behind autograd's back: the graph of the call stays valid
+        return call.output
+
+    def change_order(self, loss: torch.Tensor) -> bool:
+        """True if gradients of a loss may be added up in another order than in a single run."""
+        if self.casts or self._until == self._since:
+            return self.casts
+        return meet_in_another_order(loss, self._since, self._until)
+
+    def _is_good(self, call: Call) -> bool:
+        """True if it had ended before anything was void, and its output was not changed since."""
+        if call.next is None or call.next > self._valid:
+            return False
+        if any(tensor._version != version for tensor, version in call.outputs):
+            self._valid = call.index  # what follows belongs to the output as it was
+            return False
+        return True
+
+    def _check(
+        self, known: Call, module: nn.Module, inputs: Sequence[tuple[torch.Tensor, int]]
+    ) -> None:
+        rows = zip(known.inputs, inputs, strict=False)
+        same = known.module is module and len(known.inputs) == len(inputs)
+        if not same or not all(_is_same(*before, now) for before, (now, _) in rows):
+            raise RuntimeError(
+                "a closure must do the same when it is run again, but the inputs of "
+                f"{self._names[module]!r} (call {known.index}) differ: it takes another batch, or "
+                "draws random numbers from a generator of its own"
+            )
+
+
+def _versions(tree: Any) -> list[tuple[torch.Tensor, int]]:
+    return [(own, own._version) for own in tree_leaves(tree) if isinstance(own, torch.Tensor)]
+
+
+def _is_same(before: torch.Tensor, version: int, now: torch.Tensor) -> bool:
+    """True unless it is known that they differ: one that was changed since is not known."""
+    if before is now or before._version != version:
+        return True
+    if before.shape != now.shape or before.dtype != now.dtype:
+        return False
+    if not before.is_floating_point():
+        return torch.equal(before, now)
+    return torch.allclose(before, now, rtol=0, atol=0, equal_nan=True)

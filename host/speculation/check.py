@@ -1,0 +1,97 @@
+"""Checks of models, regions and optimizers that speculation is asked for."""
+
+from collections.abc import Mapping, Sequence
+
+import torch
+from torch import nn
+from torch.nn.parallel import DistributedDataParallel
+
+from adagrain.host.device.coprocessor import Coprocessor
+from adagrain.host.distributed.cadence import check_coverage, check_kind
+from adagrain.host.regions.regions import Regions
+from adagrain.models.interface.units import DIFFERENCE
+
+__all__ = ["check_device", "check_model", "check_optimizers", "check_regions"]
+
+
+def check_model(model: nn.Module) -> None:
+    """See to it that a model is one whose modules can be hooked, and whose gradients are ours.
+
+    Raises
+    ------
+    TypeError
+        If it is not; what is wrong is named.
+    ValueError
+        If a parameter has hooks, which its guess would not have.
+    """
+    if isinstance(model, DistributedDataParallel):
+        raise TypeError(
+            "model must not be a DistributedDataParallel: speculation exchanges gradients by "
+            "itself; give the module inside"
+        )
+    for name, module in model.named_modules():
+        kinds = {base.__name__ for base in type(module).__mro__}
+        for kind in ("OptimizedModule", "ScriptModule", "FSDPModule"):
+            if kind in kinds:
+                raise TypeError(
+                    f"adagrain cannot speculate with module {name or '(model)'!r} ({kind}): its "
+                    "calls cannot be left out"
+                )
+    for name, parameter in model.named_parameters():
+        if parameter._backward_hooks or parameter._post_accumulate_grad_hooks:
+            raise ValueError(f"parameter {name!r} must have no hooks, but has: its guess has none")
+
+
+def check_regions(parameters: Mapping[str, nn.Parameter], divided: Regions) -> None:
+    """See to it that each trainable parameter is in one region, whole.
+
+    Raises
+    ------
+    ValueError
+        If one is not; it is named, and its regions.
+    """
+    found: dict[int, list[str]] = {}
+    for region in divided:
+        for part in region.slices:
+            if part.rows is not None:
+                raise ValueError(
+                    f"regions must have whole parameters for speculation, but {region.name!r} is "
+                    f"a block of rows, {part.name!r}"
+                )
+            found.setdefault(id(part.parameter), []).append(region.name)
+    for name, parameter in parameters.items():
+        owners = found.get(id(parameter), [])
+        if len(owners) != 1:
+            told = " and ".join(map(repr, owners)) or "none"
+            raise ValueError(f"parameter {name!r} must be in one region, but is in {told}")
+
+
+def check_optimizers(
+    optimizers: Sequence[torch.optim.Optimizer], parameters: Mapping[str, nn.Parameter]
+) -> None:
+    """See to it that optimizers can be replayed, and have each parameter once.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If they cannot, or have not; the optimizer or parameter is named.
+    """
+    for optimizer in optimizers:
+        check_kind(optimizer)
+    check_coverage(optimizers, parameters)
+
+
+def check_device(device: Coprocessor) -> None:
+    """See to it that a device can compare updates.
+
+    Raises
+    ------
+    ValueError
+        If it was built without the unit.
+    """
+    built = device.configuration
+    if DIFFERENCE.name not in built.units:
+        raise ValueError(
+            f"speculation needs a device with the unit {DIFFERENCE.name!r}, which device preset "
+            f"{built.preset!r} has not"
+        )

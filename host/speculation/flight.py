@@ -1,0 +1,63 @@
+"""The context of a step whose update is in flight."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import torch
+from torch import nn
+
+from adagrain.host.distributed.exchange import Pending
+from adagrain.host.distributed.step import Step
+
+from .buckets import Bucket
+from .replay import Replay
+
+__all__ = ["Departed", "Flight"]
+
+
+class Departed(NamedTuple):
+    """A bucket whose exchange is under way."""
+
+    bucket: Bucket
+    pending: Pending
+
+
+@dataclass
+class Flight:
+    """A step from its first contribution to a collective until its last region is updated.
+
+    Parameters
+    ----------
+    step : Step
+        The same step, as the stages know it.
+    replay : Replay
+        The optimizers, with the options that the step has seen.
+    gradients : mapping
+        This worker's own, by parameter; for guesses.
+    gains : list of int
+        Sixteenths of them that enter guesses, by region; 0: it is not guessed.
+    departed : list of Departed
+        Buckets that were not applied yet.
+
+    Members
+    -------
+    unresolved : set of int
+        Regions that were not updated yet.
+    guessed : set of int
+        Regions whose guess has been computed.
+    norm : Tensor or None
+        Norm of all gradients as guesses have them; ``None`` before it is asked for.
+    """
+
+    step: Step
+    replay: Replay
+    gradients: Mapping[nn.Parameter, torch.Tensor]
+    gains: list[int]
+    departed: list[Departed]
+    unresolved: set[int] = field(init=False)
+    guessed: set[int] = field(default_factory=set)
+    norm: torch.Tensor | None = None
+
+    def __post_init__(self) -> None:
+        self.unresolved = {region for own in self.departed for region in own.bucket.regions}

@@ -1,0 +1,108 @@
+"""Leaf tensors of each parameter, of which a model's modules see one at a time."""
+
+from collections import defaultdict
+from collections.abc import Mapping
+
+import torch
+from torch import nn
+
+__all__ = ["Leaves"]
+
+
+class Leaves:
+    """Three leaves for each parameter: anchor, guess, stand-in.
+
+    The *anchor* is the model's own parameter. The *guess* has memory of its own, so that the
+    backward pass of results that are kept finds the weights that they were computed with, whatever
+    the anchor has become. (Weight stashing, as in PipeDream, Narayanan et al. 2019.) The
+    *stand-in* shows the anchor's memory while an update is in flight that no module has asked for
+    yet: a gradient that reaches it tells that the parameter was used outside of modules' calls.
+
+    Modules see a leaf by their own attribute, as they would see a parameter that was assigned.
+
+    Parameters
+    ----------
+    model : nn.Module
+        Whose parameters they are.
+    parameters : mapping
+        Its trainable parameters, by name.
+    """
+
+    def __init__(self, model: nn.Module, parameters: Mapping[str, nn.Parameter]) -> None:
+        self._owners: dict[int, list[tuple[nn.Module, str]]] = defaultdict(list)
+        for module in model.modules():
+            for name, parameter in module._parameters.items():
+                self._owners[id(parameter)].append((module, name))
+        self._names = {id(parameter): name for name, parameter in parameters.items()}
+        self._guesses: dict[int, nn.Parameter] = {}
+        self._stand_ins = {id(p): nn.Parameter(p.data) for p in parameters.values()}
+        self._bound: dict[int, nn.Parameter] = {id(p): p for p in parameters.values()}
+
+    def modules(self, parameter: nn.Parameter) -> list[nn.Module]:
+        """The modules that have a parameter."""
+        return [module for module, _ in self._owners[id(parameter)]]
+
+    def guess(self, parameter: nn.Parameter) -> nn.Parameter:
+        """The leaf for a parameter's guess, with the anchor's weights of now."""
+        if id(parameter) not in self._guesses:
+            self._guesses[id(parameter)] = nn.Parameter(torch.empty_like(parameter))
+        leaf = self._guesses[id(parameter)]
+        leaf.data.copy_(parameter.data)
+        return leaf
+
+    def guessed(self, parameter: nn.Parameter) -> torch.Tensor:
+        """The weights that a guess has."""
+        return self._guesses[id(parameter)].detach()
+
+    def bind_anchor(self, parameter: nn.Parameter) -> None:
+        """Have modules see the anchor."""
+        self._bind(parameter, parameter)
+
+    def bind_guess(self, parameter: nn.Parameter) -> None:
+        """Have modules see the guess."""
+        self._bind(parameter, self._guesses[id(parameter)])
+
+    def bind_stand_in(self, parameter: nn.Parameter) -> None:
+        """Have modules see the stand-in."""
+        leaf = self._stand_ins[id(parameter)]
+        leaf.data = parameter.data
+        self._bind(parameter, leaf)
+
+    def forget_gradients(self) -> None:
+        """Throw the gradients of all leaves away."""
+        for leaf in (*self._bound.values(), *self._guesses.values(), *self._stand_ins.values()):
+            leaf.grad = None
+
+    def is_stray(self, parameter: nn.Parameter) -> bool:
+        """True if a gradient has reached the stand-in."""
+        return self._stand_ins[id(parameter)].grad is not None
+
+    def take_gradient(self, parameter: nn.Parameter) -> torch.Tensor:
+        """The gradient of the leaf that modules see, which has none then.
+
+        Raises
+        ------
+        RuntimeError
+            If it has none.
+        TypeError
+            If it is sparse.
+        """
+        leaf = self._bound[id(parameter)]
+        gradient, leaf.grad = leaf.grad, None
+        if gradient is None:
+            raise RuntimeError(
+                f"parameter {self._names[id(parameter)]!r} must get a gradient in every backward "
+                "pass, but got none: freeze it, or leave it out of the model"
+            )
+        if gradient.is_sparse:
+            raise TypeError(
+                f"gradients must be dense, but that of {self._names[id(parameter)]!r} is sparse"
+            )
+        return gradient
+
+    def _bind(self, parameter: nn.Parameter, leaf: nn.Parameter) -> None:
+        if self._bound[id(parameter)] is leaf:
+            return
+        self._bound[id(parameter)] = leaf
+        for module, name in self._owners[id(parameter)]:
+            setattr(module, name, leaf)

@@ -1,0 +1,89 @@
+"""A forward and backward pass, and all that is needed to do it again from some call on."""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import torch
+from torch import nn
+
+from .calls import Calls
+from .random_state import RandomState
+
+__all__ = ["OnePass"]
+
+
+class _Buffer(NamedTuple):
+    """A module's buffer, and what it held."""
+
+    module: nn.Module
+    name: str
+    tensor: torch.Tensor
+    held: torch.Tensor
+
+
+class OnePass:
+    """A closure's pass.
+
+    Parameters
+    ----------
+    number : int
+        Its number in the step.
+    names : mapping
+        Names of the model's modules, all of them.
+    keeps : bool
+        It may have to be done again: buffers and calls are kept.
+
+    Members
+    -------
+    calls : Calls
+        Its calls of modules.
+    bound : dict of int to int
+        Region → the number of the call with which it was bound to a leaf; −1: at the beginning.
+    guesses : set of int
+        Regions among them whose leaf is the guess.
+    kept : set of int
+        Regions that were bound by calls which are not done again.
+    loss : Tensor
+        The closure's, once it has ended.
+    gradients : list of Tensor
+        Of all parameters, likewise.
+    """
+
+    def __init__(self, number: int, names: Mapping[nn.Module, str], *, keeps: bool) -> None:
+        self.number = number
+        self.keeps = keeps
+        self.calls = Calls(names)
+        self.bound: dict[int, int] = {}
+        self.guesses: set[int] = set()
+        self.kept: set[int] = set()
+        self.loss: torch.Tensor | None = None
+        self.gradients: list[torch.Tensor] = []
+        self._random = RandomState.now() if keeps else None
+        self._buffers = [
+            _Buffer(module, name, buffer, buffer.clone())
+            for module in (names if keeps else ())
+            for name, buffer in module._buffers.items()
+            if buffer is not None
+        ]
+
+    def rewind(self, valid: int) -> None:
+        """Go back to the beginning: random numbers and buffers as they were.
+
+        Parameters
+        ----------
+        valid : int
+            Number of the first call that is void; −1: all are. All are where numbers were drawn
+            that calls do not restore.
+        """
+        assert self._random is not None
+        if not self._random.only_torch_since:
+            valid = -1
+        self._random.restore()
+        for own in self._buffers:
+            own.module._buffers[own.name] = own.tensor
+            own.tensor.data.copy_(own.held)
+        self.calls.rewind(valid)
+        self.bound = {region: call for region, call in self.bound.items() if call < valid}
+        self.guesses &= self.bound.keys()
+        self.kept = {*self.bound}
+        self.gradients = []

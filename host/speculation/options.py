@@ -1,0 +1,87 @@
+"""Options of speculative training."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from numbers import Integral, Real
+from typing import Any, Self
+
+from adagrain.host.distributed.option_names import check_names, check_number
+from adagrain.host.distributed.reducer_options import ReducerOptions
+
+from .verdict import Form
+
+__all__ = ["SpeculationOptions"]
+
+#: Options of reducers that have no meaning here: each region is updated in every step.
+_CADENCES = ("cadence", "cadences", "cadence_max")
+
+#: Depths that there are.
+_DEPTHS = (0, 1)
+
+
+@dataclass(frozen=True)
+class SpeculationOptions:
+    """Options of :func:`~.speculate.speculate` that are not those of a reducer.
+
+    Parameters
+    ----------
+    tau : float
+        Largest error of a guessed update that is accepted, relative to the true one; 0: only
+        weights that are equal to the bit; infinite: all that are finite.
+    form : str
+        How the error is measured: ``"rmse"``, ``"mean_absolute"`` or ``"maximum"``.
+    depth : int
+        How many updates may be in flight: 1; 0: none, each is waited for at the end of its step.
+    bucket_bytes : int
+        Regions go together in collectives of at most so many bytes; larger ones alone.
+    clip : float or None
+        Largest norm of all gradients together, as :func:`torch.nn.utils.clip_grad_norm_` has it.
+        A norm takes all gradients: no region's update can be applied before all have arrived.
+    keep_outputs : bool
+        After a reject, modules in front of it are left out; otherwise a pass is done again whole.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an option is of a wrong kind, or out of its range.
+    """
+
+    tau: float = 0.5
+    form: str = "rmse"
+    depth: int = 1
+    bucket_bytes: int = 1 << 20
+    clip: float | None = None
+    keep_outputs: bool = True
+
+    def __post_init__(self) -> None:
+        check_number(self, "tau", Real, "a number from 0 on", lambda tau: tau >= 0)
+        if self.form not in [*Form]:
+            raise ValueError(f"form must be one of {', '.join(Form)}, not {self.form!r}")
+        check_number(self, "depth", Integral, "0 or 1", lambda depth: depth in _DEPTHS)
+        check_number(self, "bucket_bytes", Integral, "a positive integer", lambda size: size > 0)
+        if self.clip is not None:
+            wanted = "a positive number, or None"
+            check_number(self, "clip", Real, wanted, lambda clip: 0 < clip < math.inf)
+        if not isinstance(self.keep_outputs, bool):
+            raise TypeError(f"keep_outputs must be True or False, not {self.keep_outputs!r}")
+
+    @classmethod
+    def of(cls, options: Mapping[str, Any]) -> tuple[Self, ReducerOptions]:
+        """Those that are named, and the reducer's.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If there is none of a name, or one is of a wrong kind, or out of its range.
+        """
+        own = [option.name for option in fields(cls)]
+        others = [o.name for o in fields(ReducerOptions) if o.name not in _CADENCES]
+        check_names("speculate", options, [*own, *others])
+        rest = {name: value for name, value in options.items() if name in others}
+        chosen = cls(**{name: value for name, value in options.items() if name in own})
+        return chosen, ReducerOptions(cadence=None, cadence_max=1, **rest)
+
+    def common(self) -> dict[str, Any]:
+        """Values that all workers must have in common."""
+        return {option.name: getattr(self, option.name) for option in fields(self)}

@@ -1,0 +1,250 @@
+"""A step's forward and backward passes, done again from where they stand on a wrong guess."""
+
+import logging
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple, NoReturn
+
+import torch
+from torch import nn
+
+from adagrain.host.distributed.repeated import RepeatedWarnings
+from adagrain.host.regions.regions import Regions
+
+from .arrivals import Arrivals
+from .bindings import Bindings
+from .calls import Call
+from .hooks import Hooks
+from .leaves import Leaves
+from .one_pass import OnePass
+from .tags import Place, Tags, Void
+
+__all__ = ["Closure", "Computed", "Passes"]
+
+_log = logging.getLogger("adagrain")
+
+#: Computes a loss from the model.
+Closure = Callable[[], torch.Tensor]
+
+
+class Computed(NamedTuple):
+    """Results of a step that stand on no guess which was not accepted.
+
+    Members
+    -------
+    losses : list of Tensor
+        Of the passes.
+    gradients : list of Tensor
+        Their sums over the passes, by parameter.
+    seconds : float
+        How long the passes took that count, without waiting.
+    """
+
+    losses: list[torch.Tensor]
+    gradients: list[torch.Tensor]
+    seconds: float
+
+
+class Passes:
+    """Runs closures on anchors where they are up to date, and on guesses where they are not.
+
+    The backward pass goes on under tags, its gradients staying here.
+
+    After a guess was rejected the rest of the updates is waited for, and the pass is done again
+    with anchors: modules in front of the first call with a wrong guess return what they had
+    returned. So at most one reject costs a second run. Later passes are done again whole.
+
+    It is done again as a whole where a gradient shows that a parameter is used outside of its
+    module's calls, or where gradients would be added up in another order; that is said once.
+
+    Parameters
+    ----------
+    model : nn.Module
+        The model.
+    regions : Regions
+        Its regions.
+    parameters : sequence of Parameter
+        Those of all regions, in the order of the model.
+    leaves : Leaves
+        Their leaves.
+    arrivals : Arrivals
+        Updates in flight.
+    tags : Tags
+        Guesses that have entered.
+    keep_outputs : bool
+        As in :class:`~.options.SpeculationOptions`.
+    idle : callable
+        Called in front of a module's call outside of a step.
+    quiet : bool
+        Say nothing, as another worker does.
+
+    Members
+    -------
+    redone : int
+        Passes that were done again.
+    """
+
+    def __init__(
+        self,
+        model: nn.Module,
+        regions: Regions,
+        parameters: Sequence[nn.Parameter],
+        leaves: Leaves,
+        arrivals: Arrivals,
+        tags: Tags,
+        *,
+        keep_outputs: bool,
+        idle: Callable[[], None],
+        quiet: bool,
+    ) -> None:
+        self.redone = 0
+        self._parameters = parameters
+        self._leaves = leaves
+        self._arrivals = arrivals
+        self._tags = tags
+        self._idle = idle
+        self._warnings = RepeatedWarnings(_log, quiet=quiet)
+        self._names = {module: name or "(model)" for name, module in model.named_modules()}
+        self._bindings = Bindings(regions, leaves, arrivals, tags)
+        self._keeps_outputs = keep_outputs
+        self._stepping = False
+        self._passes: list[OnePass] = []
+        self._current: OnePass | None = None
+        self._entered: list[Call] = []
+        self._void: Place | None = None
+        self._hooks = Hooks(model, self._enter, self._run_module)
+
+    def compute(self, closures: Sequence[Closure]) -> Computed:
+        """Run closures, each with its backward pass, until no result stands on a guess in flight.
+
+        Raises
+        ------
+        TypeError, RuntimeError
+            If a closure does not return a loss, a parameter gets no gradient, or a closure does
+            something else when it is run again.
+        """
+        self._passes, self._stepping = [], True
+        seconds = [0.0] * len(closures)
+        number = 0
+        try:
+            while number < len(closures) or self._arrivals.flight is not None:
+                try:
+                    if number < len(closures):
+                        seconds[number] = self._run(number, closures[number])
+                        number += 1
+                    else:
+                        self._arrivals.finish()
+                        self._tags.check()
+                except Void:
+                    number = self._rewind()
+                self._add_up()
+            return Computed(
+                [own.loss for own in self._passes if own.loss is not None],
+                [*self._passes[0].gradients],
+                sum(seconds),
+            )
+        finally:
+            self._passes, self._stepping = [], False
+            self._bindings.release()
+
+    def close(self) -> None:
+        """Let go of the model."""
+        self._hooks.close()
+
+    def _run(self, number: int, closure: Closure) -> float:
+        """Run a pass; the seconds that it took, without waiting."""
+        began, waited = time.perf_counter(), self._arrivals.waited
+        if number == len(self._passes):
+            keeps = self._arrivals.flight is not None
+            self._passes.append(OnePass(number, self._names, keeps=keeps))
+        current = self._current = self._passes[number]
+        torch.clear_autocast_cache()  # it knows weights that have changed in place
+        try:
+            self._bindings.begin(current)
+            with torch.enable_grad():
+                loss = closure()
+            self._arrivals.poll()
+            self._tags.check()
+        finally:
+            self._current, self._entered = None, []
+        _check_loss(loss)
+        self._check_order(current, loss)
+        loss.backward(retain_graph=bool(self._tags.mask))
+        self._check_ways(current)
+        current.gradients = [self._leaves.take_gradient(p) for p in self._parameters]
+        current.loss = loss.detach()
+        return time.perf_counter() - began - (self._arrivals.waited - waited)
+
+    def _enter(self, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """In front of a module's call."""
+        if not self._stepping:
+            self._idle()
+        if self._current is None or not self._current.keeps:
+            return
+        call = self._current.calls.begin(module, args, kwargs)
+        self._entered.append(call)
+        if call.next is None:
+            self._bindings.enter(self._current, module, call.index)
+
+    def _run_module(
+        self,
+        module: nn.Module,
+        forward: Callable[..., Any],
+        args: tuple[Any, ...],
+        kwargs: Mapping[str, Any],
+    ) -> Any:
+        """In the place of a module's forward."""
+        if self._current is None or not self._entered or self._entered[-1].module is not module:
+            return forward(*args, **kwargs)
+        calls, call = self._current.calls, self._entered.pop()
+        if call.next is not None:
+            return calls.again(call)
+        output = forward(*args, **kwargs)
+        if self._arrivals.flight is not None:  # else nothing will be rejected any more
+            calls.end(call, output)
+        return output
+
+    def _check_order(self, current: OnePass, loss: torch.Tensor) -> None:
+        """Break off where calls that were left out would change the order of sums."""
+        if current.calls.change_order(loss):
+            self._keeps_outputs = False
+            self._break_off(current, "gradients meet outside of modules' calls")
+
+    def _check_ways(self, current: OnePass) -> None:
+        """Break off where a gradient has come by a way that is not that of a module's call."""
+        if strays := self._bindings.find_strays():
+            names = ", ".join(map(repr, strays))
+            self._break_off(current, f"parameters are used outside of modules' calls ({names})")
+
+    def _break_off(self, current: OnePass, reason: str) -> NoReturn:
+        self._warnings.warn(reason, f"{reason}: a pass whose guess is rejected is done again whole")
+        self._void = Place(current.number, -1)
+        raise Void
+
+    def _rewind(self) -> int:
+        """Wait for all updates, and go back to the first pass that is void; its number."""
+        self._arrivals.finish()
+        void = min(p for p in (self._tags.first_rejected, self._void) if p is not None)
+        self._tags.discard()
+        self._void = None
+        del self._passes[void.number + 1 :]
+        self._passes[void.number].rewind(void.call if self._keeps_outputs else -1)
+        self.redone += 1
+        return void.number
+
+    def _add_up(self) -> None:
+        """Add up gradients that stay, in the order of the passes."""
+        if self._arrivals.flight is not None:
+            return
+        ended = [own for own in self._passes if own.gradients]
+        for own in ended[1:]:
+            torch._foreach_add_(ended[0].gradients, own.gradients)
+            own.gradients = []
+
+
+def _check_loss(loss: Any) -> None:
+    if not isinstance(loss, torch.Tensor) or loss.numel() != 1 or not loss.requires_grad:
+        raise TypeError(
+            "a closure must return the loss, a tensor of one element that depends on the "
+            f"parameters, without calling backward(), not {loss!r}"
+        )

@@ -1,0 +1,102 @@
+"""The optimizers' options as they stand at a step, and updates that use them later."""
+
+from collections import OrderedDict, defaultdict
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import torch
+from torch import nn
+
+__all__ = ["Replay"]
+
+_Leaves = Mapping[nn.Parameter, nn.Parameter]
+
+
+class Replay:
+    """Steps of the true optimizers, on some parameters, with the options of one moment.
+
+    An update is applied after schedulers have gone on: it takes the rates that its step has seen.
+    Another object of the optimizer's class stands in for it, whose groups have the parameters that
+    are updated. It shares the state for the true update; for a guess it has a copy.
+
+    Parameters
+    ----------
+    optimizers : sequence of torch.optim.Optimizer
+        The true ones.
+    """
+
+    def __init__(self, optimizers: Sequence[torch.optim.Optimizer]) -> None:
+        self._optimizers = optimizers
+        self._groups = [[*map(_copied, own.param_groups)] for own in optimizers]
+
+    def update(self, parameters: Sequence[nn.Parameter]) -> None:
+        """Update parameters from their gradients.
+
+        Raises
+        ------
+        TypeError
+            If an optimizer keeps something in its groups.
+        """
+        leaves = {parameter: parameter for parameter in parameters}
+        for optimizer, groups in self._chosen(leaves):
+            stand_in = _stand_in(optimizer, groups)
+            type(optimizer).step(stand_in)
+            _check_unchanged(stand_in, groups)
+
+    def guess(self, leaves: _Leaves) -> None:
+        """Update guesses from their gradients; hooks on the optimizers are not called.
+
+        Parameters
+        ----------
+        leaves : mapping
+            Parameter → the leaf that has its guess.
+        """
+        for optimizer, groups in self._chosen(leaves):
+            stand_in = _stand_in(optimizer, groups)
+            known = {p: leaf for p, leaf in leaves.items() if p in optimizer.state}
+            copies: dict[torch.Tensor, Any] = {
+                leaf: _copied(optimizer.state[p]) for p, leaf in known.items()
+            }
+            stand_in.state = defaultdict(dict, copies)
+            stand_in._optimizer_step_pre_hooks = OrderedDict()
+            stand_in._optimizer_step_post_hooks = OrderedDict()
+            type(optimizer).step(stand_in)
+
+    def _chosen(self, leaves: _Leaves) -> list[tuple[torch.optim.Optimizer, list[dict[str, Any]]]]:
+        """Optimizers that have some of the parameters, with groups of their leaves."""
+        found = []
+        for optimizer, groups in zip(self._optimizers, self._groups, strict=True):
+            chosen = [
+                {**group, "params": [leaves[p] for p in group["params"] if p in leaves]}
+                for group in groups
+            ]
+            found.append((optimizer, [group for group in chosen if group["params"]]))
+        return [(optimizer, groups) for optimizer, groups in found if groups]
+
+
+def _stand_in(
+    optimizer: torch.optim.Optimizer, groups: Sequence[dict[str, Any]]
+) -> torch.optim.Optimizer:
+    """An object whose class steps it; in the optimizer itself, schedulers put a step of theirs."""
+    made = object.__new__(type(optimizer))
+    made.__dict__.update(optimizer.__dict__)
+    made.param_groups = [dict(group) for group in groups]
+    return made
+
+
+def _copied(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Options of a group, or the state of a parameter, with tensors of their own."""
+    return {
+        name: value.clone() if isinstance(value, torch.Tensor) else value
+        for name, value in options.items()
+    }
+
+
+def _check_unchanged(stand_in: torch.optim.Optimizer, given: Sequence[dict[str, Any]]) -> None:
+    for now, before in zip(stand_in.param_groups, given, strict=True):
+        for name, value in now.items():
+            if value is not before.get(name):
+                raise TypeError(
+                    f"adagrain cannot speculate with {type(stand_in).__name__}: it keeps {name!r} "
+                    "in its parameter groups, but updates come in parts"
+                )

@@ -1,0 +1,280 @@
+"""Speculation in anyone's script: wrap model and optimizer, call ``step(closure)``."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import torch
+import torch.distributed as dist
+from torch import nn
+
+from adagrain.host.device.coprocessor import Coprocessor
+from adagrain.host.device.open_device import open_device
+from adagrain.host.distributed.common import common_values
+from adagrain.host.distributed.exchange import DenseExchange
+from adagrain.host.distributed.lockstep import Lockstep
+from adagrain.host.distributed.step_log import StepLog
+from adagrain.host.regions.regions import By, Regions, regions, trainable
+from adagrain.models.interface.configuration import Configuration
+
+from .check import check_device, check_model, check_optimizers, check_regions
+from .counts import Counts
+from .options import SpeculationOptions
+from .passes import Closure
+from .runtime import Runtime
+
+__all__ = ["Speculation", "speculate"]
+
+_Optimizers = torch.optim.Optimizer | Sequence[torch.optim.Optimizer]
+
+
+class Speculation:
+    """Data-parallel training whose steps begin while the last update is in flight.
+
+    Parameters
+    ----------
+    model, optimizer, device, preset, by, group, options
+        As those of :func:`speculate`.
+
+    Members
+    -------
+    device : Coprocessor
+        This worker's device.
+    """
+
+    def __init__(
+        self,
+        model: nn.Module,
+        optimizer: _Optimizers,
+        device: str | Coprocessor = "golden:",
+        *,
+        preset: str | Configuration = "full",
+        by: By | Regions = "module",
+        group: dist.ProcessGroup | None = None,
+        **options: Any,
+    ) -> None:
+        self._optimizers = (
+            [optimizer] if isinstance(optimizer, torch.optim.Optimizer) else [*optimizer]
+        )
+        self._closes: list[Any] = []
+        self._runtime: Runtime | None = None
+        group = group or dist.group.WORLD
+        assert group is not None  # or there is no process group: torch has said so
+        self._lockstep = Lockstep(group)
+        common: dict[str, Any] = {}
+        error: Exception | None = None
+        try:
+            check_model(model)
+            chosen, reducing = SpeculationOptions.of(options)
+            parameters = trainable(model)
+            divided = by if isinstance(by, Regions) else regions(model, by)
+            check_regions(parameters, divided)
+            check_optimizers(self._optimizers, parameters)
+            self.device = open_device(device, preset) if isinstance(device, str) else device
+            self.device.replaceable = True
+            self._closes.append(self.device)
+            check_device(self.device)
+            common = common_values(divided, self._optimizers, self.device.configuration)
+            common |= {**chosen.common(), **reducing.common()}
+        except Exception as failure:
+            error = failure
+        try:
+            self._lockstep.begin(common, error)
+            _make_equal(model, group)
+            exchange = DenseExchange(group)
+            self._runtime = Runtime(
+                *(model, self._optimizers, divided, self.device, self._lockstep, exchange),
+                *(chosen, reducing),
+            )
+        except BaseException:
+            self.close()
+            raise
+        self._closes.append(self._runtime)
+        self._closes.append(_Watch(model, self._optimizers, self._runtime, self._lockstep))
+
+    def step(self, *closures: Closure) -> torch.Tensor:
+        """Take a step: forward and backward pass, and an update that will be applied later.
+
+        Parameters
+        ----------
+        closures : callable
+            Each computes a loss and returns it, without calling ``backward``. They may be run
+            again: each time they must do the same, with the same batch. The gradients of several
+            are added up.
+
+        Returns
+        -------
+        Tensor
+            Mean of their losses.
+
+        Raises
+        ------
+        TypeError
+            If there is none, or one does not return a loss.
+        RuntimeError
+            If a closure does something else when it is run again, a parameter gets no gradient, or
+            the workers cannot go on; the message says why, on all of them.
+        """
+        if not closures:
+            raise TypeError("step must be given a closure, or several")
+        return torch.stack([loss.reshape(()) for loss in self._open().step(closures)]).mean()
+
+    def settle(self) -> None:
+        """Wait for the update in flight, if there is one: parameters are up to date then.
+
+        Calling the model, or asking model or optimizers for their ``state_dict``, does it, too.
+        """
+        self._open().settle()
+
+    @property
+    def counts(self) -> Counts:
+        """What has become of guesses so far, on this worker."""
+        return self._open().counts
+
+    @property
+    def gains(self) -> dict[str, int]:
+        """Sixteenths of local gradients that enter the next guess, by region; 0: none is made."""
+        return self._open().gains
+
+    @property
+    def passes_redone(self) -> int:
+        """Forward and backward passes that were done again."""
+        return self._open().passes_redone
+
+    @property
+    def dropped(self) -> int:
+        """Updates that were dropped on all workers, because a gradient was not finite."""
+        return self._open().dropped
+
+    @property
+    def last_step(self) -> StepLog | None:
+        """What was agreed on and decided in the last step whose update has arrived."""
+        return self._open().last_step
+
+    def state_dict(self) -> dict[str, Any]:
+        """State of this worker, its device, and the optimizers; the update in flight is in it."""
+        state = {"runtime": self._open().state_dict()}
+        return state | {"optimizers": [own.state_dict() for own in self._optimizers]}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Restore what :meth:`state_dict` gave, after the model's own was."""
+        self._open().load_state_dict(state["runtime"])
+        for optimizer, saved in zip(self._optimizers, state["optimizers"], strict=True):
+            optimizer.load_state_dict(saved)
+
+    def close(self) -> None:
+        """Wait for the update in flight, and let go of model, optimizers and device."""
+        if self._runtime is not None:
+            self._runtime.settle()
+        self._runtime = None
+        for part in reversed(self._closes):
+            part.close()
+        self._closes = []
+
+    def _open(self) -> Runtime:
+        if self._runtime is None:
+            raise RuntimeError("speculation must not be used after close()")
+        return self._runtime
+
+
+def speculate(
+    model: nn.Module,
+    optimizer: _Optimizers,
+    device: str | Coprocessor = "golden:",
+    *,
+    preset: str | Configuration = "full",
+    by: By | Regions = "module",
+    group: dist.ProcessGroup | None = None,
+    **options: Any,
+) -> Speculation:
+    """Train a model data-parallel, going on with guessed weights while global ones are in flight.
+
+    ::
+
+        speculation = adagrain.speculate(model, optimizer, tau=0.5)
+        for x, y in loader:
+            loss = speculation.step(lambda: criterion(model(x), y))
+        speculation.close()
+
+    It takes the place of ``DistributedDataParallel``: the model is the bare one, and its weights
+    and buffers become those of the first worker. Each worker's device looks at every gradient,
+    compares guesses, and decides where it is worth while to guess.
+
+    Parameters
+    ----------
+    model : nn.Module
+        The model, the same on all workers.
+    optimizer : torch.optim.Optimizer, or several
+        Its optimizer, or all of them; each trainable parameter is in one.
+    device : str or Coprocessor
+        This worker's device or its url. When it fails the golden model takes over.
+    preset : str or Configuration
+        Device preset, or configuration, that it was built with; it must have ``difference``.
+    by : str, callable or Regions
+        How parameters are divided, as in :func:`adagrain.regions`, or the regions; not in rows.
+    group : ProcessGroup or None
+        The workers; ``None``: all.
+    options
+        Those of :class:`~.options.SpeculationOptions`, and those of
+        :class:`~adagrain.host.distributed.reducer_options.ReducerOptions` that are not of cadences.
+
+    Raises
+    ------
+    TypeError
+        If the model or an optimizer cannot be used so, or there is no such option.
+    ValueError
+        If an option is out of its range, a parameter is not in one region, or the workers do not
+        begin alike; on all of them.
+    WorkerFailedError
+        If another worker cannot begin.
+    """
+    return Speculation(model, optimizer, device, preset=preset, by=by, group=group, **options)
+
+
+class _Watch:
+    """Settles in front of everything that shows weights, and refuses steps of others.
+
+    Parameters
+    ----------
+    model : nn.Module
+        The model.
+    optimizers : sequence of torch.optim.Optimizer
+        Its optimizers.
+    runtime : Runtime
+        What settles.
+    lockstep : Lockstep
+        Tells the other workers.
+    """
+
+    def __init__(
+        self,
+        model: nn.Module,
+        optimizers: Sequence[torch.optim.Optimizer],
+        runtime: Runtime,
+        lockstep: Lockstep,
+    ) -> None:
+        self._own = optimizers
+        self._lockstep = lockstep
+        self._handles: list[Any] = [
+            model.register_state_dict_pre_hook(lambda *_: runtime.settle()),
+            *(own.register_state_dict_pre_hook(lambda _: runtime.settle()) for own in optimizers),
+            *(own.register_step_pre_hook(self._refuse) for own in optimizers),
+        ]
+
+    def close(self) -> None:
+        for handle in self._handles:
+            handle.remove()
+
+    def _refuse(self, optimizer: torch.optim.Optimizer, *_: Any) -> None:
+        if any(optimizer is own for own in self._own):
+            with self._lockstep.told():
+                raise RuntimeError(
+                    f"{type(optimizer).__name__}.step() must not be called: step(closure) of the "
+                    "speculation takes it"
+                )
+
+
+def _make_equal(model: nn.Module, group: dist.ProcessGroup) -> None:
+    """Give all workers the weights and buffers of the first."""
+    first = dist.get_process_group_ranks(group)[0]
+    for tensor in (*model.parameters(), *model.buffers()):
+        dist.broadcast(tensor.detach(), src=first, group=group)

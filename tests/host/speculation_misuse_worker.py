@@ -1,0 +1,175 @@
+"""A worker that speculates wrongly, as its argument names; see ``test_speculation_misuse.py``."""
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import torch
+import torch.distributed as dist
+from speculation_setup import begun
+from torch import nn
+
+from adagrain.host.speculation.speculate import Speculation
+
+CASES: dict[str, Callable[[], None]] = {}
+
+
+def case(function: Callable[[], None]) -> Callable[[], None]:
+    CASES[function.__name__] = function
+    return function
+
+
+def on_one() -> bool:
+    return dist.get_rank() == 1
+
+
+class Branches(nn.Module):
+    """Two layers, of which either may be left out."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.a, self.b = nn.Linear(4, 4), nn.Linear(4, 4)
+        self.leaves_out = False
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.a(x) if self.leaves_out else self.b(self.a(x))
+
+
+class Setup:
+    """Speculation, and steps of it."""
+
+    def __init__(self, rate: float = 0.1, **options: Any) -> None:
+        torch.manual_seed(3)
+        self.model = Branches()
+        self.optimizer = torch.optim.SGD(self.model.parameters(), lr=rate)
+        self.speculation: Speculation = begun(self.model, self.optimizer, **options)
+
+    def loss(self) -> torch.Tensor:
+        return self.model(torch.ones(3, 4) + dist.get_rank()).square().mean()
+
+    def train(self, steps: int = 3) -> None:
+        for _ in range(steps):
+            self.speculation.step(self.loss)
+
+
+@case
+def unused_on_one() -> None:
+    setup = Setup()
+    setup.train()
+    setup.model.leaves_out = on_one()
+    setup.train()
+
+
+@case
+def unused() -> None:
+    setup = Setup()
+    setup.model.leaves_out = True
+    setup.train()
+
+
+@case
+def closure_fails_on_one() -> None:
+    setup = Setup(tau=0)
+    setup.train()
+
+    def closure() -> torch.Tensor:
+        if on_one():
+            raise KeyError("no such thing")
+        return setup.loss()
+
+    setup.speculation.step(closure)
+    setup.speculation.settle()
+
+
+@case
+def verdict_fails_on_one() -> None:
+    setup = Setup()
+
+    def accepts(*_: torch.Tensor) -> bool:
+        raise KeyError("no such thing")
+
+    if on_one():
+        setup.speculation._runtime._arrivals._judge.accepts = accepts
+    setup.train()
+
+
+@case
+def settling_fails_on_one() -> None:
+    """Outside of a step, on the worker that looks at its weights alone."""
+    setup = Setup(looks=lambda: 0)
+    setup.train()
+
+    def update(_: Any) -> None:
+        raise KeyError("no such thing")
+
+    if on_one():
+        setup.speculation._runtime._arrivals.flight.replay.update = update
+        setup.model(torch.ones(3, 4))
+    setup.train()
+
+
+@case
+def another_batch_on_one() -> None:
+    setup = Setup(tau=0)
+    generator = torch.Generator()
+
+    def closure() -> torch.Tensor:
+        shift = torch.rand(1, generator=generator) if on_one() else 0
+        return setup.model(torch.ones(3, 4) + shift).square().mean()
+
+    for _ in range(3):
+        setup.speculation.step(closure)
+
+
+@case
+def weights_differ() -> None:
+    setup = Setup(compare_weights=2)
+    setup.train(4)
+    setup.speculation.settle()
+    if on_one():
+        setup.model.a.weight.data[0, 0] += 1
+    setup.train(4)
+
+
+@case
+def another_step_on_one() -> None:
+    setup = Setup()
+    setup.train()
+    if on_one():
+        setup.optimizer.step()
+    setup.train()
+
+
+@case
+def gone() -> None:
+    setup = Setup()
+    setup.train()
+    if on_one():
+        sys.exit(3)
+    setup.train()
+
+
+@case
+def tau_differs() -> None:
+    Setup(tau=0.2 if on_one() else 0.1)
+
+
+@case
+def rates_differ() -> None:
+    Setup(rate=0.2 if on_one() else 0.1)
+
+
+@case
+def not_a_number() -> None:
+    Setup(tau=float("nan"))
+
+
+@case
+def no_difference_on_one() -> None:
+    Setup(preset="tiny" if on_one() else "full")
+
+
+if __name__ == "__main__":
+    torch.set_num_threads(1)
+    dist.init_process_group("gloo")
+    CASES[sys.argv[1]]()

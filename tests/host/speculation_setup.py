@@ -1,0 +1,108 @@
+"""Speculation whose updates arrive after so many looks at them, so that runs can be repeated."""
+
+import random
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import nn
+
+import adagrain
+from adagrain.host.distributed import agreement
+from adagrain.host.distributed.exchange import DenseExchange, Pending
+from adagrain.host.distributed.timing import Timing
+from adagrain.host.speculation import speculate
+from adagrain.host.speculation.speculate import Speculation
+from adagrain.models.interface.units.region_manager import SpeculationPolicy
+
+__all__ = ["Late", "Residual", "begun", "plain", "several", "sgd"]
+
+ALWAYS, FIXED = SpeculationPolicy.ALWAYS, Timing.parse("fixed")
+
+agreement.Agreeing.arrived = lambda _: True  # type: ignore[method-assign]
+
+
+class Late(DenseExchange):
+    """Averages that are not there until somebody has looked for them so often.
+
+    Parameters
+    ----------
+    group
+        As that of the exchange of which this is one.
+    looks : callable
+        Gives, for each bucket, how often.
+    """
+
+    def __init__(self, group: Any, looks: Callable[[], int]) -> None:
+        super().__init__(group)
+        self._looks = looks
+
+    def begin(self, *arguments: Any) -> Pending:
+        pending, left = super().begin(*arguments), [self._looks()]
+
+        class Waiting:
+            def arrived(self) -> bool:
+                left[0] -= 1
+                return left[0] < 0
+
+            def wait(self) -> None:
+                pending.wait()
+
+        return Waiting()
+
+
+def begun(
+    model: nn.Module,
+    optimizer: Any,
+    *,
+    looks: Callable[[], int] = lambda: 10**9,
+    **options: Any,
+) -> Speculation:
+    """Speculation of each region, which it never leaves, with updates that arrive late."""
+    real = speculate.DenseExchange
+    speculate.DenseExchange = lambda group: Late(group, looks)  # type: ignore[assignment, misc]
+    chosen = {"policy": ALWAYS, "timing": FIXED, "bucket_bytes": 1} | options
+    try:
+        return adagrain.speculate(model, optimizer, **chosen)
+    finally:
+        speculate.DenseExchange = real  # type: ignore[misc]
+
+
+def sgd(model: nn.Module) -> torch.optim.Optimizer:
+    return torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
+
+
+def several(most: int, seed: int) -> Callable[[], int]:
+    """Looks from 1 to so many, at random."""
+    chosen = random.Random(seed)
+    return lambda: chosen.randint(1, most)
+
+
+def plain() -> nn.Module:
+    """Modules that follow each other."""
+    return nn.Sequential(
+        nn.Linear(12, 16),
+        nn.BatchNorm1d(16),
+        nn.ReLU(inplace=True),
+        nn.Dropout(0.2),
+        nn.Linear(16, 16),
+        nn.GELU(),
+        nn.Linear(16, 4),
+    )
+
+
+class Residual(nn.Module):
+    """Branches, functions between modules, a weight that is used without its module."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first = nn.Linear(12, 16)
+        self.norm = nn.BatchNorm1d(16)
+        self.one, self.two = nn.Linear(16, 16), nn.Linear(16, 16)
+        self.last = nn.Linear(16, 4)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        x = nn.functional.dropout(self.norm(self.first(x)), 0.2, self.training)
+        x = x + torch.tanh(self.one(x))
+        x = x + torch.tanh(self.two(x))
+        return nn.functional.linear(x, self.last.weight, self.last.bias)

@@ -1,0 +1,121 @@
+"""Speculation that is asked for, or used, in ways that do not work: refused by name."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+from speculation_setup import begun, plain, sgd
+from torch import nn
+from torch.nn.parallel import DistributedDataParallel
+
+import adagrain
+from adagrain.host.regions.regions import ParameterSlice, Region, Regions
+
+pytestmark = pytest.mark.usefixtures("lone_worker")
+
+
+class Kept(torch.optim.SGD):
+    """Keeps a number in its groups."""
+
+    def step(self, closure: Any = None) -> None:
+        super().step(closure)
+        self.param_groups[0]["taken"] = 1
+
+
+class Apart(nn.Module):
+    """Has parameters that no region has."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.inner = nn.Linear(12, 2)
+        self.inner.in_regions = False
+        self.outer = nn.Linear(12, 2)
+
+
+def shared(model: nn.Module) -> Regions:
+    name, weight = "0.weight", model[0].weight  # type: ignore[index]
+    both = [Region(own, (ParameterSlice(name, weight),)) for own in ("a", "b")]
+    return Regions([*both, *adagrain.regions(model, "tensor")[1:]])
+
+
+def hooked() -> nn.Module:
+    model = plain()
+    model[0].weight.register_hook(lambda gradient: gradient)  # type: ignore[index]
+    return model
+
+
+WRONG: dict[str, tuple[Callable[[], nn.Module], dict[str, Any], str]] = {
+    "ddp": (
+        lambda: DistributedDataParallel(plain()),
+        {},
+        "model must not be a DistributedDataParallel: speculation exchanges gradients by itself",
+    ),
+    "compiled": (
+        lambda: nn.Sequential(torch.compile(nn.Linear(12, 2))),
+        {},
+        r"cannot speculate with module '0' \(OptimizedModule\)",
+    ),
+    "hooked": (hooked, {}, "parameter '0.weight' must have no hooks, but has"),
+    "rows": (plain, {"by": "rows:2"}, r"'0.weight\[0:8\]' is a block of rows"),
+    "in none": (Apart, {}, "parameter 'inner.weight' must be in one region, but is in none"),
+    "in two": (plain, {"by": shared}, "'0.weight' must be in one region, but is in 'a' and 'b'"),
+    "tiny": (plain, {"preset": "tiny"}, "a device with the unit 'difference', which device preset"),
+    "kind": (plain, {"make": torch.optim.LBFGS}, "does not work with LBFGS"),
+    "not all": (
+        plain,
+        {"make": lambda p: torch.optim.SGD([*p][1:], lr=0.1)},
+        "parameter '0.weight' must be in the optimizer, but is not",
+    ),
+    "tau": (plain, {"tau": -1}, "tau must be a number from 0 on, not -1"),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_what_speculation_cannot_begin_with_is_named(case: str) -> None:
+    make, options, message = WRONG[case]
+    model, options = make(), dict(options)
+    kind = options.pop("make", lambda parameters: torch.optim.SGD(parameters, lr=0.1))
+    if options.get("by") is shared:
+        options["by"] = shared(model)
+    with pytest.raises((TypeError, ValueError), match=message):
+        adagrain.speculate(model, kind(model.parameters()), **options)
+
+
+@pytest.mark.parametrize(
+    ("closures", "message"),
+    [
+        ([], "step must be given a closure, or several"),
+        ([lambda: None], "a closure must return the loss, a tensor of one element"),
+        ([lambda: torch.ones(2, requires_grad=True)], "a tensor of one element"),
+        ([lambda: torch.ones(())], "that depends on the parameters"),
+    ],
+)
+def test_closures_must_return_a_loss(closures: list[Any], message: str) -> None:
+    model = plain()
+    with pytest.raises(TypeError, match=message):
+        begun(model, sgd(model)).step(*closures)
+
+
+def test_others_must_not_step() -> None:
+    model = plain()
+    optimizer = sgd(model)
+    speculation = begun(model, optimizer)
+    with pytest.raises(RuntimeError, match=r"SGD.step\(\) must not be called: step\(closure\)"):
+        optimizer.step()
+    speculation.close()
+    optimizer.step()
+
+
+def test_an_optimizer_that_keeps_something_in_its_groups() -> None:
+    model = plain()
+    speculation = begun(model, Kept(model.parameters(), lr=0.1), depth=0)
+    with pytest.raises(TypeError, match="cannot speculate with Kept: it keeps 'taken' in its"):
+        speculation.step(lambda: model(torch.ones(8, 12)).sum())
+
+
+def test_sparse_gradients_are_refused() -> None:
+    model = nn.Embedding(4, 2, sparse=True)
+    speculation = begun(model, sgd(model))
+    with pytest.raises(TypeError, match="gradients must be dense, but that of 'weight' is sparse"):
+        speculation.step(lambda: model(torch.tensor([1])).sum())
