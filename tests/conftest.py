@@ -2,10 +2,16 @@
 
 import os
 import random
+import signal
 
 import pytest
 
 FULL = os.environ.get("ADAGRAIN_FULL") == "1"
+
+
+def pytest_configure() -> None:
+    """Let Ctrl-C end programs that tests start, though a shell had put us in the background."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
