@@ -80,9 +80,11 @@ def test_each_unit_that_is_built_has_a_handler() -> None:
         "statistics",
         "region_manager",
         "difference",
+        "encoder",
+        "decoder",
         "tensor_input",
     ]
-    assert len(built[UNITS["tensor_input"]].user) == 2
+    assert len(built[UNITS["tensor_input"]].user) == 4
 
 
 def test_a_choice_needs_handlers() -> None:

@@ -143,7 +143,7 @@ def test_what_went_wrong_is_shown(
     trained: Callable[..., tuple[TrainingOptions, Training]],
 ) -> None:
     options, training = trained()
-    training.handle.reducer.dropped = 5
+    training.handle.reducer._stages.decide.dropped = 5
     with torch.no_grad():
         next(iter(training.network.parameters())).view(-1)[0] = torch.nan
     found, table, status = summarised(options, training, fallbacks=1)
