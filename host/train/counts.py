@@ -8,7 +8,7 @@ from adagrain.host.device.coprocessor import Coprocessor
 __all__ = ["Counts"]
 
 #: Counters that add up, and those of which the highest counts.
-_SUMS = ("cycles", "elements", "decisions", "restored", "fallbacks")
+_SUMS = ("cycles", "elements", "decisions", "encoded", "decoded", "restored", "fallbacks")
 _PEAKS = ("decision_cycles",)
 
 
@@ -45,4 +45,4 @@ class Counts:
         What the device has counted by now was for restoring it, and does not count.
         """
         self._seen = self._device.counters()
-        self._total = {name: total[name] for name in self._total}
+        self._total = {name: total.get(name, 0) for name in self._total}

@@ -96,6 +96,8 @@ def _write(
         "backend": ", ".join(sorted({worker["backend"] for worker in workers})),
         "device_cycles": sum(c["cycles"] for c in counters),
         "device_elements": sum(c["elements"] for c in counters),
+        "device_encoded": sum(c["encoded"] for c in counters),
+        "device_decoded": sum(c["decoded"] for c in counters),
         "decisions": sum(c["decisions"] for c in counters),
         "decision_cycles": max(c["decision_cycles"] for c in counters),
         "restored": sum(c["restored"] for c in counters),
@@ -118,7 +120,7 @@ def _write(
     if training.frames:
         elements = reducer.bytes_dense // torch.float32.itemsize
         counted = [worker["frames"] for worker in workers]
-        coder = summary["backend"] if options.coder == "device" else "golden codec"
+        coder = summary["backend"] if summary["device_encoded"] else "golden codec"
         summary["compression"] = traffic(
             history, training.frames, counted, elements=elements, coder=coder
         )

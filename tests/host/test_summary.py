@@ -22,6 +22,8 @@ from adagrain.host.train.training import Training
 
 OWN = {
     "cycles": 1000,
+    "encoded": 50,
+    "decoded": 90,
     "elements": 200,
     "decisions": 30,
     "decision_cycles": 8,
@@ -30,6 +32,8 @@ OWN = {
 }
 OTHER = {
     "cycles": 234,
+    "encoded": 7,
+    "decoded": 10,
     "elements": 56,
     "decisions": 7,
     "decision_cycles": 9,
@@ -111,6 +115,8 @@ def test_numbers_of_all_workers(
         "workers": 2,
         "backend": f"another, {training.handle.device.backend}",
         "device_cycles": sums["cycles"],
+        "device_encoded": sums["encoded"],
+        "device_decoded": sums["decoded"],
         "device_elements": sums["elements"],
         "decisions": sums["decisions"],
         "decision_cycles": 9,
