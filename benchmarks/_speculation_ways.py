@@ -1,6 +1,5 @@
 """Ways to train the padded network, which the benchmark of speculation holds against each other."""
 
-import math
 from collections.abc import Callable
 from typing import Any, Protocol
 
@@ -14,7 +13,7 @@ import adagrain
 from adagrain.host.train.data import Dataset
 from adagrain.models.interface.units.region_manager import SpeculationPolicy
 
-__all__ = ["DDP", "SPECULATION", "Way", "made"]
+__all__ = ["DDP", "SPECULATION", "Way", "is_adaptive", "made"]
 
 BATCH, RATE, MOMENTUM = 32, 0.05, 0.9
 
@@ -26,16 +25,19 @@ DDP: dict[str, float | None] = {
     "ddp 0.08": 0.08,
 }
 
-#: Options of speculation by name.
+#: Options of speculation by name, in place of those that are given.
 SPECULATION: dict[str, dict[str, Any]] = {
     "depth 0": {"depth": 0, "policy": SpeculationPolicy.NEVER},
+    "never": {"policy": SpeculationPolicy.NEVER},
     "nothing accepted": {"tau": 0.0},
     "nothing accepted, always": {"tau": 0.0, "policy": SpeculationPolicy.ALWAYS},
-    "adaptive": {"tau": math.inf},
-    "always": {"tau": math.inf, "policy": SpeculationPolicy.ALWAYS},
-    "never": {"policy": SpeculationPolicy.NEVER},
-    "seed_literal": {"tau": math.inf, "policy": SpeculationPolicy.SEED_LITERAL},
+    "adaptive": {},
+    "seed_literal": {"policy": SpeculationPolicy.SEED_LITERAL},
+    "always": {"policy": SpeculationPolicy.ALWAYS},
 }
+
+#: Policies that have nothing to find out.
+_FIXED = (SpeculationPolicy.NEVER, SpeculationPolicy.ALWAYS)
 
 
 class Way(Protocol):
@@ -48,8 +50,24 @@ class Way(Protocol):
         """What is to be told of it so far."""
 
 
-def made(name: str, data: Dataset, forward_ms: float, backward_ms: float) -> Way:
+def is_adaptive(name: str) -> bool:
+    """True if a way becomes another one in the course of some epochs."""
+    return name in SPECULATION and SPECULATION[name].get("policy") not in _FIXED
+
+
+def made(name: str, data: Dataset, passes: tuple[float, float], tau: float) -> Way:
     """A way by its name; all begin with the same weights, and each worker has batches of its own.
+
+    Parameters
+    ----------
+    name : str
+        One of :data:`DDP` or :data:`SPECULATION`.
+    data : Dataset
+        What is learnt.
+    passes : tuple of float
+        Milliseconds that forward and backward pass are padded to.
+    tau : float
+        That of speculation.
 
     Raises
     ------
@@ -57,10 +75,10 @@ def made(name: str, data: Dataset, forward_ms: float, backward_ms: float) -> Way
         If there is none of that name.
     """
     torch.manual_seed(0)
-    network = Padded(convolutions(), forward_ms, backward_ms)
+    network = Padded(convolutions(), *passes)
     batches = _Batches(data, dist.get_rank())
     if name in SPECULATION:
-        return _Speculative(network, batches, SPECULATION[name])
+        return _Speculative(network, batches, {"tau": tau, **SPECULATION[name]})
     return _Plain(network, batches, DDP[name])
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 import torch.distributed as dist
-from _speculation_ways import SPECULATION, Way, made
+from _speculation_ways import Way, is_adaptive, made
 
 from adagrain.host.distributed.process_group import leave_group
 from adagrain.host.train.data import load
@@ -49,9 +49,9 @@ def main() -> None:
     torch.set_num_threads(1)
     dist.init_process_group("gloo")
     data = load("digits")
-    ways = {name: made(name, data, *job["passes"]) for name in job["ways"]}
+    ways = {name: made(name, data, job["passes"], job["tau"]) for name in job["ways"]}
     for name, way in ways.items():
-        take(way, job["settling"] if name in SPECULATION else WARM_UP)
+        take(way, job["settling"] if is_adaptive(name) else WARM_UP)
     for _ in range(job["repeats"]):
         for name, way in ways.items():
             turn(name, way, job["steps"])

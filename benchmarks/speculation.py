@@ -2,8 +2,8 @@
 
 All ways take turns in one run; figures are medians over the repeats, and ratios are those to the
 best of DDP's bucket caps, repeat by repeat. Passes of the network, convolutions of 94 thousand
-parameters, are padded to a given time by sleeps. Speculation has taken ten decision epochs before
-its first turn. Bytes are those on the wire, of all workers, headers and all.
+parameters, are padded to a given time by sleeps. Policies that adapt have had ten decision epochs
+before their first turn. Bytes are those on the wire, of all workers, headers and all.
 """
 
 import argparse
@@ -40,6 +40,7 @@ def main() -> None:
     parser.add_argument(
         "--settling", type=int, default=SETTLING, help=f"steps before; usually {SETTLING}"
     )
+    parser.add_argument("--tau", type=float, default=2, help="usually 2")
     parser.add_argument("--ways", nargs="+", default=[*DDP, *SPECULATION], metavar="WAY")
     parser.add_argument("--record", action="store_true", help="keep the figures")
     options = parser.parse_args()
@@ -59,6 +60,7 @@ def turns(made: Lab, options: argparse.Namespace) -> dict[str, dict[str, Any]]:
     """By way: milliseconds and bytes of a step in each repeat, and what was told last."""
     job = {"ways": options.ways, "repeats": options.repeats, "steps": options.steps}
     job |= {"passes": (options.forward, options.backward), "settling": options.settling}
+    job["tau"] = options.tau
     found: dict[str, dict[str, Any]] = defaultdict(lambda: {"ms": [], "bytes": []})
     sent, steps = 0, 1
     with Progress() as progress:
@@ -91,16 +93,11 @@ def show(found: dict[str, dict[str, Any]]) -> None:
     best = best_ddp(found)
     table = Table("way", "ms a step", "from", "to", f"by {best}", "bytes", "guessed", "accepted")
     for way, own in found.items():
-        facts = own["facts"]
-        figures = [
-            f"{figure:.1f}" for figure in (median(own["ms"]), min(own["ms"]), max(own["ms"]))
-        ]
-        guesses = [
-            f"{facts['guessed']} of {facts['steps']}" if facts else "",
-            f"{facts['accepts']} of {facts['trials']}" if facts else "",
-        ]
-        times = f"{ratio(found, way, best):.3f}"
-        table.add_row(way, *figures, times, f"{median(own['bytes']):,.0f}", *guesses)
+        facts, ms = own["facts"], own["ms"]
+        times = [f"{figure:.1f}" for figure in (median(ms), min(ms), max(ms))]
+        row = (*times, f"{ratio(found, way, best):.3f}", f"{median(own['bytes']):,.0f}")
+        pairs = (("guessed", "steps"), ("accepts", "trials")) if facts else ()
+        table.add_row(way, *row, *(f"{facts[part]} of {facts[all_]}" for part, all_ in pairs))
     Console().print(table)
 
 

@@ -1,14 +1,21 @@
 """The plan of buckets: which regions go together, so that the last one arrives soonest."""
 
+import heapq
 from collections.abc import Collection, Sequence
-from typing import NamedTuple
+from itertools import pairwise
 
 from .link import Link
 
 __all__ = ["end_of", "planned"]
 
+#: Collectives of a group that gloo works on at a time.
+_AT_A_TIME = 2
+
 #: Seconds by which one more bucket must be better: that is what it costs the processor.
 _COST = 2e-4
+
+#: Most passes over all places where a bucket may begin.
+_ROUNDS = 4
 
 
 def planned(
@@ -16,8 +23,8 @@ def planned(
 ) -> list[int]:
     """How many regions each bucket has, in the order in which they depart.
 
-    The best of all partitions, as :func:`end_of` predicts their ends; found by going on from the
-    ends of buckets that are not worse than others in every way.
+    Begins with the best of all sizes that buckets may have at most; then a bucket more or less
+    is tried at each place, as long as :func:`end_of` gets less.
 
     Parameters
     ----------
@@ -30,28 +37,32 @@ def planned(
     breaks : collection of int
         Regions that must begin a bucket, by their places in the order.
     """
-    count = len(sizes)
-    fronts: list[list[_Course]] = [[_Course(0.0, 0.0, 0.0, 0.0, ())], *([] for _ in range(count))]
-    for first in range(count):
-        front = _undominated(fronts[first])
-        size, latest = 0, 0.0
-        for end in range(first + 1, count + 1):
-            if end - 1 > first and end - 1 in breaks:
-                break
-            size, latest = size + sizes[end - 1], max(latest, ready[end - 1])
-            fronts[end] += [_sent(course, size, latest, end - first, link) for course in front]
-    best = min(fronts[count], key=lambda course: (course.last + course.cost, len(course.counts)))
-    return [*best.counts]
+    fixed = frozenset(breaks)
+
+    def price(begins: frozenset[int]) -> float:
+        counts = _counts(begins, len(sizes))
+        return end_of(counts, sizes, ready, link) + _COST * len(counts)
+
+    caps = {sum(sizes[:end]) for end in range(1, len(sizes) + 1)}
+    begins = min((_capped(sizes, cap, fixed) for cap in sorted(caps)), key=price)
+    for _ in range(_ROUNDS):
+        before = begins
+        for place in range(1, len(sizes)):
+            if place not in fixed:
+                begins = min(begins, begins ^ {place}, key=price)
+        if begins == before:
+            break
+    return _counts(begins, len(sizes))
 
 
 def end_of(
     counts: Sequence[int], sizes: Sequence[int], ready: Sequence[float], link: Link
 ) -> float:
-    """Seconds after which the last of the buckets has arrived.
+    """Seconds after which the last bucket has arrived.
 
-    A bucket departs when all of its regions are ready. Two are under way at a time (gloo has two
-    threads for a group); one after the other they take the line for the time of their bytes, and
-    then arrive after the latency.
+    A bucket departs when all of its regions are ready and gloo has a thread for it, of which there
+    are two. In each of its turns a part of its bytes takes the line, behind whatever came there
+    before, and then arrives after a part of the latency.
 
     Parameters
     ----------
@@ -60,36 +71,42 @@ def end_of(
     sizes, ready, link
         As those of :func:`planned`.
     """
-    course, first = _Course(0.0, 0.0, 0.0, 0.0, ()), 0
+    waiting, first = [], 0
     for count in counts:
         own = slice(first, first + count)
-        course = _sent(course, sum(sizes[own]), max(ready[own]), count, link)
+        waiting.append((max(ready[own]), sum(sizes[own])))
         first += count
-    return course.last
+    hop = link.latency / link.turns
+    under_way: list[tuple[float, int, int, float]] = []  # when, number, turns left, seconds a turn
+    threads, line, begun, end = [0.0] * _AT_A_TIME, 0.0, 0, 0.0
+    while begun < len(waiting) or under_way:
+        while threads and begun < len(waiting):
+            at, size = waiting[begun]
+            turn = size * link.seconds_per_byte / link.turns
+            heapq.heappush(under_way, (max(at, threads.pop()), begun, link.turns, turn))
+            begun += 1
+        now, number, left, turn = heapq.heappop(under_way)
+        if not left:
+            threads.append(now)
+            end = now
+            continue
+        line = max(line, now) + turn
+        heapq.heappush(under_way, (line + hop, number, left - 1, turn))
+    return end
 
 
-class _Course(NamedTuple):
-    """How far some buckets have come: ends of the last but one and the last; the line is free."""
-
-    before: float
-    last: float
-    free: float
-    cost: float
-    counts: tuple[int, ...]
-
-
-def _sent(course: _Course, size: int, ready: float, count: int, link: Link) -> _Course:
-    """With one more bucket."""
-    free = max(ready, course.before, course.free) + size * link.seconds_per_byte
-    counts = (*course.counts, count)
-    return _Course(course.last, free + link.latency, free, course.cost + _COST, counts)
+def _capped(sizes: Sequence[int], cap: int, fixed: Collection[int]) -> frozenset[int]:
+    """Places where buckets begin that have at most so many bytes, or one region."""
+    begins, size = set(), 0
+    for place, own in enumerate(sizes):
+        if place in fixed or (place and size + own > cap):
+            begins.add(place)
+            size = 0
+        size += own
+    return frozenset(begins)
 
 
-def _undominated(courses: list[_Course]) -> list[_Course]:
-    """Those than which no other is better, or as good, in every way."""
-    kept: list[_Course] = []
-    for course in sorted(courses):
-        ways = course[:4]
-        if not any(all(a <= b for a, b in zip(own[:4], ways, strict=True)) for own in kept):
-            kept.append(course)
-    return kept
+def _counts(begins: Collection[int], count: int) -> list[int]:
+    """Regions of each bucket, by the places where others than the first begin."""
+    places = [0, *sorted(begins), count]
+    return [end - first for first, end in pairwise(places)]
