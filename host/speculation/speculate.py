@@ -22,6 +22,7 @@ from .link import Link, measured_link
 from .options import SpeculationOptions
 from .passes import Closure
 from .runtime import Runtime
+from .thresholds import with_thresholds
 
 __all__ = ["Speculation", "speculate"]
 
@@ -66,6 +67,7 @@ class Speculation:
         try:
             check_model(model)
             chosen, reducing = SpeculationOptions.of(options)
+            reducing = with_thresholds(reducing, chosen.tau, self._optimizers)
             parameters = trainable(model)
             divided = by if isinstance(by, Regions) else regions(model, by)
             check_regions(parameters, divided)
