@@ -25,8 +25,9 @@ def convolutions() -> nn.Sequential:
 class Padded(nn.Module):
     """A network whose stages share the time of a pass equally.
 
-    A stage that is done early sleeps until its share is over: in the forward pass before the next
-    one begins, in the backward pass before its gradients are there.
+    A stage that is done early sleeps until its share is over: in the forward pass before it
+    returns, in the backward pass before its gradients are there. A stage whose call is left out
+    costs nothing.
 
     Parameters
     ----------
@@ -38,38 +39,62 @@ class Padded(nn.Module):
 
     def __init__(self, stages: nn.Sequential, forward_ms: float, backward_ms: float) -> None:
         super().__init__()
-        self.stages = stages
-        self._shares = (forward_ms / 1e3 / len(stages), backward_ms / 1e3 / len(stages))
-        self._began = 0.0
+        count = len(stages)
+        share, backward = forward_ms / 1e3 / count, _Backward(backward_ms / 1e3 / count)
+        padded = [
+            _Stage(stage, share, backward, after) for after, stage in enumerate(reversed(stages))
+        ]
+        self.stages = nn.Sequential(*reversed(padded))
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        self._began = time.perf_counter()
-        for number, stage in enumerate(self.stages, 1):
-            x = _Pad.apply(stage(x), self, number)
-        return x
+        outputs: torch.Tensor = self.stages(x)
+        return outputs
 
-    def wait_forward(self, number: int) -> None:
-        """Sleep until this stage's share of the forward pass is over."""
-        _sleep_until(self._began + number * self._shares[0])
 
-    def wait_backward(self, number: int) -> None:
-        """The same in the backward pass, which begins with the last stage."""
-        after = len(self.stages) - number
+class _Backward:
+    """The time of a backward pass.
+
+    Parameters
+    ----------
+    share : float
+        Seconds of a stage.
+    """
+
+    def __init__(self, share: float) -> None:
+        self._share = share
+        self._began = 0.0
+
+    def wait(self, after: int) -> None:
+        """Sleep until the share is over of a stage that has so many after it."""
         if not after:
             self._began = time.perf_counter()
-        _sleep_until(self._began + (after + 1) * self._shares[1])
+        _sleep_until(self._began + (after + 1) * self._share)
+
+
+class _Stage(nn.Module):
+    """A stage that takes its share of both passes."""
+
+    def __init__(self, layers: nn.Module, share: float, backward: _Backward, after: int) -> None:
+        super().__init__()
+        self.layers = layers
+        self._share, self._backward, self._after = share, backward, after
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        began = time.perf_counter()
+        outputs: torch.Tensor = _Pad.apply(self.layers(x), self._backward, self._after)
+        _sleep_until(began + self._share)
+        return outputs
 
 
 class _Pad(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, x: torch.Tensor, network: Padded, number: int) -> torch.Tensor:
-        ctx.network, ctx.number = network, number
-        network.wait_forward(number)
+    def forward(ctx: Any, x: torch.Tensor, backward: _Backward, after: int) -> torch.Tensor:
+        ctx.pass_, ctx.after = backward, after
         return x.view_as(x)
 
     @staticmethod
     def backward(ctx: Any, gradient: torch.Tensor) -> tuple[torch.Tensor, None, None]:
-        ctx.network.wait_backward(ctx.number)
+        ctx.pass_.wait(ctx.after)
         return gradient, None, None
 
 

@@ -181,6 +181,11 @@ COMMANDS: dict[str, Run | str] = {
     "python benchmarks/learned_mask.py --seeds 3 --steps 240": RECORDS,
     "python benchmarks/learned_mask.py --seeds 3 --steps 240 --ways threshold_3kB learned_3kB "
     "--record learned_mask_cost": RECORDS,
+    "python benchmarks/speculation.py --rate 100 --delay 20": Run(
+        "python benchmarks/speculation.py --repeats 1 --steps 2 --settling 2 --ways ddp always",
+        full=True,
+    ),
+    "python benchmarks/speculation.py --record": RECORDS,
     "python benchmarks/statistics_golden.py": "is run as make bench",
     **{
         f"torchrun --nproc-per-node 2 examples/{path.name}": EXAMPLE

@@ -14,7 +14,7 @@ from .lost import WorkerLostError, waited_for
 __all__ = ["DisagreementError", "Lockstep", "WorkerFailedError", "is_known"]
 
 #: What each worker tells in front of a backward pass, in this order; then the text of an error.
-_FIELDS = ("failed", "steps", "passes", "decisions", "weights")
+_FIELDS = ("failed", "steps", "passes", "decisions", "weights", "buckets")
 
 #: Longest text of an error that reaches the other workers, in bytes; a multiple of 8.
 _TEXT = 256
@@ -100,7 +100,8 @@ class Lockstep:
         ----------
         state : callable
             Gives the ``steps`` taken, backward ``passes`` since the last, checksums of all
-            ``decisions`` and of the ``weights``.
+            ``decisions``, of the ``weights``, and of how regions go together in ``buckets``;
+            what is not there counts as 0.
         """
         if self._sent is None and not self._looked:
             self._send({"failed": 0, **state()}, "")
@@ -202,7 +203,7 @@ class Lockstep:
                 "the workers must take the same steps (was one optimizer.step() missed?), "
                 f"{self._told(done)}"
             )
-        for name in ("decisions", "weights"):
+        for name in ("decisions", "weights", "buckets"):
             if len(set(columns[name])) > 1:
                 values = [f"checksum {value:08x}" for value in columns[name]]
                 raise DisagreementError(

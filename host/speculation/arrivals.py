@@ -141,13 +141,15 @@ class Arrivals:
         return flight.gradients[parameter] * ((flight.gains[self._region_of[parameter]] or 16) / 16)
 
     def _apply(self, flight: Flight, arriving: Sequence[Departed]) -> None:
-        began = time.perf_counter()
-        if flight.step.agreed is None:
-            self._stages.agree.end(flight.step)
-        for own in arriving:
-            own.pending.wait()
-        self.waited += time.perf_counter() - began
-        self._update(flight, [region for own in arriving for region in own.bucket.regions])
+        """Wait for buckets, and update the regions of one while the next is under way."""
+        for part in [arriving] if self._clip else [[own] for own in arriving]:
+            began = time.perf_counter()
+            if flight.step.agreed is None:
+                self._stages.agree.end(flight.step)
+            for own in part:
+                own.pending.wait()
+            self.waited += time.perf_counter() - began
+            self._update(flight, [region for own in part for region in own.bucket.regions])
         flight.departed = [own for own in flight.departed if own not in arriving]
         if not flight.departed:
             self._end(flight)

@@ -1,12 +1,15 @@
 """Transport buckets: regions that go together in one collective."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import islice
 
+import torch
 from torch import nn
 
 from adagrain.host.regions.regions import Region, Regions
 
-__all__ = ["Bucket", "buckets_of"]
+__all__ = ["Bucket", "buckets_of", "divided", "kind_of"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,17 +38,28 @@ def buckets_of(regions: Regions, most: int) -> list[Bucket]:
     most : int
         Bytes of a bucket that has several regions.
     """
-    groups: list[list[int]] = []
+    counts: list[int] = []
     size, kind = 0, None
-    for number, region in reversed([*enumerate(regions)]):
-        first = region.slices[0].parameter
-        own = region.numel * first.element_size()
-        if not groups or size + own > most or (first.dtype, first.device) != kind:
-            groups.append([])
-            size, kind = 0, (first.dtype, first.device)
-        groups[-1].append(number)
+    for region in reversed(regions):
+        own = region.numel * kind_of(region)[0].itemsize
+        if not counts or size + own > most or kind_of(region) != kind:
+            counts.append(0)
+            size, kind = 0, kind_of(region)
+        counts[-1] += 1
         size += own
-    return [_bucket(regions, numbers) for numbers in groups]
+    return divided(regions, counts)
+
+
+def divided(regions: Regions, counts: Sequence[int]) -> list[Bucket]:
+    """Buckets of so many regions each, from the last region to the first."""
+    numbers = iter(reversed(range(len(regions))))
+    return [_bucket(regions, [*islice(numbers, count)]) for count in counts]
+
+
+def kind_of(region: Region) -> tuple[torch.dtype, torch.device]:
+    """Type and place, which all regions of a bucket have in common."""
+    first = region.slices[0].parameter
+    return first.dtype, first.device
 
 
 def _bucket(regions: Regions, numbers: list[int]) -> Bucket:

@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import nn
 
-from adagrain.host.distributed.lockstep import Lockstep
 from adagrain.host.distributed.stages import Stages
 from adagrain.host.distributed.step import Step
 
@@ -28,8 +27,8 @@ class Departure:
         All of them, in the order of their collectives.
     stages : Stages
         Exchange and agreement.
-    lockstep : Lockstep
-        Compares the workers in front of the first contribution.
+    compare : callable
+        Called in front of the first contribution: the workers are compared.
 
     Members
     -------
@@ -39,24 +38,29 @@ class Departure:
         Buckets whose exchange has begun.
     gradients : dict
         What this worker has contributed, by parameter.
+    ready_after : dict
+        Parameters whose gradient is ready → seconds since the backward pass began.
     waited : float
         Seconds that were waited for the comparison of the workers.
     """
 
-    def __init__(self, buckets: Sequence[Bucket], stages: Stages, lockstep: Lockstep) -> None:
+    def __init__(
+        self, buckets: Sequence[Bucket], stages: Stages, compare: Callable[[], None]
+    ) -> None:
         self.step: Step | None = None
         self.departed: list[Departed] = []
         self.gradients: dict[nn.Parameter, torch.Tensor] = {}
         self.waited = 0.0
         self._buckets = buckets
         self._stages = stages
-        self._lockstep = lockstep
+        self._compare = compare
         self._places = {p: at for at, bucket in enumerate(buckets) for p in bucket.parameters}
         self.expect()
 
     def expect(self) -> None:
         """Say that no gradient is ready: a backward pass begins."""
-        self._ready: set[nn.Parameter] = set()
+        self._began = time.perf_counter()
+        self.ready_after: dict[nn.Parameter, float] = {}
         self._missing = [len(bucket.parameters) for bucket in self._buckets]
 
     def ready(self, parameter: nn.Parameter) -> None:
@@ -73,8 +77,8 @@ class Departure:
                 "got more of it after the exchange had begun: an operation runs a backward pass "
                 "of its own"
             )
-        if parameter not in self._ready:
-            self._ready.add(parameter)
+        if parameter not in self.ready_after:
+            self.ready_after[parameter] = time.perf_counter() - self._began
             self._missing[self._places[parameter]] -= 1
 
     def go(self, gradient: Callable[[nn.Parameter], torch.Tensor]) -> None:
@@ -107,7 +111,7 @@ class Departure:
         """The step; the workers are compared before it begins."""
         if self.step is None:
             began = time.perf_counter()
-            self._lockstep.check(lambda: self._stages.standing(0))
+            self._compare()
             self.waited += time.perf_counter() - began
             self.step = Step(self._stages.clock.step)
         return self.step

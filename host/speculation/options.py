@@ -33,8 +33,9 @@ class SpeculationOptions:
         How the error is measured: ``"rmse"``, ``"mean_absolute"`` or ``"maximum"``.
     depth : int
         How many updates may be in flight: 1; 0: none, each is waited for at the end of its step.
-    bucket_bytes : int
-        Regions go together in collectives of at most so many bytes; larger ones alone.
+    bucket_bytes : int or None
+        Regions go together in collectives of at most so many bytes; larger ones alone. ``None``:
+        as it is best on this link, which is measured at the beginning, and for this model.
     clip : float or None
         Largest norm of all gradients together, as :func:`torch.nn.utils.clip_grad_norm_` has it.
         A norm takes all gradients: no region's update can be applied before all have arrived.
@@ -50,7 +51,7 @@ class SpeculationOptions:
     tau: float = 0.5
     form: str = "rmse"
     depth: int = 1
-    bucket_bytes: int = 1 << 20
+    bucket_bytes: int | None = None
     clip: float | None = None
     keep_outputs: bool = True
 
@@ -59,7 +60,9 @@ class SpeculationOptions:
         if self.form not in [*Form]:
             raise ValueError(f"form must be one of {', '.join(Form)}, not {self.form!r}")
         check_number(self, "depth", Integral, "0 or 1", lambda depth: depth in _DEPTHS)
-        check_number(self, "bucket_bytes", Integral, "a positive integer", lambda size: size > 0)
+        if self.bucket_bytes is not None:
+            wanted = "a positive integer, or None"
+            check_number(self, "bucket_bytes", Integral, wanted, lambda size: size > 0)
         if self.clip is not None:
             wanted = "a positive number, or None"
             check_number(self, "clip", Real, wanted, lambda clip: 0 < clip < math.inf)

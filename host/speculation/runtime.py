@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import torch
@@ -17,13 +18,14 @@ from adagrain.host.regions.regions import Regions, trainable
 from adagrain.models.interface.units.region_manager import SpeculationState
 
 from .arrivals import Arrivals
-from .buckets import buckets_of
 from .counts import Counts
 from .departure import Departure
 from .flight import Flight
 from .leaves import Leaves
+from .link import Link
 from .options import SpeculationOptions
 from .passes import Closure, Computed, Passes
+from .planner import Planner
 from .replay import Replay
 from .tags import Tags
 from .verdict import Form, Judge
@@ -58,6 +60,8 @@ class Runtime:
         How to speculate.
     reducing : ReducerOptions
         Policies, decision epochs, who looks on.
+    link : Link or None
+        What joins the workers; ``None`` where buckets have a given size.
 
     Members
     -------
@@ -75,6 +79,7 @@ class Runtime:
         exchange: Exchange,
         options: SpeculationOptions,
         reducing: ReducerOptions,
+        link: Link | None,
     ) -> None:
         self.counts = Counts()
         self._optimizers = optimizers
@@ -83,13 +88,12 @@ class Runtime:
         self._lockstep = lockstep
         self._depth = options.depth
         self._is_guarded = False
-        self._buckets = buckets_of(regions, options.bucket_bytes)
-        self._parameters = [*trainable(model).values()]
+        self._planner = Planner(regions, options.bucket_bytes, link, lockstep.group)
         self._stages = Stages(regions, device, lockstep, exchange, reducing, guesses=True)
         self._tags = Tags()
         leaves = Leaves(model, trainable(model))
         judge = Judge(device, options.tau, Form(options.form))
-        shared = regions, self._parameters
+        shared = regions, [*trainable(model).values()]
         self._arrivals = Arrivals(*shared, self._stages, leaves, judge, self._tags, options.clip)
         self._passes = Passes(
             *(model, *shared, leaves, self._arrivals, self._tags),
@@ -110,6 +114,12 @@ class Runtime:
         return dict(zip(self._regions.names, self._arrivals.gains, strict=True))
 
     @property
+    def buckets(self) -> list[tuple[str, ...]]:
+        """Names of the regions that go together, in the order in which they depart."""
+        names = self._regions.names
+        return [tuple(names[r] for r in bucket.regions) for bucket in self._planner.buckets]
+
+    @property
     def passes_redone(self) -> int:
         """Forward and backward passes that were done again."""
         return self._passes.redone
@@ -127,7 +137,7 @@ class Runtime:
         Exception
             Whatever stops this worker; a ``WorkerFailedError`` with its text on the others.
         """
-        self._lockstep.post(lambda: self._stages.standing(0))
+        self._lockstep.post(self._standing)
         self._arrivals.await_from_now()
         self._tags.guesses = {}
         departure = self._departure()
@@ -155,7 +165,7 @@ class Runtime:
         if self._is_guarded:
             yield
         elif self._lockstep.has_posted:
-            with self._given_up(self._departure()):
+            with self._given_up(None):
                 yield
         else:
             with self._lockstep.told():
@@ -164,12 +174,13 @@ class Runtime:
     def state_dict(self) -> dict[str, Any]:
         """State of the stages and the device, after the update in flight."""
         self.settle()
-        return self._stages.state_dict()
+        return {**self._stages.state_dict(), **self._planner.state_dict()}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Restore what :meth:`state_dict` gave."""
         self.settle()
         self._stages.load_state_dict(state)
+        self._planner.load_state_dict(state)
         self._look()
 
     def close(self) -> None:
@@ -185,7 +196,12 @@ class Runtime:
         self._arrivals.gains = [0 if waits else record["gain"] for record, waits in rows]
 
     def _departure(self) -> Departure:
-        return Departure(self._buckets, self._stages, self._lockstep)
+        compare = partial(self._lockstep.check, self._standing)
+        return Departure(self._planner.buckets, self._stages, compare)
+
+    def _standing(self) -> dict[str, int]:
+        """Values that must be equal on all workers in front of a step's contributions."""
+        return {**self._stages.standing(0), "buckets": self._planner.checksum}
 
     def _commit(self, computed: Computed, departure: Departure) -> None:
         """End the contributions of a step; from now on its update is in flight."""
@@ -196,7 +212,9 @@ class Runtime:
         step.guesses = guesses
         replay, gains = Replay(self._optimizers), [*arrivals.gains]
         departure.agree()
-        self._lockstep.post(lambda: self._stages.standing(0))
+        self._planner.watch(departure.ready_after)
+        self._planner.tell()
+        self._lockstep.post(self._standing)
         gradients, departed = departure.gradients, departure.departed
         arrivals.flight = Flight(step, replay, gradients, gains, departed)
         for optimizer in self._optimizers:
@@ -209,7 +227,7 @@ class Runtime:
             self.counts.accepts[self._regions[region].name] += own.accepts
 
     @contextmanager
-    def _given_up(self, departure: Departure) -> Iterator[None]:
+    def _given_up(self, departure: Departure | None) -> Iterator[None]:
         """Where an error is raised inside, take part in the step's collectives, and tell of it."""
         self._is_guarded = True
         try:
@@ -217,8 +235,10 @@ class Runtime:
         except BaseException as error:
             self._arrivals.flight = None
             if isinstance(error, Exception) and not is_known(error):
+                departure = departure or self._departure()
                 departure.fail(error)
                 departure.agree()
+                self._planner.tell()
                 self._lockstep.tell(error)
             raise
         finally:

@@ -18,6 +18,7 @@ from adagrain.models.interface.configuration import Configuration
 
 from .check import check_device, check_model, check_optimizers, check_regions
 from .counts import Counts
+from .link import Link, measured_link
 from .options import SpeculationOptions
 from .passes import Closure
 from .runtime import Runtime
@@ -83,9 +84,10 @@ class Speculation:
             self._lockstep.begin(common, error)
             _make_equal(model, group)
             exchange = DenseExchange(group)
+            link = None if chosen.bucket_bytes else _link_of(model, group)
             self._runtime = Runtime(
                 *(model, self._optimizers, divided, self.device, self._lockstep, exchange),
-                *(chosen, reducing),
+                *(chosen, reducing, link),
             )
         except BaseException:
             self.close()
@@ -136,6 +138,11 @@ class Speculation:
     def gains(self) -> dict[str, int]:
         """Sixteenths of local gradients that enter the next guess, by region; 0: none is made."""
         return self._open().gains
+
+    @property
+    def buckets(self) -> list[tuple[str, ...]]:
+        """Names of the regions whose gradients go together, in the order in which they depart."""
+        return self._open().buckets
 
     @property
     def passes_redone(self) -> int:
@@ -277,3 +284,9 @@ def _make_equal(model: nn.Module, group: dist.ProcessGroup) -> None:
     first = dist.get_process_group_ranks(group)[0]
     for tensor in (*model.parameters(), *model.buffers()):
         dist.broadcast(tensor.detach(), src=first, group=group)
+
+
+def _link_of(model: nn.Module, group: dist.ProcessGroup) -> Link:
+    """Measure what joins the workers, with what will be exchanged."""
+    parameters = [*trainable(model).values()]
+    return measured_link(group, parameters[0], sum(own.nbytes for own in parameters))

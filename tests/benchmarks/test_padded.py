@@ -33,6 +33,14 @@ def test_passes_take_their_time_and_nothing_else_changes() -> None:
         assert torch.equal(own.grad, other.grad)
 
 
+def test_each_call_of_a_stage_takes_its_share() -> None:
+    """Also alone, so that calls that are left out take nothing."""
+    network = Padded(convolutions(), 80, 0)
+    began = time.perf_counter()
+    network.stages[0](torch.randn(4, 1, 8, 8))
+    assert 0.02 <= time.perf_counter() - began < 0.08
+
+
 def test_gradients_of_a_stage_are_there_after_its_share() -> None:
     network = Padded(convolutions(), 0, 80)
     ready: dict[str, float] = {}

@@ -162,6 +162,54 @@ def another_step_before_the_first_on_one() -> None:
     setup.train()
 
 
+def fail_while_buckets_are_chosen(step: int) -> None:
+    """Fail on one worker in that step; what is learnt in the third one decides."""
+    setup = Setup(bucket_bytes=None)
+    setup.train(step)
+
+    def closure() -> torch.Tensor:
+        if on_one():
+            raise KeyError("no such thing")
+        return setup.loss()
+
+    setup.speculation.step(closure)
+    setup.train()
+
+
+@case
+def third_step_fails_on_one() -> None:
+    fail_while_buckets_are_chosen(2)
+
+
+@case
+def fourth_step_fails_on_one() -> None:
+    fail_while_buckets_are_chosen(3)
+
+
+@case
+def settling_fails_on_one_when_buckets_are_chosen() -> None:
+    setup = Setup(bucket_bytes=None, looks=lambda: 0)
+    setup.train()
+
+    def update(_: Any) -> None:
+        raise KeyError("no such thing")
+
+    if on_one():
+        setup.speculation._runtime._arrivals.flight.replay.update = update
+        setup.model(torch.ones(3, 4))
+    setup.train()
+
+
+@case
+def buckets_differ() -> None:
+    """One worker resumes from the state of another run."""
+    setup = Setup(bucket_bytes=None)
+    state = setup.speculation.state_dict()
+    state["runtime"]["buckets"] = [1, 1] if on_one() else None
+    setup.speculation.load_state_dict(state)
+    setup.train(5)
+
+
 @case
 def weights_differ() -> None:
     setup = Setup(compare_weights=2)

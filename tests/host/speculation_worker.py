@@ -44,6 +44,7 @@ DEFAULTS = {
     "device": "golden:",
     "preset": "full",
     "keep_outputs": True,
+    "bucket_bytes": 1,
 }
 
 
@@ -112,6 +113,7 @@ class Training:
             device=options["device"],
             preset=options["preset"],
             keep_outputs=options["keep_outputs"],
+            bucket_bytes=options["bucket_bytes"],
             epoch_steps=4,
             timing=Timing.parse(options["timing"]),
             parameters={"dwell": 1},

@@ -154,6 +154,13 @@ def test_the_example_guesses_and_learns(server: WorkerServer) -> None:
     assert found and float(found[1]) > 70
 
 
+def test_chosen_buckets_change_nothing_on_two_workers(train: Train) -> None:
+    """Sums of two do not depend on how regions go together."""
+    options = {"bucket_bytes": None, "optimizer": "adamw"}
+    ddp, *others = train({"ddp": True}, OFF, NOTHING_IS_ACCEPTED, {"resume": True}, **options)
+    assert all(ranks[0]["weights"] == ddp[0]["weights"] for ranks in others)
+
+
 def test_passes_may_be_done_again_whole(train: Train) -> None:
     options = {"network": "residual", "keep_outputs": False}
     off, whole = train(OFF, NOTHING_IS_ACCEPTED, **options)

@@ -1,6 +1,8 @@
 """Gradients that begin their way within the backward pass: when they do, and when they wait."""
 
+import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -9,6 +11,7 @@ from speculation_setup import begun, sgd
 from torch import nn
 from torch.utils.checkpoint import checkpoint
 
+from adagrain.host.speculation.link import Link
 from adagrain.host.speculation.speculate import Speculation
 
 pytestmark = pytest.mark.usefixtures("lone_worker")
@@ -29,17 +32,25 @@ class Noted(torch.autograd.Function):
 
 
 class Layers(nn.Module):
-    """Three layers; in a backward pass, ``events`` tells in front of which of them it is."""
+    """Three layers; in a backward pass, ``events`` tells in front of which of them it is.
+
+    In front of each it takes some ``seconds`` longer.
+    """
 
     def __init__(self) -> None:
         super().__init__()
         self.layers = nn.ModuleList(nn.Linear(6, 6) for _ in range(3))
         self.events: list[str] = []
+        self.seconds = 0.0
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         for number, layer in enumerate(self.layers):
-            x = Noted.apply(layer(x).tanh(), lambda n=number: self.events.append(f"layer {n}"))
+            x = Noted.apply(layer(x).tanh(), partial(self.note, number))
         return x
+
+    def note(self, number: int) -> None:
+        self.events.append(f"layer {number}")
+        time.sleep(self.seconds)
 
 
 def watched(**options: Any) -> tuple[Layers, Speculation]:
@@ -178,3 +189,35 @@ def test_a_gradient_that_gets_more_after_it_has_departed_is_refused() -> None:
 
     with pytest.raises(RuntimeError, match="must get its gradient at one time in a backward pass"):
         speculation.step(closure)
+
+
+def test_buckets_are_chosen_after_three_steps_and_kept_in_the_state() -> None:
+    model, speculation = watched(depth=0, bucket_bytes=None)
+    assert speculation.buckets == [("layers.2", "layers.1", "layers.0")]
+    planner = speculation._runtime._planner  # type: ignore[union-attr]
+    planner._link = Link(latency=0.0, seconds_per_byte=1e-4, turns=4)  # bytes are dear
+    model.seconds = 0.005
+    seen = [events_of(model, speculation).count("exchange") for _ in range(4)]
+    assert seen == [1, 1, 1, 2]
+    chosen = [("layers.2",), ("layers.1", "layers.0")]  # all must wait for the first alone
+    assert speculation.buckets == chosen
+    state = speculation.state_dict()
+    speculation.close()
+    model, speculation = watched(depth=0, bucket_bytes=None)
+    speculation.load_state_dict(state)
+    assert [events_of(model, speculation).count("exchange") for _ in range(4)] == [2] * 4
+    assert speculation.buckets == chosen
+    state["runtime"]["buckets"] = [2]
+    with pytest.raises(ValueError, match="state must be of 3 regions in buckets, not of 2"):
+        speculation.load_state_dict(state)
+    speculation.close()
+
+
+def test_buckets_of_a_given_size_stay() -> None:
+    model, speculation = watched(depth=0)
+    before = speculation.buckets
+    for _ in range(5):
+        events_of(model, speculation)
+    assert speculation.buckets == before
+    assert speculation.state_dict()["runtime"]["buckets"] is None
+    speculation.close()

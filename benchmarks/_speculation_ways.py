@@ -1,0 +1,138 @@
+"""Ways to train the padded network, which the benchmark of speculation holds against each other."""
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+import torch
+import torch.distributed as dist
+from _padded import Padded, convolutions
+from torch import nn
+from torch.nn.parallel import DistributedDataParallel
+
+import adagrain
+from adagrain.host.train.data import Dataset
+from adagrain.models.interface.units.region_manager import SpeculationPolicy
+
+__all__ = ["DDP", "SPECULATION", "Way", "is_adaptive", "made"]
+
+BATCH, RATE, MOMENTUM = 32, 0.05, 0.9
+
+#: Plain DDP by name: caps of its buckets in MB; ``None``: its default.
+DDP: dict[str, float | None] = {
+    "ddp": None,
+    "ddp 1": 1.0,
+    "ddp 0.25": 0.25,
+    "ddp 0.08": 0.08,
+}
+
+#: Options of speculation by name, in place of those that are given.
+SPECULATION: dict[str, dict[str, Any]] = {
+    "depth 0": {"depth": 0, "policy": SpeculationPolicy.NEVER},
+    "never": {"policy": SpeculationPolicy.NEVER},
+    "nothing accepted": {"tau": 0.0},
+    "nothing accepted, always": {"tau": 0.0, "policy": SpeculationPolicy.ALWAYS},
+    "adaptive": {},
+    "seed_literal": {"policy": SpeculationPolicy.SEED_LITERAL},
+    "always": {"policy": SpeculationPolicy.ALWAYS},
+}
+
+#: Policies that have nothing to find out.
+_FIXED = (SpeculationPolicy.NEVER, SpeculationPolicy.ALWAYS)
+
+
+class Way(Protocol):
+    """A way to train."""
+
+    def step(self) -> None:
+        """Take a step."""
+
+    def facts(self) -> dict[str, Any]:
+        """What is to be told of it so far."""
+
+
+def is_adaptive(name: str) -> bool:
+    """True if a way becomes another one in the course of some epochs."""
+    return name in SPECULATION and SPECULATION[name].get("policy") not in _FIXED
+
+
+def made(name: str, data: Dataset, passes: tuple[float, float], tau: float) -> Way:
+    """A way by its name; all begin with the same weights, and each worker has batches of its own.
+
+    Parameters
+    ----------
+    name : str
+        One of :data:`DDP` or :data:`SPECULATION`.
+    data : Dataset
+        What is learnt.
+    passes : tuple of float
+        Milliseconds that forward and backward pass are padded to.
+    tau : float
+        That of speculation.
+
+    Raises
+    ------
+    KeyError
+        If there is none of that name.
+    """
+    torch.manual_seed(0)
+    network = Padded(convolutions(), *passes)
+    batches = _Batches(data, dist.get_rank())
+    if name in SPECULATION:
+        return _Speculative(network, batches, {"tau": tau, **SPECULATION[name]})
+    return _Plain(network, batches, DDP[name])
+
+
+class _Batches:
+    """Random batches of a data set, as a worker gets them."""
+
+    def __init__(self, data: Dataset, seed: int) -> None:
+        self._data = data
+        self._generator = torch.Generator().manual_seed(seed)
+
+    def draw(self, model: nn.Module) -> Callable[[], torch.Tensor]:
+        """A closure that computes the loss of the next one."""
+        chosen = torch.randint(len(self._data.inputs), (BATCH,), generator=self._generator)
+        x, y = self._data.inputs[chosen], self._data.labels[chosen]
+        return lambda: nn.functional.cross_entropy(model(x), y)
+
+
+class _Plain:
+    def __init__(self, network: nn.Module, batches: _Batches, cap: float | None) -> None:
+        options: dict[str, Any] = {} if cap is None else {"bucket_cap_mb": cap}
+        self._model = DistributedDataParallel(network, **options)
+        self._optimizer = _optimizer_of(network)
+        self._batches = batches
+
+    def step(self) -> None:
+        self._optimizer.zero_grad()
+        self._batches.draw(self._model)().backward()
+        self._optimizer.step()
+
+    def facts(self) -> dict[str, Any]:
+        return {}
+
+
+class _Speculative:
+    def __init__(self, network: nn.Module, batches: _Batches, options: dict[str, Any]) -> None:
+        self._network, self._batches = network, batches
+        self._speculation = adagrain.speculate(network, _optimizer_of(network), **options)
+
+    def step(self) -> None:
+        self._speculation.step(self._batches.draw(self._network))
+
+    def facts(self) -> dict[str, Any]:
+        own = self._speculation
+        counts = own.counts
+        return {
+            "steps": counts.steps,
+            "guessed": counts.guessed,
+            "redone": own.passes_redone,
+            "trials": counts.trials.total(),
+            "accepts": counts.accepts.total(),
+            "gains": own.gains,
+            "buckets": own.buckets,
+        }
+
+
+def _optimizer_of(network: nn.Module) -> torch.optim.Optimizer:
+    return torch.optim.SGD(network.parameters(), lr=RATE, momentum=MOMENTUM)

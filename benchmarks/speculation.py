@@ -1,0 +1,129 @@
+"""Milliseconds of a step of speculative training and of plain DDP, on a link of given figures.
+
+All ways take turns in one run; figures are medians over the repeats, and ratios are those to the
+best of DDP's bucket caps, repeat by repeat. Passes of the network, convolutions of 94 thousand
+parameters, are padded to a given time by sleeps. Policies that adapt have had ten decision epochs
+before their first turn. Bytes are those on the wire, of all workers, headers and all.
+"""
+
+import argparse
+from collections import defaultdict
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from _lab import Lab
+from _lab_options import add_link_options, lab_of
+from _link import Link
+from _report import report
+from _speculation_ways import DDP, SPECULATION
+from _workers import told_by_first
+from rich.console import Console
+from rich.progress import Progress
+from rich.table import Table
+
+WORKER = Path(__file__).with_name("_speculation_worker.py")
+
+PORT = 29_530
+
+#: Steps in front of the first turn: ten epochs, and some.
+SETTLING = 10 * 16 + 4
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    add_link_options(parser)
+    parser.add_argument("--forward", type=float, default=20, metavar="MS", help="usually 20")
+    parser.add_argument("--backward", type=float, default=40, metavar="MS", help="usually 40")
+    parser.add_argument("--repeats", type=int, default=5, help="usually 5")
+    parser.add_argument("--steps", type=int, default=20, help="of a turn; usually 20")
+    parser.add_argument(
+        "--settling", type=int, default=SETTLING, help=f"steps before; usually {SETTLING}"
+    )
+    parser.add_argument("--tau", type=float, default=2, help="usually 2")
+    parser.add_argument("--ways", nargs="+", default=[*DDP, *SPECULATION], metavar="WAY")
+    parser.add_argument("--record", action="store_true", help="keep the figures")
+    options = parser.parse_args()
+    if unknown := [way for way in options.ways if way not in DDP and way not in SPECULATION]:
+        parser.error(f"ways must be of {', '.join([*DDP, *SPECULATION])}, not {unknown[0]!r}")
+    if not DDP.keys() & options.ways:
+        parser.error(f"ways must have one of {', '.join(DDP)}")
+    with lab_of(options) as made:
+        found = turns(made, options)
+        link = made.link
+    show(found)
+    if options.record:
+        report(f"speculation_{name_of(link)}", figures(found, link))
+
+
+def turns(made: Lab, options: argparse.Namespace) -> dict[str, dict[str, Any]]:
+    """By way: milliseconds and bytes of a step in each repeat, and what was told last."""
+    job = {"ways": options.ways, "repeats": options.repeats, "steps": options.steps}
+    job |= {"passes": (options.forward, options.backward), "settling": options.settling}
+    job["tau"] = options.tau
+    found: dict[str, dict[str, Any]] = defaultdict(lambda: {"ms": [], "bytes": []})
+    sent, steps = 0, 1
+    with Progress() as progress:
+        bar = progress.add_task("training", total=options.repeats * len(options.ways))
+        for told in told_by_first(made.places, WORKER, job, PORT):
+            now, own = sum(count.sent for count in made.counts()), found[told.pop("way")]
+            if "begins" in told:
+                sent, steps = now, told["begins"]
+                continue
+            own["ms"].append(1e3 * told.pop("seconds"))
+            own["bytes"].append((now - sent) / steps)
+            own["facts"] = told
+            progress.advance(bar)
+    return dict(found)
+
+
+def best_ddp(found: dict[str, dict[str, Any]]) -> str:
+    """The cap with the least median."""
+    return min((way for way in found if way in DDP), key=lambda way: median(found[way]["ms"]))
+
+
+def ratio(found: dict[str, dict[str, Any]], way: str, other: str) -> float:
+    """Time of a way by that of another, the median over the repeats."""
+    rows = zip(found[way]["ms"], found[other]["ms"], strict=True)
+    return median(own / theirs for own, theirs in rows)
+
+
+def show(found: dict[str, dict[str, Any]]) -> None:
+    """Print a table of them."""
+    best = best_ddp(found)
+    table = Table("way", "ms a step", "from", "to", f"by {best}", "bytes", "guessed", "accepted")
+    for way, own in found.items():
+        facts, ms = own["facts"], own["ms"]
+        times = [f"{figure:.1f}" for figure in (median(ms), min(ms), max(ms))]
+        row = (*times, f"{ratio(found, way, best):.3f}", f"{median(own['bytes']):,.0f}")
+        pairs = (("guessed", "steps"), ("accepts", "trials")) if facts else ()
+        table.add_row(way, *row, *(f"{facts[part]} of {facts[all_]}" for part, all_ in pairs))
+    Console().print(table)
+
+
+def name_of(link: Link) -> str:
+    """A link's name in names of files."""
+    return f"{link.rate:g}_{link.delay:g}" + (f"_{link.workers}" if link.workers > 2 else "")
+
+
+def figures(found: dict[str, dict[str, Any]], link: Link) -> dict[str, Any]:
+    """What is recorded."""
+    best = best_ddp(found)
+    return {
+        "link": str(link),
+        "best_ddp": best,
+        **{
+            way: {
+                "ms": median(own["ms"]),
+                "all_ms": own["ms"],
+                "ratio_to_best_ddp": ratio(found, way, best),
+                "wire_bytes": median(own["bytes"]),
+                **own["facts"],
+            }
+            for way, own in found.items()
+        },
+    }
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,132 @@
+"""Who knows the buckets: of a given size, or chosen after the first steps."""
+
+import zlib
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+import torch.distributed as dist
+from torch import nn
+
+from adagrain.host.distributed.lost import waited_for
+from adagrain.host.regions.regions import Regions
+
+from .buckets import Bucket, buckets_of, divided, kind_of
+from .link import Link
+from .plan import planned
+
+__all__ = ["Planner"]
+
+#: Steps whose backward passes are watched before the buckets are chosen.
+_WATCHED = 3
+
+#: Most bytes of a bucket of several regions until then.
+_BYTES = 1 << 20
+
+
+class Planner:
+    """Chooses the buckets, once, from what the link and the backward pass of this model are like.
+
+    When the gradients of each region are ready the workers tell each other behind the agreement of
+    the third step. From the same figures each comes to the same buckets.
+
+    Parameters
+    ----------
+    regions : Regions
+        The regions.
+    bucket_bytes : int or None
+        As in :class:`~.options.SpeculationOptions`.
+    link : Link or None
+        What was measured; ``None`` where buckets are given.
+    group : ProcessGroup
+        The workers, for integers.
+    """
+
+    def __init__(
+        self,
+        regions: Regions,
+        bucket_bytes: int | None,
+        link: Link | None,
+        group: dist.ProcessGroup,
+    ) -> None:
+        self._regions = regions
+        self._link = link
+        self._group = group
+        self._buckets = buckets_of(regions, bucket_bytes or _BYTES)
+        self._left = _WATCHED if link else 0
+        self._ready: list[int] = []
+        self._telling: tuple[torch.Tensor, dist.Work] | None = None
+
+    @property
+    def buckets(self) -> list[Bucket]:
+        """The buckets of the next step; waits, once, for what the others have to tell."""
+        if self._telling is not None:
+            told, work = self._telling
+            with waited_for("the choice of buckets"):
+                work.wait()
+            self._telling = None
+            self._choose([microseconds / 1e6 for microseconds in told.tolist()])
+        return self._buckets
+
+    @property
+    def checksum(self) -> int:
+        """What must be equal on all workers: how they go together now, and when it changes."""
+        counts = [len(own.regions) for own in self._buckets]
+        return zlib.crc32(repr((self._left, counts)).encode())
+
+    def watch(self, ready: Mapping[nn.Parameter, float]) -> None:
+        """Take note of a step.
+
+        Parameters
+        ----------
+        ready : mapping
+            By parameter: seconds from the beginning of the backward pass to its gradient.
+        """
+        if self._left:
+            times = [
+                round(1e6 * max(ready[part.parameter] for part in region.slices))
+                for region in reversed(self._regions)
+            ]
+            self._ready = [*map(min, times, self._ready or times)]
+
+    def tell(self) -> None:
+        """Behind the agreement of each step: tell the others, if it is time."""
+        if not self._left:
+            return
+        self._left -= 1
+        if not self._left:
+            own = torch.tensor(self._ready or [0] * len(self._regions))
+            with waited_for("the choice of buckets"):
+                work = dist.all_reduce(own, dist.ReduceOp.MAX, self._group, async_op=True)
+            self._telling = own, work
+
+    def state_dict(self) -> dict[str, Any]:
+        """How many regions the buckets have, if that was chosen."""
+        is_chosen = self._link is not None and not self._left
+        return {"buckets": [len(own.regions) for own in self.buckets] if is_chosen else None}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Restore what :meth:`state_dict` gave; given buckets stay as they are.
+
+        Raises
+        ------
+        ValueError
+            If it is of other regions.
+        """
+        counts = state["buckets"]
+        if self._link is None or counts is None:
+            return
+        if sum(counts) != len(self._regions):
+            raise ValueError(
+                f"state must be of {len(self._regions)} regions in buckets, not of {sum(counts)}"
+            )
+        self._left, self._telling = 0, None
+        self._buckets = divided(self._regions, counts)
+
+    def _choose(self, ready: list[float]) -> None:
+        assert self._link is not None
+        order = [*reversed(self._regions)]
+        kinds = [kind_of(region) for region in order]
+        sizes = [region.numel * kind[0].itemsize for region, kind in zip(order, kinds, strict=True)]
+        breaks = [at for at in range(1, len(order)) if kinds[at] != kinds[at - 1]]
+        self._buckets = divided(self._regions, planned(sizes, ready, self._link, breaks))
