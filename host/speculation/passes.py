@@ -50,8 +50,9 @@ class Passes:
 
     The backward pass goes on under tags, its gradients staying here.
 
-    After a guess was rejected the rest of the updates is waited for, and the pass is done again
-    with anchors: modules in front of the first call with a wrong guess return what they had
+    After a guess was rejected, what is missing of the updates that the step must have is waited
+    for, and the pass is done again with anchors, and with guesses of newer updates, which are not
+    judged any more: modules in front of the first call with a wrong guess return what they had
     returned. So at most one reject costs a second run. Later passes are done again whole.
 
     It is done again as a whole where a gradient shows that a parameter is used outside of its
@@ -127,7 +128,7 @@ class Passes:
         seconds = [0.0] * len(closures)
         number = 0
         try:
-            while number < len(closures) or self._arrivals.flight is not None:
+            while number < len(closures) or self._arrivals.owes:
                 try:
                     if number < len(closures):
                         seconds[number] = self._run(number, closures[number])
@@ -137,7 +138,10 @@ class Passes:
                         self._tags.check()
                 except Void:
                     number = self._rewind()
-                self._add_up()
+                if not self._arrivals.in_flight:
+                    self._add_up()
+            self._tags.close()
+            self._add_up()
             return Computed(
                 [own.loss for own in self._passes if own.loss is not None],
                 [*self._passes[0].gradients],
@@ -155,7 +159,7 @@ class Passes:
         """Run a pass; the seconds that it took, without waiting."""
         began, waited = time.perf_counter(), self._arrivals.waited
         if number == len(self._passes):
-            keeps = self._arrivals.flight is not None
+            keeps = self._arrivals.in_flight
             self._passes.append(OnePass(number, self._names, keeps=keeps))
         current = self._current = self._passes[number]
         torch.clear_autocast_cache()  # it knows weights that have changed in place
@@ -200,7 +204,7 @@ class Passes:
         if call.next is not None:
             return calls.again(call)
         output = forward(*args, **kwargs)
-        if self._arrivals.flight is not None:  # else nothing will be rejected any more
+        if self._arrivals.in_flight:  # else nothing will be rejected any more
             calls.end(call, output)
         return output
 
@@ -222,7 +226,7 @@ class Passes:
         raise Void
 
     def _rewind(self) -> int:
-        """Wait for all updates, and go back to the first pass that is void; its number."""
+        """Wait for what the step must have, and go back to the first pass that is void."""
         self._arrivals.finish()
         void = min(p for p in (self._tags.first_rejected, self._void) if p is not None)
         self._tags.discard()
@@ -234,8 +238,6 @@ class Passes:
 
     def _add_up(self) -> None:
         """Add up gradients that stay, in the order of the passes."""
-        if self._arrivals.flight is not None:
-            return
         ended = [own for own in self._passes if own.gradients]
         for own in ended[1:]:
             torch._foreach_add_(ended[0].gradients, own.gradients)

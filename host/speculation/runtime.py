@@ -19,7 +19,9 @@ from adagrain.models.interface.units.region_manager import SpeculationState
 from .arrivals import Arrivals
 from .buckets import buckets_of
 from .counts import Counts
+from .decisions import Decisions
 from .flight import Departed, Flight
+from .guesses import Guesses
 from .leaves import Leaves
 from .options import SpeculationOptions
 from .passes import Closure, Computed, Passes
@@ -31,7 +33,7 @@ __all__ = ["Runtime"]
 
 
 class Runtime:
-    """Takes steps, each of which may be computed while the update of the one before is in flight.
+    """Takes steps, each of which may be computed while updates of earlier ones are in flight.
 
     A step is *committed* with its first contribution to a collective. Until then all that it has
     changed can be undone; from then on nothing of it is. The collectives are the same in each
@@ -78,16 +80,24 @@ class Runtime:
         self._optimizers = optimizers
         self._regions = regions
         self._device = device
+        self._clip = options.clip
         self._lockstep = lockstep
-        self._depth = options.depth
+        self._depth, self._places = options.depth, max(1, options.depth)
         self._buckets = buckets_of(regions, options.bucket_bytes)
         self._parameters = [*trainable(model).values()]
-        self._stages = Stages(regions, device, lockstep, exchange, reducing, guesses=True)
+        self._stages = Stages(
+            *(regions, device, lockstep, exchange, reducing), guesses=True, depth=self._places
+        )
         self._tags = Tags()
         leaves = Leaves(model, trainable(model))
         judge = Judge(device, options.tau, Form(options.form))
         shared = regions, self._parameters
-        self._arrivals = Arrivals(*shared, self._stages, leaves, judge, self._tags, options.clip)
+        self._guesses = Guesses(*shared, leaves, options.clip)
+        self._decisions = Decisions(regions, self._stages, self._places)
+        self._arrivals = Arrivals(
+            *(*shared, self._stages, self._guesses, self._decisions, judge, self._tags),
+            clip=options.clip,
+        )
         self._passes = Passes(
             *(model, *shared, leaves, self._arrivals, self._tags),
             keep_outputs=options.keep_outputs,
@@ -99,12 +109,12 @@ class Runtime:
     @property
     def last_step(self) -> StepLog | None:
         """The last step that was decided on."""
-        return self._arrivals.last
+        return self._decisions.last
 
     @property
     def gains(self) -> dict[str, int]:
         """Sixteenths of local gradients that enter the next guess, by region."""
-        return dict(zip(self._regions.names, self._arrivals.gains, strict=True))
+        return dict(zip(self._regions.names, self._decisions.gains, strict=True))
 
     @property
     def passes_redone(self) -> int:
@@ -126,11 +136,12 @@ class Runtime:
         """
         self._lockstep.post(lambda: self._standing)
         self._arrivals.await_from_now()
-        self._tags.guesses = {}
+        self._tags.begin()
+        self._guesses.begin()
         try:
             computed = self._passes.compute(closures)
         except Exception as error:
-            self._arrivals.flight = None
+            self._arrivals.give_up()
             if not is_known(error):
                 self._give_up(error)
             raise
@@ -140,29 +151,31 @@ class Runtime:
         return computed.losses
 
     def settle(self) -> None:
-        """Wait for the update in flight: the model's parameters are up to date then."""
-        if self._arrivals.flight is not None:
+        """Wait for all updates in flight: the model's parameters are up to date then."""
+        if self._arrivals.in_flight:
             try:
                 with self._lockstep.told():
                     self._arrivals.await_from_now()
-                    self._arrivals.finish()
+                    self._arrivals.land()
             except BaseException:
-                self._arrivals.flight = None
+                self._arrivals.give_up()
                 raise
 
     def state_dict(self) -> dict[str, Any]:
-        """State of the stages and the device, after the update in flight."""
+        """State of the stages and the device, after all updates in flight."""
         self.settle()
-        return self._stages.state_dict()
+        return self._stages.state_dict() | {"undecided": self._decisions.state()}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Restore what :meth:`state_dict` gave."""
         self.settle()
         self._stages.load_state_dict(state)
+        self._decisions.restore(state["undecided"])
         self._look()
 
     def close(self) -> None:
-        """Let go of the model."""
+        """Decide on all steps that have landed, and let go of the model."""
+        self._decisions.end()
         self._passes.close()
 
     def _look(self) -> None:
@@ -170,18 +183,26 @@ class Runtime:
         records = self._device.read_regions(0, len(self._regions))
         is_global = [record["state"] == SpeculationState.GLOBAL for record in records]
         rows = zip(records, is_global, strict=True)
-        self._arrivals.gains = [0 if waits else record["gain"] for record, waits in rows]
-        self._standing = self._stages.standing(0)
+        self._decisions.begin([0 if waits else record["gain"] for record, waits in rows])
+        self._standing = self._stands()
+
+    def _stands(self) -> dict[str, int]:
+        """How this worker stands, with the updates that the step in the making must have."""
+        return self._stages.standing(0, self._decisions.weights)
 
     def _commit(self, computed: Computed) -> None:
         """Contribute a step to the collectives; from now on its update is in flight."""
         arrivals, guesses = self._arrivals, self._tags.guesses
         gradients = dict(zip(self._parameters, computed.gradients, strict=True))
-        step = Step(self._stages.clock.step, stall=arrivals.missing, redo=computed.seconds)
+        step = self._begun()
+        step.stall, step.redo = self._decisions.missing, computed.seconds
         step.losses += [float(loss) for loss in computed.losses]
         step.guesses = guesses
-        replay, gains = Replay(self._optimizers), [*arrivals.gains]
-        arrivals.flight = Flight(step, replay, gradients, gains, self._depart(step, gradients))
+        replay, departed = Replay(self._optimizers), self._depart(step, gradients)
+        flight = Flight(step, replay, gradients, self._gains(step), departed)
+        flight.weights = self._decisions.checksums(step.number)
+        self._stages.clock.advance({})
+        arrivals.take_off(flight)
         for optimizer in self._optimizers:
             optimizer.__dict__["_opt_called"] = True  # schedulers ask for it
         self.counts.steps += 1
@@ -191,10 +212,29 @@ class Runtime:
             self.counts.trials[self._regions[region].name] += own.trials
             self.counts.accepts[self._regions[region].name] += own.accepts
 
+    def _begun(self) -> Step:
+        """The step that is committed; its averages have a place that no flight needs any more."""
+        number = self._stages.clock.step
+        return Step(number, current=Pass(place=number % self._places))
+
+    def _gains(self, step: Step) -> list[int]:
+        """Sixteenths of a step's local gradients that enter guesses, by region.
+
+        Several updates deep it is all or nothing: there a smaller gain makes training unstable.
+        Local gradients that are not finite are no guess.
+        """
+        wrong = {region for region, own in step.local.items() if own.non_finite}
+        if wrong and self._clip is not None:  # their norm scales all others
+            wrong = {*step.local}
+        return [
+            0 if region in wrong else 16 if gain and self._depth > 1 else gain
+            for region, gain in enumerate(self._decisions.gains)
+        ]
+
     def _depart(self, step: Step, gradients: Mapping[nn.Parameter, torch.Tensor]) -> list[Departed]:
         """Compare the workers, and begin all exchanges and the agreement."""
         self._lockstep.check(lambda: self._standing)
-        self._standing = self._stages.standing(0)
+        self._standing = self._stands()
         departed = []
         for bucket in self._buckets:
             for parameter in bucket.parameters:
@@ -207,6 +247,7 @@ class Runtime:
 
     def _give_up(self, error: Exception) -> None:
         """Take part in the step's collectives without a gradient, and tell the others why."""
-        step = Step(self._stages.clock.step, current=Pass(failure=error))
+        step = self._begun()
+        step.current.fail(error)
         self._depart(step, {p: torch.zeros_like(p) for p in self._parameters})
         self._lockstep.tell(error)

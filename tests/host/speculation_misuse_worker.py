@@ -103,7 +103,7 @@ def settling_fails_on_one() -> None:
         raise KeyError("no such thing")
 
     if on_one():
-        setup.speculation._runtime._arrivals.flight.replay.update = update
+        setup.speculation._runtime._arrivals.flights[0].replay.update = update
         setup.model(torch.ones(3, 4))
     setup.train()
 

@@ -72,10 +72,11 @@ def forget_guesses(speculation: Any) -> None:
     arrivals = speculation._runtime._arrivals
     real = arrivals.guess
 
-    def guess(region: int) -> None:
-        real(region)
-        for part in arrivals._regions[region].slices:
-            arrivals._leaves._guesses[id(part.parameter)].data.fill_(torch.nan)
+    def guess(region: int) -> Any:
+        chain = real(region)
+        for leaf in chain.leaves.values():
+            leaf.data.fill_(torch.nan)
+        return chain
 
     arrivals.guess = guess
 
@@ -87,7 +88,7 @@ class Training:
         self.options = options
         self.collectives = collectives
         self.rank = dist.get_rank()
-        self.anchors: list[str] = []
+        self.anchors: dict[int, dict[int, str]] = {}
         self.agreed: list[Any] = []
         torch.manual_seed(7)
         self.model = NETWORKS[options["network"]]()
@@ -120,14 +121,16 @@ class Training:
         )
         if options["void"]:
             forget_guesses(self.speculation)
-        lockstep = self.speculation._lockstep
-        real = lockstep.check
+        arrivals = self.speculation._runtime._arrivals
+        real = arrivals._update
 
-        def check(state: Any) -> None:
-            self.anchors.append(digest(self.model.parameters()))
-            real(state)
+        def update(flight: Any, regions: Any) -> None:
+            real(flight, regions)
+            for region in regions:
+                found = digest(arrivals._members[region])
+                self.anchors.setdefault(flight.step.number, {})[region] = found
 
-        lockstep.check = check
+        arrivals._update = update
         self.collectives.speculation = self.speculation
 
     def loss(self, step: int, number: int) -> torch.Tensor:
@@ -187,7 +190,7 @@ class Training:
             "accepts": dict(counts.accepts),
             "redone": speculation.passes_redone,
             "dropped": speculation.dropped,
-            "anchors": self.anchors,
+            "anchors": [[*map(own.get, range(4))] for _, own in sorted(self.anchors.items())],
             "gains": speculation.gains,
             "agreed": [[*log.agreed.accepts, *log.agreed.trials] for log in self.agreed],
             "states": [[own["state"] for own in log.decisions.values()] for log in self.agreed],
