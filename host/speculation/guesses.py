@@ -46,6 +46,11 @@ class Guesses:
         self._chains: dict[int, Chain] = {}
         self._entered: dict[int, list[Chain]] = {}
 
+    @property
+    def any(self) -> bool:
+        """True if a guess has entered."""
+        return bool(self._entered)
+
     def begin(self) -> None:
         """Begin a step: no guess has entered, and their memory is free."""
         self._chains, self._entered = {}, {}

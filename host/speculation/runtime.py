@@ -206,7 +206,7 @@ class Runtime:
         for optimizer in self._optimizers:
             optimizer.__dict__["_opt_called"] = True  # schedulers ask for it
         self.counts.steps += 1
-        self.counts.guessed += bool(guesses)
+        self.counts.guessed += self._guesses.any
         self.counts.rejecting += any(not own.accepts for own in guesses.values())
         for region, own in guesses.items():
             self.counts.trials[self._regions[region].name] += own.trials
