@@ -1,6 +1,7 @@
 """The runtime of speculative training: the second front-end of the reducer's stages."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import torch
@@ -11,7 +12,7 @@ from adagrain.host.distributed.exchange import Exchange
 from adagrain.host.distributed.lockstep import Lockstep, is_known
 from adagrain.host.distributed.reducer_options import ReducerOptions
 from adagrain.host.distributed.stages import Stages
-from adagrain.host.distributed.step import Pass, Step
+from adagrain.host.distributed.step import Step
 from adagrain.host.distributed.step_log import StepLog
 from adagrain.host.regions.regions import Regions, trainable
 from adagrain.models.interface.units.region_manager import SpeculationState
@@ -20,7 +21,8 @@ from .arrivals import Arrivals
 from .buckets import buckets_of
 from .counts import Counts
 from .decisions import Decisions
-from .flight import Departed, Flight
+from .departure import Departure
+from .flight import Flight
 from .guesses import Guesses
 from .leaves import Leaves
 from .options import SpeculationOptions
@@ -37,8 +39,9 @@ class Runtime:
 
     A step is *committed* with its first contribution to a collective. Until then all that it has
     changed can be undone; from then on nothing of it is. The collectives are the same in each
-    step, in the same order, whatever is guessed, accepted, rejected, or late: the comparison of
-    the workers, which begins with the step; then, at its commit, the buckets, and the agreement.
+    step, in the same order, whatever is guessed, accepted, rejected, or late: the buckets, the
+    agreement, and the comparison of the workers. That is awaited in front of the next step's first
+    contribution; by then it has long been there.
 
     Parameters
     ----------
@@ -80,9 +83,10 @@ class Runtime:
         self._optimizers = optimizers
         self._regions = regions
         self._device = device
-        self._clip = options.clip
         self._lockstep = lockstep
         self._depth, self._places = options.depth, max(1, options.depth)
+        self._clip = options.clip
+        self._is_guarded = False
         self._buckets = buckets_of(regions, options.bucket_bytes)
         self._parameters = [*trainable(model).values()]
         self._stages = Stages(
@@ -134,18 +138,14 @@ class Runtime:
         Exception
             Whatever stops this worker; a ``WorkerFailedError`` with its text on the others.
         """
-        self._lockstep.post(lambda: self._standing)
+        self._lockstep.post(self._standing)
         self._arrivals.await_from_now()
         self._tags.begin()
         self._guesses.begin()
-        try:
-            computed = self._passes.compute(closures)
-        except Exception as error:
-            self._arrivals.give_up()
-            if not is_known(error):
-                self._give_up(error)
-            raise
-        self._commit(computed)
+        departure = self._departure()
+        with self._given_up(departure):
+            computed = self._passes.compute(closures, departure)
+            self._commit(computed, departure)
         if not self._depth:
             self.settle()
         return computed.losses
@@ -153,13 +153,25 @@ class Runtime:
     def settle(self) -> None:
         """Wait for all updates in flight: the model's parameters are up to date then."""
         if self._arrivals.in_flight:
-            try:
-                with self._lockstep.told():
-                    self._arrivals.await_from_now()
-                    self._arrivals.land()
-            except BaseException:
-                self._arrivals.give_up()
-                raise
+            with self.told():
+                self._arrivals.await_from_now()
+                self._arrivals.land()
+
+    @contextmanager
+    def told(self) -> Iterator[None]:
+        """Tell the others of an error that is raised inside, where they do not expect one.
+
+        They have been told already that this worker can go on. So it takes part in the next step,
+        as one that has failed in it.
+        """
+        if self._is_guarded:
+            yield
+        elif self._lockstep.has_posted:
+            with self._given_up(self._departure()):
+                yield
+        else:
+            with self._lockstep.told():
+                yield
 
     def state_dict(self) -> dict[str, Any]:
         """State of the stages and the device, after all updates in flight."""
@@ -177,6 +189,7 @@ class Runtime:
         """Decide on all steps that have landed, and let go of the model."""
         self._decisions.end()
         self._passes.close()
+        self._lockstep.end()
 
     def _look(self) -> None:
         """Take over what the device's records say, and how this worker stands."""
@@ -184,21 +197,26 @@ class Runtime:
         is_global = [record["state"] == SpeculationState.GLOBAL for record in records]
         rows = zip(records, is_global, strict=True)
         self._decisions.begin([0 if waits else record["gain"] for record, waits in rows])
-        self._standing = self._stands()
 
-    def _stands(self) -> dict[str, int]:
+    def _standing(self) -> dict[str, int]:
         """How this worker stands, with the updates that the step in the making must have."""
         return self._stages.standing(0, self._decisions.weights)
 
-    def _commit(self, computed: Computed) -> None:
-        """Contribute a step to the collectives; from now on its update is in flight."""
-        arrivals, guesses = self._arrivals, self._tags.guesses
-        gradients = dict(zip(self._parameters, computed.gradients, strict=True))
-        step = self._begun()
+    def _departure(self) -> Departure:
+        place = self._stages.clock.step % self._places  # which no flight needs any more
+        return Departure(self._buckets, self._stages, self._lockstep, self._standing, place)
+
+    def _commit(self, computed: Computed, departure: Departure) -> None:
+        """End the contributions of a step; from now on its update is in flight."""
+        arrivals, guesses, step = self._arrivals, self._tags.guesses, departure.step
+        assert step is not None
         step.stall, step.redo = self._decisions.missing, computed.seconds
         step.losses += [float(loss) for loss in computed.losses]
         step.guesses = guesses
-        replay, departed = Replay(self._optimizers), self._depart(step, gradients)
+        replay = Replay(self._optimizers)
+        departure.agree()
+        self._lockstep.post(self._standing)
+        gradients, departed = departure.gradients, departure.departed
         flight = Flight(step, replay, gradients, self._gains(step), departed)
         flight.weights = self._decisions.checksums(step.number)
         self._stages.clock.advance({})
@@ -207,15 +225,10 @@ class Runtime:
             optimizer.__dict__["_opt_called"] = True  # schedulers ask for it
         self.counts.steps += 1
         self.counts.guessed += self._guesses.any
-        self.counts.rejecting += any(not own.accepts for own in guesses.values())
+        self.counts.rejecting += any(own.accepts < own.trials for own in guesses.values())
         for region, own in guesses.items():
             self.counts.trials[self._regions[region].name] += own.trials
             self.counts.accepts[self._regions[region].name] += own.accepts
-
-    def _begun(self) -> Step:
-        """The step that is committed; its averages have a place that no flight needs any more."""
-        number = self._stages.clock.step
-        return Step(number, current=Pass(place=number % self._places))
 
     def _gains(self, step: Step) -> list[int]:
         """Sixteenths of a step's local gradients that enter guesses, by region.
@@ -231,23 +244,18 @@ class Runtime:
             for region, gain in enumerate(self._decisions.gains)
         ]
 
-    def _depart(self, step: Step, gradients: Mapping[nn.Parameter, torch.Tensor]) -> list[Departed]:
-        """Compare the workers, and begin all exchanges and the agreement."""
-        self._lockstep.check(lambda: self._standing)
-        self._standing = self._stands()
-        departed = []
-        for bucket in self._buckets:
-            for parameter in bucket.parameters:
-                self._stages.gather.add(step, parameter, gradients[parameter])
-            pending = self._stages.gather.begin_exchange(step.current, bucket.parameters, None)
-            assert pending is not None  # each region is due in every step
-            departed.append(Departed(bucket, pending))
-        self._stages.agree.begin(step)
-        return departed
-
-    def _give_up(self, error: Exception) -> None:
-        """Take part in the step's collectives without a gradient, and tell the others why."""
-        step = self._begun()
-        step.current.fail(error)
-        self._depart(step, {p: torch.zeros_like(p) for p in self._parameters})
-        self._lockstep.tell(error)
+    @contextmanager
+    def _given_up(self, departure: Departure) -> Iterator[None]:
+        """Where an error is raised inside, take part in the step's collectives, and tell of it."""
+        self._is_guarded = True
+        try:
+            yield
+        except BaseException as error:
+            self._arrivals.give_up()
+            if isinstance(error, Exception) and not is_known(error):
+                departure.fail(error)
+                departure.agree()
+                self._lockstep.tell(error)
+            raise
+        finally:
+            self._is_guarded = False

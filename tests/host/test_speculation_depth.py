@@ -82,7 +82,8 @@ def test_runs_whose_arrivals_are_alike_repeat(common: dict[str, Any], train: Tra
     assert one == again
     accepts, trials = (sum(sum(own[n].values()) for own in one) for n in ("accepts", "trials"))
     assert 0 < accepts < trials
-    assert all(own["redone"] >= own["rejecting"] > 0 for own in one)
+    assert all(own["redone"] >= own["rejecting"] for own in one)
+    assert any(own["rejecting"] for own in one)
 
 
 def test_all_workers_agree_on_what_became_of_guesses(train: Train) -> None:
