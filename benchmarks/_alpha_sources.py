@@ -166,13 +166,14 @@ def _recorded(
         for number, of_workers in enumerate(gradients):
             step, region = divmod(number, len(sizes))
             tensors = [*of_workers, sum(of_workers) / workers]
-            exponents = [energies.exponent(region)] * len(tensors)
-            *records, average = device.statistics_of(tensors, exponents)
+            exponent = energies.exponents[region]
+            *records, average = device.statistics_of(tensors, [exponent or 0] * len(tensors))
             found = [energies.local(region, record) for record in records]
             update = energies.update(
                 region,
                 sum(own.energy for own in found),
                 average,
+                exponent=exponent,
                 clean=not any(own.saturated for own in found),
             )
             if update["usable"]:

@@ -32,21 +32,25 @@ class Accumulators:
         Who knows which regions are due.
     remembers : bool
         As that of the :class:`~.exchange.Exchange`.
+    places : int
+        Steps whose averages are kept at a time.
 
     Members
     -------
     totals : list of Tensor
         Of each region: the sum over its period so far, or the mean over the period if it is due.
-    averages : list of Tensor
-        Of each region: the mean over the workers too.
+    averages : list of list of Tensor
+        By place, of each region: the mean over the workers too.
     """
 
-    def __init__(self, regions: Regions, clock: Clock, *, remembers: bool = False) -> None:
+    def __init__(
+        self, regions: Regions, clock: Clock, *, remembers: bool = False, places: int = 1
+    ) -> None:
         self._clock = clock
         self._remembers = remembers
         self._chunks = chunks_of(regions)
         self.totals = [flat(region) for region in regions]
-        self.averages = [flat(region) for region in regions]
+        self.averages = [[flat(region) for region in regions] for _ in range(places)]
         self.slices = sum(len(chunks) for chunks in self._chunks.values())
         self._bundles: dict[tuple[int, ...], Bundle | None] = {}
         self._placed: dict[int, Flat] = {}
@@ -55,18 +59,20 @@ class Accumulators:
         """Places of a parameter's slices; none for those that are in no region."""
         return self._chunks.get(id(parameter), ())
 
-    def share(self, chunk: Chunk) -> Share:
-        """Part of a slice that is exchanged."""
-        return Share(chunk.region, chunk.of(self.totals), chunk.of(self.averages), chunk.start)
+    def share(self, chunk: Chunk, place: int = 0) -> Share:
+        """Part of a slice that is exchanged, and whose average goes to a place."""
+        average = chunk.of(self.averages[place])
+        return Share(chunk.region, chunk.of(self.totals), average, chunk.start)
 
     def means(self, regions: Sequence[int]) -> list[torch.Tensor]:
         """All elements of each region that is due: the mean over its period; in some order."""
         return [self._placed[r].means if r in self._placed else self.totals[r] for r in regions]
 
-    def averages_of(self, regions: Sequence[int]) -> list[torch.Tensor]:
+    def averages_of(self, regions: Sequence[int], place: int = 0) -> list[torch.Tensor]:
         """All elements of each region: the mean over the workers too; in the same order."""
         return [
-            self._placed[r].averages if r in self._placed else self.averages[r] for r in regions
+            self._placed[r].averages if r in self._placed else self.averages[place][r]
+            for r in regions
         ]
 
     def bundle(
@@ -119,7 +125,7 @@ class Accumulators:
     def settle(self, bundle: Bundle) -> None:
         """Take over averages of a bundle that has been exchanged."""
         for chunk, share in bundle.scattered:
-            chunk.of(self.averages).copy_(share.average)
+            chunk.of(self.averages[0]).copy_(share.average)
 
     def add(self, chunk: Chunk, gradient: torch.Tensor, *, first: bool) -> None:
         """Add a slice of its parameter's gradient.
@@ -142,7 +148,7 @@ class Accumulators:
         elif first or not clock.is_due(region):
             total.add_(part)
         else:
-            back = chunk.of(self.averages)
+            back = chunk.of(self.averages[0])
             if self._remembers:
                 total.copy_(back)
             total.add_(part - back, alpha=1.0 / cadence)
@@ -150,12 +156,16 @@ class Accumulators:
             total.mul_(1.0 / cadence)
 
     def write_back(
-        self, parameter: torch.Tensor, gradient: torch.Tensor, due: Collection[int]
+        self,
+        parameter: torch.Tensor,
+        gradient: torch.Tensor,
+        due: Collection[int],
+        place: int = 0,
     ) -> None:
         """Write the averages of due regions into a gradient, and zeros elsewhere."""
         for chunk in self.chunks(parameter):
             part = chunk.part.of(gradient)
             if chunk.region in due:
-                part.copy_(chunk.of(self.averages).view_as(part))
+                part.copy_(chunk.of(self.averages[place]).view_as(part))
             else:
                 part.zero_()

@@ -5,7 +5,7 @@ import time
 from adagrain.host.telemetry.events import TensorKind
 
 from .accumulate import Accumulators
-from .agreement import Agreement, LocalEnergy
+from .agreement import Agreement
 from .clock import Clock
 from .energies import Energies
 from .gather import Gather
@@ -82,17 +82,18 @@ class Agree:
         WorkerLostError
             If another worker is not there any more.
         """
-        due, current = self._clock.due, step.current
+        current = step.current
+        step.moment, step.exponents = self._clock.now, [*self._energies.exponents]
         redo = time.perf_counter() - step.began if step.redo is None else step.redo
-        energies: dict[int, LocalEnergy] = {}
+        step.local = {}
         try:
             self._gather.check(current)
-            energies = self._local(step.number, due)
+            self._look(step, step.moment.due)
         except Exception as error:
             current.fail(error)
         step.told = step.stall
         step.agreeing = self._agreement.begin(
-            *(step.number, energies, step.losses),
+            *(step.number, step.local, step.losses),
             guesses=step.guesses,
             stall=step.told,
             redo=redo,
@@ -107,17 +108,17 @@ class Agree:
         WorkerFailedError, WorkerLostError
             If the workers cannot go on together. A worker that has failed raises its own error.
         """
-        assert step.agreeing is not None
-        due = self._clock.due
+        assert step.agreeing is not None and step.moment is not None
+        due = step.moment.due
         step.agreed = agreed = self._agreement.end(step.agreeing)
         if agreed.failed:
             self._lockstep.tell(step.current.failure)
         step.passes += 1
         step.dropping |= {r for r in due if agreed.non_finite[r]}
-        step.due = {r: self._clock.cadences[r] for r in due if r not in step.dropping}
+        step.due = {r: step.moment.cadences[r] for r in due if r not in step.dropping}
 
-    def _local(self, number: int, due: list[int]) -> dict[int, LocalEnergy]:
-        """Contribution of this worker for regions that are due."""
+    def _look(self, step: Step, due: list[int]) -> None:
+        """Find what this worker contributes for regions that are due."""
         means = self._accumulators.means(due)
-        found = self._measure.records(number, TensorKind.LOCAL, due, means)
-        return {r: self._energies.local(r, record) for r, record in found.items()}
+        found = self._measure.records(step, TensorKind.LOCAL, due, means)
+        step.local = {r: self._energies.local(r, record) for r, record in found.items()}

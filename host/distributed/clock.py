@@ -1,8 +1,23 @@
 """The clock that says which regions are due: the step, and the cadence of each region."""
 
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
-__all__ = ["Clock"]
+__all__ = ["Clock", "Moment"]
+
+
+class Moment(NamedTuple):
+    """A step, as the clock shows it while it is contributed to collectives.
+
+    Members
+    -------
+    cadences, due, closes_epoch
+        As those of :class:`Clock`.
+    """
+
+    cadences: list[int]
+    due: list[int]
+    closes_epoch: bool
 
 
 class Clock:
@@ -50,6 +65,11 @@ class Clock:
     def closes_epoch(self) -> bool:
         """This step is the last of a decision epoch; every region is due."""
         return (self.step + 1) % self._epoch_steps == 0
+
+    @property
+    def now(self) -> Moment:
+        """What stays of this step when the clock has gone on."""
+        return Moment(self.cadences, self.due, self.closes_epoch)
 
     def advance(self, cadences: Mapping[int, int]) -> None:
         """Go on to the next step, from which on some regions may have another cadence."""

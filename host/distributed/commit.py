@@ -66,9 +66,10 @@ class Commit:
             self._exchange.bytes_sent,
         )
 
-    def advance(self, decided: Decided) -> None:
+    def advance(self, step: Step, decided: Decided) -> None:
         """Go on to the next step, after a decision epoch with the cadences that were decided."""
-        changes = self._decides and self._clock.closes_epoch
+        assert step.moment is not None
+        changes = self._decides and step.moment.closes_epoch
         self._clock.advance(
             {r: 1 << decision["cadence"] for r, (_, decision) in decided.items()} if changes else {}
         )

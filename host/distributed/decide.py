@@ -3,18 +3,16 @@
 import logging
 import zlib
 from array import array
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import chain
 
 from adagrain.host.device.coprocessor import Coprocessor
 from adagrain.host.regions.regions import Regions
 from adagrain.host.telemetry.events import TensorKind
 from adagrain.models.interface.units.region_manager import DecisionStatus
-from adagrain.models.statistics import Statistics
 
 from .accumulate import Accumulators
 from .agreement import Agreed
-from .clock import Clock
 from .energies import Energies
 from .measure import Measure
 from .repeated import RepeatedWarnings
@@ -37,8 +35,6 @@ class Decide:
         The regions.
     device : Coprocessor
         What decides.
-    clock : Clock
-        Who knows which regions are due.
     energies : Energies
         What averages are worth.
     measure : Measure
@@ -60,7 +56,6 @@ class Decide:
         self,
         regions: Regions,
         device: Coprocessor,
-        clock: Clock,
         energies: Energies,
         measure: Measure,
         accumulators: Accumulators,
@@ -70,11 +65,16 @@ class Decide:
         self.checksum = self.dropped = 0
         self._regions = regions
         self._device = device
-        self._clock = clock
         self._energies = energies
         self._measure = measure
         self._accumulators = accumulators
         self._warnings = RepeatedWarnings(_log, quiet=quiet)
+
+    def look(self, step: Step) -> None:
+        """Have the device look at a step's averages, which are all there."""
+        kept = [*step.due]
+        averages = self._accumulators.averages_of(kept, step.current.place)
+        step.averages = self._measure.records(step, TensorKind.AVERAGE, kept, averages)
 
     def decide(self, step: Step) -> Decided:
         """Updates and decisions of the regions that are due.
@@ -82,22 +82,19 @@ class Decide:
         Parameters
         ----------
         step : Step
-            The step, after its last backward pass.
+            The step, after its last backward pass; its averages have been looked at.
 
         Raises
         ------
         RuntimeError
             If the device refuses a region.
         """
-        due, agreed = self._clock.due, step.agreed
-        assert agreed is not None
-        kept = [r for r in due if r not in step.dropping]
-        averages = self._accumulators.averages_of(kept)
-        found = self._measure.records(step.number, TensorKind.AVERAGE, kept, averages)
-        ends = self._clock.closes_epoch
+        agreed, moment = step.agreed, step.moment
+        assert agreed is not None and moment is not None
+        due, ends = moment.due, moment.closes_epoch
         alike = {"decide": ends, "stall": agreed.stall, "redo": agreed.redo}
         updates = [
-            {"region": r, **alike, **self._energies_of(r, agreed, found), **_guesses_of(r, agreed)}
+            {"region": r, **alike, **self._energies_of(r, step, agreed), **_guesses_of(r, agreed)}
             for r in due
         ]
         decisions = self._device.update_regions(updates, loss=agreed.loss, epoch_end=ends)
@@ -108,16 +105,16 @@ class Decide:
         rows = zip(due, updates, decisions, strict=True)
         return {r: (update, decision) for r, update, decision in rows}
 
-    def _energies_of(
-        self, region: int, agreed: Agreed, found: Mapping[int, Statistics]
-    ) -> dict[str, int]:
+    def _energies_of(self, region: int, step: Step, agreed: Agreed) -> dict[str, int]:
         """Energy fields of ``RegionUpdate``."""
-        if region not in found:
-            return self._energies.nothing(region)
+        exponent = step.exponents[region]
+        if region not in step.averages:
+            return self._energies.nothing(exponent)
         energy, clean = agreed.energy[region], not agreed.saturated[region]
-        return self._energies.update(region, energy, found[region], clean=clean)
+        found = step.averages[region]
+        return self._energies.update(region, energy, found, exponent=exponent, clean=clean)
 
-    def _check(self, due: Sequence[int], decisions: Sequence[Mapping[str, int]]) -> None:
+    def _check(self, due: Sequence[int], decisions: Sequence[dict[str, int]]) -> None:
         """Check each decision's status, and bring the checksum of all so far up to date."""
         for r, decision in zip(due, decisions, strict=True):
             if decision["status"] != DecisionStatus.OK:

@@ -41,17 +41,15 @@ class Energies:
         self._shifts = [_excess_bits(size * workers) for size in sizes]
         self.exponents: list[int | None] = [None] * len(sizes)
 
-    def exponent(self, region: int) -> int:
-        """The exponent at which a region's tensors are looked at."""
-        return self.exponents[region] or 0
-
     def local(self, region: int, found: Statistics) -> LocalEnergy:
         """Contribution of this worker for a region that is due, given its mean's statistics."""
         return LocalEnergy(
             found.s2 >> self._shifts[region], found.count - found.finite, found.saturated
         )
 
-    def update(self, region: int, a: int, found: Statistics, *, clean: bool) -> dict[str, int]:
+    def update(
+        self, region: int, a: int, found: Statistics, *, exponent: int | None, clean: bool
+    ) -> dict[str, int]:
         """Energy fields of ``RegionUpdate``; the region's exponent becomes that of its next one.
 
         Parameters
@@ -62,10 +60,11 @@ class Energies:
             A, summed over all workers.
         found : Statistics
             Of the mean over all workers.
+        exponent : int or None
+            E that both were taken at; ``None`` where there was none.
         clean : bool
             No worker's elements were clamped.
         """
-        exponent = self.exponents[region]
         if found.zero < found.count:
             follows = found.largest_exponent - EXPONENT_BIAS + self._margin
             self.exponents[region] = min(max(follows, _LOWEST_EXPONENT), _HIGHEST_EXPONENT)
@@ -76,9 +75,9 @@ class Energies:
             "n": found.s2 >> self._shifts[region],
         }
 
-    def nothing(self, region: int) -> dict[str, int]:
-        """The same fields for a region from which nothing is to be learnt."""
-        return {"exponent": _biased(self.exponents[region]), "usable": False, "a": 0, "n": 0}
+    def nothing(self, exponent: int | None) -> dict[str, int]:
+        """The same fields for a region of exponent E from which nothing is to be learnt."""
+        return {"exponent": _biased(exponent), "usable": False, "a": 0, "n": 0}
 
     def unit(self, update: Mapping[str, int]) -> float:
         """Squared gradient that one unit of an update's energies stands for."""

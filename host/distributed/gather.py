@@ -80,7 +80,7 @@ class Gather:
             current.bundles.append(bundle)
             return self._begin(current, bundle.shares, bundle.flat)
         shares = [
-            self._accumulators.share(chunk)
+            self._accumulators.share(chunk, current.place)
             for parameter in parameters
             for chunk in self._accumulators.chunks(parameter)
             if self._clock.is_due(chunk.region)

@@ -8,7 +8,7 @@ from adagrain.host.device.coprocessor import Coprocessor
 from adagrain.host.telemetry.events import Sink, StatisticsEvent, TensorKind
 from adagrain.models.statistics import Statistics
 
-from .energies import Energies
+from .step import Step
 
 __all__ = ["Measure"]
 
@@ -22,8 +22,6 @@ class Measure:
         What computes them.
     names : sequence of str
         Names of the regions.
-    energies : Energies
-        Who knows the exponents.
     sinks : sequence of Sink
         What receives the records.
     """
@@ -32,23 +30,21 @@ class Measure:
         self,
         device: Coprocessor,
         names: Sequence[str],
-        energies: Energies,
         sinks: Sequence[Sink],
     ) -> None:
         self._device = device
         self._names = names
-        self._energies = energies
         self._sinks = sinks
 
     def records(
-        self, step: int, kind: TensorKind, regions: Sequence[int], tensors: Sequence[torch.Tensor]
+        self, step: Step, kind: TensorKind, regions: Sequence[int], tensors: Sequence[torch.Tensor]
     ) -> dict[int, Statistics]:
         """Records by number of region.
 
         Parameters
         ----------
-        step : int
-            Number of the step.
+        step : Step
+            The step; it has the exponents.
         kind : TensorKind
             Which tensors these are.
         regions : sequence of int
@@ -57,10 +53,10 @@ class Measure:
             Their elements, in any order.
         """
         found = self._device.statistics_of(
-            tensors, [self._energies.exponent(region) for region in regions]
+            tensors, [step.exponents[region] or 0 for region in regions]
         )
         records = dict(zip(regions, found, strict=True))
         for sink in self._sinks:
             for region, record in records.items():
-                sink.statistics(StatisticsEvent(step, self._names[region], kind, record))
+                sink.statistics(StatisticsEvent(step.number, self._names[region], kind, record))
         return records

@@ -1,6 +1,6 @@
 """The stages of a step, joined: what the front-ends of a reducer drive."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from adagrain.host.device.coprocessor import Coprocessor
@@ -41,6 +41,8 @@ class Stages:
         As those of :class:`~.reducer.RegionReducer`.
     guesses : bool
         The workers agree on what became of guesses, too.
+    depth : int
+        Steps that are in flight at a time.
 
     Raises
     ------
@@ -57,6 +59,7 @@ class Stages:
         options: ReducerOptions,
         *,
         guesses: bool = False,
+        depth: int = 1,
     ) -> None:
         self._regions = regions
         self._options = options
@@ -67,12 +70,12 @@ class Stages:
         )
         self.clock = clock = Clock(first, options.epoch_steps)
         energies = Energies([region.numel for region in regions], exchange.workers)
-        self.accumulators = Accumulators(regions, clock, remembers=exchange.remembers)
+        self.accumulators = Accumulators(regions, clock, remembers=exchange.remembers, places=depth)
         self.gather = Gather(self.accumulators, exchange, clock)
         self.agreement = Agreement(len(regions), options.timing, lockstep.group, guesses=guesses)
-        self.measure = Measure(device, names, energies, sinks)
-        known = clock, energies, self.measure, self.accumulators
-        self.agree = Agree(*known, self.gather, self.agreement, lockstep)
+        self.measure = Measure(device, names, sinks)
+        known = energies, self.measure, self.accumulators
+        self.agree = Agree(clock, *known, self.gather, self.agreement, lockstep)
         self.decide = Decide(regions, device, *known, quiet=exchange.rank != 0)
         self.commit = Commit(
             *(regions, clock, energies, exchange, sinks), decides=options.cadence is not None
@@ -86,21 +89,29 @@ class Stages:
         parameters = default_parameters(exchange.workers) | dict(options.parameters)
         device.configure_regions(region_records(first, longest, options), parameters)
 
-    def standing(self, passes: int) -> dict[str, int]:
+    def compares(self, step: int) -> bool:
+        """True if weights are compared in front of a step."""
+        every = self._options.compare_weights
+        return bool(every) and step % every == 0
+
+    def standing(self, passes: int, weights: Callable[[], int] | None = None) -> dict[str, int]:
         """Values that must be equal on all workers in front of a step's backward pass.
 
         Parameters
         ----------
         passes : int
             Backward passes of the step so far.
+        weights : callable or None
+            Gives their checksum; ``None``: that of the model's parameters as they are.
         """
-        every, step = self._options.compare_weights, self.clock.step
-        looks = every and step % every == 0 and not passes
+        step = self.clock.step
+        looks = self.compares(step) and not passes
+        found = weights or (lambda: checksum_of(self._regions.parameters()))
         return {
             "steps": step,
             "passes": passes,
             "decisions": self.decide.checksum,
-            "weights": checksum_of(self._regions.parameters()) if looks else 0,
+            "weights": found() if looks else 0,
         }
 
     def end(self, step: Step) -> StepLog:
@@ -108,10 +119,20 @@ class Stages:
 
         Those who look on are not told yet.
         """
+        self.decide.look(step)
         decided = self.decide.decide(step)
         log = self.commit.log(step, decided)
-        self.commit.advance(decided)
+        self.commit.advance(step, decided)
         return log
+
+    def land(self, step: Step) -> None:
+        """Take in the averages of a step which are all there; it can be decided on later."""
+        self.gather.wait(step.current)
+        self.decide.look(step)
+
+    def decide_late(self, step: Step) -> StepLog:
+        """As :meth:`end`, of a step that has landed while the clock has gone on."""
+        return self.commit.log(step, self.decide.decide(step))
 
     def state_dict(self) -> dict[str, Any]:
         """Everything that a resumed run needs, of this worker and its device."""

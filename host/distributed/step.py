@@ -5,8 +5,11 @@ from dataclasses import dataclass, field
 
 import torch
 
-from .agreement import Agreed, Agreeing, Trials
+from adagrain.models.statistics import Statistics
+
+from .agreement import Agreed, Agreeing, LocalEnergy, Trials
 from .bundle import Bundle
+from .clock import Moment
 from .exchange import Pending
 
 __all__ = ["Pass", "Step"]
@@ -28,6 +31,8 @@ class Pass:
         Exchanges that have begun.
     failure : Exception or None
         Why this worker cannot end the pass.
+    place : int
+        Which of the accumulators' averages are its own.
     """
 
     gathered: int = 0
@@ -35,6 +40,7 @@ class Pass:
     alone: list[torch.Tensor] = field(default_factory=list)
     pending: list[Pending] = field(default_factory=list)
     failure: Exception | None = None
+    place: int = 0
 
     def fail(self, error: Exception) -> None:
         """Keep why it cannot be ended; the first reason counts."""
@@ -44,6 +50,9 @@ class Pass:
 @dataclass
 class Step:
     """A step, from the end of the one before to its decisions.
+
+    Another one may be contributed meanwhile: what a decision needs of the clock, the exponents and
+    the averages is kept here.
 
     Parameters
     ----------
@@ -66,6 +75,14 @@ class Step:
         Seconds that it would take to compute the step again; ``None``: all since it began.
     guesses : dict of int to Trials
         What became of guesses in it, by region.
+    moment : Moment or None
+        What the clock shows, since the agreement has begun.
+    exponents : list of int or None
+        Of each region: at which this step's gradients and averages are looked at; likewise.
+    local : dict of int to LocalEnergy
+        What this worker has contributed to the agreement, of the last pass.
+    averages : dict of int to Statistics
+        Of the averages of regions that are updated, once they are there.
     dropping : set of int
         Regions whose update is dropped.
     due : dict of int to int
@@ -86,6 +103,10 @@ class Step:
     told: float = 0.0
     redo: float | None = None
     guesses: dict[int, Trials] = field(default_factory=dict)
+    moment: Moment | None = None
+    exponents: list[int | None] = field(default_factory=list)
+    local: dict[int, LocalEnergy] = field(default_factory=dict)
+    averages: dict[int, Statistics] = field(default_factory=dict)
     dropping: set[int] = field(default_factory=set)
     due: dict[int, int] = field(default_factory=dict)
     agreeing: Agreeing | None = None

@@ -1,19 +1,21 @@
 """Updates as they arrive: applied to the anchors, and compared with what was guessed."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import torch
 from torch import nn
-from torch.nn.utils import clip_grad_norm_, clip_grads_with_norm_, get_total_norm
+from torch.nn.utils import clip_grad_norm_
 
+from adagrain.host.distributed.checksum import checksum_of
 from adagrain.host.distributed.stages import Stages
-from adagrain.host.distributed.step_log import StepLog
 from adagrain.host.regions.regions import Regions
-from adagrain.models.interface.units.region_manager import SpeculationState
 
+from .chain import Chain, flat
+from .decisions import Decisions
 from .flight import Departed, Flight
-from .leaves import Leaves
+from .guesses import Guesses
+from .landed import Landed
 from .tags import Tags
 from .verdict import Judge
 
@@ -21,10 +23,9 @@ __all__ = ["Arrivals"]
 
 
 class Arrivals:
-    """Brings a flight home, bucket by bucket, in whatever order the buckets arrive.
+    """Brings flights home, bucket by bucket, in whatever order the buckets arrive.
 
-    Nothing here begins a collective. After the last bucket the device decides on the step, and
-    its states say what is guessed of the next one.
+    Each region gets its updates in the order of the steps. Nothing here begins a collective.
 
     Parameters
     ----------
@@ -34,10 +35,12 @@ class Arrivals:
         Those of all regions, in the order of the model.
     stages : Stages
         Agree and decide.
-    leaves : Leaves
-        Anchors and guesses.
+    guesses : Guesses
+        Computes guesses.
+    decisions : Decisions
+        Decides on steps that have landed.
     judge : Judge
-        Compares them.
+        Compares guesses with the truth.
     tags : Tags
         Guesses that have entered the step in the making.
     clip : float or None
@@ -45,16 +48,10 @@ class Arrivals:
 
     Members
     -------
-    flight : Flight or None
-        The step in flight.
-    gains : list of int
-        By region, as the device has decided last; in sixteenths, 0 in the state GLOBAL.
+    flights : list of Flight
+        Steps that have not landed, the oldest first.
     waited : float
         Seconds that were waited for collectives, in all.
-    missing : float
-        Seconds for which the last update was awaited, whether or not something else was done.
-    last : StepLog or None
-        Of the last step that was decided on.
     """
 
     def __init__(
@@ -62,83 +59,118 @@ class Arrivals:
         regions: Regions,
         parameters: Sequence[nn.Parameter],
         stages: Stages,
-        leaves: Leaves,
+        guesses: Guesses,
+        decisions: Decisions,
         judge: Judge,
         tags: Tags,
         clip: float | None,
     ) -> None:
-        self._regions = regions
         self._members = [[part.parameter for part in region.slices] for region in regions]
-        self._region_of = {p: r for r, members in enumerate(self._members) for p in members}
         self._parameters = parameters
         self._stages = stages
-        self._leaves = leaves
+        self._guesses = guesses
+        self._decisions = decisions
         self._judge = judge
         self._tags = tags
         self._clip = clip
-        self._since = 0.0
-        self.flight: Flight | None = None
-        self.gains = [0] * len(regions)
-        self.waited = self.missing = 0.0
-        self.last: StepLog | None = None
+        self.flights: list[Flight] = []
+        self.waited = 0.0
+
+    @property
+    def in_flight(self) -> bool:
+        """True while an update is missing somewhere."""
+        return bool(self.flights)
+
+    @property
+    def owes(self) -> bool:
+        """True while an update is missing that the step in the making must have."""
+        return any(flight.step.number <= self._decisions.needed for flight in self.flights)
+
+    def take_off(self, flight: Flight) -> None:
+        """A step has been committed."""
+        self.flights.append(flight)
+        self._decisions.take_off(flight.step.number)
+
+    def give_up(self) -> None:
+        """Forget what is in flight: the run cannot go on."""
+        self.flights = []
 
     def await_from_now(self) -> None:
-        """Say that from now on the update in flight is missing."""
-        self._since = time.perf_counter()
+        """Say that from now on the updates in flight are missing."""
+        for flight in self.flights:
+            flight.since = flight.since or time.perf_counter()
 
     def is_resolved(self, region: int) -> bool:
         """True if the region's anchor is up to date."""
-        return self.flight is None or region not in self.flight.unresolved
+        return not self._missing(region)
 
     def may_guess(self, region: int) -> bool:
-        """True if a guess may stand for the region's update in flight."""
-        return self.flight is not None and self.flight.gains[region] > 0
+        """True if a guess may stand for the region's updates in flight."""
+        missing = self._missing(region)
+        return bool(missing) and all(flight.gains[region] > 0 for flight in missing)
 
     def poll(self) -> None:
         """Apply what has arrived, without waiting."""
-        flight = self.flight
-        if flight is None or not (flight.step.agreeing and flight.step.agreeing.arrived()):
-            return
-        arrived = [own for own in flight.departed if own.pending.arrived()]
-        if arrived and (self._clip is None or len(arrived) == len(flight.departed)):
-            self._apply(flight, arrived)
+        for flight in [*self.flights]:
+            arrived = self._arrived(flight)
+            if arrived:
+                self._apply(flight, arrived)
 
     def wait_for(self, region: int) -> None:
-        """Wait for a region's update, and apply it."""
-        if self.flight is not None and region in self.flight.unresolved:
-            departed = self.flight.departed
-            own = [one for one in departed if self._clip or region in one.bucket.regions]
-            self._apply(self.flight, own)
+        """Wait for a region's updates, up to the last for which no guess may stand."""
+        for at, flight in reversed([*enumerate(self.flights)]):
+            if region in flight.unresolved and not flight.gains[region]:
+                self._bring(at, {region})
+                return
 
     def finish(self) -> None:
+        """Wait for all updates that the step in the making must have, and apply them."""
+        for flight in [*self.flights]:
+            if flight.step.number <= self._decisions.needed:
+                self._apply(flight, flight.departed)
+
+    def land(self) -> None:
         """Wait for all updates, and apply them."""
-        if self.flight is not None:
-            self._apply(self.flight, self.flight.departed)
+        for flight in [*self.flights]:
+            self._apply(flight, flight.departed)
 
-    def guess(self, region: int) -> None:
-        """See to it that a region's guess is computed: the optimizer replayed on local gradients.
+    def guess(self, region: int) -> Chain:
+        """A region's guess, which enters the step in the making."""
+        return self._guesses.enter(region, self._missing(region))
 
-        That needs the anchor as it is before its update.
-        """
-        flight = self.flight
-        assert flight is not None
-        if region in flight.guessed:
-            return
-        leaves = {p: self._leaves.guess(p) for p in self._members[region]}
-        for parameter, leaf in leaves.items():
-            leaf.grad = self._scaled(flight, parameter)
-        if self._clip is not None:
-            if flight.norm is None:
-                flight.norm = get_total_norm([self._scaled(flight, p) for p in self._parameters])
-            clip_grads_with_norm_(leaves.values(), self._clip, flight.norm)
-        flight.replay.guess(leaves)
-        for leaf in leaves.values():
-            leaf.grad = None
-        flight.guessed.add(region)
+    def _missing(self, region: int) -> list[Flight]:
+        """Flights that have not updated a region's anchor, the oldest first."""
+        return [flight for flight in self.flights if region in flight.unresolved]
 
-    def _scaled(self, flight: Flight, parameter: nn.Parameter) -> torch.Tensor:
-        """A local gradient as guesses take it; whole, where the region is not guessed."""
-        return flight.gradients[parameter] * ((flight.gains[self._region_of[parameter]] or 16) / 16)
+    def _arrived(self, flight: Flight) -> list[Departed]:
+        """Buckets of a flight that are there, and whose turn it is."""
+        if not (flight.step.agreeing and flight.step.agreeing.arrived()):
+            return []
+        arrived = [
+            own
+            for own in flight.departed
+            if own.pending.arrived() and self._is_next(flight, own.bucket.regions)
+        ]
+        whole = len(arrived) == len(flight.departed)
+        return arrived if self._clip is None or whole else []
+
+    def _is_next(self, flight: Flight, regions: Collection[int]) -> bool:
+        """True if regions have all updates of earlier flights."""
+        earlier = self.flights[: self.flights.index(flight)]
+        return all(own.unresolved.isdisjoint(regions) for own in earlier)
+
+    def _bring(self, at: int, regions: Collection[int]) -> None:
+        """Wait for regions' updates by a flight, and by those before it, and apply them."""
+        flight = self.flights[at]
+        own = [
+            one
+            for one in flight.departed
+            if self._clip or not {*one.bucket.regions}.isdisjoint(regions)
+        ]
+        if own:
+            if at:
+                self._bring(at - 1, {region for one in own for region in one.bucket.regions})
+            self._apply(flight, own)
 
     def _apply(self, flight: Flight, arriving: Sequence[Departed]) -> None:
         """Wait for buckets, and update the regions of one while the next is under way."""
@@ -152,44 +184,44 @@ class Arrivals:
             self._update(flight, [region for own in part for region in own.bucket.regions])
         flight.departed = [own for own in flight.departed if own not in arriving]
         if not flight.departed:
-            self._end(flight)
+            self._land(flight)
 
     def _update(self, flight: Flight, regions: Sequence[int]) -> None:
         """Update the anchors of regions, and judge those whose guess has entered."""
-        due = flight.step.due
+        due, place = flight.step.due, flight.step.current.place
         arrived = [p for region in regions for p in self._members[region]]
         for parameter in arrived:
             parameter.grad = torch.empty_like(parameter)
-            self._stages.accumulators.write_back(parameter, parameter.grad, due)
+            self._stages.accumulators.write_back(parameter, parameter.grad, due, place)
         if self._clip is not None:
             clip_grad_norm_(self._parameters, self._clip)
         entered = [region for region in regions if self._tags.has(region)]
-        before = [_flat(self._members[region]).clone() for region in entered]
+        before = [flat(self._members[region]).clone() for region in entered]
         flight.replay.update(
             [p for region in regions if region in due for p in self._members[region]]
         )
         for parameter in arrived:
             parameter.grad = None
         flight.unresolved.difference_update(regions)
+        for region in regions:
+            self._guesses.outdate(region)
+            if flight.weights:
+                flight.weights[region] = checksum_of(self._members[region])
         for region, old in zip(entered, before, strict=True):
-            guess = _flat([self._leaves.guessed(p) for p in self._members[region]])
-            accepted = self._judge.accepts(old, guess, _flat(self._members[region]))
-            self._tags.resolve(region, accepted=accepted)
+            self._compare(region, old)
 
-    def _end(self, flight: Flight) -> None:
-        """Have the device decide on the step."""
-        self._stages.gather.wait(flight.step.current)
-        self.missing = time.perf_counter() - self._since
-        self.flight = None
-        self.last = log = self._stages.end(flight.step)
-        self.gains = [_gain(log.decisions[region.name]) for region in self._regions]
-        self._stages.commit.tell(log)
+    def _compare(self, region: int, before: torch.Tensor) -> None:
+        """Compare what was guessed of a region's update with the true one."""
+        truth, chains = flat(self._members[region]), self._guesses.entered(region)
+        verdicts = []
+        for chain in chains:
+            front, behind = chain.take(before)
+            verdicts.append(self._judge.accepts(before, behind, truth, front))
+        self._tags.resolve(region, accepted=all(verdicts), last=not chains[-1].left)
 
-
-def _flat(tensors: Sequence[torch.Tensor]) -> torch.Tensor:
-    """All elements, one after the other."""
-    return torch.cat([own.detach().reshape(-1) for own in tensors])
-
-
-def _gain(decision: dict[str, int]) -> int:
-    return 0 if decision["state"] == SpeculationState.GLOBAL else decision["gain"]
+    def _land(self, flight: Flight) -> None:
+        """All of a flight has arrived."""
+        missing = time.perf_counter() - (flight.since or time.perf_counter())
+        self._stages.land(flight.step)
+        self.flights.remove(flight)
+        self._decisions.land(Landed(flight.step, missing, flight.weights))

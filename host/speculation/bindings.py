@@ -8,6 +8,7 @@ from torch import nn
 from adagrain.host.regions.regions import Regions
 
 from .arrivals import Arrivals
+from .chain import Chain
 from .leaves import Leaves
 from .one_pass import OnePass
 from .tags import Place, Tags
@@ -56,11 +57,11 @@ class Bindings:
         self._leaves.forget_gradients()
         for region, members in enumerate(self._members):
             if region in current.bound:
-                self._show(region, guess=region in current.guesses)
+                self._show(region, current.guesses.get(region))
             elif region in self._outside:
                 self._bind(current, region, -1)
             elif self._arrivals.is_resolved(region):
-                self._show(region, guess=False)
+                self._show(region, None)
             else:
                 for parameter in members:
                     self._leaves.bind_stand_in(parameter)
@@ -99,7 +100,7 @@ class Bindings:
     def release(self) -> None:
         """Have modules see the anchors."""
         for region in range(len(self._members)):
-            self._show(region, guess=False)
+            self._show(region, None)
 
     def _bind(self, current: OnePass, region: int, call: int) -> None:
         arrivals = self._arrivals
@@ -108,13 +109,14 @@ class Bindings:
             arrivals.wait_for(region)
         self._tags.check()
         if not arrivals.is_resolved(region):
-            arrivals.guess(region)
+            current.guesses[region] = arrivals.guess(region)
             self._tags.put(region, Place(current.number, call))
-            current.guesses.add(region)
-        self._show(region, guess=region in current.guesses)
+        self._show(region, current.guesses.get(region))
         current.bound[region] = call
 
-    def _show(self, region: int, *, guess: bool) -> None:
-        bind = self._leaves.bind_guess if guess else self._leaves.bind_anchor
+    def _show(self, region: int, guess: Chain | None) -> None:
         for parameter in self._members[region]:
-            bind(parameter)
+            if guess is None:
+                self._leaves.bind_anchor(parameter)
+            else:
+                self._leaves.bind_guess(parameter, guess.leaves[parameter])

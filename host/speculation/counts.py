@@ -17,7 +17,8 @@ class Counts:
     guessed, rejecting : int
         Those of them in which guesses entered, and in which one of these was rejected.
     trials, accepts : Counter of str
-        By region: guesses that entered, and those of them that were accepted.
+        By region: guessed updates that were compared with the true ones, and those that were
+        accepted.
     """
 
     steps: int = 0

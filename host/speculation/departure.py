@@ -7,7 +7,7 @@ import torch
 from torch import nn
 
 from adagrain.host.distributed.stages import Stages
-from adagrain.host.distributed.step import Step
+from adagrain.host.distributed.step import Pass, Step
 
 from .buckets import Bucket
 from .flight import Departed
@@ -18,8 +18,8 @@ __all__ = ["Departure"]
 class Departure:
     """Begins the exchange of buckets in their order, each when all its gradients are ready.
 
-    With the first of them the step is committed: whoever calls :meth:`go` knows that no guess is
-    unresolved, and that nothing can void the gradients any more.
+    With the first of them the step is committed: whoever calls :meth:`go` knows that no update is
+    missing that the step must have, and that nothing can void the gradients any more.
 
     Parameters
     ----------
@@ -29,6 +29,8 @@ class Departure:
         Exchange and agreement.
     compare : callable
         Called in front of the first contribution: the workers are compared.
+    place : int
+        Which of the accumulators' averages are the step's own.
 
     Members
     -------
@@ -45,7 +47,11 @@ class Departure:
     """
 
     def __init__(
-        self, buckets: Sequence[Bucket], stages: Stages, compare: Callable[[], None]
+        self,
+        buckets: Sequence[Bucket],
+        stages: Stages,
+        compare: Callable[[], None],
+        place: int,
     ) -> None:
         self.step: Step | None = None
         self.departed: list[Departed] = []
@@ -54,6 +60,7 @@ class Departure:
         self._buckets = buckets
         self._stages = stages
         self._compare = compare
+        self._place = place
         self._places = {p: at for at, bucket in enumerate(buckets) for p in bucket.parameters}
         self.expect()
 
@@ -113,7 +120,7 @@ class Departure:
             began = time.perf_counter()
             self._compare()
             self.waited += time.perf_counter() - began
-            self.step = Step(self._stages.clock.step)
+            self.step = Step(self._stages.clock.step, current=Pass(place=self._place))
         return self.step
 
     def _begin(self, bucket: Bucket, gradient: Callable[[nn.Parameter], torch.Tensor]) -> None:

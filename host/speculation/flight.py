@@ -23,7 +23,7 @@ class Departed(NamedTuple):
     pending: Pending
 
 
-@dataclass
+@dataclass(eq=False)
 class Flight:
     """A step from its first contribution to a collective until its last region is updated.
 
@@ -44,8 +44,10 @@ class Flight:
     -------
     unresolved : set of int
         Regions that were not updated yet.
-    guessed : set of int
-        Regions whose guess has been computed.
+    since : float or None
+        When the step after it began, in seconds: from then on it was missing.
+    weights : list of int or None
+        Checksum of each region's anchor behind this update; ``None``: nobody asks for them.
     norm : Tensor or None
         Norm of all gradients as guesses have them; ``None`` before it is asked for.
     """
@@ -56,7 +58,8 @@ class Flight:
     gains: list[int]
     departed: list[Departed]
     unresolved: set[int] = field(init=False)
-    guessed: set[int] = field(default_factory=set)
+    since: float | None = None
+    weights: list[int] | None = None
     norm: torch.Tensor | None = None
 
     def __post_init__(self) -> None:

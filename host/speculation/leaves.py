@@ -12,9 +12,9 @@ __all__ = ["Leaves"]
 
 
 class Leaves:
-    """Three leaves for each parameter: anchor, guess, stand-in.
+    """Leaves of three kinds for each parameter: anchor, guesses, stand-in.
 
-    The *anchor* is the model's own parameter. The *guess* has memory of its own, so that the
+    The *anchor* is the model's own parameter. A *guess* has memory of its own, so that the
     backward pass of results that are kept finds the weights that they were computed with, whatever
     the anchor has become. (Weight stashing, as in PipeDream, Narayanan et al. 2019.) The
     *stand-in* shows the anchor's memory while an update is in flight that no module has asked for
@@ -36,7 +36,8 @@ class Leaves:
             for name, parameter in module._parameters.items():
                 self._owners[id(parameter)].append((module, name))
         self._names = {id(parameter): name for name, parameter in parameters.items()}
-        self._guesses: dict[int, nn.Parameter] = {}
+        self._given: list[tuple[nn.Parameter, nn.Parameter]] = []
+        self._spare: dict[int, list[nn.Parameter]] = defaultdict(list)
         self._stand_ins = {id(p): nn.Parameter(p.data) for p in parameters.values()}
         self._bound: dict[int, nn.Parameter] = {id(p): p for p in parameters.values()}
         self._anchors = [*parameters.values()]
@@ -59,25 +60,26 @@ class Leaves:
         return [module for module, _ in self._owners[id(parameter)]]
 
     def guess(self, parameter: nn.Parameter) -> nn.Parameter:
-        """The leaf for a parameter's guess, with the anchor's weights of now."""
-        if id(parameter) not in self._guesses:
-            self._guesses[id(parameter)] = nn.Parameter(torch.empty_like(parameter))
-            self._hook(parameter, self._guesses[id(parameter)])
-        leaf = self._guesses[id(parameter)]
+        """Another leaf for a guess of a parameter, with the anchor's weights of now."""
+        spare = self._spare[id(parameter)]
+        leaf = spare.pop() if spare else self._made(parameter)
+        self._given.append((parameter, leaf))
         leaf.data.copy_(parameter.data)
         return leaf
 
-    def guessed(self, parameter: nn.Parameter) -> torch.Tensor:
-        """The weights that a guess has."""
-        return self._guesses[id(parameter)].detach()
+    def take_back(self) -> None:
+        """Say that nobody needs the guesses that were given out."""
+        for parameter, leaf in self._given:
+            self._spare[id(parameter)].append(leaf)
+        self._given = []
 
     def bind_anchor(self, parameter: nn.Parameter) -> None:
         """Have modules see the anchor."""
         self._bind(parameter, parameter)
 
-    def bind_guess(self, parameter: nn.Parameter) -> None:
-        """Have modules see the guess."""
-        self._bind(parameter, self._guesses[id(parameter)])
+    def bind_guess(self, parameter: nn.Parameter, leaf: nn.Parameter) -> None:
+        """Have modules see a guess."""
+        self._bind(parameter, leaf)
 
     def bind_stand_in(self, parameter: nn.Parameter) -> None:
         """Have modules see the stand-in."""
@@ -87,7 +89,8 @@ class Leaves:
 
     def forget_gradients(self) -> None:
         """Throw the gradients of all leaves away."""
-        for leaf in (*self._bound.values(), *self._guesses.values(), *self._stand_ins.values()):
+        given = [leaf for _, leaf in self._given]
+        for leaf in (*self._bound.values(), *given, *self._stand_ins.values()):
             leaf.grad = None
 
     def stand_in(self, parameter: nn.Parameter) -> nn.Parameter:
@@ -125,6 +128,11 @@ class Leaves:
                 f"gradients must be dense, but that of {self._names[id(parameter)]!r} is sparse"
             )
         return gradient
+
+    def _made(self, parameter: nn.Parameter) -> nn.Parameter:
+        leaf = nn.Parameter(torch.empty_like(parameter))
+        self._hook(parameter, leaf)
+        return leaf
 
     def _hook(self, parameter: nn.Parameter, leaf: nn.Parameter) -> None:
         self._hooks.append(

@@ -7,6 +7,7 @@ import torch
 from torch import nn
 
 from .calls import Calls
+from .chain import Chain
 from .random_state import RandomState
 
 __all__ = ["OnePass"]
@@ -39,8 +40,8 @@ class OnePass:
         Its calls of modules.
     bound : dict of int to int
         Region → the number of the call with which it was bound to a leaf; −1: at the beginning.
-    guesses : set of int
-        Regions among them whose leaf is the guess.
+    guesses : dict of int to Chain
+        Regions among them whose leaf is a guess.
     kept : set of int
         Regions that were bound by calls which are not done again.
     loss : Tensor
@@ -54,7 +55,7 @@ class OnePass:
         self.keeps = keeps
         self.calls = Calls(names)
         self.bound: dict[int, int] = {}
-        self.guesses: set[int] = set()
+        self.guesses: dict[int, Chain] = {}
         self.kept: set[int] = set()
         self.loss: torch.Tensor | None = None
         self.gradients: dict[nn.Parameter, torch.Tensor] = {}
@@ -84,6 +85,6 @@ class OnePass:
             own.tensor.data.copy_(own.held)
         self.calls.rewind(valid)
         self.bound = {region: call for region, call in self.bound.items() if call < valid}
-        self.guesses &= self.bound.keys()
+        self.guesses = {r: chain for r, chain in self.guesses.items() if r in self.bound}
         self.kept = {*self.bound}
         self.gradients = {}

@@ -16,8 +16,8 @@ __all__ = ["SpeculationOptions"]
 #: Options of reducers that have no meaning here: each region is updated in every step.
 _CADENCES = ("cadence", "cadences", "cadence_max")
 
-#: Depths that there are.
-_DEPTHS = (0, 1)
+#: Most updates in flight.
+_DEEPEST = 8
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,9 @@ class SpeculationOptions:
     form : str
         How the error is measured: ``"rmse"``, ``"mean_absolute"`` or ``"maximum"``.
     depth : int
-        How many updates may be in flight: 1; 0: none, each is waited for at the end of its step.
+        How many updates may be in flight, at most 8; 0: none, each is waited for at the end of its
+        step. From 2 on a step may go out from weights that up to depth − 1 updates were guessed of
+        (bounded staleness); whether those guesses were right is not asked any more.
     bucket_bytes : int or None
         Regions go together in collectives of at most so many bytes; larger ones alone. ``None``:
         as it is best on this link, which is measured at the beginning, and for this model.
@@ -59,7 +61,8 @@ class SpeculationOptions:
         check_number(self, "tau", Real, "a number from 0 on", lambda tau: tau >= 0)
         if self.form not in [*Form]:
             raise ValueError(f"form must be one of {', '.join(Form)}, not {self.form!r}")
-        check_number(self, "depth", Integral, "0 or 1", lambda depth: depth in _DEPTHS)
+        wanted = f"an integer from 0 to {_DEEPEST}"
+        check_number(self, "depth", Integral, wanted, lambda depth: 0 <= depth <= _DEEPEST)
         if self.bucket_bytes is not None:
             wanted = "a positive integer, or None"
             check_number(self, "bucket_bytes", Integral, wanted, lambda size: size > 0)

@@ -48,11 +48,12 @@ class Passes:
     """Runs closures on anchors where they are up to date, and on guesses where they are not.
 
     The backward pass goes on under tags, its gradients staying here. In that of the last closure
-    updates are looked for whenever a gradient is ready: as soon as there are no tags any more,
-    buckets of gradients that are ready depart.
+    updates are looked for whenever a gradient is ready: as soon as those are there that the step
+    must have, nothing is judged any more, and buckets of gradients that are ready depart.
 
-    After a guess was rejected the rest of the updates is waited for, and the pass is done again
-    with anchors: modules in front of the first call with a wrong guess return what they had
+    After a guess was rejected, what is missing of the updates that the step must have is waited
+    for, and the pass is done again with anchors, and with guesses of newer updates, which are not
+    judged any more: modules in front of the first call with a wrong guess return what they had
     returned. So at most one reject costs a second run. Later passes are done again whole.
 
     It is done again as a whole where the graph shows that a parameter is used outside of its
@@ -132,7 +133,7 @@ class Passes:
         seconds = [0.0] * len(closures)
         number, last = 0, len(closures) - 1
         try:
-            while number <= last or self._arrivals.flight is not None:
+            while number <= last or self._arrivals.owes:
                 try:
                     if number <= last:
                         departs = departure if number == last else None
@@ -145,6 +146,7 @@ class Passes:
                     number = self._rewind()
                 if number <= last:
                     self._add_up()
+            self._tags.close()
             departure.go(self._sum)
             losses = [own.loss for own in self._passes if own.loss is not None]
             return Computed(losses, sum(seconds))
@@ -161,7 +163,7 @@ class Passes:
         """Run a pass, whose gradients may depart; the seconds that it took, without waiting."""
         began, waited = time.perf_counter(), self._arrivals.waited
         if number == len(self._passes):
-            keeps = self._arrivals.flight is not None
+            keeps = self._arrivals.in_flight
             self._passes.append(OnePass(number, self._names, keeps=keeps))
         current = self._current = self._passes[number]
         torch.clear_autocast_cache()  # it knows weights that have changed in place
@@ -210,7 +212,8 @@ class Passes:
         departure.ready(parameter)
         self._arrivals.poll()
         self._tags.check()
-        if self._arrivals.flight is None:
+        if not self._arrivals.owes:
+            self._tags.close()
             departure.go(self._sum)
 
     def _sum(self, parameter: nn.Parameter) -> torch.Tensor:
@@ -245,7 +248,7 @@ class Passes:
         if call.next is not None:
             return calls.again(call)
         output = forward(*args, **kwargs)
-        if self._arrivals.flight is not None:  # else nothing will be rejected any more
+        if self._arrivals.in_flight:  # else nothing will be rejected any more
             calls.end(call, output)
         return output
 
@@ -267,7 +270,7 @@ class Passes:
         raise Void
 
     def _rewind(self) -> int:
-        """Wait for all updates, and go back to the first pass that is void; its number."""
+        """Wait for what the step must have, and go back to the first pass that is void."""
         self._arrivals.finish()
         void = min(p for p in (self._tags.first_rejected, self._void) if p is not None)
         self._tags.discard()
@@ -279,7 +282,7 @@ class Passes:
 
     def _add_up(self) -> None:
         """Add up gradients that stay, in the order of the passes."""
-        if self._arrivals.flight is not None:
+        if self._arrivals.in_flight:
             return
         ended = [own for own in self._passes if own.gradients]
         for own in ended[1:]:

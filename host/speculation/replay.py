@@ -43,24 +43,27 @@ class Replay:
             type(optimizer).step(stand_in)
             _check_unchanged(stand_in, groups)
 
-    def guess(self, leaves: _Leaves) -> None:
+    def guess(self, leaves: _Leaves, state: dict[torch.Tensor, Any]) -> None:
         """Update guesses from their gradients; hooks on the optimizers are not called.
 
         Parameters
         ----------
         leaves : mapping
             Parameter → the leaf that has its guess.
+        state : dict
+            Leaf → what earlier guesses have made of the optimizer's state of its parameter, and
+            what this one makes of it; where there is none, it goes out from the true state.
         """
         for optimizer, groups in self._chosen(leaves):
             stand_in = _stand_in(optimizer, groups)
-            known = {p: leaf for p, leaf in leaves.items() if p in optimizer.state}
-            copies: dict[torch.Tensor, Any] = {
-                leaf: _copied(optimizer.state[p]) for p, leaf in known.items()
-            }
-            stand_in.state = defaultdict(dict, copies)
+            for parameter, leaf in leaves.items():
+                if leaf not in state and parameter in optimizer.state:
+                    state[leaf] = _copied(optimizer.state[parameter])
+            stand_in.state = defaultdict(dict, state)
             stand_in._optimizer_step_pre_hooks = OrderedDict()
             stand_in._optimizer_step_post_hooks = OrderedDict()
             type(optimizer).step(stand_in)
+            state.update(stand_in.state)
 
     def _chosen(self, leaves: _Leaves) -> list[tuple[torch.optim.Optimizer, list[dict[str, Any]]]]:
         """Optimizers that have some of the parameters, with groups of their leaves."""

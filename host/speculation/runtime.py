@@ -13,14 +13,17 @@ from adagrain.host.distributed.exchange import Exchange
 from adagrain.host.distributed.lockstep import Lockstep, is_known
 from adagrain.host.distributed.reducer_options import ReducerOptions
 from adagrain.host.distributed.stages import Stages
+from adagrain.host.distributed.step import Step
 from adagrain.host.distributed.step_log import StepLog
 from adagrain.host.regions.regions import Regions, trainable
 from adagrain.models.interface.units.region_manager import SpeculationState
 
 from .arrivals import Arrivals
 from .counts import Counts
+from .decisions import Decisions
 from .departure import Departure
 from .flight import Flight
+from .guesses import Guesses
 from .leaves import Leaves
 from .link import Link
 from .options import SpeculationOptions
@@ -34,7 +37,7 @@ __all__ = ["Runtime"]
 
 
 class Runtime:
-    """Takes steps, each of which may be computed while the update of the one before is in flight.
+    """Takes steps, each of which may be computed while updates of earlier ones are in flight.
 
     A step is *committed* with its first contribution to a collective. Until then all that it has
     changed can be undone; from then on nothing of it is. The collectives are the same in each
@@ -86,15 +89,23 @@ class Runtime:
         self._regions = regions
         self._device = device
         self._lockstep = lockstep
-        self._depth = options.depth
+        self._depth, self._places = options.depth, max(1, options.depth)
+        self._clip = options.clip
         self._is_guarded = False
         self._planner = Planner(regions, options.bucket_bytes, link, lockstep.group)
-        self._stages = Stages(regions, device, lockstep, exchange, reducing, guesses=True)
+        self._stages = Stages(
+            *(regions, device, lockstep, exchange, reducing), guesses=True, depth=self._places
+        )
         self._tags = Tags()
         leaves = Leaves(model, trainable(model))
         judge = Judge(device, options.tau, Form(options.form))
         shared = regions, [*trainable(model).values()]
-        self._arrivals = Arrivals(*shared, self._stages, leaves, judge, self._tags, options.clip)
+        self._guesses = Guesses(*shared, leaves, options.clip)
+        self._decisions = Decisions(regions, self._stages, self._places)
+        self._arrivals = Arrivals(
+            *(*shared, self._stages, self._guesses, self._decisions, judge, self._tags),
+            clip=options.clip,
+        )
         self._passes = Passes(
             *(model, *shared, leaves, self._arrivals, self._tags),
             keep_outputs=options.keep_outputs,
@@ -106,12 +117,12 @@ class Runtime:
     @property
     def last_step(self) -> StepLog | None:
         """The last step that was decided on."""
-        return self._arrivals.last
+        return self._decisions.last
 
     @property
     def gains(self) -> dict[str, int]:
         """Sixteenths of local gradients that enter the next guess, by region."""
-        return dict(zip(self._regions.names, self._arrivals.gains, strict=True))
+        return dict(zip(self._regions.names, self._decisions.gains, strict=True))
 
     @property
     def buckets(self) -> list[tuple[str, ...]]:
@@ -139,7 +150,8 @@ class Runtime:
         """
         self._lockstep.post(self._standing)
         self._arrivals.await_from_now()
-        self._tags.guesses = {}
+        self._tags.begin()
+        self._guesses.begin()
         departure = self._departure()
         with self._given_up(departure):
             computed = self._passes.compute(closures, departure)
@@ -149,11 +161,11 @@ class Runtime:
         return computed.losses
 
     def settle(self) -> None:
-        """Wait for the update in flight: the model's parameters are up to date then."""
-        if self._arrivals.flight is not None:
+        """Wait for all updates in flight: the model's parameters are up to date then."""
+        if self._arrivals.in_flight:
             with self.told():
                 self._arrivals.await_from_now()
-                self._arrivals.finish()
+                self._arrivals.land()
 
     @contextmanager
     def told(self) -> Iterator[None]:
@@ -172,19 +184,25 @@ class Runtime:
                 yield
 
     def state_dict(self) -> dict[str, Any]:
-        """State of the stages and the device, after the update in flight."""
+        """State of the stages and the device, after all updates in flight."""
         self.settle()
-        return {**self._stages.state_dict(), **self._planner.state_dict()}
+        return {
+            **self._stages.state_dict(),
+            **self._planner.state_dict(),
+            "undecided": self._decisions.state(),
+        }
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Restore what :meth:`state_dict` gave."""
         self.settle()
         self._stages.load_state_dict(state)
         self._planner.load_state_dict(state)
+        self._decisions.restore(state["undecided"])
         self._look()
 
     def close(self) -> None:
-        """Let go of the model."""
+        """Decide on all steps that have landed, and let go of the model."""
+        self._decisions.end()
         self._passes.close()
         self._lockstep.end()
 
@@ -193,38 +211,57 @@ class Runtime:
         records = self._device.read_regions(0, len(self._regions))
         is_global = [record["state"] == SpeculationState.GLOBAL for record in records]
         rows = zip(records, is_global, strict=True)
-        self._arrivals.gains = [0 if waits else record["gain"] for record, waits in rows]
+        self._decisions.begin([0 if waits else record["gain"] for record, waits in rows])
+
+    def _standing(self) -> dict[str, int]:
+        """How this worker stands, with the updates that the step in the making must have."""
+        standing = self._stages.standing(0, self._decisions.weights)
+        return {**standing, "buckets": self._planner.checksum}
 
     def _departure(self) -> Departure:
         compare = partial(self._lockstep.check, self._standing)
-        return Departure(self._planner.buckets, self._stages, compare)
-
-    def _standing(self) -> dict[str, int]:
-        """Values that must be equal on all workers in front of a step's contributions."""
-        return {**self._stages.standing(0), "buckets": self._planner.checksum}
+        place = self._stages.clock.step % self._places  # which no flight needs any more
+        return Departure(self._planner.buckets, self._stages, compare, place)
 
     def _commit(self, computed: Computed, departure: Departure) -> None:
         """End the contributions of a step; from now on its update is in flight."""
         arrivals, guesses, step = self._arrivals, self._tags.guesses, departure.step
         assert step is not None
-        step.stall, step.redo = arrivals.missing, computed.seconds
+        step.stall, step.redo = self._decisions.missing, computed.seconds
         step.losses += [float(loss) for loss in computed.losses]
         step.guesses = guesses
-        replay, gains = Replay(self._optimizers), [*arrivals.gains]
+        replay = Replay(self._optimizers)
         departure.agree()
         self._planner.watch(departure.ready_after)
         self._planner.tell()
         self._lockstep.post(self._standing)
         gradients, departed = departure.gradients, departure.departed
-        arrivals.flight = Flight(step, replay, gradients, gains, departed)
+        flight = Flight(step, replay, gradients, self._gains(step), departed)
+        flight.weights = self._decisions.checksums(step.number)
+        self._stages.clock.advance({})
+        arrivals.take_off(flight)
         for optimizer in self._optimizers:
             optimizer.__dict__["_opt_called"] = True  # schedulers ask for it
         self.counts.steps += 1
-        self.counts.guessed += bool(guesses)
-        self.counts.rejecting += any(not own.accepts for own in guesses.values())
+        self.counts.guessed += self._guesses.any
+        self.counts.rejecting += any(own.accepts < own.trials for own in guesses.values())
         for region, own in guesses.items():
             self.counts.trials[self._regions[region].name] += own.trials
             self.counts.accepts[self._regions[region].name] += own.accepts
+
+    def _gains(self, step: Step) -> list[int]:
+        """Sixteenths of a step's local gradients that enter guesses, by region.
+
+        Several updates deep it is all or nothing: there a smaller gain makes training unstable.
+        Local gradients that are not finite are no guess.
+        """
+        wrong = {region for region, own in step.local.items() if own.non_finite}
+        if wrong and self._clip is not None:  # their norm scales all others
+            wrong = {*step.local}
+        return [
+            0 if region in wrong else 16 if gain and self._depth > 1 else gain
+            for region, gain in enumerate(self._decisions.gains)
+        ]
 
     @contextmanager
     def _given_up(self, departure: Departure | None) -> Iterator[None]:
@@ -233,7 +270,7 @@ class Runtime:
         try:
             yield
         except BaseException as error:
-            self._arrivals.flight = None
+            self._arrivals.give_up()
             if isinstance(error, Exception) and not is_known(error):
                 departure = departure or self._departure()
                 departure.fail(error)

@@ -19,6 +19,7 @@ from adagrain.models.interface.configuration import Configuration
 from .check import check_device, check_model, check_optimizers, check_regions
 from .counts import Counts
 from .link import Link, measured_link
+from .memory import check_memory
 from .options import SpeculationOptions
 from .passes import Closure
 from .runtime import Runtime
@@ -30,7 +31,7 @@ _Optimizers = torch.optim.Optimizer | Sequence[torch.optim.Optimizer]
 
 
 class Speculation:
-    """Data-parallel training whose steps begin while the last update is in flight.
+    """Data-parallel training whose steps begin while the last updates are in flight.
 
     Parameters
     ----------
@@ -71,6 +72,7 @@ class Speculation:
             parameters = trainable(model)
             divided = by if isinstance(by, Regions) else regions(model, by)
             check_regions(parameters, divided)
+            check_memory(parameters.values(), chosen.depth)
             check_optimizers(self._optimizers, parameters)
             self.device = open_device(device, preset) if isinstance(device, str) else device
             self.device.replaceable = True
@@ -123,7 +125,7 @@ class Speculation:
         return torch.stack([loss.reshape(()) for loss in self._open().step(closures)]).mean()
 
     def settle(self) -> None:
-        """Wait for the update in flight, if there is one: parameters are up to date then.
+        """Wait for all updates in flight: parameters are up to date then.
 
         Calling the model, or asking model or optimizers for their ``state_dict``, does it, too.
         """
@@ -156,11 +158,14 @@ class Speculation:
 
     @property
     def last_step(self) -> StepLog | None:
-        """What was agreed on and decided in the last step whose update has arrived."""
+        """What was agreed on and decided in the last step that was decided on.
+
+        From depth 2 on that is not always the last one whose update has arrived here.
+        """
         return self._open().last_step
 
     def state_dict(self) -> dict[str, Any]:
-        """State of this worker, its device, and the optimizers; the update in flight is in it."""
+        """State of this worker, its device, and the optimizers; what is in flight is in it."""
         state = {"runtime": self._open().state_dict()}
         return state | {"optimizers": [own.state_dict() for own in self._optimizers]}
 
@@ -171,7 +176,7 @@ class Speculation:
             optimizer.load_state_dict(saved)
 
     def close(self) -> None:
-        """Wait for the update in flight, and let go of model, optimizers and device."""
+        """Wait for all updates in flight, and let go of model, optimizers and device."""
         if self._runtime is not None:
             self._runtime.settle()
         self._runtime = None

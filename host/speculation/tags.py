@@ -30,16 +30,27 @@ class Tags:
         Bit r is set while region r's guess has entered, and is not resolved.
     guesses : dict of int to Trials
         What became of resolved ones in this step.
+    closed : bool
+        Nothing is judged any more in this step: what enters, or has not been resolved, stays.
     """
 
     def __init__(self) -> None:
         self.mask = 0
         self.guesses: dict[int, Trials] = {}
+        self.closed = False
         self._places: dict[int, Place] = {}
         self._rejected: set[int] = set()
 
+    def begin(self) -> None:
+        """Begin a step."""
+        self.mask, self.guesses, self.closed = 0, {}, False
+        self._places.clear()
+        self._rejected.clear()
+
     def put(self, region: int, place: Place) -> None:
         """A region's guess has entered at a place, for the first time or again."""
+        if self.closed:
+            return
         self._places.setdefault(region, place)
         self.mask |= 1 << region
 
@@ -47,10 +58,12 @@ class Tags:
         """True while a region's guess is not resolved."""
         return bool(self.mask >> region & 1)
 
-    def resolve(self, region: int, *, accepted: bool) -> None:
-        """A region's guess was compared with its true update."""
-        self.mask &= ~(1 << region)
-        self.guesses[region] = Trials(int(accepted), 1)
+    def resolve(self, region: int, *, accepted: bool, last: bool = True) -> None:
+        """A region's guess was compared with its true update, the last one or an earlier one."""
+        if last:
+            self.mask &= ~(1 << region)
+        accepts, trials = self.guesses.get(region, (0, 0))
+        self.guesses[region] = Trials(accepts + int(accepted), trials + 1)
         if not accepted:
             self._rejected.add(region)
 
@@ -71,5 +84,10 @@ class Tags:
             raise Void
 
     def discard(self) -> None:
-        """Say that what was void has been thrown away."""
+        """Say that what was void has been thrown away; a step is done again once."""
         self._rejected.clear()
+        self.close()
+
+    def close(self) -> None:
+        """Say that no guess will be judged any more in this step."""
+        self.mask, self.closed = 0, True

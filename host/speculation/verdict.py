@@ -48,17 +48,25 @@ class Judge:
         self._tau = tau
         self._form = form
 
-    def accepts(self, before: torch.Tensor, guess: torch.Tensor, truth: torch.Tensor) -> bool:
+    def accepts(
+        self,
+        before: torch.Tensor,
+        guess: torch.Tensor,
+        truth: torch.Tensor,
+        front: torch.Tensor | None = None,
+    ) -> bool:
         """True if a region's guessed weights may stand for the true ones.
 
         Parameters
         ----------
         before, guess, truth : Tensor
             Weights of a region, of one dimension: before the update, guessed, and true.
+        front : Tensor or None
+            Those that the guessed update goes out from; ``None``: the same as the true one.
         """
         if self._tau == 0:
             return bool(self._device.difference(guess, truth, 0).bitwise_equal)
-        a, b = guess - before, truth - before
+        a, b = guess - (before if front is None else front), truth - before
         found = self._device.difference(a, b, _exponent(a, b))
         if not found.valid:
             return False

@@ -9,12 +9,13 @@ import torch.distributed as dist
 from speculation_setup import begun
 from torch import nn
 
+from adagrain.host.speculation import memory
 from adagrain.host.speculation.speculate import Speculation
 
-CASES: dict[str, Callable[[], None]] = {}
+CASES: dict[str, Callable[..., None]] = {}
 
 
-def case(function: Callable[[], None]) -> Callable[[], None]:
+def case(function: Callable[..., None]) -> Callable[..., None]:
     CASES[function.__name__] = function
     return function
 
@@ -68,8 +69,8 @@ def unused() -> None:
 
 
 @case
-def closure_fails_on_one() -> None:
-    setup = Setup(tau=0)
+def closure_fails_on_one(**options: Any) -> None:
+    setup = Setup(tau=0, **options)
     setup.train()
 
     def closure() -> torch.Tensor:
@@ -79,6 +80,11 @@ def closure_fails_on_one() -> None:
 
     setup.speculation.step(closure)
     setup.speculation.settle()
+
+
+@case
+def closure_fails_two_deep_on_one() -> None:
+    closure_fails_on_one(depth=2)
 
 
 @case
@@ -127,18 +133,43 @@ def verdict_fails_on_one() -> None:
 
 
 @case
-def settling_fails_on_one() -> None:
+def settling_fails_on_one(**options: Any) -> None:
     """Outside of a step, on the worker that looks at its weights alone."""
-    setup = Setup(looks=lambda: 0)
+    setup = Setup(looks=lambda: 0, **options)
     setup.train()
 
     def update(_: Any) -> None:
         raise KeyError("no such thing")
 
     if on_one():
-        setup.speculation._runtime._arrivals.flight.replay.update = update
+        setup.speculation._runtime._arrivals.flights[0].replay.update = update
         setup.model(torch.ones(3, 4))
     setup.train()
+
+
+@case
+def settling_fails_two_deep_on_one() -> None:
+    settling_fails_on_one(depth=2)
+
+
+@case
+def one_settles_and_the_other_does_not() -> None:
+    """Which is no failure: it is that of the last words."""
+    setup = Setup(depth=3, epoch_steps=1, compare_weights=1)
+    for step in range(12):
+        setup.train(1)
+        if step % 3 == 2 and on_one():
+            setup.speculation.state_dict()
+            setup.model.state_dict()
+    setup.speculation.close()
+    raise ValueError("all is well")
+
+
+@case
+def memory_is_short_on_one() -> None:
+    if on_one():
+        memory._available = lambda: 100  # type: ignore[assignment]
+    Setup(depth=2)
 
 
 @case
@@ -211,13 +242,18 @@ def buckets_differ() -> None:
 
 
 @case
-def weights_differ() -> None:
-    setup = Setup(compare_weights=2)
+def weights_differ(**options: Any) -> None:
+    setup = Setup(compare_weights=2, **options)
     setup.train(4)
     setup.speculation.settle()
     if on_one():
         setup.model.a.weight.data[0, 0] += 1
     setup.train(4)
+
+
+@case
+def weights_differ_two_deep() -> None:
+    weights_differ(depth=2)
 
 
 @case

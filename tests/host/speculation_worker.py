@@ -40,6 +40,7 @@ DEFAULTS = {
     "poison": -1,
     "void": False,
     "resume": False,
+    "saves": False,
     "timing": "fixed",
     "device": "golden:",
     "preset": "full",
@@ -53,14 +54,24 @@ class Collectives:
 
     def __init__(self) -> None:
         self.begun: list[tuple[int, str]] = []
+        self.missing = 0
         self.speculation: Any = None
         self._real = dist.all_reduce
 
     def __call__(self, tensor: torch.Tensor, *arguments: Any, **options: Any) -> Any:
         if self.speculation is not None:
             assert self.speculation._runtime._tags.mask == 0
+            if tensor.is_floating_point():
+                self._check_missing(self.speculation._runtime)
         self.begun.append((tensor.numel(), str(tensor.dtype)))
         return self._real(tensor, *arguments, **options)
+
+    def _check_missing(self, runtime: Any) -> None:
+        """No update is missing in a commit but the newest ones, one less than may be in flight."""
+        missing = [flight.step.number for flight in runtime._arrivals.flights]
+        least = runtime._stages.clock.step - max(1, runtime._depth) + 1
+        assert all(number >= least for number in missing)
+        self.missing = max(self.missing, len(missing))
 
 
 def digest(tensors: Iterable[torch.Tensor]) -> str:
@@ -73,10 +84,11 @@ def forget_guesses(speculation: Any) -> None:
     arrivals = speculation._runtime._arrivals
     real = arrivals.guess
 
-    def guess(region: int) -> None:
-        real(region)
-        for part in arrivals._regions[region].slices:
-            arrivals._leaves._guesses[id(part.parameter)].data.fill_(torch.nan)
+    def guess(region: int) -> Any:
+        chain = real(region)
+        for leaf in chain.leaves.values():
+            leaf.data.fill_(torch.nan)
+        return chain
 
     arrivals.guess = guess
 
@@ -88,7 +100,7 @@ class Training:
         self.options = options
         self.collectives = collectives
         self.rank = dist.get_rank()
-        self.anchors: list[str] = []
+        self.anchors: dict[int, dict[int, str]] = {}
         self.agreed: list[Any] = []
         torch.manual_seed(7)
         self.model = NETWORKS[options["network"]]()
@@ -97,7 +109,7 @@ class Training:
         self.ddp = DistributedDataParallel(self.model) if options["ddp"] else None
         if self.ddp is None:
             self._begin()
-            collectives.begun = []
+            collectives.begun, collectives.missing = [], 0
         torch.manual_seed(0 if options["alike"] else self.rank)
 
     def _begin(self) -> None:
@@ -122,15 +134,16 @@ class Training:
         )
         if options["void"]:
             forget_guesses(self.speculation)
-        lockstep = self.speculation._lockstep
-        real = lockstep.check
+        arrivals = self.speculation._runtime._arrivals
+        real = arrivals._update
 
-        def check(state: Any) -> None:
-            groups = self.optimizer.param_groups  # modules may see guesses now
-            self.anchors.append(digest(p for group in groups for p in group["params"]))
-            real(state)
+        def update(flight: Any, regions: Any) -> None:
+            real(flight, regions)
+            for region in regions:
+                found = digest(arrivals._members[region])
+                self.anchors.setdefault(flight.step.number, {})[region] = found
 
-        lockstep.check = check
+        arrivals._update = update
         self.collectives.speculation = self.speculation
 
     def loss(self, step: int, number: int) -> torch.Tensor:
@@ -159,8 +172,11 @@ class Training:
     def run(self) -> dict[str, Any]:
         losses = []
         for step in range(self.options["steps"]):
-            if self.options["resume"] and step == self.options["steps"] // 2:
-                self._resume()
+            if step == self.options["steps"] // 2:
+                if self.options["saves"]:
+                    self.speculation.state_dict()
+                if self.options["resume"]:
+                    self._resume()
             losses.append(self.take(step))
             self.schedule.step()
         found: dict[str, Any] = {"buffers": digest(self.model.buffers()), "losses": losses}
@@ -182,6 +198,7 @@ class Training:
     def _told(self) -> dict[str, Any]:
         speculation = self.speculation
         speculation.settle()
+        speculation._runtime._decisions.end()
         counts = speculation.counts
         return {
             "guessed": counts.guessed,
@@ -190,8 +207,9 @@ class Training:
             "accepts": dict(counts.accepts),
             "redone": speculation.passes_redone,
             "dropped": speculation.dropped,
-            "anchors": self.anchors,
+            "anchors": [[*map(own.get, range(4))] for _, own in sorted(self.anchors.items())],
             "gains": speculation.gains,
+            "missing": self.collectives.missing,
             "agreed": [[*log.agreed.accepts, *log.agreed.trials] for log in self.agreed],
             "states": [[own["state"] for own in log.decisions.values()] for log in self.agreed],
         }

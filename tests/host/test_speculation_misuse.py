@@ -13,6 +13,7 @@ MISSING = "KeyError: 'no such thing'"
 BATCH = "RuntimeError: a closure must do the same when it is run again, but the inputs of '(model)'"
 STEP = "RuntimeError: SGD.step() must not be called: step(closure) of the speculation takes it"
 UNIT = "ValueError: speculation needs a device with the unit 'difference', which device preset 'tin"
+MEMORY = "ValueError: depth must be one that memory can hold, but 2 updates in flight take 1280 "
 
 #: What each worker's last words are; one text for both, where they are the same.
 ERRORS = {
@@ -26,6 +27,11 @@ ERRORS = {
     "fourth_step_fails_on_one": (FAILED + MISSING, MISSING),
     "settling_fails_on_one_when_buckets_are_chosen": (FAILED + MISSING, MISSING),
     "buckets_differ": "DisagreementError: the workers' buckets must be equal after 0 steps, but",
+    "closure_fails_two_deep_on_one": (FAILED + MISSING, MISSING),
+    "settling_fails_two_deep_on_one": (FAILED + MISSING, MISSING),
+    "memory_is_short_on_one": (FAILED + MEMORY, MEMORY),
+    "weights_differ_two_deep": "DisagreementError: the workers' weights must be equal after 6 step",
+    "one_settles_and_the_other_does_not": "ValueError: all is well",
     "another_batch_on_one": (FAILED + BATCH, BATCH),
     "another_step_on_one": (FAILED + STEP, STEP),
     "another_step_in_a_closure_on_one": (FAILED + STEP, STEP),

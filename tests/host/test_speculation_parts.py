@@ -123,7 +123,7 @@ def test_states_of_random_numbers() -> None:
         ({"tau": math.nan}, "tau must be a number from 0 on, not nan"),
         ({"tau": "0.5"}, "tau must be a number from 0 on, not '0.5'"),
         ({"form": "mse"}, "form must be one of rmse, mean_absolute, maximum, not 'mse'"),
-        ({"depth": 2}, "depth must be 0 or 1, not 2"),
+        ({"depth": 9}, "depth must be an integer from 0 to 8, not 9"),
         ({"bucket_bytes": 0}, "bucket_bytes must be a positive integer, or None, not 0"),
         ({"clip": 0}, "clip must be a positive number, or None, not 0"),
         ({"clip": math.inf}, "clip must be a positive number, or None, not inf"),

@@ -25,7 +25,9 @@ def reject(speculation: Speculation, *regions: int) -> None:
     """Have guesses of regions be rejected, by their numbers."""
     tags = speculation._runtime._tags  # type: ignore[union-attr]
     real = tags.resolve
-    tags.resolve = lambda region, accepted: real(region, accepted=region not in regions)  # type: ignore[method-assign]
+    tags.resolve = lambda region, accepted, **last: real(  # type: ignore[method-assign]
+        region, accepted=region not in regions, **last
+    )
 
 
 def loss_of(model: nn.Module, batch: int = 0) -> Callable[[], torch.Tensor]:

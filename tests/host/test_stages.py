@@ -73,7 +73,7 @@ def test_stages_follow_each_other_and_exchanges_begin_bucket_by_bucket() -> None
     told(stages.agreement, "begin", lambda *_: happened.append("begin to agree"))
     told(stages.agreement, "end", lambda _: happened.append("agree"))
     told(reducer.device, "update_regions", lambda _: happened.append("decide"))
-    told(stages.commit, "advance", lambda _: happened.append("commit"))
+    told(stages.commit, "advance", lambda *_: happened.append("commit"))
     train()
     assert happened == STAGES
 
@@ -168,7 +168,7 @@ def test_gradients_that_do_not_lie_together_are_taken_alone() -> None:
     assert reducer.add_together([*network.parameters()], lambda: apart, flat) is None
     reducer.begin_exchange([*network.parameters()])
     reducer.end_pass()
-    assert reducer._accumulators.averages[0].tolist() == [0, 3, 6, 1, 4, 7, 2, 5, 8]
+    assert reducer._accumulators.averages[0][0].tolist() == [0, 3, 6, 1, 4, 7, 2, 5, 8]
 
 
 class Halves(DenseExchange):

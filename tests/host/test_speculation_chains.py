@@ -1,0 +1,205 @@
+"""Chains of guesses on one worker: bounded staleness, against the rule written down plainly."""
+
+import copy
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+from speculation_setup import Late, begun, plain, several, sgd
+from torch import nn
+
+from adagrain.host.speculation import memory, speculate
+from adagrain.host.speculation.chain import Chain
+from adagrain.host.speculation.replay import Replay
+from adagrain.host.speculation.speculate import Speculation
+from adagrain.host.speculation.tags import Place, Tags
+
+pytestmark = pytest.mark.usefixtures("lone_worker")
+
+OPTIMIZERS: dict[str, Callable[[Any], torch.optim.Optimizer]] = {
+    "sgd": lambda p: torch.optim.SGD(p, lr=0.1),
+    "momentum": lambda p: torch.optim.SGD(p, lr=0.1, momentum=0.9, nesterov=True),
+    "adamw": lambda p: torch.optim.AdamW(p, lr=0.05),
+}
+
+STEPS = 9
+
+#: What the other workers make of a gradient.
+TRUTH = 0.75
+
+
+def network() -> nn.Module:
+    torch.manual_seed(4)
+    return nn.Sequential(nn.Linear(12, 8), nn.Tanh(), nn.Linear(8, 8), nn.Tanh(), nn.Linear(8, 2))
+
+
+def loss_of(model: nn.Module, step: int) -> torch.Tensor:
+    x = torch.randn(8, 12, generator=torch.Generator().manual_seed(step))
+    return model(x).square().mean()
+
+
+class Scaled(Late):
+    """Averages that are not what this worker has contributed."""
+
+    def begin(self, shares: Any, *flat: Any) -> Any:
+        return super().begin([own._replace(mean=own.mean * TRUTH) for own in shares], *flat)
+
+
+def scaled(model: nn.Module, optimizer: Any, **options: Any) -> Speculation:
+    """Speculation whose guesses are not the truth, and whose updates are never there in time."""
+    real = speculate.DenseExchange
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("speculation_setup.Late", Scaled)
+        speculation = begun(model, optimizer, **options)
+    assert speculate.DenseExchange is real
+    return speculation
+
+
+def reference(kind: str, depth: int, *, accepts: bool) -> list[torch.Tensor]:
+    """The rule, as it is written."""
+    model = network()
+    optimizer = OPTIMIZERS[kind](model.parameters())
+    missing: list[list[torch.Tensor]] = []
+
+    def stepped(own: nn.Module, gradients: list[torch.Tensor], stepping: Any) -> None:
+        for parameter, gradient in zip(own.parameters(), gradients, strict=True):
+            parameter.grad = gradient.clone()
+        stepping.step()
+
+    def arrive() -> None:
+        stepped(model, [TRUTH * gradient for gradient in missing.pop(0)], optimizer)
+
+    for step in range(STEPS):
+        if not accepts and len(missing) == depth:
+            arrive()
+        guess = copy.deepcopy(model)
+        replayed = OPTIMIZERS[kind](guess.parameters())
+        replayed.load_state_dict(copy.deepcopy(optimizer.state_dict()))
+        for gradients in missing:
+            stepped(guess, gradients, replayed)
+        found = torch.autograd.grad(loss_of(guess, step), [*guess.parameters()])
+        if len(missing) == depth:
+            arrive()
+        missing.append([*found])
+    while missing:
+        arrive()
+    return [*model.parameters()]
+
+
+@pytest.mark.parametrize("accepts", [True, False])
+@pytest.mark.parametrize("depth", [1, 2, 3])
+@pytest.mark.parametrize("kind", OPTIMIZERS)
+def test_a_step_goes_out_from_the_newest_guesses_and_nothing_older(
+    kind: str, depth: int, accepts: bool
+) -> None:
+    """Rejected, it goes out from the update that it must have, and guesses of the newer ones."""
+    model = network()
+    tau = float("inf") if accepts else 0
+    speculation = scaled(model, OPTIMIZERS[kind](model.parameters()), depth=depth, tau=tau)
+    for step in range(STEPS):
+        speculation.step(lambda step=step: loss_of(model, step))
+    assert speculation.passes_redone == (0 if accepts else STEPS - depth)
+    speculation.close()
+    wanted = reference(kind, depth, accepts=accepts)
+    for one, own in zip(model.parameters(), wanted, strict=True):
+        assert torch.equal(one, own)
+
+
+@pytest.mark.parametrize("clip", [None, 0.1])
+@pytest.mark.parametrize("depth", [2, 3])
+@pytest.mark.parametrize("kind", OPTIMIZERS)
+def test_true_guesses_equal_speculation_off_whatever_is_rejected(
+    kind: str, depth: int, clip: float | None
+) -> None:
+    """With arrivals and rejects at random, several passes, batch norm and dropout."""
+
+    def trained(depth: int) -> list[torch.Tensor]:
+        torch.manual_seed(6)
+        model = plain()
+        optimizer = OPTIMIZERS[kind](model.parameters())
+        speculation = begun(
+            *(model, optimizer), depth=depth, tau=0, clip=clip, looks=several(40, depth)
+        )
+        tags, chosen = speculation._runtime._tags, several(3, 7)  # type: ignore[union-attr]
+        real = tags.resolve
+
+        def resolve(region: int, *, accepted: bool, last: bool) -> None:
+            assert accepted
+            real(region, accepted=chosen() > 1, last=last)
+
+        tags.resolve = resolve  # type: ignore[method-assign]
+        for step in range(12):
+            passes = [3 * step, 3 * step + 1, 3 * step + 2]
+            speculation.step(*(lambda n=n: loss_of(model, n) for n in passes))
+        redone = speculation.passes_redone
+        assert redone >= 5 if depth else not redone
+        speculation.close()
+        return [*model.parameters(), *model.buffers()]
+
+    for off, deep in zip(trained(0), trained(depth), strict=True):
+        assert torch.equal(off, deep)
+
+
+def test_links_are_taken_off_from_the_oldest_on() -> None:
+    parameter = nn.Parameter(torch.zeros(2))
+    leaf = nn.Parameter(torch.tensor([3.0, 3.0]))
+    chain = Chain({parameter: leaf}, [torch.ones(2), 2 * torch.ones(2)])
+    anchor = torch.zeros(2)
+    taken = [[own.tolist() for own in chain.take(anchor - n)] for n in range(3)]
+    assert taken == [[[n, n], [n + 1, n + 1]] for n in (0.0, 1.0, 2.0)]
+    assert chain.left == 0
+
+
+def test_a_guess_goes_on_from_the_state_that_another_has_left() -> None:
+    """And leaves the true one alone."""
+    parameter, wanted = (nn.Parameter(torch.ones(3)) for _ in range(2))
+    optimizer, plainly = (torch.optim.AdamW([own], lr=0.1) for own in (parameter, wanted))
+    leaf, state = nn.Parameter(torch.ones(3)), {}
+    for step in range(3):
+        gradient = torch.linspace(-1, 1, 3) + step
+        leaf.grad, wanted.grad = gradient.clone(), gradient.clone()
+        Replay([optimizer]).guess({parameter: leaf}, state)
+        plainly.step()
+    assert torch.equal(leaf, wanted)
+    assert torch.equal(parameter, torch.ones(3)) and not optimizer.state
+
+
+def test_tags_stay_until_the_last_update_is_there_or_the_step_is_closed() -> None:
+    tags = Tags()
+    tags.put(1, Place(0, 4))
+    tags.resolve(1, accepted=True, last=False)
+    assert tags.has(1)
+    tags.resolve(1, accepted=False)
+    assert not tags.has(1) and tags.guesses == {1: (1, 2)} and tags.first_rejected == (0, 4)
+    tags.discard()
+    tags.put(1, Place(0, 5))
+    assert tags.closed and tags.mask == 0
+    tags.begin()
+    tags.put(1, Place(0, 6))
+    tags.resolve(1, accepted=False)
+    assert tags.first_rejected == (0, 6)
+
+
+def test_steps_are_decided_on_when_their_update_is_needed_and_all_of_them_in_the_end() -> None:
+    """Wherever they have landed before."""
+    model, told = plain(), []
+    speculation = begun(model, sgd(model), depth=3, log=lambda log: told.append(log.step))
+    seen = []
+    for step in range(5):
+        speculation.step(lambda step=step: loss_of(model, step))
+        speculation.settle()
+        seen.append([*told])
+    assert seen == [[], [], [0], [0, 1], [0, 1, 2]]
+    speculation.close()
+    assert told == [0, 1, 2, 3, 4]
+
+
+def test_a_depth_that_memory_cannot_hold_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = nn.Linear(10, 10, bias=False)
+    monkeypatch.setattr(memory, "_available", lambda: 3199)
+    begun(model, sgd(model), depth=1).close()
+    with pytest.raises(
+        ValueError, match="but 2 updates in flight take 3200 bytes, and 3199 are available"
+    ):
+        begun(model, sgd(model), depth=2)
