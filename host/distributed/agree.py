@@ -83,6 +83,7 @@ class Agree:
             If another worker is not there any more.
         """
         due, current = self._clock.due, step.current
+        self._gather.depart(current)
         redo = time.perf_counter() - step.began if step.redo is None else step.redo
         energies: dict[int, LocalEnergy] = {}
         try:

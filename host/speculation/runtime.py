@@ -192,7 +192,13 @@ class Runtime:
             self.counts.accepts[self._regions[region].name] += own.accepts
 
     def _depart(self, step: Step, gradients: Mapping[nn.Parameter, torch.Tensor]) -> list[Departed]:
-        """Compare the workers, and begin all exchanges and the agreement."""
+        """Compare the workers, and begin all exchanges and the agreement.
+
+        Raises
+        ------
+        Exception
+            Why this worker could not do its part. The others learn it from the agreement.
+        """
         self._lockstep.check(lambda: self._standing)
         self._standing = self._stages.standing(0)
         departed = []
@@ -203,10 +209,11 @@ class Runtime:
             assert pending is not None  # each region is due in every step
             departed.append(Departed(bucket, pending))
         self._stages.agree.begin(step)
+        if step.current.failure is not None:
+            self._lockstep.tell(step.current.failure)
         return departed
 
     def _give_up(self, error: Exception) -> None:
         """Take part in the step's collectives without a gradient, and tell the others why."""
         step = Step(self._stages.clock.step, current=Pass(failure=error))
         self._depart(step, {p: torch.zeros_like(p) for p in self._parameters})
-        self._lockstep.tell(error)

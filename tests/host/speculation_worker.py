@@ -3,16 +3,23 @@
 import hashlib
 import json
 import sys
+import threading
 from collections.abc import Iterable
 from contextlib import nullcontext
 from typing import Any
 
 import torch
 import torch.distributed as dist
+from compression_hook_cases import damaging
+from compression_setup import replaced
 from speculation_setup import Residual, begun, plain, several
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel
+from torch.utils._pytree import tree_map_only
 
+import adagrain
+from adagrain.host.compression import frames
+from adagrain.host.compression.exchange import CompressedExchange
 from adagrain.host.distributed.process_group import leave_group
 from adagrain.host.distributed.timing import Timing
 from adagrain.models.interface.units.region_manager import SpeculationPolicy
@@ -44,22 +51,45 @@ DEFAULTS = {
     "device": "golden:",
     "preset": "full",
     "keep_outputs": True,
+    "compression": None,
+    "damaged": (),
+    "settles": False,
 }
 
 
 class Collectives:
-    """All all-reduces, as they begin; none may do so while a guess has entered."""
+    """All collectives, as they begin; none that a step takes may do so while a guess has entered.
+
+    What frames are agreed on by is begun in a thread, and is not the step's.
+    """
 
     def __init__(self) -> None:
-        self.begun: list[tuple[int, str]] = []
         self.speculation: Any = None
-        self._real = dist.all_reduce
+        self.forget()
+        self._real = dist.all_reduce, dist.all_gather
+        dist.all_reduce, dist.all_gather = self._all_reduce, self._all_gather
 
-    def __call__(self, tensor: torch.Tensor, *arguments: Any, **options: Any) -> Any:
-        if self.speculation is not None:
+    def forget(self) -> None:
+        self.begun: dict[bool, list[tuple[int, str]]] = {True: [], False: []}
+
+    def _all_reduce(self, tensor: torch.Tensor, *arguments: Any, **options: Any) -> Any:
+        self._note(tensor)
+        return self._real[0](tensor, *arguments, **options)
+
+    def _all_gather(self, all_of_it: Any, own: torch.Tensor, **options: Any) -> Any:
+        self._note(own)
+        return self._real[1](all_of_it, own, **options)
+
+    def _note(self, tensor: torch.Tensor) -> None:
+        in_step = threading.current_thread() is threading.main_thread()
+        if in_step and self.speculation is not None:
             assert self.speculation._runtime._tags.mask == 0
-        self.begun.append((tensor.numel(), str(tensor.dtype)))
-        return self._real(tensor, *arguments, **options)
+        self.begun[in_step].append((tensor.numel(), str(tensor.dtype)))
+
+
+def with_numbers(pairs: list[tuple[str, Any]]) -> dict[Any, Any]:
+    """A mapping from JSON, whose keys are numbers where they look so."""
+    return {int(name) if name.isdecimal() else name: value for name, value in pairs}
 
 
 def digest(tensors: Iterable[torch.Tensor]) -> str:
@@ -96,7 +126,14 @@ class Training:
         self.ddp = DistributedDataParallel(self.model) if options["ddp"] else None
         if self.ddp is None:
             self._begin()
-            collectives.begun = []
+            collectives.forget()
+        elif options["compression"] is not None:
+            self.registered = adagrain.register(
+                *(self.ddp, self.optimizer),
+                compression=options["compression"],
+                cadence=None,
+                epoch_steps=4,
+            )
         torch.manual_seed(0 if options["alike"] else self.rank)
 
     def _begin(self) -> None:
@@ -111,6 +148,7 @@ class Training:
             clip=options["clip"],
             device=options["device"],
             preset=options["preset"],
+            compression=options["compression"],
             keep_outputs=options["keep_outputs"],
             epoch_steps=4,
             timing=Timing.parse(options["timing"]),
@@ -154,16 +192,31 @@ class Training:
         return 0.0
 
     def run(self) -> dict[str, Any]:
+        """All steps; the second worker finds frames of the first one damaged now and then."""
+        damages = self.options["damaged"] and self.rank == 1
+        other = damaging(0, self.options["damaged"])
+        with replaced(frames, "_decoded", other) if damages else nullcontext():
+            return self._run()
+
+    def _run(self) -> dict[str, Any]:
         losses = []
         for step in range(self.options["steps"]):
             if self.options["resume"] and step == self.options["steps"] // 2:
                 self._resume()
             losses.append(self.take(step))
+            if self.options["settles"]:
+                self._settle_alone()
             self.schedule.step()
         found: dict[str, Any] = {"buffers": digest(self.model.buffers()), "losses": losses}
         if self.ddp is None:
             found |= self._told()
         return found | {"weights": digest(self.model.parameters())}
+
+    def _settle_alone(self) -> None:
+        """Wait for the update in flight on one worker, for which the others wait elsewhere."""
+        if self.rank == 1:
+            self.speculation.settle()
+        dist.barrier()
 
     def _resume(self) -> None:
         state = self.model.state_dict(), self.speculation.state_dict()
@@ -172,6 +225,7 @@ class Training:
         self.speculation.close()
         for parameter in self.model.parameters():
             parameter.data.zero_()
+        self.optimizer.state.clear()
         self._begin()
         self.model.load_state_dict(saved[0])
         self.speculation.load_state_dict(saved[1])
@@ -189,8 +243,24 @@ class Training:
             "dropped": speculation.dropped,
             "anchors": self.anchors,
             "gains": speculation.gains,
+            "bytes": speculation.last_step.bytes_sent,
+            **self._told_of_exchange(),
             "agreed": [[*log.agreed.accepts, *log.agreed.trials] for log in self.agreed],
             "states": [[own["state"] for own in log.decisions.values()] for log in self.agreed],
+        }
+
+    def _told_of_exchange(self) -> dict[str, Any]:
+        """What the exchange knows, of this worker, and all of it as a digest."""
+        exchange = self.speculation._runtime._stages.commit._exchange
+        if not isinstance(exchange, CompressedExchange):
+            return {}
+        tensors: list[torch.Tensor] = []
+        tree_map_only(torch.Tensor, tensors.append, exchange.state_dict())
+        numbers = tree_map_only(torch.Tensor, lambda _: None, exchange.state_dict())
+        return {
+            "refused": exchange.counts.refused,
+            "bypassed": exchange.bypass.record,
+            "exchange": digest(tensors) + str(numbers),
         }
 
 
@@ -198,9 +268,9 @@ def main() -> None:
     torch.set_num_threads(1)
     dist.init_process_group("gloo")
     collectives = Collectives()
-    dist.all_reduce = collectives  # type: ignore[assignment]
     for argument in sys.argv[1:]:
-        training = Training(DEFAULTS | json.loads(argument), collectives)
+        options = json.loads(argument, object_pairs_hook=with_numbers)
+        training = Training(DEFAULTS | options, collectives)
         found = training.run()
         found["collectives"] = str(collectives.begun)
         collectives.speculation = None

@@ -1,50 +1,26 @@
 """Speculation with real workers on gloo: what must be equal to the bit, or in other ways."""
 
-import json
 import re
-from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 from process_groups import WorkerServer
+from speculation_runs import NOTHING_IS_ACCEPTED, OFF, Train, assert_equal, trained
 
-WORKER = Path(__file__).parent / "speculation_worker.py"
 EXAMPLE = Path(__file__).parents[2] / "examples" / "speculative.py"
-
-#: What workers find, by rank, for each run.
-Found = list[list[dict[str, Any]]]
-Train = Callable[..., Found]
-
-OFF = {"depth": 0, "policy": "never"}
-GLOBAL = {"policy": "never"}
-NOTHING_IS_ACCEPTED = {"tau": 0}
-ALL_IS_ACCEPTED = {"tau": "inf"}
-VOID = {"tau": 0, "void": True}
 
 
 @pytest.fixture(scope="module")
 def train(server: WorkerServer) -> Train:
-    """Runs, one after the other on the same workers; weights and anchors must be equal on them."""
-
-    def run(*runs: dict[str, Any], count: int = 2, timeout: float = 120, **common: Any) -> Found:
-        arguments = [json.dumps(common | own) for own in runs]
-        ended = server.run(WORKER, *arguments, count=count, timeout=timeout)
-        for worker in ended:
-            assert worker.returncode == 0, worker.stderr[-3000:]
-        by_rank = [[json.loads(line) for line in own.stdout.splitlines()] for own in ended]
-        found = [list(ranks) for ranks in zip(*by_rank, strict=True)]
-        for ranks in found:
-            for name in ("weights", "anchors", "agreed", "states", "collectives", "dropped"):
-                assert all(own.get(name) == ranks[0].get(name) for own in ranks), name
-        return found
-
-    return run
+    """Runs of speculation, one after the other on the same workers."""
+    return partial(trained, server)
 
 
-def assert_equal(one: list[dict[str, Any]], other: list[dict[str, Any]]) -> None:
-    for name in ("weights", "buffers", "losses"):
-        assert [own[name] for own in one] == [own[name] for own in other], name
+GLOBAL = {"policy": "never"}
+ALL_IS_ACCEPTED = {"tau": "inf"}
+VOID = {"tau": 0, "void": True}
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,12 @@ UNUSED = "RuntimeError: parameter 'b.weight' must get a gradient in every backwa
 MISSING = "KeyError: 'no such thing'"
 BATCH = "RuntimeError: a closure must do the same when it is run again, but the inputs of '(model)'"
 STEP = "RuntimeError: SGD.step() must not be called: step(closure) of the speculation takes it"
+MASK = "TypeError: keep of a mask must give bools of shape"
+CODER = "ValueError: coder"
+LEARNED = (
+    "ValueError: mask must not learn from activations where steps may be computed twice, so not"
+)
+ENCODE, DECODE = (f"DeviceError: the device has stopped to {part}" for part in ("encode", "decode"))
 UNIT = "ValueError: speculation needs a device with the unit 'difference', which device preset 'tin"
 
 #: What each worker's last words are; one text for both, where they are the same.
@@ -21,6 +27,16 @@ ERRORS = {
     "closure_fails_on_one": (FAILED + MISSING, MISSING),
     "verdict_fails_on_one": (FAILED + MISSING, MISSING),
     "settling_fails_on_one": (FAILED + MISSING, MISSING),
+    "statistics_fail_on_one": (FAILED + MISSING, MISSING),
+    "mask_fails_on_one": (FAILED + MASK, MASK),
+    "encoding_fails_on_one": (FAILED + ENCODE, ENCODE),
+    "decoding_fails_on_one": (FAILED + DECODE, DECODE),
+    "decoding_fails_on_one_that_settles": (FAILED + DECODE, DECODE),
+    "gone_with_frames": ("WorkerLostError: a worker was lost in the", ""),
+    "compression_on_one": "ValueError: compression must be the same on all workers, but worker 0 h",
+    "density_differs": "ValueError: density of compression must be the same on all workers, but wo",
+    "coder_is_none_on_one": (FAILED + CODER, CODER),
+    "learned_mask": LEARNED,
     "another_batch_on_one": (FAILED + BATCH, BATCH),
     "another_step_on_one": (FAILED + STEP, STEP),
     "weights_differ": "DisagreementError: the workers' weights must be equal after 4 steps, b",
