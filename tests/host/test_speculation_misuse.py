@@ -13,10 +13,8 @@ MISSING = "KeyError: 'no such thing'"
 BATCH = "RuntimeError: a closure must do the same when it is run again, but the inputs of '(model)'"
 STEP = "RuntimeError: SGD.step() must not be called: step(closure) of the speculation takes it"
 MASK = "TypeError: keep of a mask must give bools of shape"
-CODER = "ValueError: coder"
-LEARNED = (
-    "ValueError: mask must not learn from activations where steps may be computed twice, so not"
-)
+CODER = "ValueError: encode needs a build with an encoder, which device preset 'full' has not"
+LEARNED = "ValueError: mask must not learn from activations where steps may be computed twice, so"
 ENCODE, DECODE = (f"DeviceError: the device has stopped to {part}" for part in ("encode", "decode"))
 UNIT = "ValueError: speculation needs a device with the unit 'difference', which device preset 'tin"
 
