@@ -100,14 +100,14 @@ class Arrivals:
         if flight is None or not (flight.step.agreeing and flight.step.agreeing.arrived()):
             return
         arrived = [own for own in flight.departed if own.pending.arrived()]
-        if arrived and (self._clip is None or len(arrived) == len(flight.departed)):
+        if len(arrived) == len(flight.departed) or (arrived and self._clip is None):
             self._apply(flight, arrived)
 
     def wait_for(self, region: int) -> None:
         """Wait for a region's update, and apply it."""
         if self.flight is not None and region in self.flight.unresolved:
             departed = self.flight.departed
-            own = [one for one in departed if self._clip or region in one.bucket.regions]
+            own = [one for one in departed if self._clip or region in one.regions]
             self._apply(self.flight, own)
 
     def finish(self) -> None:
@@ -137,7 +137,12 @@ class Arrivals:
         flight.guessed.add(region)
 
     def _scaled(self, flight: Flight, parameter: nn.Parameter) -> torch.Tensor:
-        """A local gradient as guesses take it; whole, where the region is not guessed."""
+        """A local gradient as guesses take it; whole, where the region is not guessed.
+
+        Zeros where it is not due: its norm counts among those of all.
+        """
+        if parameter not in flight.gradients:
+            return torch.zeros_like(parameter)
         return flight.gradients[parameter] * ((flight.gains[self._region_of[parameter]] or 16) / 16)
 
     def _apply(self, flight: Flight, arriving: Sequence[Departed]) -> None:
@@ -147,7 +152,7 @@ class Arrivals:
         for own in arriving:
             own.pending.wait()
         self.waited += time.perf_counter() - began
-        self._update(flight, [region for own in arriving for region in own.bucket.regions])
+        self._update(flight, [region for own in arriving for region in own.regions])
         flight.departed = [own for own in flight.departed if own not in arriving]
         if not flight.departed:
             self._end(flight)
@@ -156,7 +161,8 @@ class Arrivals:
         """Update the anchors of regions, and judge those whose guess has entered."""
         due = flight.step.due
         arrived = [p for region in regions for p in self._members[region]]
-        for parameter in arrived:
+        graded = arrived if self._clip is None else self._parameters
+        for parameter in graded:
             parameter.grad = torch.empty_like(parameter)
             self._stages.accumulators.write_back(parameter, parameter.grad, due)
         if self._clip is not None:
@@ -166,7 +172,7 @@ class Arrivals:
         flight.replay.update(
             [p for region in regions if region in due for p in self._members[region]]
         )
-        for parameter in arrived:
+        for parameter in graded:
             parameter.grad = None
         flight.unresolved.difference_update(regions)
         for region, old in zip(entered, before, strict=True):
@@ -180,7 +186,9 @@ class Arrivals:
         self.missing = time.perf_counter() - self._since
         self.flight = None
         self.last = log = self._stages.end(flight.step)
-        self.gains = [_gain(log.decisions[region.name]) for region in self._regions]
+        for number, region in enumerate(self._regions):
+            if region.name in log.decisions:  # it was due
+                self.gains[number] = _gain(log.decisions[region.name])
         self._stages.commit.tell(log)
 
 

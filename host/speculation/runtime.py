@@ -7,6 +7,7 @@ import torch
 from torch import nn
 
 from adagrain.host.device.coprocessor import Coprocessor
+from adagrain.host.distributed.agreement import Trials
 from adagrain.host.distributed.exchange import Exchange
 from adagrain.host.distributed.lockstep import Lockstep, is_known
 from adagrain.host.distributed.reducer_options import ReducerOptions
@@ -80,9 +81,11 @@ class Runtime:
         self._device = device
         self._lockstep = lockstep
         self._depth = options.depth
+        self._cap = options.cap
         self._buckets = buckets_of(regions, options.bucket_bytes)
         self._parameters = [*trainable(model).values()]
         self._stages = Stages(regions, device, lockstep, exchange, reducing, guesses=True)
+        self._held: dict[int, Trials] = {}
         self._tags = Tags()
         leaves = Leaves(model, trainable(model))
         judge = Judge(device, options.tau, Form(options.form))
@@ -105,6 +108,11 @@ class Runtime:
     def gains(self) -> dict[str, int]:
         """Sixteenths of local gradients that enter the next guess, by region."""
         return dict(zip(self._regions.names, self._arrivals.gains, strict=True))
+
+    @property
+    def cadences(self) -> dict[str, int]:
+        """Steps per update, by region, as far as has been decided."""
+        return dict(zip(self._regions.names, self._stages.clock.cadences, strict=True))
 
     @property
     def passes_redone(self) -> int:
@@ -153,12 +161,13 @@ class Runtime:
     def state_dict(self) -> dict[str, Any]:
         """State of the stages and the device, after the update in flight."""
         self.settle()
-        return self._stages.state_dict()
+        return self._stages.state_dict() | {"guesses": dict(self._held)}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Restore what :meth:`state_dict` gave."""
         self.settle()
         self._stages.load_state_dict(state)
+        self._held = {region: Trials(*own) for region, own in state["guesses"].items()}
         self._look()
 
     def close(self) -> None:
@@ -176,12 +185,17 @@ class Runtime:
     def _commit(self, computed: Computed) -> None:
         """Contribute a step to the collectives; from now on its update is in flight."""
         arrivals, guesses = self._arrivals, self._tags.guesses
-        gradients = dict(zip(self._parameters, computed.gradients, strict=True))
         step = Step(self._stages.clock.step, stall=arrivals.missing, redo=computed.seconds)
         step.losses += [float(loss) for loss in computed.losses]
-        step.guesses = guesses
-        replay, gains = Replay(self._optimizers), [*arrivals.gains]
-        arrivals.flight = Flight(step, replay, gradients, gains, self._depart(step, gradients))
+        step.guesses = self._told(guesses)
+        gradients = dict(zip(self._parameters, computed.gradients, strict=True))
+        departed, cadences = self._depart(step, gradients), self._due()
+        replay, mean = Replay(self._optimizers, cadences, self._cap), self._stages.accumulators.mean
+        means = {
+            parameter: gradients[parameter] if cadence == 1 else mean(parameter)
+            for parameter, cadence in cadences.items()
+        }
+        arrivals.flight = Flight(step, replay, means, [*arrivals.gains], departed)
         for optimizer in self._optimizers:
             optimizer.__dict__["_opt_called"] = True  # schedulers ask for it
         self.counts.steps += 1
@@ -190,6 +204,23 @@ class Runtime:
         for region, own in guesses.items():
             self.counts.trials[self._regions[region].name] += own.trials
             self.counts.accepts[self._regions[region].name] += own.accepts
+
+    def _told(self, guesses: Mapping[int, Trials]) -> dict[int, Trials]:
+        """What became of guesses, of regions that are due; of the others when they are."""
+        for region, own in guesses.items():
+            held = self._held.get(region, Trials(0, 0))
+            self._held[region] = Trials(*map(sum, zip(held, own, strict=True)))
+        due = [region for region in self._stages.clock.due if region in self._held]
+        return {region: self._held.pop(region) for region in due}
+
+    def _due(self) -> dict[nn.Parameter, int]:
+        """Parameters that are due, with the steps that they have accumulated."""
+        clock, regions = self._stages.clock, self._regions
+        return {
+            part.parameter: clock.cadences[region]
+            for region in clock.due
+            for part in regions[region].slices
+        }
 
     def _depart(self, step: Step, gradients: Mapping[nn.Parameter, torch.Tensor]) -> list[Departed]:
         """Compare the workers, and begin all exchanges and the agreement.
@@ -206,8 +237,9 @@ class Runtime:
             for parameter in bucket.parameters:
                 self._stages.gather.add(step, parameter, gradients[parameter])
             pending = self._stages.gather.begin_exchange(step.current, bucket.parameters, None)
-            assert pending is not None  # each region is due in every step
-            departed.append(Departed(bucket, pending))
+            if pending is not None:
+                due = [region for region in bucket.regions if self._stages.clock.is_due(region)]
+                departed.append(Departed(due, pending))
         self._stages.agree.begin(step)
         if step.current.failure is not None:
             self._lockstep.tell(step.current.failure)

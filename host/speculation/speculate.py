@@ -153,6 +153,11 @@ class Speculation:
         return self._open().gains
 
     @property
+    def cadences(self) -> dict[str, int]:
+        """Steps per update, by region, as far as has been decided."""
+        return self._open().cadences
+
+    @property
     def passes_redone(self) -> int:
         """Forward and backward passes that were done again."""
         return self._open().passes_redone
@@ -237,7 +242,8 @@ def speculate(
         Guesses are made of whole local gradients.
     options
         Those of :class:`~.options.SpeculationOptions`, and those of
-        :class:`~adagrain.host.distributed.reducer_options.ReducerOptions` that are not of cadences.
+        :class:`~adagrain.host.distributed.reducer_options.ReducerOptions`; but each region is
+        updated in every step unless ``cadences``, or a policy, ``cadence``, is given.
 
     Raises
     ------

@@ -226,6 +226,11 @@ def tau_differs() -> None:
 
 
 @case
+def cadences_differ() -> None:
+    Setup(cadences={"a": 2 if on_one() else 4})
+
+
+@case
 def rates_differ() -> None:
     Setup(rate=0.2 if on_one() else 0.1)
 

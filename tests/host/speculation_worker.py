@@ -22,7 +22,7 @@ from adagrain.host.compression import frames
 from adagrain.host.compression.exchange import CompressedExchange
 from adagrain.host.distributed.process_group import leave_group
 from adagrain.host.distributed.timing import Timing
-from adagrain.models.interface.units.region_manager import SpeculationPolicy
+from adagrain.models.interface.units.region_manager import CadencePolicy, SpeculationPolicy
 
 OPTIMIZERS = {
     "sgd": lambda p: torch.optim.SGD(p, lr=0.05, weight_decay=1e-3),
@@ -46,13 +46,18 @@ DEFAULTS = {
     "looks": 12,
     "poison": -1,
     "void": False,
-    "resume": False,
+    "resume": 0,
     "timing": "fixed",
     "device": "golden:",
     "preset": "full",
     "keep_outputs": True,
     "compression": None,
     "damaged": (),
+    "parameters": {"dwell": 1},
+    "cadence": None,
+    "cadences": {},
+    "cadence_max": 1,
+    "epoch_steps": 4,
     "settles": False,
 }
 
@@ -127,12 +132,11 @@ class Training:
         if self.ddp is None:
             self._begin()
             collectives.forget()
-        elif options["compression"] is not None:
+        elif options["compression"] is not None or options["cadences"]:
             self.registered = adagrain.register(
                 *(self.ddp, self.optimizer),
                 compression=options["compression"],
-                cadence=None,
-                epoch_steps=4,
+                **self._cadences(),
             )
         torch.manual_seed(0 if options["alike"] else self.rank)
 
@@ -150,9 +154,9 @@ class Training:
             preset=options["preset"],
             compression=options["compression"],
             keep_outputs=options["keep_outputs"],
-            epoch_steps=4,
+            **self._cadences(),
             timing=Timing.parse(options["timing"]),
-            parameters={"dwell": 1},
+            parameters=options["parameters"],
             compare_weights=1,
             log=self.agreed.append,
         )
@@ -167,6 +171,13 @@ class Training:
 
         lockstep.check = check
         self.collectives.speculation = self.speculation
+
+    def _cadences(self) -> dict[str, Any]:
+        options = self.options
+        chosen = {name: options[name] for name in ("cadences", "cadence_max", "epoch_steps")}
+        chosen["cadences"] = {str(name): c for name, c in chosen["cadences"].items()}
+        policy = options["cadence"]
+        return chosen | {"cadence": None if policy is None else CadencePolicy[policy.upper()]}
 
     def loss(self, step: int, number: int) -> torch.Tensor:
         seed = 1000 * step + 10 * number + (0 if self.options["alike"] else self.rank)
@@ -201,7 +212,7 @@ class Training:
     def _run(self) -> dict[str, Any]:
         losses = []
         for step in range(self.options["steps"]):
-            if self.options["resume"] and step == self.options["steps"] // 2:
+            if step and step == self.options["resume"]:
                 self._resume()
             losses.append(self.take(step))
             if self.options["settles"]:
@@ -243,6 +254,7 @@ class Training:
             "dropped": speculation.dropped,
             "anchors": self.anchors,
             "gains": speculation.gains,
+            "cadences": speculation.cadences,
             "bytes": speculation.last_step.bytes_sent,
             **self._told_of_exchange(),
             "agreed": [[*log.agreed.accepts, *log.agreed.trials] for log in self.agreed],

@@ -119,7 +119,7 @@ def test_a_gradient_that_is_not_finite_on_one_worker(train: Train) -> None:
 
 
 def test_a_run_that_is_resumed_goes_on_bit_for_bit(train: Train) -> None:
-    whole, resumed = train(OFF, NOTHING_IS_ACCEPTED | {"resume": True}, optimizer="adamw")
+    whole, resumed = train(OFF, NOTHING_IS_ACCEPTED | {"resume": 8}, optimizer="adamw")
     assert_equal(whole, resumed)
 
 

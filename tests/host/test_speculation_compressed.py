@@ -63,7 +63,7 @@ def test_guesses_are_accepted_and_runs_repeat(train: Train) -> None:
     ids=str,
 )
 def test_a_resumed_run_goes_on_bit_for_bit(compression: dict[str, Any], train: Train) -> None:
-    resumed = NOTHING_IS_ACCEPTED | {"resume": True}
+    resumed = NOTHING_IS_ACCEPTED | {"resume": 8}
     common = {"optimizer": "adamw", "compression": compression}
     whole, other = train(OFF, resumed, **common)
     assert_equal(whole, other)

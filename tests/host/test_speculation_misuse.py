@@ -42,6 +42,7 @@ ERRORS = {
     "tau_differs": (
         "ValueError: tau must be the same on all workers, but worker 0 has 0.1 and worker 1 has 0.2"
     ),
+    "cadences_differ": "ValueError: cadences must be the same on all workers, but worker 0 has",
     "rates_differ": "ValueError: lr of group 0 of SGD must be the same on all workers, but work",
     "not_a_number": "ValueError: tau must be a number from 0 on, not nan",
     "no_difference_on_one": (FAILED + UNIT, UNIT),
