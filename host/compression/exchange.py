@@ -137,7 +137,9 @@ class CompressedExchange:
         return self.bypass.active(self.passes)
 
     def begin(self, shares: Sequence[Share], flat: Flat | None = None) -> Pending:
-        """As :meth:`Exchange.begin`."""
+        """As :meth:`Exchange.begin`; a pass that has departed is ended first."""
+        if self._ending is not None:
+            self.settle()
         alone = [share for share in shares if share.region is None]
         own = [share for share in shares if share.region is not None]
         pending = _Pending(self, self._dense.begin(alone) if alone else None)

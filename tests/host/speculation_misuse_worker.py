@@ -184,6 +184,14 @@ def decoding_fails_on_one_that_settles() -> None:
 
 
 @case
+def closure_fails_on_one_with_frames() -> None:
+    setup = Setup(compression={"bypass": "never"})
+    setup.train()
+    setup.speculation.step(lambda: [][0] if on_one() else setup.loss())
+    setup.train()
+
+
+@case
 def gone_with_frames() -> None:
     setup = Setup(compression={"bypass": "never"})
     setup.train()
