@@ -16,6 +16,7 @@ from .averaging import void_regions
 from .bypass import Bypass
 from .coder import Coder, coder_of
 from .counts import Counts
+from .ending import Aside, Ending, WhenAsked
 from .feedback import Feedback
 from .layout import Layout
 from .mask import Learner
@@ -36,13 +37,16 @@ __all__ = ["CompressedExchange"]
 class CompressedExchange:
     """Averages few elements of each worker over all of them; what is not sent waits.
 
-    The first wait for any of a pass's exchanges makes one frame of all that has begun, sends it in
-    a slot of agreed size, decodes those of all workers, and has these agree on what arrived: one
+    When a pass departs, or is waited for, one frame is made of all that has begun, and sent in a
+    slot of agreed size. Then those of all workers are decoded, and these agree on what arrived: one
     threshold for all saves more than it costs to wait, and in which order shares come does not
     matter. All decode the same frames, and add them in rank order in FP32, so averages are
     bit-identical. A frame that one worker refuses counts on none, and stays in its sender's
     residual; so does what did not fit. Where it is faster, elements go as BF16, uncompressed,
     as they begin.
+
+    All but the sending is done where a pass is waited for, or, with ``aside``, in a thread. Then no
+    collective begins because a worker waits, nor does a worker wait for another one to wait.
 
     Shares of no region are averaged whole, as :class:`DenseExchange` does it.
 
@@ -51,7 +55,7 @@ class CompressedExchange:
     group : ProcessGroup or None
         The workers; uncompressed elements go here.
     lockstep : Lockstep
-        Tells why a worker failed; frames go over its group.
+        Tells why a worker failed; frames go over its group. Nobody else uses it, with ``aside``.
     options : CompressionOptions
         Masks and all else.
     elements : int
@@ -62,6 +66,8 @@ class CompressedExchange:
         As that of :class:`~.compressor.Compressor`.
     device : Coder or None
         The device that is registered, if there is one.
+    aside : bool
+        Passes end in a thread, as soon as they can.
 
     Members
     -------
@@ -87,6 +93,7 @@ class CompressedExchange:
         whole_passes: bool = False,
         idle_waits: bool = False,
         device: Coder | None = None,
+        aside: bool = False,
     ) -> None:
         self.workers = dist.get_world_size(group)
         self.rank = dist.get_rank(group)
@@ -112,7 +119,9 @@ class CompressedExchange:
             plan=self._plan,
             idle_waits=idle_waits,
         )
-        self._probe = Probe(group, lockstep.group)
+        self._probe = Probe(lockstep.group if aside else group, lockstep.group)
+        self._ends: type[Ending] = Aside if aside else WhenAsked
+        self._ending: Ending | None = None
         self._waiting: list[Share] = []
         self._begun: list[Framed | Dense] = []
         self._tally = Tally()
@@ -128,7 +137,9 @@ class CompressedExchange:
         return self.bypass.active(self.passes)
 
     def begin(self, shares: Sequence[Share], flat: Flat | None = None) -> Pending:
-        """As :meth:`Exchange.begin`."""
+        """As :meth:`Exchange.begin`; a pass that has departed is ended first."""
+        if self._ending is not None:
+            self.settle()
         alone = [share for share in shares if share.region is None]
         own = [share for share in shares if share.region is not None]
         pending = _Pending(self, self._dense.begin(alone) if alone else None)
@@ -141,6 +152,21 @@ class CompressedExchange:
             self._add(self._sending.dense(Layout.of(own), means, out))
         return pending
 
+    def depart(self) -> Exception | None:
+        """As :meth:`Exchange.depart`."""
+        if self._ending is None and (self._waiting or self._begun):
+            self._stopwatch.waits()
+            if self._waiting:
+                self._send()
+            self._ending = self._ends(self._end)
+        return self._sending.failure
+
+    def arrived(self) -> bool:
+        """True where it is known that :meth:`settle` has nothing to wait for."""
+        if self._ending is None:
+            return not (self._waiting or self._begun)
+        return self._ending.arrived()
+
     def settle(self) -> None:
         """End the pass: wait for all that has begun, agree on it, and give the averages out.
 
@@ -149,12 +175,14 @@ class CompressedExchange:
         WorkerFailedError, WorkerLostError
             If the workers cannot go on together. On a worker that failed, its own error.
         """
-        self._stopwatch.waits()
-        if self._waiting:
-            self._send()
+        self.depart()
+        ending, self._ending = self._ending, None
+        if ending is not None:
+            ending.wait()
+
+    def _end(self) -> None:
+        """End a pass that has departed."""
         begun, self._begun = self._begun, []
-        if not begun:
-            return
         for one in begun:
             one.wait()
         self._judge([one for one in begun if isinstance(one, Framed)])
@@ -185,7 +213,7 @@ class CompressedExchange:
         RuntimeError
             If an exchange is under way.
         """
-        if self._begun or self._waiting:
+        if not self.arrived():
             raise RuntimeError("state must be taken when no exchange is under way")
         return {
             "kind": self._kind,
@@ -301,8 +329,7 @@ class _Pending:
     alone: Pending | None
 
     def arrived(self) -> bool:
-        """Not known: frames are agreed on when they are waited for."""
-        return False
+        return self.exchange.arrived() and (self.alone is None or self.alone.arrived())
 
     def wait(self) -> None:
         self.exchange.settle()

@@ -68,6 +68,11 @@ class Accumulators:
         """All elements of each region that is due: the mean over its period; in some order."""
         return [self._placed[r].means if r in self._placed else self.totals[r] for r in regions]
 
+    def mean(self, parameter: torch.Tensor) -> torch.Tensor:
+        """The mean over its period of a parameter whose gradient was added, and that is due."""
+        parts = [chunk.of(self.totals) for chunk in self.chunks(parameter)]
+        return torch.cat(parts).view_as(parameter)
+
     def averages_of(self, regions: Sequence[int], place: int = 0) -> list[torch.Tensor]:
         """All elements of each region: the mean over the workers too; in the same order."""
         return [

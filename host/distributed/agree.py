@@ -83,6 +83,7 @@ class Agree:
             If another worker is not there any more.
         """
         current = step.current
+        self._gather.depart(current)
         step.moment, step.exponents = self._clock.now, [*self._energies.exponents]
         redo = time.perf_counter() - step.began if step.redo is None else step.redo
         step.local = {}

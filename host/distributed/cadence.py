@@ -9,6 +9,8 @@ from torch import nn
 
 from adagrain.host.regions.regions import ParameterSlice, Regions
 
+from .rates import rate_at
+
 __all__ = ["OptimizerCadence", "check_coverage", "check_kind"]
 
 #: Optimizers that treat each element by itself, so that blocks of rows may be updated alone.
@@ -35,9 +37,8 @@ class OptimizerCadence:
     shares its storage. So momentum decays per applied update, and Adam counts the steps of each
     region by itself. Parameters in no region are updated in every step, as ever.
 
-    A region that accumulated the mean gradient of c steps is updated with the learning rate
-    ``lr · min(c, max(1, cap / lr))``: c steps' worth, up to the rate ``cap``. (Multirate training,
-    Vlaar and Leimkuhler 2022, without a cap, diverges at high rates.)
+    A region that accumulated the mean gradient of c steps is updated with the learning rate that
+    :func:`~.rates.rate_at` gives.
 
     The state of a parameter that is divided into blocks of rows has an ordinary state for each in
     its entry ``"blocks"``; the optimizer's ``state_dict`` saves and restores it.
@@ -99,8 +100,7 @@ class OptimizerCadence:
         self._given = []
         for group in self.optimizer.param_groups:
             for cadence, leaves in self._due_leaves(group["params"], due).items():
-                rate = self._rate(group["lr"], cadence) if "lr" in group else None
-                made = {**group, "params": leaves} | ({"lr": rate} if "lr" in group else {})
+                made = {**group, "params": leaves, **rate_at(group, cadence, self._cap)}
                 self._given.append((group, dict(made), made))
         stand_in.param_groups = [made for *_, made in self._given]
 
@@ -184,11 +184,6 @@ class OptimizerCadence:
         elif any(state.get(leaf.tensor) for leaf in leaves):
             blocks = [state.get(leaf.tensor, {}) for leaf in leaves]
             self.optimizer.state[parameter] = {**_numbers(blocks), _BLOCKS: blocks}
-
-    def _rate(self, rate: Any, cadence: int) -> Any:
-        if cadence == 1 or float(rate) == 0:
-            return rate
-        return rate * min(cadence, max(1.0, self._cap / float(rate)))
 
 
 class _Leaf:

@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from torch.nn.parallel import DistributedDataParallel
+import torch.distributed as dist
+from torch import nn
 
 from adagrain.host.compression.exchange import CompressedExchange
 from adagrain.host.compression.learned.mask import watch
@@ -44,22 +45,36 @@ def common_compression(options: CompressionOptions | None) -> dict[str, Any]:
 
 
 def chosen_exchange(
-    model: DistributedDataParallel,
+    model: nn.Module,
+    group: dist.ProcessGroup | None,
     regions: Regions,
     lockstep: Lockstep,
     options: CompressionOptions | None,
     device: Coprocessor,
+    *,
+    idle_waits: bool = False,
+    aside: bool = False,
 ) -> Exchange:
-    """The exchange of a model's regions; dense without options."""
+    """The exchange of a model's regions; dense without options.
+
+    Parameters
+    ----------
+    model : nn.Module
+        Whose activations a learned mask looks at.
+    regions : Regions
+        Its regions.
+    options : CompressionOptions or None
+        How to compress.
+    group, lockstep, device, idle_waits, aside
+        As those of :class:`~adagrain.host.compression.exchange.CompressedExchange`.
+    """
     if options is None:
-        return DenseExchange(model.process_group)
+        return DenseExchange(group)
     exchange = CompressedExchange(
-        model.process_group,
-        lockstep,
-        options,
-        sum(region.numel for region in regions),
-        idle_waits=model.find_unused_parameters,
+        *(group, lockstep, options, sum(region.numel for region in regions)),
+        idle_waits=idle_waits,
         device=device,
+        aside=aside,
     )
     watch(exchange.mask, model, (region.slices[0].parameter for region in regions))
     return exchange

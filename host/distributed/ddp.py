@@ -93,7 +93,8 @@ class AdagrainState:
             divided = regions(model, by)
             self._open(device, preset)
             self.exchange = chosen_exchange(
-                model, divided, self._lockstep, compressing, self.device
+                *(model, model.process_group, divided, self._lockstep, compressing, self.device),
+                idle_waits=model.find_unused_parameters,
             )
             self._begin(divided, chosen, cap)
             common = common_values(divided, optimizers, self.device.configuration)

@@ -91,6 +91,15 @@ class Exchange(Protocol):
             Memory of all these means and averages, where they lie together.
         """
 
+    def depart(self) -> Exception | None:
+        """Say that all of a pass has begun: what has waited for that goes on its way.
+
+        Returns
+        -------
+        Exception or None
+            Why this worker could not send its part. It takes part in all collectives nevertheless.
+        """
+
     def sent(self) -> Mapping[int, Sent] | None:
         """What has been sent of each region since this was called last.
 
@@ -136,6 +145,9 @@ class DenseExchange:
             work = dist.all_reduce(reduced, group=self._group, async_op=True)
         self.bytes_sent += reduced.nbytes
         return _Reduction(reduced, work, averages)
+
+    def depart(self) -> None:
+        """As :meth:`Exchange.depart`."""
 
     def sent(self) -> None:
         """As :meth:`Exchange.sent`."""

@@ -89,6 +89,11 @@ class Gather:
         current.alone = []
         return self._begin(current, shares, None) if shares else None
 
+    def depart(self, current: Pass) -> None:
+        """Say that all exchanges of a pass have begun; an error of this worker's is one of it."""
+        if (error := self._exchange.depart()) is not None:
+            current.fail(error)
+
     def check(self, current: Pass) -> None:
         """See to it that a pass has all gradients, or is known to have failed.
 

@@ -19,6 +19,9 @@ _FIELDS = ("failed", "steps", "passes", "decisions", "weights", "buckets")
 #: Longest text of an error that reaches the other workers, in bytes; a multiple of 8.
 _TEXT = 256
 
+#: Note on an error of a worker's own that the others were told of.
+_TOLD = "The other workers know of it."
+
 #: Seconds that a worker which fails waits for the others, so that they learn why.
 _PATIENCE = 20.0
 
@@ -37,7 +40,8 @@ class WorkerFailedError(RuntimeError):
 
 def is_known(error: BaseException) -> bool:
     """True if an error is one that all workers know of, or can no longer be told of."""
-    return isinstance(error, DisagreementError | WorkerFailedError | WorkerLostError)
+    alike = isinstance(error, DisagreementError | WorkerFailedError | WorkerLostError)
+    return alike or _TOLD in getattr(error, "__notes__", ())
 
 
 class Lockstep:
@@ -146,6 +150,7 @@ class Lockstep:
         if error:
             self._send({"failed": 1}, _reason(error))
             self._wait(_PATIENCE)
+            error.add_note(_TOLD)
             raise error
         if self._sent is None:
             self._send({}, "")

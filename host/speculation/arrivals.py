@@ -113,7 +113,7 @@ class Arrivals:
         """Apply what has arrived, without waiting."""
         for flight in [*self.flights]:
             arrived = self._arrived(flight)
-            if arrived:
+            if arrived is not None:
                 self._apply(flight, arrived)
 
     def wait_for(self, region: int) -> None:
@@ -142,17 +142,17 @@ class Arrivals:
         """Flights that have not updated a region's anchor, the oldest first."""
         return [flight for flight in self.flights if region in flight.unresolved]
 
-    def _arrived(self, flight: Flight) -> list[Departed]:
-        """Buckets of a flight that are there, and whose turn it is."""
+    def _arrived(self, flight: Flight) -> list[Departed] | None:
+        """Buckets of a flight that are there, and whose turn it is; ``None``: there is nothing."""
         if not (flight.step.agreeing and flight.step.agreeing.arrived()):
-            return []
+            return None
         arrived = [
             own
             for own in flight.departed
-            if own.pending.arrived() and self._is_next(flight, own.bucket.regions)
+            if own.pending.arrived() and self._is_next(flight, own.regions)
         ]
         whole = len(arrived) == len(flight.departed)
-        return arrived if self._clip is None or whole else []
+        return arrived if whole or (arrived and self._clip is None) else None
 
     def _is_next(self, flight: Flight, regions: Collection[int]) -> bool:
         """True if regions have all updates of earlier flights."""
@@ -163,25 +163,25 @@ class Arrivals:
         """Wait for regions' updates by a flight, and by those before it, and apply them."""
         flight = self.flights[at]
         own = [
-            one
-            for one in flight.departed
-            if self._clip or not {*one.bucket.regions}.isdisjoint(regions)
+            one for one in flight.departed if self._clip or not {*one.regions}.isdisjoint(regions)
         ]
         if own:
             if at:
-                self._bring(at - 1, {region for one in own for region in one.bucket.regions})
+                self._bring(at - 1, {region for one in own for region in one.regions})
             self._apply(flight, own)
 
     def _apply(self, flight: Flight, arriving: Sequence[Departed]) -> None:
         """Wait for buckets, and update the regions of one while the next is under way."""
+        began = time.perf_counter()
+        if flight.step.agreed is None:
+            self._stages.agree.end(flight.step)
+        self.waited += time.perf_counter() - began
         for part in [arriving] if self._clip else [[own] for own in arriving]:
             began = time.perf_counter()
-            if flight.step.agreed is None:
-                self._stages.agree.end(flight.step)
             for own in part:
                 own.pending.wait()
             self.waited += time.perf_counter() - began
-            self._update(flight, [region for own in part for region in own.bucket.regions])
+            self._update(flight, [region for own in part for region in own.regions])
         flight.departed = [own for own in flight.departed if own not in arriving]
         if not flight.departed:
             self._land(flight)
@@ -190,7 +190,8 @@ class Arrivals:
         """Update the anchors of regions, and judge those whose guess has entered."""
         due, place = flight.step.due, flight.step.current.place
         arrived = [p for region in regions for p in self._members[region]]
-        for parameter in arrived:
+        graded = arrived if self._clip is None else self._parameters
+        for parameter in graded:
             parameter.grad = torch.empty_like(parameter)
             self._stages.accumulators.write_back(parameter, parameter.grad, due, place)
         if self._clip is not None:
@@ -200,7 +201,7 @@ class Arrivals:
         flight.replay.update(
             [p for region in regions if region in due for p in self._members[region]]
         )
-        for parameter in arrived:
+        for parameter in graded:
             parameter.grad = None
         flight.unresolved.difference_update(regions)
         for region in regions:

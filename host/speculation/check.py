@@ -6,12 +6,21 @@ import torch
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 
+from adagrain.host.compression.coder import coder_of
+from adagrain.host.compression.mask import Learner
+from adagrain.host.compression.options import CompressionOptions
 from adagrain.host.device.coprocessor import Coprocessor
 from adagrain.host.distributed.cadence import check_coverage, check_kind
 from adagrain.host.regions.regions import Regions
 from adagrain.models.interface.units import DIFFERENCE
 
-__all__ = ["check_device", "check_model", "check_optimizers", "check_regions"]
+__all__ = [
+    "check_compression",
+    "check_device",
+    "check_model",
+    "check_optimizers",
+    "check_regions",
+]
 
 
 def check_model(model: nn.Module) -> None:
@@ -95,3 +104,24 @@ def check_device(device: Coprocessor) -> None:
             f"speculation needs a device with the unit {DIFFERENCE.name!r}, which device preset "
             f"{built.preset!r} has not"
         )
+
+
+def check_compression(options: CompressionOptions | None, device: Coprocessor, depth: int) -> None:
+    """See to it that gradients can be compressed while a step is computed.
+
+    Raises
+    ------
+    ValueError
+        If several updates may be in flight; the mask learns from activations, of which a step may
+        compute several; or the coder is no use.
+    """
+    if options is None:
+        return
+    if depth > 1:
+        raise ValueError(f"depth must be 0 or 1 with compression, not {depth}")
+    if options.mask == "learned" or isinstance(options.mask, Learner):
+        raise ValueError(
+            "mask must not learn from activations where steps may be computed twice, so not be "
+            f"{options.mask!r} with speculation"
+        )
+    coder_of(options.coder, device)

@@ -109,7 +109,9 @@ class Decisions:
         self.missing = landed.missing
         self._weights = landed.weights or self._weights
         self.last = log = self._stages.decide_late(landed.step)
-        self.gains = [_gain(log.decisions[region.name]) for region in self._regions]
+        for number, region in enumerate(self._regions):
+            if region.name in log.decisions:  # it was due
+                self.gains[number] = _gain(log.decisions[region.name])
         self._stages.commit.tell(log)
 
 

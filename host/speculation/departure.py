@@ -37,7 +37,7 @@ class Departure:
     step : Step or None
         The step, as the stages know it; ``None`` before the first contribution.
     departed : list of Departed
-        Buckets whose exchange has begun.
+        Exchanges that have begun; there are none of buckets with no region that is due.
     gradients : dict
         What this worker has contributed, by parameter.
     ready_after : dict
@@ -57,6 +57,7 @@ class Departure:
         self.departed: list[Departed] = []
         self.gradients: dict[nn.Parameter, torch.Tensor] = {}
         self.waited = 0.0
+        self._begun = 0
         self._buckets = buckets
         self._stages = stages
         self._compare = compare
@@ -101,13 +102,13 @@ class Departure:
         DisagreementError, WorkerFailedError, WorkerLostError
             If the workers cannot go on together.
         """
-        while (at := len(self.departed)) < len(self._buckets) and not self._missing[at]:
-            self._begin(self._buckets[at], gradient)
+        while self._begun < len(self._buckets) and not self._missing[self._begun]:
+            self._begin(self._buckets[self._begun], gradient)
 
     def fail(self, error: Exception) -> None:
         """Begin all that has not begun, without gradients: this worker cannot end the step."""
         self._open().current.fail(error)
-        for bucket in self._buckets[len(self.departed) :]:
+        for bucket in self._buckets[self._begun :]:
             self._begin(bucket, torch.zeros_like)
 
     def agree(self) -> None:
@@ -128,6 +129,8 @@ class Departure:
         for parameter in bucket.parameters:
             self.gradients[parameter] = own = gradient(parameter)
             gather.add(step, parameter, own)
+        self._begun += 1
         pending = gather.begin_exchange(step.current, bucket.parameters, None)
-        assert pending is not None  # each region is due in every step
-        self.departed.append(Departed(bucket, pending))
+        if pending is not None:
+            due = [region for region in bucket.regions if self._stages.clock.is_due(region)]
+            self.departed.append(Departed(due, pending))

@@ -1,6 +1,6 @@
 """The context of a step whose update is in flight."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -10,16 +10,15 @@ from torch import nn
 from adagrain.host.distributed.exchange import Pending
 from adagrain.host.distributed.step import Step
 
-from .buckets import Bucket
 from .replay import Replay
 
 __all__ = ["Departed", "Flight"]
 
 
 class Departed(NamedTuple):
-    """A bucket whose exchange is under way."""
+    """Regions of a bucket that are due, and whose exchange is under way."""
 
-    bucket: Bucket
+    regions: Sequence[int]
     pending: Pending
 
 
@@ -34,11 +33,12 @@ class Flight:
     replay : Replay
         The optimizers, with the options that the step has seen.
     gradients : mapping
-        This worker's own, by parameter; for guesses.
+        This worker's own means over the steps that were accumulated, by parameter that is due; for
+        guesses.
     gains : list of int
         Sixteenths of them that enter guesses, by region; 0: it is not guessed.
     departed : list of Departed
-        Buckets that were not applied yet.
+        What was not applied yet.
 
     Members
     -------
@@ -63,4 +63,4 @@ class Flight:
     norm: torch.Tensor | None = None
 
     def __post_init__(self) -> None:
-        self.unresolved = {region for own in self.departed for region in own.bucket.regions}
+        self.unresolved = {region for own in self.departed for region in own.regions}

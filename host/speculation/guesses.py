@@ -107,5 +107,10 @@ class Guesses:
             leaf.grad = None
 
     def _scaled(self, flight: Flight, parameter: nn.Parameter) -> torch.Tensor:
-        """A local gradient as guesses take it; whole, where the region is not guessed."""
+        """A local gradient as guesses take it; whole, where the region is not guessed.
+
+        Zeros where it is not due: its norm counts among those of all.
+        """
+        if parameter not in flight.gradients:
+            return torch.zeros_like(parameter)
         return flight.gradients[parameter] * ((flight.gains[self._region_of[parameter]] or 16) / 16)

@@ -13,8 +13,8 @@ from .verdict import Form
 
 __all__ = ["SpeculationOptions"]
 
-#: Options of reducers that have no meaning here: each region is updated in every step.
-_CADENCES = ("cadence", "cadences", "cadence_max")
+#: Options of reducers that are others here: each region is updated in every step.
+_EVERY_STEP = {"cadence": None, "cadence_max": 1}
 
 #: Most updates in flight.
 _DEEPEST = 8
@@ -41,6 +41,8 @@ class SpeculationOptions:
     clip : float or None
         Largest norm of all gradients together, as :func:`torch.nn.utils.clip_grad_norm_` has it.
         A norm takes all gradients: no region's update can be applied before all have arrived.
+    cap : float
+        Highest learning rate that a cadence above 1 may reach.
     keep_outputs : bool
         After a reject, modules in front of it are left out; otherwise a pass is done again whole.
 
@@ -55,6 +57,7 @@ class SpeculationOptions:
     depth: int = 1
     bucket_bytes: int | None = None
     clip: float | None = None
+    cap: float = 0.2
     keep_outputs: bool = True
 
     def __post_init__(self) -> None:
@@ -66,6 +69,7 @@ class SpeculationOptions:
         if self.bucket_bytes is not None:
             wanted = "a positive integer, or None"
             check_number(self, "bucket_bytes", Integral, wanted, lambda size: size > 0)
+        check_number(self, "cap", Real, "a positive number", lambda cap: cap > 0)
         if self.clip is not None:
             wanted = "a positive number, or None"
             check_number(self, "clip", Real, wanted, lambda clip: 0 < clip < math.inf)
@@ -82,11 +86,20 @@ class SpeculationOptions:
             If there is none of a name, or one is of a wrong kind, or out of its range.
         """
         own = [option.name for option in fields(cls)]
-        others = [o.name for o in fields(ReducerOptions) if o.name not in _CADENCES]
+        others = [option.name for option in fields(ReducerOptions)]
         check_names("speculate", options, [*own, *others])
         rest = {name: value for name, value in options.items() if name in others}
         chosen = cls(**{name: value for name, value in options.items() if name in own})
-        return chosen, ReducerOptions(cadence=None, cadence_max=1, **rest)
+        if rest.get("cadence") is None:
+            rest = _EVERY_STEP | rest
+        reducing = ReducerOptions(**rest)
+        if chosen.depth > 1 and (
+            reducing.cadence or any(c > 1 for c in reducing.cadences.values())
+        ):
+            raise ValueError(
+                f"depth must be 0 or 1 where regions have cadences, not {chosen.depth}"
+            )
+        return chosen, reducing
 
     def common(self) -> dict[str, Any]:
         """Values that all workers must have in common."""

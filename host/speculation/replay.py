@@ -7,6 +7,8 @@ from typing import Any
 import torch
 from torch import nn
 
+from adagrain.host.distributed.rates import rate_at
+
 __all__ = ["Replay"]
 
 _Leaves = Mapping[nn.Parameter, nn.Parameter]
@@ -23,10 +25,21 @@ class Replay:
     ----------
     optimizers : sequence of torch.optim.Optimizer
         The true ones.
+    cadences : mapping
+        Steps that were accumulated, by parameter that may be updated.
+    cap : float
+        As in :class:`~.options.SpeculationOptions`.
     """
 
-    def __init__(self, optimizers: Sequence[torch.optim.Optimizer]) -> None:
+    def __init__(
+        self,
+        optimizers: Sequence[torch.optim.Optimizer],
+        cadences: Mapping[nn.Parameter, int],
+        cap: float,
+    ) -> None:
         self._optimizers = optimizers
+        self._cadences = cadences
+        self._cap = cap
         self._groups = [[*map(_copied, own.param_groups)] for own in optimizers]
 
     def update(self, parameters: Sequence[nn.Parameter]) -> None:
@@ -69,12 +82,20 @@ class Replay:
         """Optimizers that have some of the parameters, with groups of their leaves."""
         found = []
         for optimizer, groups in zip(self._optimizers, self._groups, strict=True):
-            chosen = [
-                {**group, "params": [leaves[p] for p in group["params"] if p in leaves]}
-                for group in groups
-            ]
-            found.append((optimizer, [group for group in chosen if group["params"]]))
+            chosen = [part for group in groups for part in self._parts(group, leaves)]
+            found.append((optimizer, chosen))
         return [(optimizer, groups) for optimizer, groups in found if groups]
+
+    def _parts(self, group: Mapping[str, Any], leaves: _Leaves) -> list[dict[str, Any]]:
+        """A group's leaves, by the steps that they have accumulated."""
+        members: dict[int, list[nn.Parameter]] = {}
+        for parameter in group["params"]:
+            if parameter in leaves:
+                members.setdefault(self._cadences[parameter], []).append(leaves[parameter])
+        return [
+            {**group, "params": own, **rate_at(group, cadence, self._cap)}
+            for cadence, own in members.items()
+        ]
 
 
 def _stand_in(

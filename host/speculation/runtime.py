@@ -27,6 +27,7 @@ from .guesses import Guesses
 from .leaves import Leaves
 from .link import Link
 from .options import SpeculationOptions
+from .outcomes import Outcomes
 from .passes import Closure, Computed, Passes
 from .planner import Planner
 from .replay import Replay
@@ -90,12 +91,13 @@ class Runtime:
         self._device = device
         self._lockstep = lockstep
         self._depth, self._places = options.depth, max(1, options.depth)
-        self._clip = options.clip
+        self._clip, self._cap = options.clip, options.cap
         self._is_guarded = False
         self._planner = Planner(regions, options.bucket_bytes, link, lockstep.group)
         self._stages = Stages(
             *(regions, device, lockstep, exchange, reducing), guesses=True, depth=self._places
         )
+        self._outcomes = Outcomes()
         self._tags = Tags()
         leaves = Leaves(model, trainable(model))
         judge = Judge(device, options.tau, Form(options.form))
@@ -129,6 +131,11 @@ class Runtime:
         """Names of the regions that go together, in the order in which they depart."""
         names = self._regions.names
         return [tuple(names[r] for r in bucket.regions) for bucket in self._planner.buckets]
+
+    @property
+    def cadences(self) -> dict[str, int]:
+        """Steps per update, by region, as far as has been decided."""
+        return dict(zip(self._regions.names, self._stages.clock.cadences, strict=True))
 
     @property
     def passes_redone(self) -> int:
@@ -189,6 +196,7 @@ class Runtime:
         return {
             **self._stages.state_dict(),
             **self._planner.state_dict(),
+            "guesses": self._outcomes.state_dict(),
             "undecided": self._decisions.state(),
         }
 
@@ -197,6 +205,7 @@ class Runtime:
         self.settle()
         self._stages.load_state_dict(state)
         self._planner.load_state_dict(state)
+        self._outcomes.load_state_dict(state["guesses"])
         self._decisions.restore(state["undecided"])
         self._look()
 
@@ -229,14 +238,17 @@ class Runtime:
         assert step is not None
         step.stall, step.redo = self._decisions.missing, computed.seconds
         step.losses += [float(loss) for loss in computed.losses]
-        step.guesses = guesses
-        replay = Replay(self._optimizers)
+        step.guesses = self._outcomes.told(guesses, self._stages.clock.due)
         departure.agree()
         self._planner.watch(departure.ready_after)
         self._planner.tell()
+        if step.current.failure is not None:
+            self._lockstep.tell(step.current.failure)
         self._lockstep.post(self._standing)
-        gradients, departed = departure.gradients, departure.departed
-        flight = Flight(step, replay, gradients, self._gains(step), departed)
+        cadences = self._due()
+        replay = Replay(self._optimizers, cadences, self._cap)
+        means = self._means(departure, cadences)
+        flight = Flight(step, replay, means, self._gains(step), departure.departed)
         flight.weights = self._decisions.checksums(step.number)
         self._stages.clock.advance({})
         arrivals.take_off(flight)
@@ -262,6 +274,25 @@ class Runtime:
             0 if region in wrong else 16 if gain and self._depth > 1 else gain
             for region, gain in enumerate(self._decisions.gains)
         ]
+
+    def _due(self) -> dict[nn.Parameter, int]:
+        """Parameters that are due, with the steps that they have accumulated."""
+        clock, regions = self._stages.clock, self._regions
+        return {
+            part.parameter: clock.cadences[region]
+            for region in clock.due
+            for part in regions[region].slices
+        }
+
+    def _means(
+        self, departure: Departure, cadences: Mapping[nn.Parameter, int]
+    ) -> dict[nn.Parameter, torch.Tensor]:
+        """This worker's means over the steps that were accumulated, by parameter that is due."""
+        mean = self._stages.accumulators.mean
+        return {
+            parameter: departure.gradients[parameter] if cadence == 1 else mean(parameter)
+            for parameter, cadence in cadences.items()
+        }
 
     @contextmanager
     def _given_up(self, departure: Departure | None) -> Iterator[None]:

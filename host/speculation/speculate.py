@@ -9,14 +9,25 @@ from torch import nn
 
 from adagrain.host.device.coprocessor import Coprocessor
 from adagrain.host.device.open_device import open_device
+from adagrain.host.distributed.chosen_exchange import (
+    Compression,
+    chosen_exchange,
+    common_compression,
+    compression_options,
+)
 from adagrain.host.distributed.common import common_values
-from adagrain.host.distributed.exchange import DenseExchange
 from adagrain.host.distributed.lockstep import Lockstep
 from adagrain.host.distributed.step_log import StepLog
 from adagrain.host.regions.regions import By, Regions, regions, trainable
 from adagrain.models.interface.configuration import Configuration
 
-from .check import check_device, check_model, check_optimizers, check_regions
+from .check import (
+    check_compression,
+    check_device,
+    check_model,
+    check_optimizers,
+    check_regions,
+)
 from .counts import Counts
 from .link import Link, measured_link
 from .memory import check_memory
@@ -35,7 +46,7 @@ class Speculation:
 
     Parameters
     ----------
-    model, optimizer, device, preset, by, group, options
+    model, optimizer, device, preset, by, group, compression, options
         As those of :func:`speculate`.
 
     Members
@@ -53,6 +64,7 @@ class Speculation:
         preset: str | Configuration = "full",
         by: By | Regions = "module",
         group: dist.ProcessGroup | None = None,
+        compression: Compression = None,
         **options: Any,
     ) -> None:
         self._optimizers = (
@@ -69,6 +81,7 @@ class Speculation:
             check_model(model)
             chosen, reducing = SpeculationOptions.of(options)
             reducing = with_thresholds(reducing, chosen.tau, self._optimizers)
+            compressing = compression_options(compression)
             parameters = trainable(model)
             divided = by if isinstance(by, Regions) else regions(model, by)
             check_regions(parameters, divided)
@@ -78,14 +91,18 @@ class Speculation:
             self.device.replaceable = True
             self._closes.append(self.device)
             check_device(self.device)
+            check_compression(compressing, self.device, chosen.depth)
             common = common_values(divided, self._optimizers, self.device.configuration)
-            common |= {**chosen.common(), **reducing.common()}
+            common |= {**chosen.common(), **reducing.common(), **common_compression(compressing)}
         except Exception as failure:
             error = failure
         try:
             self._lockstep.begin(common, error)
             _make_equal(model, group)
-            exchange = DenseExchange(group)
+            alone = self._lockstep if compressing is None else Lockstep(group)
+            exchange = chosen_exchange(
+                *(model, group, divided, alone, compressing, self.device), aside=True
+            )
             link = None if chosen.bucket_bytes else _link_of(model, group)
             self._runtime = Runtime(
                 *(model, self._optimizers, divided, self.device, self._lockstep, exchange),
@@ -147,6 +164,11 @@ class Speculation:
         return self._open().buckets
 
     @property
+    def cadences(self) -> dict[str, int]:
+        """Steps per update, by region, as far as has been decided."""
+        return self._open().cadences
+
+    @property
     def passes_redone(self) -> int:
         """Forward and backward passes that were done again."""
         return self._open().passes_redone
@@ -198,6 +220,7 @@ def speculate(
     preset: str | Configuration = "full",
     by: By | Regions = "module",
     group: dist.ProcessGroup | None = None,
+    compression: Compression = None,
     **options: Any,
 ) -> Speculation:
     """Train a model data-parallel, going on with guessed weights while global ones are in flight.
@@ -227,9 +250,14 @@ def speculate(
         How parameters are divided, as in :func:`adagrain.regions`, or the regions; not in rows.
     group : ProcessGroup or None
         The workers; ``None``: all.
+    compression : mapping, CompressionOptions or None
+        Few elements of each gradient are exchanged, others wait: options of
+        :class:`~adagrain.host.compression.options.CompressionOptions`, as ``{"density": 0.01}``.
+        Guesses are made of whole local gradients.
     options
         Those of :class:`~.options.SpeculationOptions`, and those of
-        :class:`~adagrain.host.distributed.reducer_options.ReducerOptions` that are not of cadences.
+        :class:`~adagrain.host.distributed.reducer_options.ReducerOptions`; but each region is
+        updated in every step unless ``cadences``, or a policy, ``cadence``, is given.
 
     Raises
     ------
@@ -241,7 +269,8 @@ def speculate(
     WorkerFailedError
         If another worker cannot begin.
     """
-    return Speculation(model, optimizer, device, preset=preset, by=by, group=group, **options)
+    common: dict[str, Any] = {"preset": preset, "by": by, "group": group}
+    return Speculation(model, optimizer, device, **common, compression=compression, **options)
 
 
 class _Watch:

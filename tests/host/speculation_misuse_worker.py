@@ -6,11 +6,16 @@ from typing import Any
 
 import torch
 import torch.distributed as dist
+from compression_misuse_cases import Broken, Failing
 from speculation_setup import begun
 from torch import nn
 
 from adagrain.host.speculation import memory
 from adagrain.host.speculation.speculate import Speculation
+from adagrain.models.interface.configuration import configuration
+
+#: A device that compares, and does not code.
+NO_CODEC = configuration("full", units=("statistics", "region_manager", "difference"))
 
 CASES: dict[str, Callable[..., None]] = {}
 
@@ -173,6 +178,80 @@ def memory_is_short_on_one() -> None:
 
 
 @case
+def statistics_fail_on_one() -> None:
+    setup = Setup()
+    setup.train()
+
+    def statistics_of(*_: Any) -> None:
+        raise KeyError("no such thing")
+
+    if on_one():
+        setup.speculation.device.statistics_of = statistics_of  # type: ignore[method-assign]
+    setup.train()
+
+
+@case
+def mask_fails_on_one() -> None:
+    Setup(compression={"mask": Broken(), "bypass": "never"}).train(6)
+
+
+@case
+def encoding_fails_on_one() -> None:
+    Setup(compression={"coder": Failing("encode"), "bypass": "never"}).train(6)
+
+
+@case
+def decoding_fails_on_one() -> None:
+    Setup(compression={"coder": Failing("decode"), "bypass": "never"}).train(6)
+
+
+@case
+def decoding_fails_on_one_that_settles() -> None:
+    setup = Setup(compression={"coder": Failing("decode"), "bypass": "never"})
+    for _ in range(6):
+        setup.train(1)
+        if on_one():
+            setup.speculation.settle()
+
+
+@case
+def closure_fails_on_one_with_frames() -> None:
+    setup = Setup(compression={"bypass": "never"})
+    setup.train()
+    setup.speculation.step(lambda: [*[]][0] if on_one() else setup.loss())
+    setup.train()
+
+
+@case
+def gone_with_frames() -> None:
+    setup = Setup(compression={"bypass": "never"})
+    setup.train()
+    if on_one():
+        sys.exit(3)
+    setup.train()
+
+
+@case
+def compression_on_one() -> None:
+    Setup(compression={} if on_one() else None)
+
+
+@case
+def density_differs() -> None:
+    Setup(compression={"density": 0.2 if on_one() else 0.1})
+
+
+@case
+def coder_is_none_on_one() -> None:
+    Setup(compression={"coder": "device" if on_one() else "golden"}, preset=NO_CODEC)
+
+
+@case
+def learned_mask() -> None:
+    Setup(compression={"mask": "learned"})
+
+
+@case
 def another_batch_on_one() -> None:
     setup = Setup(tau=0)
     generator = torch.Generator()
@@ -226,7 +305,7 @@ def settling_fails_on_one_when_buckets_are_chosen() -> None:
         raise KeyError("no such thing")
 
     if on_one():
-        setup.speculation._runtime._arrivals.flight.replay.update = update
+        setup.speculation._runtime._arrivals.flights[0].replay.update = update
         setup.model(torch.ones(3, 4))
     setup.train()
 
@@ -277,6 +356,11 @@ def gone() -> None:
 @case
 def tau_differs() -> None:
     Setup(tau=0.2 if on_one() else 0.1)
+
+
+@case
+def cadences_differ() -> None:
+    Setup(cadences={"a": 2 if on_one() else 4})
 
 
 @case

@@ -19,7 +19,7 @@ OFF = {"depth": 0, "policy": "never"}
 NOTHING_IS_ACCEPTED = {"tau": 0}
 
 #: What must be equal on all workers.
-ALIKE = ("weights", "anchors", "agreed", "states", "collectives", "dropped")
+ALIKE = ("weights", "anchors", "agreed", "states", "collectives", "dropped", "cadences")
 
 
 def trained(

@@ -9,36 +9,33 @@ from torch import nn
 
 import adagrain
 from adagrain.host.distributed import agreement
-from adagrain.host.distributed.exchange import DenseExchange, Pending
+from adagrain.host.distributed.exchange import Exchange, Pending
 from adagrain.host.distributed.timing import Timing
 from adagrain.host.speculation import speculate
 from adagrain.host.speculation.speculate import Speculation
 from adagrain.models.interface.units.region_manager import SpeculationPolicy
 
-__all__ = ["Late", "Residual", "begun", "plain", "several", "sgd"]
+__all__ = ["Residual", "begun", "plain", "several", "sgd"]
 
 ALWAYS, FIXED = SpeculationPolicy.ALWAYS, Timing.parse("fixed")
 
 agreement.Agreeing.arrived = lambda _: True  # type: ignore[method-assign]
 
 
-class Late(DenseExchange):
-    """Averages that are not there until somebody has looked for them so often.
+def late(exchange: Exchange, looks: Callable[[], int]) -> Exchange:
+    """Have averages not be there until somebody has looked for them so often.
 
     Parameters
     ----------
-    group
-        As that of the exchange of which this is one.
+    exchange : Exchange
+        What averages.
     looks : callable
         Gives, for each bucket, how often.
     """
+    real = exchange.begin
 
-    def __init__(self, group: Any, looks: Callable[[], int]) -> None:
-        super().__init__(group)
-        self._looks = looks
-
-    def begin(self, *arguments: Any) -> Pending:
-        pending, left = super().begin(*arguments), [self._looks()]
+    def begin(*arguments: Any) -> Pending:
+        pending, left = real(*arguments), [looks()]
 
         class Waiting:
             def arrived(self) -> bool:
@@ -50,6 +47,9 @@ class Late(DenseExchange):
 
         return Waiting()
 
+    exchange.begin = begin  # type: ignore[method-assign]
+    return exchange
+
 
 def begun(
     model: nn.Module,
@@ -59,13 +59,13 @@ def begun(
     **options: Any,
 ) -> Speculation:
     """Speculation of each region, which it never leaves, with updates that arrive late."""
-    real = speculate.DenseExchange
-    speculate.DenseExchange = lambda group: Late(group, looks)  # type: ignore[assignment, misc]
+    real = speculate.chosen_exchange
+    speculate.chosen_exchange = lambda *own, **named: late(real(*own, **named), looks)
     chosen = {"policy": ALWAYS, "timing": FIXED, "bucket_bytes": 1} | options
     try:
         return adagrain.speculate(model, optimizer, **chosen)
     finally:
-        speculate.DenseExchange = real  # type: ignore[misc]
+        speculate.chosen_exchange = real
 
 
 def sgd(model: nn.Module) -> torch.optim.Optimizer:

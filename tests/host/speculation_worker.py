@@ -3,19 +3,26 @@
 import hashlib
 import json
 import sys
+import threading
 from collections.abc import Iterable
 from contextlib import nullcontext
 from typing import Any
 
 import torch
 import torch.distributed as dist
+from compression_hook_cases import damaging
+from compression_setup import replaced
 from speculation_setup import Residual, begun, plain, several
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel
+from torch.utils._pytree import tree_map_only
 
+import adagrain
+from adagrain.host.compression import frames
+from adagrain.host.compression.exchange import CompressedExchange
 from adagrain.host.distributed.process_group import leave_group
 from adagrain.host.distributed.timing import Timing
-from adagrain.models.interface.units.region_manager import SpeculationPolicy
+from adagrain.models.interface.units.region_manager import CadencePolicy, SpeculationPolicy
 
 OPTIMIZERS = {
     "sgd": lambda p: torch.optim.SGD(p, lr=0.05, weight_decay=1e-3),
@@ -39,32 +46,55 @@ DEFAULTS = {
     "looks": 12,
     "poison": -1,
     "void": False,
-    "resume": False,
-    "saves": False,
+    "resume": 0,
+    "saves": 0,
     "timing": "fixed",
     "device": "golden:",
     "preset": "full",
     "keep_outputs": True,
     "bucket_bytes": 1,
+    "compression": None,
+    "damaged": (),
+    "parameters": {"dwell": 1},
+    "cadence": None,
+    "cadences": {},
+    "cadence_max": 1,
+    "epoch_steps": 4,
+    "settles": False,
 }
 
 
 class Collectives:
-    """All all-reduces, as they begin; none may do so while a guess has entered."""
+    """All collectives, as they begin; none that a step takes may do so while a guess has entered.
+
+    What frames are agreed on by is begun in a thread, and is not the step's.
+    """
 
     def __init__(self) -> None:
-        self.begun: list[tuple[int, str]] = []
         self.missing = 0
         self.speculation: Any = None
-        self._real = dist.all_reduce
+        self.forget()
+        self._real = dist.all_reduce, dist.all_gather
+        dist.all_reduce, dist.all_gather = self._all_reduce, self._all_gather
 
-    def __call__(self, tensor: torch.Tensor, *arguments: Any, **options: Any) -> Any:
-        if self.speculation is not None:
+    def forget(self) -> None:
+        self.begun: dict[bool, list[tuple[int, str]]] = {True: [], False: []}
+
+    def _all_reduce(self, tensor: torch.Tensor, *arguments: Any, **options: Any) -> Any:
+        self._note(tensor)
+        return self._real[0](tensor, *arguments, **options)
+
+    def _all_gather(self, all_of_it: Any, own: torch.Tensor, **options: Any) -> Any:
+        self._note(own)
+        return self._real[1](all_of_it, own, **options)
+
+    def _note(self, tensor: torch.Tensor) -> None:
+        in_step = threading.current_thread() is threading.main_thread()
+        if in_step and self.speculation is not None:
             assert self.speculation._runtime._tags.mask == 0
             if tensor.is_floating_point():
                 self._check_missing(self.speculation._runtime)
-        self.begun.append((tensor.numel(), str(tensor.dtype)))
-        return self._real(tensor, *arguments, **options)
+        self.begun[in_step].append((tensor.numel(), str(tensor.dtype)))
 
     def _check_missing(self, runtime: Any) -> None:
         """No update is missing in a commit but the newest ones, one less than may be in flight."""
@@ -72,6 +102,11 @@ class Collectives:
         least = runtime._stages.clock.step - max(1, runtime._depth) + 1
         assert all(number >= least for number in missing)
         self.missing = max(self.missing, len(missing))
+
+
+def with_numbers(pairs: list[tuple[str, Any]]) -> dict[Any, Any]:
+    """A mapping from JSON, whose keys are numbers where they look so."""
+    return {int(name) if name.isdecimal() else name: value for name, value in pairs}
 
 
 def digest(tensors: Iterable[torch.Tensor]) -> str:
@@ -109,7 +144,14 @@ class Training:
         self.ddp = DistributedDataParallel(self.model) if options["ddp"] else None
         if self.ddp is None:
             self._begin()
-            collectives.begun, collectives.missing = [], 0
+            collectives.forget()
+            collectives.missing = 0
+        elif options["compression"] is not None or options["cadences"]:
+            self.registered = adagrain.register(
+                *(self.ddp, self.optimizer),
+                compression=options["compression"],
+                **self._cadences(),
+            )
         torch.manual_seed(0 if options["alike"] else self.rank)
 
     def _begin(self) -> None:
@@ -124,11 +166,12 @@ class Training:
             clip=options["clip"],
             device=options["device"],
             preset=options["preset"],
+            compression=options["compression"],
             keep_outputs=options["keep_outputs"],
             bucket_bytes=options["bucket_bytes"],
-            epoch_steps=4,
+            **self._cadences(),
             timing=Timing.parse(options["timing"]),
-            parameters={"dwell": 1},
+            parameters=options["parameters"],
             compare_weights=1,
             log=self.agreed.append,
         )
@@ -145,6 +188,13 @@ class Training:
 
         arrivals._update = update
         self.collectives.speculation = self.speculation
+
+    def _cadences(self) -> dict[str, Any]:
+        options = self.options
+        chosen = {name: options[name] for name in ("cadences", "cadence_max", "epoch_steps")}
+        chosen["cadences"] = {str(name): c for name, c in chosen["cadences"].items()}
+        policy = options["cadence"]
+        return chosen | {"cadence": None if policy is None else CadencePolicy[policy.upper()]}
 
     def loss(self, step: int, number: int) -> torch.Tensor:
         seed = 1000 * step + 10 * number + (0 if self.options["alike"] else self.rank)
@@ -170,19 +220,33 @@ class Training:
         return 0.0
 
     def run(self) -> dict[str, Any]:
+        """All steps; the second worker finds frames of the first one damaged now and then."""
+        damages = self.options["damaged"] and self.rank == 1
+        other = damaging(0, self.options["damaged"])
+        with replaced(frames, "_decoded", other) if damages else nullcontext():
+            return self._run()
+
+    def _run(self) -> dict[str, Any]:
         losses = []
         for step in range(self.options["steps"]):
-            if step == self.options["steps"] // 2:
-                if self.options["saves"]:
-                    self.speculation.state_dict()
-                if self.options["resume"]:
-                    self._resume()
+            if step and step == self.options["saves"]:
+                self.speculation.state_dict()
+            if step and step == self.options["resume"]:
+                self._resume()
             losses.append(self.take(step))
+            if self.options["settles"]:
+                self._settle_alone()
             self.schedule.step()
         found: dict[str, Any] = {"buffers": digest(self.model.buffers()), "losses": losses}
         if self.ddp is None:
             found |= self._told()
         return found | {"weights": digest(self.model.parameters())}
+
+    def _settle_alone(self) -> None:
+        """Wait for the update in flight on one worker, for which the others wait elsewhere."""
+        if self.rank == 1:
+            self.speculation.settle()
+        dist.barrier()
 
     def _resume(self) -> None:
         state = self.model.state_dict(), self.speculation.state_dict()
@@ -191,6 +255,7 @@ class Training:
         self.speculation.close()
         for parameter in self.model.parameters():
             parameter.data.zero_()
+        self.optimizer.state.clear()
         self._begin()
         self.model.load_state_dict(saved[0])
         self.speculation.load_state_dict(saved[1])
@@ -210,8 +275,25 @@ class Training:
             "anchors": [[*map(own.get, range(4))] for _, own in sorted(self.anchors.items())],
             "gains": speculation.gains,
             "missing": self.collectives.missing,
+            "cadences": speculation.cadences,
+            "bytes": speculation.last_step.bytes_sent,
+            **self._told_of_exchange(),
             "agreed": [[*log.agreed.accepts, *log.agreed.trials] for log in self.agreed],
             "states": [[own["state"] for own in log.decisions.values()] for log in self.agreed],
+        }
+
+    def _told_of_exchange(self) -> dict[str, Any]:
+        """What the exchange knows, of this worker, and all of it as a digest."""
+        exchange = self.speculation._runtime._stages.commit._exchange
+        if not isinstance(exchange, CompressedExchange):
+            return {}
+        tensors: list[torch.Tensor] = []
+        tree_map_only(torch.Tensor, tensors.append, exchange.state_dict())
+        numbers = tree_map_only(torch.Tensor, lambda _: None, exchange.state_dict())
+        return {
+            "refused": exchange.counts.refused,
+            "bypassed": exchange.bypass.record,
+            "exchange": digest(tensors) + str(numbers),
         }
 
 
@@ -219,9 +301,9 @@ def main() -> None:
     torch.set_num_threads(1)
     dist.init_process_group("gloo")
     collectives = Collectives()
-    dist.all_reduce = collectives  # type: ignore[assignment]
     for argument in sys.argv[1:]:
-        training = Training(DEFAULTS | json.loads(argument), collectives)
+        options = json.loads(argument, object_pairs_hook=with_numbers)
+        training = Training(DEFAULTS | options, collectives)
         found = training.run()
         found["collectives"] = str(collectives.begun)
         collectives.speculation = None

@@ -119,7 +119,7 @@ def test_a_gradient_that_is_not_finite_on_one_worker(train: Train) -> None:
 
 
 def test_a_run_that_is_resumed_goes_on_bit_for_bit(train: Train) -> None:
-    whole, resumed = train(OFF, NOTHING_IS_ACCEPTED | {"resume": True}, optimizer="adamw")
+    whole, resumed = train(OFF, NOTHING_IS_ACCEPTED | {"resume": 8}, optimizer="adamw")
     assert_equal(whole, resumed)
 
 
@@ -133,7 +133,7 @@ def test_the_example_guesses_and_learns(server: WorkerServer) -> None:
 def test_chosen_buckets_change_nothing_on_two_workers(train: Train) -> None:
     """Sums of two do not depend on how regions go together."""
     options = {"bucket_bytes": None, "optimizer": "adamw"}
-    ddp, *others = train({"ddp": True}, OFF, NOTHING_IS_ACCEPTED, {"resume": True}, **options)
+    ddp, *others = train({"ddp": True}, OFF, NOTHING_IS_ACCEPTED, {"resume": 8}, **options)
     assert all(ranks[0]["weights"] == ddp[0]["weights"] for ranks in others)
 
 

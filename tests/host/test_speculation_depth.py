@@ -105,9 +105,7 @@ def test_a_gradient_that_is_not_finite_does_not_spread(clip: float | None, train
 def test_a_run_that_is_resumed_goes_on_bit_for_bit(train: Train) -> None:
     """As one that has looked at its state at the same time."""
     options = {"depth": 2, "tau": 1.0, "optimizer": "adamw", "policy": "cost_aware", "steps": 30}
-    whole, resumed = train(
-        {"saves": True}, {"resume": True}, timing="fixed:1000,10", **LATE, **options
-    )
+    whole, resumed = train({"saves": 15}, {"resume": 15}, timing="fixed:1000,10", **LATE, **options)
     assert_equal(whole, resumed)
     assert whole[0]["states"][15:] == resumed[0]["states"][-15:] and whole[0]["guessed"]
 

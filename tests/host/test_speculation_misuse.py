@@ -12,6 +12,11 @@ UNUSED = "RuntimeError: parameter 'b.weight' must get a gradient in every backwa
 MISSING = "KeyError: 'no such thing'"
 BATCH = "RuntimeError: a closure must do the same when it is run again, but the inputs of '(model)'"
 STEP = "RuntimeError: SGD.step() must not be called: step(closure) of the speculation takes it"
+EMPTY = "IndexError: list index out of range"
+MASK = "TypeError: keep of a mask must give bools of shape"
+CODER = "ValueError: encode needs a build with an encoder, which device preset 'full' has not"
+LEARNED = "ValueError: mask must not learn from activations where steps may be computed twice, so"
+ENCODE, DECODE = (f"DeviceError: the device has stopped to {part}" for part in ("encode", "decode"))
 UNIT = "ValueError: speculation needs a device with the unit 'difference', which device preset 'tin"
 MEMORY = "ValueError: depth must be one that memory can hold, but 2 updates in flight take 1280 "
 
@@ -32,6 +37,17 @@ ERRORS = {
     "memory_is_short_on_one": (FAILED + MEMORY, MEMORY),
     "weights_differ_two_deep": "DisagreementError: the workers' weights must be equal after 6 step",
     "one_settles_and_the_other_does_not": "ValueError: all is well",
+    "statistics_fail_on_one": (FAILED + MISSING, MISSING),
+    "mask_fails_on_one": (FAILED + MASK, MASK),
+    "encoding_fails_on_one": (FAILED + ENCODE, ENCODE),
+    "decoding_fails_on_one": (FAILED + DECODE, DECODE),
+    "decoding_fails_on_one_that_settles": (FAILED + DECODE, DECODE),
+    "closure_fails_on_one_with_frames": (FAILED + EMPTY, EMPTY),
+    "gone_with_frames": ("WorkerLostError: a worker was lost in the", ""),
+    "compression_on_one": "ValueError: compression must be the same on all workers, but worker 0 h",
+    "density_differs": "ValueError: density of compression must be the same on all workers, but wo",
+    "coder_is_none_on_one": (FAILED + CODER, CODER),
+    "learned_mask": LEARNED,
     "another_batch_on_one": (FAILED + BATCH, BATCH),
     "another_step_on_one": (FAILED + STEP, STEP),
     "another_step_in_a_closure_on_one": (FAILED + STEP, STEP),
@@ -41,6 +57,7 @@ ERRORS = {
     "tau_differs": (
         "ValueError: tau must be the same on all workers, but worker 0 has 0.1 and worker 1 has 0.2"
     ),
+    "cadences_differ": "ValueError: cadences must be the same on all workers, but worker 0 has",
     "rates_differ": "ValueError: lr of group 0 of SGD must be the same on all workers, but work",
     "not_a_number": "ValueError: tau must be a number from 0 on, not nan",
     "no_difference_on_one": (FAILED + UNIT, UNIT),

@@ -129,7 +129,8 @@ def test_states_of_random_numbers() -> None:
         ({"clip": math.inf}, "clip must be a positive number, or None, not inf"),
         ({"keep_outputs": 1}, "keep_outputs must be True or False, not 1"),
         ({"thau": 1}, "speculate has no option 'thau'; did you mean 'tau'"),
-        ({"cadence_max": 2}, "speculate has no option 'cadence_max'"),
+        ({"cap": 0}, "cap must be a positive number, not 0"),
+        ({"cadence": "noise"}, "cadence must be a CadencePolicy or None, not 'noise'"),
         ({"epoch_steps": 0}, "epoch_steps must be at least 1, not 0"),
     ],
 )

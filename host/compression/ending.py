@@ -1,0 +1,72 @@
+"""The end of a pass that has departed: where somebody waits for it, or in a thread."""
+
+import threading
+from collections.abc import Callable
+from typing import Protocol
+
+__all__ = ["Aside", "Ending", "WhenAsked"]
+
+
+class Ending(Protocol):
+    """Something that is done once, and may be waited for.
+
+    Parameters
+    ----------
+    end : callable
+        Does it.
+    """
+
+    def __init__(self, end: Callable[[], None]) -> None: ...
+
+    def arrived(self) -> bool:
+        """True where it is known that it has been done."""
+
+    def wait(self) -> None:
+        """See to it that it has been done.
+
+        Raises
+        ------
+        Exception
+            What it raised.
+        """
+
+
+class WhenAsked:
+    """Done where it is waited for."""
+
+    def __init__(self, end: Callable[[], None]) -> None:
+        self._end = end
+
+    def arrived(self) -> bool:
+        """As :meth:`Ending.arrived`."""
+        return False
+
+    def wait(self) -> None:
+        """As :meth:`Ending.wait`."""
+        self._end()
+
+
+class Aside:
+    """Done in a thread of its own, which does not keep a program from ending."""
+
+    def __init__(self, end: Callable[[], None]) -> None:
+        self._end = end
+        self._error: BaseException | None = None
+        self._thread = threading.Thread(target=self._run, name="adagrain exchange", daemon=True)
+        self._thread.start()
+
+    def arrived(self) -> bool:
+        """As :meth:`Ending.arrived`."""
+        return not self._thread.is_alive()
+
+    def wait(self) -> None:
+        """As :meth:`Ending.wait`."""
+        self._thread.join()
+        if self._error is not None:
+            raise self._error
+
+    def _run(self) -> None:
+        try:
+            self._end()
+        except BaseException as error:
+            self._error = error
