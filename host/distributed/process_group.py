@@ -1,14 +1,21 @@
-"""The end of a process group."""
+"""How long a process group waits, and its end."""
 
 import time
+from datetime import timedelta
 
 import torch.distributed as dist
 
-__all__ = ["leave_group"]
+__all__ = ["leave_group", "time_out_of"]
 
 #: Seconds that gloo's threads get to let go of the last tensors: they need Python's lock, and a
 #: loaded machine may not run them at once.
 _GRACE = 0.2
+
+
+def time_out_of(group: dist.ProcessGroup) -> timedelta:
+    """The time-out that a script has given a process group; the shortest of its backends'."""
+    backends = [group._get_backend(place) for place in group._device_types]
+    return min(backend.options._timeout for backend in backends)
 
 
 def leave_group() -> None:

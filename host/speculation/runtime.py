@@ -1,6 +1,7 @@
 """The runtime of speculative training: the second front-end of the reducer's stages."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 import torch
@@ -9,6 +10,7 @@ from torch import nn
 from adagrain.host.device.coprocessor import Coprocessor
 from adagrain.host.distributed.exchange import Exchange
 from adagrain.host.distributed.lockstep import Lockstep, is_known
+from adagrain.host.distributed.lost import WorkerLostError
 from adagrain.host.distributed.reducer_options import ReducerOptions
 from adagrain.host.distributed.stages import Stages
 from adagrain.host.distributed.step import Pass, Step
@@ -19,6 +21,7 @@ from adagrain.models.interface.units.region_manager import SpeculationState
 from .arrivals import Arrivals
 from .buckets import buckets_of
 from .counts import Counts
+from .failure import Failure
 from .flight import Departed, Flight
 from .leaves import Leaves
 from .options import SpeculationOptions
@@ -75,6 +78,7 @@ class Runtime:
         reducing: ReducerOptions,
     ) -> None:
         self.counts = Counts()
+        self._failure = Failure()
         self._optimizers = optimizers
         self._regions = regions
         self._device = device
@@ -122,8 +126,13 @@ class Runtime:
         Raises
         ------
         Exception
-            Whatever stops this worker; a ``WorkerFailedError`` with its text on the others.
+            Whatever stops this worker; a ``WorkerFailedError`` with its text on the others. Then
+            nothing goes on: :meth:`step`, :meth:`settle` and :meth:`state_dict` say so.
         """
+        with self._failure.watched():
+            return self._step(closures)
+
+    def _step(self, closures: Sequence[Closure]) -> list[torch.Tensor]:
         self._lockstep.post(lambda: self._standing)
         self._arrivals.await_from_now()
         self._tags.guesses = {}
@@ -141,14 +150,11 @@ class Runtime:
 
     def settle(self) -> None:
         """Wait for the update in flight: the model's parameters are up to date then."""
-        if self._arrivals.flight is not None:
-            try:
+        with self._failure.watched():
+            if self._arrivals.flight is not None:
                 with self._lockstep.told():
                     self._arrivals.await_from_now()
                     self._arrivals.finish()
-            except BaseException:
-                self._arrivals.flight = None
-                raise
 
     def state_dict(self) -> dict[str, Any]:
         """State of the stages and the device, after the update in flight."""
@@ -162,8 +168,12 @@ class Runtime:
         self._look()
 
     def close(self) -> None:
-        """Let go of the model."""
-        self._passes.close()
+        """Wait for the update in flight, unless something has failed, and let go of the model."""
+        try:
+            if self._failure.error is None:
+                self.settle()
+        finally:
+            self._passes.close()
 
     def _look(self) -> None:
         """Take over what the device's records say, and how this worker stands."""
@@ -208,5 +218,6 @@ class Runtime:
     def _give_up(self, error: Exception) -> None:
         """Take part in the step's collectives without a gradient, and tell the others why."""
         step = Step(self._stages.clock.step, current=Pass(failure=error))
-        self._depart(step, {p: torch.zeros_like(p) for p in self._parameters})
-        self._lockstep.tell(error)
+        with suppress(WorkerLostError):  # this worker's own error says more
+            self._depart(step, {p: torch.zeros_like(p) for p in self._parameters})
+            self._lockstep.tell(error)
