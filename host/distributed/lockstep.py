@@ -61,9 +61,10 @@ class Lockstep:
         part = len(self._ranks) < dist.get_world_size()
         time_out = time_out_of(group)
         self._patience = min(_PATIENCE, time_out.total_seconds())
-        self.group = dist.new_group(
-            self._ranks, timeout=time_out, backend="gloo", use_local_synchronization=part
-        )
+        with waited_for("the making of a process group"):
+            self.group = dist.new_group(
+                self._ranks, timeout=time_out, backend="gloo", use_local_synchronization=part
+            )
         self._sent: tuple[torch.Tensor, dist.Work] | None = None
         self._looked = False
 

@@ -1,7 +1,6 @@
 """A worker whose collectives go wrong as its argument says, in JSON; it tells how it has ended."""
 
 import datetime
-import hashlib
 import json
 import sys
 import time
@@ -12,6 +11,7 @@ import torch
 import torch.distributed as dist
 from broken_collectives import BrokenCollectives
 from speculation_setup import begun, plain, several, sgd
+from speculation_worker import digest
 
 from adagrain.host.speculation.speculate import Speculation
 
@@ -66,8 +66,7 @@ class Run:
             speculation.step(lambda x=batch: self._loss(x))
         self._uses()[self._job["ending"]]()
         speculation.close()
-        raw = b"".join(own.detach().numpy().tobytes() for own in self._model.parameters())
-        return hashlib.sha256(raw).hexdigest()
+        return digest(self._model.parameters())
 
     def refused(self) -> dict[str, str]:
         """What is said of each use after a failure, and how a close ends then."""
