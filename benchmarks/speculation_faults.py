@@ -99,7 +99,8 @@ def pauses_after(outcome: Outcome, kind: str) -> list[float]:
                 + [e["time"] for e in notes if "step" in e and fault.began < e["time"] < end]
                 for notes in outcome.notes
             ]
-            found.append(max(after - at for own in times for at, after in pairwise(own)))
+            gaps = (after - at for own in times for at, after in pairwise(own))
+            found.append(max(gaps, default=0.0))  # none where it has come at the very end
     return found
 
 

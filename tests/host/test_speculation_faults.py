@@ -37,8 +37,12 @@ def broken(server: WorkerServer, *, count: int = 2, **job: Any) -> list[dict[str
     for rank, worker in enumerate(ended):
         lines = [json.loads(line) for line in worker.stdout.splitlines()]
         began += [line["began"] for line in lines if "began" in line]
-        told += [line for line in lines if "ended" in line]
-        assert worker.returncode == (-9 if rank in victims else int("error" in told[-1])), worker
+        (own,) = [line for line in lines if "ended" in line] or [None]
+        if rank in victims:
+            assert own is None and worker.returncode == -9, worker
+        else:
+            assert own is not None and worker.returncode == int("error" in own), worker
+            told.append(own)
     assert len(began) == len(job.get("ranks", []))
     for own in told if began else ():
         assert own["ended"] - max(began) < job.get("stopped_for", 0) + TIME_OUT + GRACE
