@@ -79,8 +79,8 @@ def compared(
         "steps_kept_percent": 100 * steps * len(taken) / sum(taken),
         "seconds_undisturbed": undisturbed.seconds,
         "seconds": disturbed.seconds,
-        "pause_seconds_median": {kind: median(own) for kind, own in pauses.items()},
-        "pause_seconds_most": {kind: max(own) for kind, own in pauses.items()},
+        "pause_seconds_median": {k: median(own) for k, own in pauses.items() if own},
+        "pause_seconds_most": {k: max(own) for k, own in pauses.items() if own},
         "failures": len(failures),
         "failed_after_seconds_most": max(failures, default=0.0),
         "in_time": max(failures, default=0.0) < time_out + GRACE,
@@ -89,18 +89,20 @@ def compared(
 
 
 def pauses_after(outcome: Outcome, kind: str) -> list[float]:
-    """The longest time without a step of a worker, for each fault of a kind; until the next."""
+    """The longest time without a step of a worker, for each fault of a kind; until the next.
+
+    One that has come when there was no step left is not among them.
+    """
     found = []
     ends = [*(fault.began for fault in outcome.faults[1:]), math.inf]
     for fault, end in zip(outcome.faults, ends, strict=True):
-        if fault.kind == kind:
-            times = [
-                [fault.began]
-                + [e["time"] for e in notes if "step" in e and fault.began < e["time"] < end]
-                for notes in outcome.notes
-            ]
-            gaps = (after - at for own in times for at, after in pairwise(own))
-            found.append(max(gaps, default=0.0))  # none where it has come at the very end
+        times = [
+            [fault.began]
+            + [e["time"] for e in notes if "step" in e and fault.began < e["time"] < end]
+            for notes in outcome.notes
+        ]
+        if fault.kind == kind and all(len(own) > 1 for own in times):
+            found += [max(after - at for own in times for at, after in pairwise(own))]
     return found
 
 
