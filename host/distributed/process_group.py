@@ -4,6 +4,7 @@ import time
 from datetime import timedelta
 
 import torch.distributed as dist
+from torch.distributed.constants import default_pg_timeout
 
 __all__ = ["leave_group", "time_out_of"]
 
@@ -13,9 +14,13 @@ _GRACE = 0.2
 
 
 def time_out_of(group: dist.ProcessGroup) -> timedelta:
-    """The time-out that a script has given a process group; the shortest of its backends'."""
-    backends = [group._get_backend(place) for place in group._device_types]
-    return min(backend.options._timeout for backend in backends)
+    """The time-out that a script has given a process group; the shortest of its backends'.
+
+    PyTorch's own where none of them tells.
+    """
+    options = [group._get_backend(place).options for place in group._device_types]
+    told = [own._timeout for own in options if own is not None]
+    return min(told, default=default_pg_timeout)
 
 
 def leave_group() -> None:
