@@ -19,6 +19,7 @@ _HOMES = {
     "AdagrainState": "adagrain.host.distributed.ddp",
     "adagrain_hook": "adagrain.host.distributed.ddp",
     "register": "adagrain.host.distributed.ddp",
+    "Checkpoints": "adagrain.host.distributed.checkpoints",
     "Speculation": "adagrain.host.speculation.speculate",
     "speculate": "adagrain.host.speculation.speculate",
     "CompressionState": "adagrain.host.compression.hook",
@@ -27,6 +28,7 @@ _HOMES = {
 
 __all__ = [
     "AdagrainState",
+    "Checkpoints",
     "CompressionState",
     "Configuration",
     "Coprocessor",

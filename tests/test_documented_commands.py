@@ -174,6 +174,8 @@ COMMANDS: dict[str, Run | str] = {
     "python -m pytest tests/models/test_link.py": SUITE,
     "python -m pytest tests/sim/test_link_loopback.py": SUITE,
     "pytest tests -k region_manager": SUITE,
+    "torchrun --standalone --nproc-per-node 2 --max-restarts 3 examples/speculative.py "
+    "--checkpoints FOLDER": "test_speculation_restarts.py of the host runs it",
     "python benchmarks/codec.py": RECORDS,
     "python benchmarks/codec.py --defaults": FULL,
     "python benchmarks/compression.py": RECORDS,

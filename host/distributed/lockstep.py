@@ -10,6 +10,7 @@ import torch
 import torch.distributed as dist
 
 from .lost import WorkerLostError, waited_for
+from .process_group import time_out_of
 
 __all__ = ["DisagreementError", "Lockstep", "WorkerFailedError", "is_known"]
 
@@ -22,7 +23,7 @@ _TEXT = 256
 #: Note on an error of a worker's own that the others were told of.
 _TOLD = "The other workers know of it."
 
-#: Seconds that a worker which fails waits for the others, so that they learn why.
+#: Seconds that a worker which fails waits for the others at most, so that they learn why.
 _PATIENCE = 20.0
 
 
@@ -45,7 +46,7 @@ def is_known(error: BaseException) -> bool:
 
 
 class Lockstep:
-    """Compares the workers, over a process group of its own.
+    """Compares the workers, over a process group of its own, with the time-out of theirs.
 
     Each of them calls :meth:`check` once in front of each exchange, with what must be equal:
     a difference, or another worker's failure, is raised on all of them, before collectives of
@@ -62,7 +63,12 @@ class Lockstep:
         self._ranks = dist.get_process_group_ranks(group)
         self._rank = dist.get_rank(group)
         part = len(self._ranks) < dist.get_world_size()
-        self.group = dist.new_group(self._ranks, backend="gloo", use_local_synchronization=part)
+        time_out = time_out_of(group)
+        self._patience = min(_PATIENCE, time_out.total_seconds())
+        with waited_for("the making of a process group"):
+            self.group = dist.new_group(
+                self._ranks, timeout=time_out, backend="gloo", use_local_synchronization=part
+            )
         self._sent: tuple[torch.Tensor, dist.Work] | None = None
         self._looked = False
 
@@ -117,7 +123,7 @@ class Lockstep:
 
     def end(self) -> None:
         """Wait a while for what was posted, which nobody compares any more."""
-        self._wait(_PATIENCE)
+        self._wait(self._patience)
 
     def look(self, state: State) -> None:
         """Wait for the others, and compare; the next :meth:`check` has nothing left to do.
@@ -149,7 +155,7 @@ class Lockstep:
         """
         if error:
             self._send({"failed": 1}, _reason(error))
-            self._wait(_PATIENCE)
+            self._wait(self._patience)
             error.add_note(_TOLD)
             raise error
         if self._sent is None:
@@ -164,7 +170,7 @@ class Lockstep:
         except Exception as error:
             if self._sent is None and not is_known(error):
                 self._send({"failed": 1}, _reason(error))
-                self._wait(_PATIENCE)
+                self._wait(self._patience)
             raise
 
     def _send(self, row: Mapping[str, int], text: str) -> None:

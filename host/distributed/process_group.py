@@ -1,14 +1,26 @@
-"""The end of a process group."""
+"""How long a process group waits, and its end."""
 
 import time
+from datetime import timedelta
 
 import torch.distributed as dist
+from torch.distributed.constants import default_pg_timeout
 
-__all__ = ["leave_group"]
+__all__ = ["leave_group", "time_out_of"]
 
 #: Seconds that gloo's threads get to let go of the last tensors: they need Python's lock, and a
 #: loaded machine may not run them at once.
 _GRACE = 0.2
+
+
+def time_out_of(group: dist.ProcessGroup) -> timedelta:
+    """The time-out that a script has given a process group; the shortest of its backends'.
+
+    PyTorch's own where none of them tells.
+    """
+    options = [group._get_backend(place).options for place in group._device_types]
+    told = [own._timeout for own in options if own is not None]
+    return min(told, default=default_pg_timeout)
 
 
 def leave_group() -> None:

@@ -1,7 +1,7 @@
 """The runtime of speculative training: the second front-end of the reducer's stages."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Any
 
@@ -11,6 +11,7 @@ from torch import nn
 from adagrain.host.device.coprocessor import Coprocessor
 from adagrain.host.distributed.exchange import Exchange
 from adagrain.host.distributed.lockstep import Lockstep, is_known
+from adagrain.host.distributed.lost import WorkerLostError
 from adagrain.host.distributed.reducer_options import ReducerOptions
 from adagrain.host.distributed.stages import Stages
 from adagrain.host.distributed.step import Step
@@ -22,6 +23,7 @@ from .arrivals import Arrivals
 from .counts import Counts
 from .decisions import Decisions
 from .departure import Departure
+from .failure import Failure
 from .flight import Flight
 from .guesses import Guesses
 from .leaves import Leaves
@@ -86,6 +88,7 @@ class Runtime:
         link: Link | None,
     ) -> None:
         self.counts = Counts()
+        self._failure = Failure()
         self._optimizers = optimizers
         self._regions = regions
         self._device = device
@@ -153,8 +156,13 @@ class Runtime:
         Raises
         ------
         Exception
-            Whatever stops this worker; a ``WorkerFailedError`` with its text on the others.
+            Whatever stops this worker; a ``WorkerFailedError`` with its text on the others. Then
+            nothing goes on: :meth:`step`, :meth:`settle` and :meth:`state_dict` say so.
         """
+        with self._failure.watched():
+            return self._step(closures)
+
+    def _step(self, closures: Sequence[Closure]) -> list[torch.Tensor]:
         self._lockstep.post(self._standing)
         self._arrivals.await_from_now()
         self._tags.begin()
@@ -169,10 +177,11 @@ class Runtime:
 
     def settle(self) -> None:
         """Wait for all updates in flight: the model's parameters are up to date then."""
-        if self._arrivals.in_flight:
-            with self.told():
-                self._arrivals.await_from_now()
-                self._arrivals.land()
+        with self._failure.watched():
+            if self._arrivals.in_flight:
+                with self.told():
+                    self._arrivals.await_from_now()
+                    self._arrivals.land()
 
     @contextmanager
     def told(self) -> Iterator[None]:
@@ -210,10 +219,14 @@ class Runtime:
         self._look()
 
     def close(self) -> None:
-        """Decide on all steps that have landed, and let go of the model."""
-        self._decisions.end()
-        self._passes.close()
-        self._lockstep.end()
+        """Wait for all updates in flight, unless something has failed, and let go of the model."""
+        try:
+            if self._failure.error is None:
+                self.settle()
+                self._decisions.end()
+                self._lockstep.end()
+        finally:
+            self._passes.close()
 
     def _look(self) -> None:
         """Take over what the device's records say, and how this worker stands."""
@@ -303,11 +316,12 @@ class Runtime:
         except BaseException as error:
             self._arrivals.give_up()
             if isinstance(error, Exception) and not is_known(error):
-                departure = departure or self._departure()
-                departure.fail(error)
-                departure.agree()
-                self._planner.tell()
-                self._lockstep.tell(error)
+                with suppress(WorkerLostError):  # this worker's own error says more
+                    departure = departure or self._departure()
+                    departure.fail(error)
+                    departure.agree()
+                    self._planner.tell()
+                    self._lockstep.tell(error)
             raise
         finally:
             self._is_guarded = False

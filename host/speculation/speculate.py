@@ -1,6 +1,7 @@
 """Speculation in anyone's script: wrap model and optimizer, call ``step(closure)``."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from typing import Any
 
 import torch
@@ -17,6 +18,7 @@ from adagrain.host.distributed.chosen_exchange import (
 )
 from adagrain.host.distributed.common import common_values
 from adagrain.host.distributed.lockstep import Lockstep
+from adagrain.host.distributed.lost import waited_for
 from adagrain.host.distributed.step_log import StepLog
 from adagrain.host.regions.regions import By, Regions, regions, trainable
 from adagrain.models.interface.configuration import Configuration
@@ -198,13 +200,15 @@ class Speculation:
             optimizer.load_state_dict(saved)
 
     def close(self) -> None:
-        """Wait for all updates in flight, and let go of model, optimizers and device."""
-        if self._runtime is not None:
-            self._runtime.settle()
+        """Wait for all updates in flight, and let go of model, optimizers and device.
+
+        After a failure it lets go of them without waiting; the weights may be half updated then.
+        """
         self._runtime = None
-        for part in reversed(self._closes):
-            part.close()
-        self._closes = []
+        with ExitStack() as stack:
+            for part in self._closes:
+                stack.callback(part.close)
+            self._closes = []
 
     def _open(self) -> Runtime:
         if self._runtime is None:
@@ -316,8 +320,9 @@ class _Watch:
 def _make_equal(model: nn.Module, group: dist.ProcessGroup) -> None:
     """Give all workers the weights and buffers of the first."""
     first = dist.get_process_group_ranks(group)[0]
-    for tensor in (*model.parameters(), *model.buffers()):
-        dist.broadcast(tensor.detach(), src=first, group=group)
+    with waited_for("the broadcast of weights"):
+        for tensor in (*model.parameters(), *model.buffers()):
+            dist.broadcast(tensor.detach(), src=first, group=group)
 
 
 def _link_of(model: nn.Module, group: dist.ProcessGroup) -> Link:

@@ -6,10 +6,10 @@ from typing import Self
 from torch.utils.tensorboard import SummaryWriter
 
 from adagrain.host.distributed.step_log import StepLog
+from adagrain.host.files import closing, writing
 from adagrain.host.telemetry.events import EvaluationEvent, PrecisionsEvent
 from adagrain.host.telemetry.run_sink import RunSink
 
-from .files import closing, writing
 from .rows import loss_of, region_rows
 
 __all__ = ["Board"]

@@ -13,8 +13,9 @@ import torch.distributed as dist
 from torch import nn
 
 from adagrain import __version__
+from adagrain.host.distributed.checkpoints import CheckpointError
+from adagrain.host.files import file_sha256, replace_file, replace_text
 
-from .files import file_sha256, replace_file, replace_text
 from .fingerprint import network_sha256
 from .options import TrainingOptions
 
@@ -46,10 +47,6 @@ _COMPLETE = re.compile(r"step-\d{8,}")
 
 #: Ends of the names of checkpoints that are not complete, and of those that are not to be used.
 _PARTIAL, _ASIDE = ".partial", ".aside"
-
-
-class CheckpointError(ValueError):
-    """A checkpoint that this run cannot go on from."""
 
 
 @dataclass(frozen=True)

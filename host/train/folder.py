@@ -10,7 +10,8 @@ from typing import Any
 
 from filelock import FileLock, Timeout
 
-from .files import WriteError, replace_text, writing
+from adagrain.host.files import WriteError, replace_text, writing
+
 from .options import TrainingOptions
 
 __all__ = [

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any, Self
 
 from adagrain.host.distributed.step_log import StepLog
+from adagrain.host.files import closing, replace_text, writing
 from adagrain.host.telemetry.events import EvaluationEvent, PrecisionsEvent
 from adagrain.host.telemetry.run_sink import RunSink
 
-from .files import closing, replace_text, writing
 from .rows import channel_group_rows, loss_of, region_rows
 
 __all__ = ["METRICS", "Metrics"]

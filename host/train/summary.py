@@ -11,8 +11,8 @@ from rich.console import Console
 from rich.table import Table
 
 from adagrain import __version__
+from adagrain.host.files import replace_text, writing
 
-from .files import replace_text, writing
 from .fingerprint import weights_sha256
 from .folder import SUMMARY
 from .history import History

@@ -13,6 +13,9 @@ __all__ = ["Ended", "WorkerServer"]
 
 _SERVER = Path(__file__).parent / "fork_server.py"
 
+#: Somebody was faster than the first worker: the run has not begun.
+_PORT_TAKEN = "EADDRINUSE"
+
 
 @dataclass(frozen=True)
 class Ended:
@@ -73,5 +76,8 @@ class WorkerServer:
             "source": source,
             "timeout": timeout,
         }
-        print(json.dumps(job), file=self._process.stdin, flush=True)
-        return [Ended(**one) for one in json.loads(self._process.stdout.readline())]
+        while True:
+            print(json.dumps(job), file=self._process.stdin, flush=True)
+            ended = [Ended(**one) for one in json.loads(self._process.stdout.readline())]
+            if not any(_PORT_TAKEN in worker.stderr for worker in ended):
+                return ended

@@ -12,6 +12,7 @@ import torch
 import torch.distributed as dist
 from torch import nn
 
+from adagrain.host.files import WriteError
 from adagrain.host.train import checkpoint
 from adagrain.host.train.checkpoint import (
     CheckpointError,
@@ -24,7 +25,6 @@ from adagrain.host.train.checkpoint import (
     set_aside,
     step_of,
 )
-from adagrain.host.train.files import WriteError
 from adagrain.host.train.options import TrainingOptions
 
 NETWORK = nn.Linear(3, 2)

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from adagrain.host.files import WriteError
 from adagrain.host.train import folder
-from adagrain.host.train.files import WriteError
 from adagrain.host.train.folder import MARK, RunInUseError, begun, locked, read_options
 from adagrain.host.train.options import TrainingOptions
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from adagrain.host.files import WriteError, replace_text
 from adagrain.host.json_lines import read_json_lines
 from adagrain.host.telemetry.events import EvaluationEvent
-from adagrain.host.train.files import WriteError, replace_text
 from adagrain.host.train.metrics import METRICS, Metrics
 
 LINES = [json.dumps({"step": step, "loss": 1.0}) for step in range(6)]

@@ -1,4 +1,4 @@
-"""Files of a run: written whole or not at all, and named where they cannot be written."""
+"""Files: written whole or not at all, and named where they cannot be written."""
 
 import hashlib
 import os

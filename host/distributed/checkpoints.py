@@ -1,0 +1,143 @@
+"""Checkpoints of a script: after a failure all workers go on from the same one."""
+
+import logging
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+import torch.distributed as dist
+
+from adagrain.host.files import replace_file, writing
+
+from .lockstep import WorkerFailedError
+from .lost import waited_for
+
+__all__ = ["CheckpointError", "Checkpoints"]
+
+_log = logging.getLogger("adagrain")
+
+#: Files that each worker keeps. When it writes that of a step, the update of this step has come
+#: from all: so each of them has written the one before.
+_KEPT = 2
+
+
+class CheckpointError(ValueError):
+    """A checkpoint that this run cannot go on from."""
+
+
+class Checkpoints:
+    """Files of all workers, one for each of them and step.
+
+    Workers write without waiting for each other, so one that fails may leave the others a step
+    ahead. :meth:`load` chooses the newest step that all of them have whole.
+
+    Parameters
+    ----------
+    folder : str or Path
+        Where they are: a folder that workers share, or one on each machine.
+    group : ProcessGroup or None
+        The workers.
+    """
+
+    def __init__(self, folder: str | Path, group: dist.ProcessGroup | None = None) -> None:
+        self._folder = Path(folder)
+        self._group = group
+        self._rank = dist.get_rank(group)
+
+    def save(self, step: int, state: Mapping[str, Any]) -> None:
+        """Write this worker's file of a step, whole or not at all; older ones but one are removed.
+
+        Parameters
+        ----------
+        step : int
+            Steps taken so far; all workers call it at the same steps.
+        state : mapping
+            What :meth:`load` gives back: tensors, numbers, texts, and collections of them. The
+            step's update must be in it, as in what ``state_dict`` gives.
+
+        Raises
+        ------
+        ValueError
+            If the step is below 0.
+        WriteError
+            If it cannot be written; those before are still there.
+        """
+        if step < 0:
+            raise ValueError(f"step must be 0 or more, not {step}")
+        with writing(self._folder):
+            self._folder.mkdir(parents=True, exist_ok=True)
+        replace_file(self._path(step), lambda file: torch.save(dict(state), file))
+        for old in [own for own in self._steps() if own < step][: 1 - _KEPT]:
+            self._path(old).unlink()
+
+    def load(self) -> tuple[int, dict[str, Any]] | None:
+        """The step to go on from, the same on all workers, and this worker's state of it.
+
+        Files of later steps, which some of them have written, are removed. All workers call it.
+
+        Returns
+        -------
+        tuple or None
+            ``None`` where the run is to begin anew: no worker has more than its first checkpoint,
+            and they have none in common.
+
+        Raises
+        ------
+        CheckpointError
+            If they have had one in common, and have it no more, or one is damaged.
+        WorkerFailedError
+            If that of another worker is damaged.
+        """
+        own = self._steps()
+        step = self._choose(self._gathered(own))
+        state = None if step is None else self._read(step)
+        for later in own:
+            if step is None or later > step:
+                self._path(later).unlink()
+        return None if step is None or state is None else (step, state)
+
+    def _choose(self, found: list[list[int]]) -> int | None:
+        common = set(found[0]).intersection(*found[1:])
+        if common:
+            return max(common)
+        told = ", ".join(f"worker {rank} has {own}" for rank, own in enumerate(found))
+        if max(map(len, found)) > 1:
+            raise CheckpointError(
+                f"workers must have the checkpoint of one step in {self._folder}, but {told}"
+            )
+        if any(found) and self._rank == 0:
+            _log.warning("the run begins anew: no checkpoint was written by all workers (%s)", told)
+        return None
+
+    def _read(self, step: int) -> dict[str, Any]:
+        error, state = None, {}
+        try:
+            state = torch.load(self._path(step), weights_only=True)
+        except Exception as failure:
+            reason = str(failure).partition("\n")[0] or type(failure).__name__
+            error = CheckpointError(f"{self._path(step)} cannot be read: {reason}")
+        told = self._gathered(error and f"{type(error).__name__}: {error}")
+        if error:
+            raise error
+        for rank, text in enumerate(told):
+            if text:
+                raise WorkerFailedError(f"worker {rank} failed: {text}")
+        return state
+
+    def _gathered(self, own: Any) -> list[Any]:
+        """What each worker gives, by rank."""
+        found = [None] * dist.get_world_size(self._group)
+        with waited_for("the choice of a checkpoint"):
+            dist.all_gather_object(found, own, group=self._group)
+        return found
+
+    def _steps(self) -> list[int]:
+        """Of this worker's files, in order."""
+        ends = re.compile(rf"step-(\d+)\.rank{self._rank}\.pt")
+        names = (ends.fullmatch(path.name) for path in self._folder.glob("step-*"))
+        return sorted(int(name[1]) for name in names if name)
+
+    def _path(self, step: int) -> Path:
+        return self._folder / f"step-{step:08d}.rank{self._rank}.pt"
