@@ -20,6 +20,7 @@ __all__ = [
     "end",
     "forked",
     "metrics",
+    "second_worker",
     "start",
     "train",
     "wait_for",
@@ -65,6 +66,13 @@ def _has_content(path: Path) -> bool:
     with suppress(FileNotFoundError):
         return path.stat().st_size > 0
     return False
+
+
+def second_worker(launcher: int) -> int:
+    """Process id of rank 1 of a run that was started."""
+    children = Path(f"/proc/{launcher}/task/{launcher}/children").read_text().split()
+    workers = [c for c in children if "spawn_main" in Path(f"/proc/{c}/cmdline").read_text()]
+    return int(workers[1])
 
 
 def end(process: subprocess.Popen[str]) -> tuple[int, str, str]:
