@@ -34,7 +34,8 @@ def whole(train: Train, runs: Path) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def late(train: Train, runs: Path) -> dict[str, Any]:
-    return train(runs, "late", *REJECTS, "--checkpoint-every", str(EVERY))
+    """One whose guesses are all rejected, in each step."""
+    return train(runs, "late", *REJECTS, "--checkpoint-every", str(EVERY), late=True)
 
 
 def repeatable(runs: Path, name: str) -> list[dict[str, Any]]:
@@ -65,11 +66,14 @@ def test_summary(runs: Path, whole: dict[str, Any], late: dict[str, Any]) -> Non
     assert waited["passes_redone"] == 0
     assert waited["hidden"] < waited["waited"]
     assert found["hidden"] > 0
+    first = STEPS - 1 - 2 - 1  # nothing is in flight behind a checkpoint, and an accuracy
     assert list(found["regions"]) == list(late["cadences"])
     for name, own in found["regions"].items():
         assert own["state"] == "FULL", name
         assert own["states"] == {"GLOBAL": 0, "HYBRID": 0, "FULL": 1}
-        assert own["guesses"] == own["accepts"] + own["rejects"] <= 2 * (STEPS - 1)
+        guesses = first + first + 1  # the second worker measures no accuracy
+        assert (own["accepts"], own["guesses"], own["rejects"]) == (0, guesses, guesses)
+    assert found["passes_redone"] == first
     lines = [line for line in metrics(runs, "late") if "loss" in line]
     assert found["guesses"] == sum(
         row["guesses"]["trials"] for line in lines for row in line["regions"]

@@ -85,23 +85,36 @@ def end(process: subprocess.Popen[str]) -> tuple[int, str, str]:
 
 
 def forked(
-    server: WorkerServer, runs: Path, name: str, *arguments: str, narrow: bool = False
+    server: WorkerServer,
+    runs: Path,
+    name: str,
+    *arguments: str,
+    narrow: bool = False,
+    late: bool = False,
 ) -> Ended:
     """A run to its end, as :func:`start` starts it, where all that it imports is there already.
 
-    A narrow network has few weights.
+    A narrow network has few weights; late updates are there when they are waited for, not before.
     """
-    where = (*("--narrow",) * narrow, "train", "--name", name, "--runs", str(runs))
+    where = (
+        *("--late",) * late,
+        *("--narrow",) * narrow,
+        "train",
+        "--name",
+        name,
+        "--runs",
+        str(runs),
+    )
     options = (*where, *_defaults(arguments), *arguments)
     (ended,) = server.run(_FORKED, *options, count=1, timeout=SECONDS)
     return ended
 
 
 def train(
-    server: WorkerServer, runs: Path, name: str, *arguments: str, narrow: bool = False
+    server: WorkerServer, runs: Path, name: str, *arguments: str, **how: bool
 ) -> dict[str, Any]:
-    """A whole run: its summary."""
-    ended = forked(server, runs, name, *arguments, narrow=narrow)
+    """A whole run: its summary; ``how`` are those of :func:`forked`."""
+    ended = forked(server, runs, name, *arguments, **how)
     assert ended.returncode == 0, ended.stderr
     return json.loads((runs / name / "summary.json").read_text())
 
