@@ -96,16 +96,9 @@ def forked(
 
     A narrow network has few weights; late updates are there when they are waited for, not before.
     """
-    where = (
-        *("--late",) * late,
-        *("--narrow",) * narrow,
-        "train",
-        "--name",
-        name,
-        "--runs",
-        str(runs),
-    )
-    options = (*where, *_defaults(arguments), *arguments)
+    how = (*("--late",) * late, *("--narrow",) * narrow)
+    where = ("train", "--name", name, "--runs", str(runs))
+    options = (*how, *where, *_defaults(arguments), *arguments)
     (ended,) = server.run(_FORKED, *options, count=1, timeout=SECONDS)
     return ended
 
