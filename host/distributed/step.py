@@ -11,6 +11,7 @@ from .agreement import Agreed, Agreeing, LocalEnergy, Trials
 from .bundle import Bundle
 from .clock import Moment
 from .exchange import Pending
+from .flown import Flown
 
 __all__ = ["Pass", "Step"]
 
@@ -93,6 +94,8 @@ class Step:
         Sums over the workers, of the last pass.
     current : Pass
         The backward pass under way, or the last one.
+    flown : Flown or None
+        Times of its update in flight; ``None`` before it has arrived, and where none flies.
     """
 
     number: int
@@ -112,3 +115,4 @@ class Step:
     agreeing: Agreeing | None = None
     agreed: Agreed | None = None
     current: Pass = field(default_factory=Pass)
+    flown: Flown | None = None

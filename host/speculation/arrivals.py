@@ -1,13 +1,15 @@
 """Updates as they arrive: applied to the anchors, and compared with what was guessed."""
 
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
 
 import torch
 from torch import nn
 from torch.nn.utils import clip_grad_norm_
 
 from adagrain.host.distributed.checksum import checksum_of
+from adagrain.host.distributed.flown import Flown
 from adagrain.host.distributed.stages import Stages
 from adagrain.host.regions.regions import Regions
 
@@ -172,19 +174,26 @@ class Arrivals:
 
     def _apply(self, flight: Flight, arriving: Sequence[Departed]) -> None:
         """Wait for buckets, and update the regions of one while the next is under way."""
-        began = time.perf_counter()
         if flight.step.agreed is None:
-            self._stages.agree.end(flight.step)
-        self.waited += time.perf_counter() - began
+            with self._waiting(flight):
+                self._stages.agree.end(flight.step)
         for part in [arriving] if self._clip else [[own] for own in arriving]:
-            began = time.perf_counter()
-            for own in part:
-                own.pending.wait()
-            self.waited += time.perf_counter() - began
+            with self._waiting(flight):
+                for own in part:
+                    own.pending.wait()
             self._update(flight, [region for own in part for region in own.regions])
         flight.departed = [own for own in flight.departed if own not in arriving]
         if not flight.departed:
             self._land(flight)
+
+    @contextmanager
+    def _waiting(self, flight: Flight) -> Iterator[None]:
+        """Note how long a flight is waited for."""
+        began = time.perf_counter()
+        yield
+        flight.seen = time.perf_counter()
+        self.waited += flight.seen - began
+        flight.waited += flight.seen - began
 
     def _update(self, flight: Flight, regions: Sequence[int]) -> None:
         """Update the anchors of regions, and judge those whose guess has entered."""
@@ -223,6 +232,8 @@ class Arrivals:
     def _land(self, flight: Flight) -> None:
         """All of a flight has arrived."""
         missing = time.perf_counter() - (flight.since or time.perf_counter())
+        hidden = flight.seen - flight.began - flight.waited
+        flight.step.flown = Flown(flight.passes_redone, flight.waited, hidden, missing)
         self._stages.land(flight.step)
         self.flights.remove(flight)
         self._decisions.land(Landed(flight.step, missing, flight.weights))

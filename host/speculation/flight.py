@@ -1,5 +1,6 @@
 """The context of a step whose update is in flight."""
 
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -39,6 +40,8 @@ class Flight:
         Sixteenths of them that enter guesses, by region; 0: it is not guessed.
     departed : list of Departed
         What was not applied yet.
+    passes_redone : int
+        Passes that were done again before it.
 
     Members
     -------
@@ -50,6 +53,12 @@ class Flight:
         Checksum of each region's anchor behind this update; ``None``: nobody asks for them.
     norm : Tensor or None
         Norm of all gradients as guesses have them; ``None`` before it is asked for.
+    began : float
+        When its exchanges had begun, in seconds.
+    waited : float
+        Seconds that were waited for them so far.
+    seen : float
+        When something of it was seen to be there last, in seconds.
     """
 
     step: Step
@@ -57,10 +66,14 @@ class Flight:
     gradients: Mapping[nn.Parameter, torch.Tensor]
     gains: list[int]
     departed: list[Departed]
+    passes_redone: int
     unresolved: set[int] = field(init=False)
     since: float | None = None
     weights: list[int] | None = None
     norm: torch.Tensor | None = None
+    began: float = field(default_factory=time.perf_counter)
+    waited: float = 0.0
+    seen: float = 0.0
 
     def __post_init__(self) -> None:
         self.unresolved = {region for own in self.departed for region in own.regions}

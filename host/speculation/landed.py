@@ -6,6 +6,7 @@ from typing import Any
 
 from adagrain.host.distributed.agreement import Agreed
 from adagrain.host.distributed.clock import Moment
+from adagrain.host.distributed.flown import Flown
 from adagrain.host.distributed.step import Step
 from adagrain.models.statistics import Statistics
 
@@ -42,6 +43,7 @@ class Landed:
             "averages": {region: asdict(own) for region, own in step.averages.items()},
             "dropping": sorted(step.dropping),
             "missing": self.missing,
+            "flown": step.flown and asdict(step.flown),
         }
 
     @classmethod
@@ -54,5 +56,6 @@ class Landed:
             agreed=Agreed(**saved["agreed"]),
             averages={region: Statistics(**own) for region, own in saved["averages"].items()},
             dropping={*saved["dropping"]},
+            flown=saved["flown"] and Flown(**saved["flown"]),
         )
         return cls(step, saved["missing"])

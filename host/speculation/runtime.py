@@ -25,6 +25,7 @@ from .decisions import Decisions
 from .departure import Departure
 from .failure import Failure
 from .flight import Flight
+from .form import Form
 from .guesses import Guesses
 from .leaves import Leaves
 from .link import Link
@@ -34,7 +35,7 @@ from .passes import Closure, Computed, Passes
 from .planner import Planner
 from .replay import Replay
 from .tags import Tags
-from .verdict import Form, Judge
+from .verdict import Judge
 
 __all__ = ["Runtime"]
 
@@ -93,6 +94,7 @@ class Runtime:
         self._regions = regions
         self._device = device
         self._lockstep = lockstep
+        self._exchange = exchange
         self._depth, self._places = options.depth, max(1, options.depth)
         self._clip, self._cap = options.clip, options.cap
         self._is_guarded = False
@@ -146,6 +148,21 @@ class Runtime:
         return self._passes.redone
 
     @property
+    def steps(self) -> int:
+        """Steps that were committed, also before this runtime, if it goes on with their state."""
+        return self._stages.clock.step
+
+    @property
+    def bytes_sent(self) -> int:
+        """Bytes of gradients that this worker has put into collectives."""
+        return self._exchange.bytes_sent
+
+    @property
+    def bytes_dense(self) -> int:
+        """Bytes of all gradients that were added: what a dense exchange would have sent."""
+        return self._stages.gather.bytes_dense
+
+    @property
     def dropped(self) -> int:
         """Updates that were dropped, because a gradient was not finite."""
         return self._stages.decide.dropped
@@ -167,10 +184,10 @@ class Runtime:
         self._arrivals.await_from_now()
         self._tags.begin()
         self._guesses.begin()
-        departure = self._departure()
+        departure, redone = self._departure(), self.passes_redone
         with self._given_up(departure):
             computed = self._passes.compute(closures, departure)
-            self._commit(computed, departure)
+            self._commit(computed, departure, self.passes_redone - redone)
         if not self._depth:
             self.settle()
         return computed.losses
@@ -245,7 +262,7 @@ class Runtime:
         place = self._stages.clock.step % self._places  # which no flight needs any more
         return Departure(self._planner.buckets, self._stages, compare, place)
 
-    def _commit(self, computed: Computed, departure: Departure) -> None:
+    def _commit(self, computed: Computed, departure: Departure, redone: int) -> None:
         """End the contributions of a step; from now on its update is in flight."""
         arrivals, guesses, step = self._arrivals, self._tags.guesses, departure.step
         assert step is not None
@@ -261,7 +278,7 @@ class Runtime:
         cadences = self._due()
         replay = Replay(self._optimizers, cadences, self._cap)
         means = self._means(departure, cadences)
-        flight = Flight(step, replay, means, self._gains(step), departure.departed)
+        flight = Flight(step, replay, means, self._gains(step), departure.departed, redone)
         flight.weights = self._decisions.checksums(step.number)
         self._stages.clock.advance({})
         arrivals.take_off(flight)
