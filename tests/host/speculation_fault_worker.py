@@ -36,8 +36,8 @@ class Run:
     Parameters
     ----------
     job : dict
-        ``armed`` is the step from which collectives are counted, and the closure fails on the
-        worker that is ``failing``; −1: from the beginning.
+        ``armed`` is the step from which collectives are counted; −1: from the beginning. In the
+        next one the closure of the worker fails that is ``failing``.
     """
 
     def __init__(self, job: dict[str, Any]) -> None:
@@ -77,7 +77,7 @@ class Run:
     def _arm(self, step: int) -> None:
         if step == self._job["armed"]:
             self._collectives.arm()
-            self._fails = self._rank == self._job["failing"]
+        self._fails = step == self._job["armed"] + 1 and self._rank == self._job["failing"]
 
     def _loss(self, batch: torch.Tensor) -> torch.Tensor:
         if self._fails:

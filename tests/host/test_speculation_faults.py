@@ -138,5 +138,5 @@ def test_a_worker_that_is_stopped_for_longer(at: int, server: WorkerServer) -> N
 
 def test_an_error_of_a_worker_whose_others_are_gone(server: WorkerServer) -> None:
     """It is raised in place of the one that nobody can be told of it."""
-    (own,) = broken(server, at=0, fault="killed", ranks=[0], failing=1)
+    (own,) = broken(server, at=2, fault="killed", ranks=[0], failing=1)
     assert own["error"] == "KeyError: 'no such thing'"

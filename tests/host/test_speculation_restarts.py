@@ -59,7 +59,7 @@ def children(process: int) -> list[int]:
 
 @pytest.mark.full
 def test_the_example_goes_on_under_torchrun(server: WorkerServer, tmp_path: Path) -> None:
-    options = ("--steps", "1500", "--every", "20", "--tau", "0")
+    options = ("--steps", "400", "--every", "20", "--tau", "0")
     undisturbed, _ = server.run(EXAMPLE, *options)
     command = ["torchrun", "--standalone", "--nproc-per-node=2", "--max-restarts=3", str(EXAMPLE)]
     run = subprocess.Popen(
@@ -68,7 +68,7 @@ def test_the_example_goes_on_under_torchrun(server: WorkerServer, tmp_path: Path
         stdout=subprocess.PIPE,
         text=True,
     )
-    for rank, step in enumerate((40, 400)):
+    for rank, step in enumerate((40, 160)):
         while not any(
             f".rank{rank}." in path.name and int(path.name[5:13]) >= step
             for path in tmp_path.iterdir()
@@ -80,4 +80,4 @@ def test_the_example_goes_on_under_torchrun(server: WorkerServer, tmp_path: Path
     assert run.returncode == 0
     (accuracy,) = re.findall(r"accuracy \S+;", said)
     assert accuracy in undisturbed.stdout
-    assert " of 1500 steps" not in said and "1500 steps" in undisturbed.stdout
+    assert " of 400 steps" not in said and "400 steps" in undisturbed.stdout
