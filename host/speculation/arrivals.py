@@ -52,8 +52,9 @@ class Arrivals:
     -------
     flights : list of Flight
         Steps that have not landed, the oldest first.
-    waited : float
-        Seconds that were waited for collectives, in all.
+    blind : float
+        The longest time, in seconds, between two looks at what has arrived in the step in the
+        making, waiting left out.
     """
 
     def __init__(
@@ -76,7 +77,8 @@ class Arrivals:
         self._tags = tags
         self._clip = clip
         self.flights: list[Flight] = []
-        self.waited = 0.0
+        self.blind = 0.0
+        self._looked = 0.0
 
     @property
     def in_flight(self) -> bool:
@@ -99,8 +101,9 @@ class Arrivals:
 
     def await_from_now(self) -> None:
         """Say that from now on the updates in flight are missing."""
+        self.blind, self._looked = 0.0, time.perf_counter()
         for flight in self.flights:
-            flight.since = flight.since or time.perf_counter()
+            flight.since = flight.since or self._looked
 
     def is_resolved(self, region: int) -> bool:
         """True if the region's anchor is up to date."""
@@ -113,6 +116,8 @@ class Arrivals:
 
     def poll(self) -> None:
         """Apply what has arrived, without waiting."""
+        now = time.perf_counter()
+        self.blind, self._looked = max(self.blind, now - self._looked), now
         for flight in [*self.flights]:
             arrived = self._arrived(flight)
             if arrived is not None:
@@ -191,8 +196,7 @@ class Arrivals:
         """Note how long a flight is waited for."""
         began = time.perf_counter()
         yield
-        flight.seen = time.perf_counter()
-        self.waited += flight.seen - began
+        self._looked = flight.seen = time.perf_counter()
         flight.waited += flight.seen - began
 
     def _update(self, flight: Flight, regions: Sequence[int]) -> None:

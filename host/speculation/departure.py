@@ -42,8 +42,6 @@ class Departure:
         What this worker has contributed, by parameter.
     ready_after : dict
         Parameters whose gradient is ready → seconds since the backward pass began.
-    waited : float
-        Seconds that were waited for the comparison of the workers.
     """
 
     def __init__(
@@ -56,7 +54,6 @@ class Departure:
         self.step: Step | None = None
         self.departed: list[Departed] = []
         self.gradients: dict[nn.Parameter, torch.Tensor] = {}
-        self.waited = 0.0
         self._begun = 0
         self._buckets = buckets
         self._stages = stages
@@ -118,9 +115,7 @@ class Departure:
     def _open(self) -> Step:
         """The step; the workers are compared before it begins."""
         if self.step is None:
-            began = time.perf_counter()
             self._compare()
-            self.waited += time.perf_counter() - began
             self.step = Step(self._stages.clock.step, current=Pass(place=self._place))
         return self.step
 

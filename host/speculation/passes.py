@@ -1,9 +1,8 @@
 """A step's forward and backward passes, done again from where they stand on a wrong guess."""
 
 import logging
-import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NoReturn
 
 import torch
 from torch import nn
@@ -21,27 +20,12 @@ from .leaves import Leaves
 from .one_pass import OnePass
 from .tags import Place, Tags, Void
 
-__all__ = ["Closure", "Computed", "Passes"]
+__all__ = ["Closure", "Passes"]
 
 _log = logging.getLogger("adagrain")
 
 #: Computes a loss from the model.
 Closure = Callable[[], torch.Tensor]
-
-
-class Computed(NamedTuple):
-    """Results of a step that stand on no guess which was not accepted.
-
-    Members
-    -------
-    losses : list of Tensor
-        Of the passes.
-    seconds : float
-        How long the passes took that count, without waiting.
-    """
-
-    losses: list[torch.Tensor]
-    seconds: float
 
 
 class Passes:
@@ -118,10 +102,15 @@ class Passes:
         leaves.watch(self._ready)
         self._hooks = Hooks(model, self._enter, self._run_module)
 
-    def compute(self, closures: Sequence[Closure], departure: Departure) -> Computed:
+    def compute(self, closures: Sequence[Closure], departure: Departure) -> list[torch.Tensor]:
         """Run closures, each with its backward pass, until no result stands on a guess in flight.
 
         All gradients have departed then.
+
+        Returns
+        -------
+        list of Tensor
+            The losses of the passes; they stand on no guess which was not accepted.
 
         Raises
         ------
@@ -130,14 +119,13 @@ class Passes:
             something else when it is run again.
         """
         self._passes, self._stepping = [], True
-        seconds = [0.0] * len(closures)
         number, last = 0, len(closures) - 1
         try:
             while number <= last or self._arrivals.owes:
                 try:
                     if number <= last:
                         departs = departure if number == last else None
-                        seconds[number] = self._run(number, closures[number], departs)
+                        self._run(number, closures[number], departs)
                         number += 1
                     else:
                         self._arrivals.finish()
@@ -148,8 +136,7 @@ class Passes:
                     self._add_up()
             self._tags.close()
             departure.go(self._sum)
-            losses = [own.loss for own in self._passes if own.loss is not None]
-            return Computed(losses, sum(seconds))
+            return [own.loss for own in self._passes if own.loss is not None]
         finally:
             self._passes, self._stepping = [], False
             self._bindings.release()
@@ -159,9 +146,8 @@ class Passes:
         self._hooks.close()
         self._leaves.close()
 
-    def _run(self, number: int, closure: Closure, departure: Departure | None) -> float:
-        """Run a pass, whose gradients may depart; the seconds that it took, without waiting."""
-        began, waited = time.perf_counter(), self._arrivals.waited
+    def _run(self, number: int, closure: Closure, departure: Departure | None) -> None:
+        """Run a pass, whose gradients may depart."""
         if number == len(self._passes):
             keeps = self._arrivals.in_flight
             self._passes.append(OnePass(number, self._names, keeps=keeps))
@@ -179,8 +165,6 @@ class Passes:
         self._check_order(current, loss)
         self._run_backward(current, loss, departure)
         current.loss = loss.detach()
-        waited = self._arrivals.waited - waited + (departure.waited if departure else 0)
-        return time.perf_counter() - began - waited
 
     def _run_backward(
         self, current: OnePass, loss: torch.Tensor, departure: Departure | None

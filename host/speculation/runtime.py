@@ -31,7 +31,7 @@ from .leaves import Leaves
 from .link import Link
 from .options import SpeculationOptions
 from .outcomes import Outcomes
-from .passes import Closure, Computed, Passes
+from .passes import Closure, Passes
 from .planner import Planner
 from .replay import Replay
 from .tags import Tags
@@ -186,11 +186,11 @@ class Runtime:
         self._guesses.begin()
         departure, redone = self._departure(), self.passes_redone
         with self._given_up(departure):
-            computed = self._passes.compute(closures, departure)
-            self._commit(computed, departure, self.passes_redone - redone)
+            losses = self._passes.compute(closures, departure)
+            self._commit(losses, departure, self.passes_redone - redone)
         if not self._depth:
             self.settle()
-        return computed.losses
+        return losses
 
     def settle(self) -> None:
         """Wait for all updates in flight: the model's parameters are up to date then."""
@@ -262,12 +262,12 @@ class Runtime:
         place = self._stages.clock.step % self._places  # which no flight needs any more
         return Departure(self._planner.buckets, self._stages, compare, place)
 
-    def _commit(self, computed: Computed, departure: Departure, redone: int) -> None:
+    def _commit(self, losses: Sequence[torch.Tensor], departure: Departure, redone: int) -> None:
         """End the contributions of a step; from now on its update is in flight."""
         arrivals, guesses, step = self._arrivals, self._tags.guesses, departure.step
         assert step is not None
-        step.stall, step.redo = self._decisions.missing, computed.seconds
-        step.losses += [float(loss) for loss in computed.losses]
+        step.stall, step.redo = self._decisions.missing, arrivals.blind
+        step.losses += [float(loss) for loss in losses]
         step.guesses = self._outcomes.told(guesses, self._stages.clock.due)
         departure.agree()
         self._planner.watch(departure.ready_after)

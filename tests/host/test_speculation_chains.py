@@ -6,10 +6,11 @@ from typing import Any
 
 import pytest
 import torch
-from speculation_setup import Late, begun, plain, several, sgd
+from speculation_setup import begun, plain, several, sgd
 from torch import nn
 
-from adagrain.host.speculation import memory, speculate
+from adagrain.host.distributed.exchange import DenseExchange
+from adagrain.host.speculation import memory
 from adagrain.host.speculation.chain import Chain
 from adagrain.host.speculation.replay import Replay
 from adagrain.host.speculation.speculate import Speculation
@@ -39,21 +40,16 @@ def loss_of(model: nn.Module, step: int) -> torch.Tensor:
     return model(x).square().mean()
 
 
-class Scaled(Late):
-    """Averages that are not what this worker has contributed."""
-
-    def begin(self, shares: Any, *flat: Any) -> Any:
-        return super().begin([own._replace(mean=own.mean * TRUTH) for own in shares], *flat)
-
-
 def scaled(model: nn.Module, optimizer: Any, **options: Any) -> Speculation:
     """Speculation whose guesses are not the truth, and whose updates are never there in time."""
-    real = speculate.DenseExchange
+    real = DenseExchange.begin
+
+    def begin(self: DenseExchange, shares: Any, *flat: Any) -> Any:
+        return real(self, [own._replace(mean=own.mean * TRUTH) for own in shares], *flat)
+
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("speculation_setup.Late", Scaled)
-        speculation = begun(model, optimizer, **options)
-    assert speculate.DenseExchange is real
-    return speculation
+        patch.setattr(DenseExchange, "begin", begin)
+        return begun(model, optimizer, **options)
 
 
 def reference(kind: str, depth: int, *, accepts: bool) -> list[torch.Tensor]:
@@ -159,7 +155,7 @@ def test_a_guess_goes_on_from_the_state_that_another_has_left() -> None:
     for step in range(3):
         gradient = torch.linspace(-1, 1, 3) + step
         leaf.grad, wanted.grad = gradient.clone(), gradient.clone()
-        Replay([optimizer]).guess({parameter: leaf}, state)
+        Replay([optimizer], {parameter: 1}, 0.2).guess({parameter: leaf}, state)
         plainly.step()
     assert torch.equal(leaf, wanted)
     assert torch.equal(parameter, torch.ones(3)) and not optimizer.state
