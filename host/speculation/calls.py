@@ -10,7 +10,25 @@ from torch.utils._pytree import tree_leaves
 
 from .meeting import meet_in_another_order
 
-__all__ = ["Call", "Calls"]
+__all__ = ["Call", "Calls", "DifferentInputsError"]
+
+
+class DifferentInputsError(RuntimeError):
+    """A closure does something else when it is run again.
+
+    Members
+    -------
+    before : list of Tensor
+        Inputs of the call in which it shows, as they were.
+    """
+
+    def __init__(self, name: str, number: int, before: Sequence[torch.Tensor]) -> None:
+        self.before = [*before]
+        super().__init__(
+            "a closure must do the same when it is run again, but the inputs of "
+            f"{name!r} (call {number}) differ: it takes another batch, or "
+            "draws random numbers from a generator of its own"
+        )
 
 
 @dataclass
@@ -87,7 +105,7 @@ class Calls:
 
         Raises
         ------
-        RuntimeError
+        DifferentInputsError
             If the closure does something else than before.
         """
         index, inputs = self._next, _versions((args, kwargs))
@@ -137,11 +155,8 @@ class Calls:
         rows = zip(known.inputs, inputs, strict=False)
         same = known.module is module and len(known.inputs) == len(inputs)
         if not same or not all(_is_same(*before, now) for before, (now, _) in rows):
-            raise RuntimeError(
-                "a closure must do the same when it is run again, but the inputs of "
-                f"{self._names[module]!r} (call {known.index}) differ: it takes another batch, or "
-                "draws random numbers from a generator of its own"
-            )
+            before = [tensor for tensor, _ in known.inputs]
+            raise DifferentInputsError(self._names[module], known.index, before)
 
 
 def _versions(tree: Any) -> list[tuple[torch.Tensor, int]]:

@@ -13,7 +13,7 @@ _HIDING = "CheckpointFunctionBackward"
 
 def nodes_of(loss: torch.Tensor) -> Iterator[Any]:
     """Each operation of autograd's that the backward pass of a loss will run, once."""
-    seen, left = {loss.grad_fn}, [loss.grad_fn]
+    seen, left = {loss.grad_fn}, [loss.grad_fn] if loss.grad_fn is not None else []
     while left:
         node: Any = left.pop()
         yield node

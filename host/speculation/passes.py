@@ -12,7 +12,7 @@ from adagrain.host.regions.regions import Regions
 
 from .arrivals import Arrivals
 from .bindings import Bindings
-from .calls import Call
+from .calls import Call, DifferentInputsError
 from .departure import Departure
 from .graph import reached
 from .hooks import Hooks
@@ -213,7 +213,12 @@ class Passes:
             self._idle()
         if self._current is None or not self._current.keeps:
             return
-        call = self._current.calls.begin(module, args, kwargs)
+        try:
+            call = self._current.calls.begin(module, args, kwargs)
+        except DifferentInputsError as error:
+            uses = {id(own) for own in error.before}.union(*(reached(o)[0] for o in error.before))
+            self._check_ways(self._current, lambda leaf: id(leaf) in uses)
+            raise
         self._entered.append(call)
         if call.next is None:
             self._bindings.enter(self._current, module, call.index)
