@@ -191,6 +191,24 @@ def test_steps_are_decided_on_when_their_update_is_needed_and_all_of_them_in_the
     assert told == [0, 1, 2, 3, 4]
 
 
+def test_decisions_do_not_depend_on_when_updates_arrive() -> None:
+    """Region 0's next update may be here before region 1's last one is."""
+
+    def decided(looks: Callable[[], int]) -> list[object]:
+        torch.manual_seed(6)
+        model, logs = plain(), []
+        speculation = begun(model, sgd(model), depth=3, tau=0, looks=looks, log=logs.append)
+        for step in range(10):
+            speculation.step(lambda step=step: loss_of(model, step))
+        speculation.close()
+        energies = ("exponent", "usable", "a", "n")
+        return [[[own[name] for name in energies] for own in log.updates.values()] for log in logs]
+
+    late = decided(lambda: 10**9)
+    assert len(late) == 10
+    assert decided(several(40, 1)) == decided(several(60, 2)) == decided(lambda: 0) == late
+
+
 def test_a_depth_that_memory_cannot_hold_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     model = nn.Linear(10, 10, bias=False)
     monkeypatch.setattr(memory, "_available", lambda: 3199)
