@@ -11,6 +11,7 @@ import torch.distributed as dist
 
 from .lost import WorkerLostError, waited_for
 from .process_group import time_out_of
+from .sums import Sum
 
 __all__ = ["DisagreementError", "Lockstep", "WorkerFailedError", "is_known"]
 
@@ -69,7 +70,7 @@ class Lockstep:
             self.group = dist.new_group(
                 self._ranks, timeout=time_out, backend="gloo", use_local_synchronization=part
             )
-        self._sent: tuple[torch.Tensor, dist.Work] | None = None
+        self._sent: tuple[torch.Tensor, Sum] | None = None
         self._looked = False
 
     def begin(self, options: Mapping[str, Any], error: Exception | None) -> None:
@@ -183,8 +184,7 @@ class Lockstep:
             own[len(_FIELDS) :] = np.frombuffer(raw, dtype=np.int64)
         with waited_for("the comparison of the workers"):
             sums = torch.from_numpy(table)
-            work = dist.all_reduce(sums, group=self.group, async_op=True)
-        self._sent = sums, work
+            self._sent = sums, Sum(sums, self.group)
 
     def _wait(self, seconds: float) -> None:
         if self._sent:
@@ -194,9 +194,9 @@ class Lockstep:
 
     def _check(self) -> None:
         assert self._sent
-        sums, work = self._sent
+        sums, under_way = self._sent
         with waited_for("the comparison of the workers"):
-            work.wait()
+            under_way.wait()
         self._sent, table = None, sums.numpy()
         columns = dict(zip(_FIELDS, table[:, : len(_FIELDS)].T.tolist(), strict=True))
         if any(columns["failed"]):
