@@ -58,6 +58,18 @@ class Setup:
             self.speculation.step(self.loss)
 
 
+def fail_on_one(setup: Setup) -> None:
+    """A step whose closure raises an error on one worker."""
+
+    def closure() -> torch.Tensor:
+        if on_one():
+            raise KeyError("no such thing")
+        return setup.loss()
+
+    setup.speculation.step(closure)
+    setup.speculation.settle()
+
+
 @case
 def unused_on_one() -> None:
     setup = Setup()
@@ -77,14 +89,7 @@ def unused() -> None:
 def closure_fails_on_one(**options: Any) -> None:
     setup = Setup(tau=0, **options)
     setup.train()
-
-    def closure() -> torch.Tensor:
-        if on_one():
-            raise KeyError("no such thing")
-        return setup.loss()
-
-    setup.speculation.step(closure)
-    setup.speculation.settle()
+    fail_on_one(setup)
 
 
 @case
@@ -218,8 +223,7 @@ def decoding_fails_on_one_that_settles() -> None:
 def closure_fails_on_one_with_frames() -> None:
     setup = Setup(compression={"bypass": "never"})
     setup.train()
-    setup.speculation.step(lambda: next(iter([])) if on_one() else setup.loss())
-    setup.train()
+    fail_on_one(setup)
 
 
 @case

@@ -10,9 +10,8 @@ WORKER = Path(__file__).parent / "speculation_misuse_worker.py"
 FAILED = "WorkerFailedError: worker 1 failed: "
 UNUSED = "RuntimeError: parameter 'b.weight' must get a gradient in every backward pass, but got no"
 MISSING = "KeyError: 'no such thing'"
-BATCH = "RuntimeError: a closure must do the same when it is run again, but the inputs of '(model)'"
+BATCH = "DifferentInputsError: a closure must do the same when it is run again, but the inputs of"
 STEP = "RuntimeError: SGD.step() must not be called: step(closure) of the speculation takes it"
-EMPTY = "StopIteration: "
 MASK = "TypeError: keep of a mask must give bools of shape"
 CODER = "ValueError: encode needs a build with an encoder, which device preset 'full' has not"
 LEARNED = "ValueError: mask must not learn from activations where steps may be computed twice, so"
@@ -42,7 +41,7 @@ ERRORS = {
     "encoding_fails_on_one": (FAILED + ENCODE, ENCODE),
     "decoding_fails_on_one": (FAILED + DECODE, DECODE),
     "decoding_fails_on_one_that_settles": (FAILED + DECODE, DECODE),
-    "closure_fails_on_one_with_frames": (FAILED + EMPTY, EMPTY),
+    "closure_fails_on_one_with_frames": (FAILED + MISSING, MISSING),
     "gone_with_frames": ("WorkerLostError: a worker was lost in the", ""),
     "compression_on_one": "ValueError: compression must be the same on all workers, but worker 0 h",
     "density_differs": "ValueError: density of compression must be the same on all workers, but wo",
