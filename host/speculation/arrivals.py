@@ -12,6 +12,7 @@ from adagrain.host.distributed.step_log import StepLog
 from adagrain.host.regions.regions import Regions
 from adagrain.models.interface.units.region_manager import SpeculationState
 
+from .course import Course
 from .flight import Departed, Flight
 from .leaves import Leaves
 from .tags import Tags
@@ -42,6 +43,8 @@ class Arrivals:
         Guesses that have entered the step in the making.
     clip : float or None
         As in :class:`~.options.SpeculationOptions`.
+    course : Course
+        Knows what has arrived, and is told what became of it.
 
     Members
     -------
@@ -66,6 +69,7 @@ class Arrivals:
         judge: Judge,
         tags: Tags,
         clip: float | None,
+        course: Course,
     ) -> None:
         self._regions = regions
         self._members = [[part.parameter for part in region.slices] for region in regions]
@@ -76,6 +80,7 @@ class Arrivals:
         self._judge = judge
         self._tags = tags
         self._clip = clip
+        self._course = course
         self._since = 0.0
         self.flight: Flight | None = None
         self.gains = [0] * len(regions)
@@ -97,10 +102,10 @@ class Arrivals:
     def poll(self) -> None:
         """Apply what has arrived, without waiting."""
         flight = self.flight
-        if flight is None or not (flight.step.agreeing and flight.step.agreeing.arrived()):
+        if flight is None:
             return
-        arrived = [own for own in flight.departed if own.pending.arrived()]
-        if arrived and (self._clip is None or len(arrived) == len(flight.departed)):
+        arrived = self._course.arrived(flight, whole=self._clip is not None)
+        if arrived:
             self._apply(flight, arrived)
 
     def wait_for(self, region: int) -> None:
@@ -171,8 +176,9 @@ class Arrivals:
         flight.unresolved.difference_update(regions)
         for region, old in zip(entered, before, strict=True):
             guess = _flat([self._leaves.guessed(p) for p in self._members[region]])
-            accepted = self._judge.accepts(old, guess, _flat(self._members[region]))
-            self._tags.resolve(region, accepted=accepted)
+            verdict = self._judge.judge(old, guess, _flat(self._members[region]))
+            self._course.judge(flight.step.number, region, verdict)
+            self._tags.resolve(region, accepted=verdict.accepted)
 
     def _end(self, flight: Flight) -> None:
         """Have the device decide on the step."""
@@ -181,6 +187,7 @@ class Arrivals:
         self.flight = None
         self.last = log = self._stages.end(flight.step)
         self.gains = [_gain(log.decisions[region.name]) for region in self._regions]
+        self._course.decide(log)
         self._stages.commit.tell(log)
 
 

@@ -14,6 +14,7 @@ from adagrain.host.regions.regions import Regions
 from .arrivals import Arrivals
 from .bindings import Bindings
 from .calls import Call
+from .course import Course
 from .hooks import Hooks
 from .leaves import Leaves
 from .one_pass import OnePass
@@ -71,6 +72,8 @@ class Passes:
         Updates in flight.
     tags : Tags
         Guesses that have entered.
+    course : Course
+        Is told what is bound.
     keep_outputs : bool
         As in :class:`~.options.SpeculationOptions`.
     idle : callable
@@ -92,6 +95,7 @@ class Passes:
         leaves: Leaves,
         arrivals: Arrivals,
         tags: Tags,
+        course: Course,
         *,
         keep_outputs: bool,
         idle: Callable[[], None],
@@ -105,7 +109,7 @@ class Passes:
         self._idle = idle
         self._warnings = RepeatedWarnings(_log, quiet=quiet)
         self._names = {module: name or "(model)" for name, module in model.named_modules()}
-        self._bindings = Bindings(regions, leaves, arrivals, tags)
+        self._bindings = Bindings(regions, leaves, arrivals, tags, course)
         self._keeps_outputs = keep_outputs
         self._stepping = False
         self._passes: list[OnePass] = []

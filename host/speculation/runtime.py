@@ -7,6 +7,7 @@ import torch
 from torch import nn
 
 from adagrain.host.device.coprocessor import Coprocessor
+from adagrain.host.distributed.checksum import checksum_of, sha256_of
 from adagrain.host.distributed.exchange import Exchange
 from adagrain.host.distributed.lockstep import Lockstep, is_known
 from adagrain.host.distributed.reducer_options import ReducerOptions
@@ -19,6 +20,7 @@ from adagrain.models.interface.units.region_manager import SpeculationState
 from .arrivals import Arrivals
 from .buckets import buckets_of
 from .counts import Counts
+from .course import Course, Standing, Times
 from .flight import Departed, Flight
 from .leaves import Leaves
 from .options import SpeculationOptions
@@ -56,6 +58,8 @@ class Runtime:
         How to speculate.
     reducing : ReducerOptions
         Policies, decision epochs, who looks on.
+    course : Course
+        What of the run depends on time.
 
     Members
     -------
@@ -73,12 +77,15 @@ class Runtime:
         exchange: Exchange,
         options: SpeculationOptions,
         reducing: ReducerOptions,
+        course: Course,
     ) -> None:
         self.counts = Counts()
         self._optimizers = optimizers
         self._regions = regions
         self._device = device
         self._lockstep = lockstep
+        self._course = course
+        self._timing = reducing.timing
         self._depth = options.depth
         self._buckets = buckets_of(regions, options.bucket_bytes)
         self._parameters = [*trainable(model).values()]
@@ -87,9 +94,11 @@ class Runtime:
         leaves = Leaves(model, trainable(model))
         judge = Judge(device, options.tau, Form(options.form))
         shared = regions, self._parameters
-        self._arrivals = Arrivals(*shared, self._stages, leaves, judge, self._tags, options.clip)
+        self._arrivals = Arrivals(
+            *(*shared, self._stages, leaves, judge, self._tags, options.clip), course=course
+        )
         self._passes = Passes(
-            *(model, *shared, leaves, self._arrivals, self._tags),
+            *(model, *shared, leaves, self._arrivals, self._tags, course),
             keep_outputs=options.keep_outputs,
             idle=self.settle,
             quiet=exchange.rank != 0,
@@ -129,12 +138,14 @@ class Runtime:
         self._tags.guesses = {}
         try:
             computed = self._passes.compute(closures)
+            times = self._times(computed)
         except Exception as error:
             self._arrivals.flight = None
+            self._course.break_off()
             if not is_known(error):
                 self._give_up(error)
             raise
-        self._commit(computed)
+        self._commit(computed, times)
         if not self._depth:
             self.settle()
         return computed.losses
@@ -148,6 +159,7 @@ class Runtime:
                     self._arrivals.finish()
             except BaseException:
                 self._arrivals.flight = None
+                self._course.break_off()
                 raise
 
     def state_dict(self) -> dict[str, Any]:
@@ -161,6 +173,11 @@ class Runtime:
         self._stages.load_state_dict(state)
         self._look()
 
+    def end(self) -> None:
+        """Wait for the update in flight; no step comes any more."""
+        self.settle()
+        self._course.end(lambda: sha256_of(self._regions.parameters()))
+
     def close(self) -> None:
         """Let go of the model."""
         self._passes.close()
@@ -172,12 +189,32 @@ class Runtime:
         rows = zip(records, is_global, strict=True)
         self._arrivals.gains = [0 if waits else record["gain"] for record, waits in rows]
         self._standing = self._stages.standing(0)
+        self._begin_course()
 
-    def _commit(self, computed: Computed) -> None:
+    def _begin_course(self) -> None:
+        """Say how this worker stands."""
+        device = self._device.state_dict()
+        buckets = [[self._regions[r].name for r in own.regions] for own in self._buckets]
+        weights = checksum_of(self._regions.parameters())
+        known = device["table"], device["parameters"], weights, buckets
+        with self._lockstep.told():
+            self._course.begin(Standing(self._stages.clock.step, *known))
+
+    def _times(self, computed: Computed) -> Times:
+        """What the step that was computed tells of its times; its last chance to be another one."""
+        measured = self._timing.local(self._arrivals.missing, computed.seconds)
+        losses = [float(loss) for loss in computed.losses]
+        anchors = self._regions.parameters()
+        return self._course.commit(
+            self._stages.clock.step, Times(*measured), losses, lambda: checksum_of(anchors)
+        )
+
+    def _commit(self, computed: Computed, times: Times) -> None:
         """Contribute a step to the collectives; from now on its update is in flight."""
         arrivals, guesses = self._arrivals, self._tags.guesses
         gradients = dict(zip(self._parameters, computed.gradients, strict=True))
-        step = Step(self._stages.clock.step, stall=arrivals.missing, redo=computed.seconds)
+        stall, redo = (time / 1e6 for time in times)
+        step = Step(self._stages.clock.step, stall=stall, redo=redo)
         step.losses += [float(loss) for loss in computed.losses]
         step.guesses = guesses
         replay, gains = Replay(self._optimizers), [*arrivals.gains]

@@ -17,6 +17,7 @@ from adagrain.host.regions.regions import By, Regions, regions, trainable
 from adagrain.models.interface.configuration import Configuration
 
 from .check import check_device, check_model, check_optimizers, check_regions
+from .chosen_course import chosen_course
 from .counts import Counts
 from .options import SpeculationOptions
 from .passes import Closure
@@ -75,6 +76,10 @@ class Speculation:
             check_device(self.device)
             common = common_values(divided, self._optimizers, self.device.configuration)
             common |= {**chosen.common(), **reducing.common()}
+            course = chosen_course(chosen, divided.names, group)
+            course.compare(common)
+            self._closes.append(course)
+            common |= {"record": bool(chosen.record), "replay": bool(chosen.replay)}
         except Exception as failure:
             error = failure
         try:
@@ -83,7 +88,7 @@ class Speculation:
             exchange = DenseExchange(group)
             self._runtime = Runtime(
                 *(model, self._optimizers, divided, self.device, self._lockstep, exchange),
-                *(chosen, reducing),
+                *(chosen, reducing, course),
             )
         except BaseException:
             self.close()
@@ -162,13 +167,21 @@ class Speculation:
             optimizer.load_state_dict(saved)
 
     def close(self) -> None:
-        """Wait for the update in flight, and let go of model, optimizers and device."""
-        if self._runtime is not None:
-            self._runtime.settle()
-        self._runtime = None
-        for part in reversed(self._closes):
-            part.close()
-        self._closes = []
+        """Wait for the update in flight, and let go of model, optimizers and device.
+
+        Raises
+        ------
+        ReplayError
+            If a recorded run goes on here.
+        """
+        runtime, self._runtime = self._runtime, None
+        try:
+            if runtime is not None:
+                runtime.end()
+        finally:
+            for part in reversed(self._closes):
+                part.close()
+            self._closes = []
 
     def _open(self) -> Runtime:
         if self._runtime is None:

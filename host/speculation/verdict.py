@@ -3,13 +3,14 @@
 import math
 from enum import StrEnum
 from fractions import Fraction
+from typing import NamedTuple
 
 import torch
 
 from adagrain.host.device.coprocessor import Coprocessor
 from adagrain.models.difference import Difference
 
-__all__ = ["Form", "Judge"]
+__all__ = ["Form", "Judge", "Verdict"]
 
 _LOWEST_EXPONENT, _HIGHEST_EXPONENT = -126, 127
 
@@ -23,6 +24,21 @@ class Form(StrEnum):
     RMSE = "rmse"  #: Σ(a−b)² ≤ τ²·Σb²
     MEAN_ABSOLUTE = "mean_absolute"  #: Σ|a−b| ≤ τ·Σ|b|
     MAXIMUM = "maximum"  #: max|a−b| ≤ τ·max|b|
+
+
+class Verdict(NamedTuple):
+    """What a guess is worth.
+
+    Members
+    -------
+    accepted : bool
+        It may stand for the truth.
+    found : Difference
+        What the device has found.
+    """
+
+    accepted: bool
+    found: Difference
 
 
 class Judge:
@@ -48,8 +64,8 @@ class Judge:
         self._tau = tau
         self._form = form
 
-    def accepts(self, before: torch.Tensor, guess: torch.Tensor, truth: torch.Tensor) -> bool:
-        """True if a region's guessed weights may stand for the true ones.
+    def judge(self, before: torch.Tensor, guess: torch.Tensor, truth: torch.Tensor) -> Verdict:
+        """The verdict on a region's guessed weights.
 
         Parameters
         ----------
@@ -57,11 +73,14 @@ class Judge:
             Weights of a region, of one dimension: before the update, guessed, and true.
         """
         if self._tau == 0:
-            return bool(self._device.difference(guess, truth, 0).bitwise_equal)
+            found = self._device.difference(guess, truth, 0)
+            return Verdict(bool(found.bitwise_equal), found)
         a, b = guess - before, truth - before
         found = self._device.difference(a, b, _exponent(a, b))
-        if not found.valid:
-            return False
+        return Verdict(found.valid and self._is_near(found), found)
+
+    def _is_near(self, found: Difference) -> bool:
+        """True if the error of a finite guess is no larger than τ."""
         if math.isinf(self._tau):
             return True
         error, size = _measured(found, self._form)

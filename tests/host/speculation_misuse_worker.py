@@ -10,6 +10,7 @@ from speculation_setup import begun
 from torch import nn
 
 from adagrain.host.speculation.speculate import Speculation
+from adagrain.host.speculation.verdict import Verdict
 
 CASES: dict[str, Callable[[], None]] = {}
 
@@ -85,11 +86,11 @@ def closure_fails_on_one() -> None:
 def verdict_fails_on_one() -> None:
     setup = Setup()
 
-    def accepts(*_: torch.Tensor) -> bool:
+    def judge(*_: torch.Tensor) -> Verdict:
         raise KeyError("no such thing")
 
     if on_one():
-        setup.speculation._runtime._arrivals._judge.accepts = accepts
+        setup.speculation._runtime._arrivals._judge.judge = judge
     setup.train()
 
 
