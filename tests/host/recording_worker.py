@@ -36,6 +36,7 @@ DEFAULTS = {
     "timing": "measured",
     "record": None,
     "replay": None,
+    "alike": False,
     "killed": None,
 }
 
@@ -51,13 +52,14 @@ class Training:
     def __init__(self, options: dict[str, Any]) -> None:
         self.options = options
         self.rank = dist.get_rank()
+        self.own = 0 if options["alike"] else self.rank
         self.chosen = random.Random(f"{options['jitter']} {self.rank}")
         torch.manual_seed(7)
         self.model = NETWORKS[options["network"]]()
         kind = getattr(torch.optim, options["optimizer"])
         self.optimizer = kind(self.model.parameters(), lr=options["rate"])
         self.speculation = self.begin()
-        torch.manual_seed(self.rank)
+        torch.manual_seed(self.own)
 
     def begin(self) -> Speculation:
         options = self.options
@@ -79,7 +81,7 @@ class Training:
         return adagrain.speculate(self.model, self.optimizer, **chosen)
 
     def loss(self, step: int, number: int) -> torch.Tensor:
-        generator = torch.Generator().manual_seed(1000 * step + 10 * number + self.rank)
+        generator = torch.Generator().manual_seed(1000 * step + 10 * number + self.own)
         x = torch.randn(16, 12, generator=generator)
         if self.options["jitter"]:
             time.sleep(self.chosen.choice((0, 0, 0.004)))
