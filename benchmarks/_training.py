@@ -91,11 +91,12 @@ def _train(job: Job) -> Outcome:
     training = Training(job.options, load(job.options.data), **job.policy)
     while training.step < job.options.steps:
         training.advance()
-    reducer = training.handle.reducer
-    training.close()
-    return Outcome(
+    handle = training.handle
+    outcome = Outcome(
         accuracy=100 * training.accuracy(),
-        bytes_ratio=reducer.bytes_sent / reducer.bytes_dense,
-        cadences=reducer.cadences,
+        bytes_ratio=handle.bytes_sent / handle.bytes_dense,
+        cadences=handle.cadences,
         weights_sha256=weights_sha256(training.network),
     )
+    training.close()
+    return outcome

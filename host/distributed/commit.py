@@ -64,6 +64,7 @@ class Commit:
             tuple(names[r] for r in sorted(step.dropping)),
             None if sent is None else {names[r]: own for r, own in sorted(sent.items())},
             self._exchange.bytes_sent,
+            step.flown,
         )
 
     def advance(self, decided: Decided) -> None:

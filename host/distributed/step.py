@@ -8,6 +8,7 @@ import torch
 from .agreement import Agreed, Agreeing, Trials
 from .bundle import Bundle
 from .exchange import Pending
+from .flown import Flown
 
 __all__ = ["Pass", "Step"]
 
@@ -76,6 +77,8 @@ class Step:
         Sums over the workers, of the last pass.
     current : Pass
         The backward pass under way, or the last one.
+    flown : Flown or None
+        Times of its update in flight; ``None`` before it has arrived, and where none flies.
     """
 
     number: int
@@ -91,3 +94,4 @@ class Step:
     agreeing: Agreeing | None = None
     agreed: Agreed | None = None
     current: Pass = field(default_factory=Pass)
+    flown: Flown | None = None

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from .agreement import Agreed
+from .flown import Flown
 from .sent import Sent
 
 __all__ = ["StepLog"]
@@ -28,6 +29,8 @@ class StepLog:
         What this worker has sent of the regions that were due; ``None`` where regions go whole.
     bytes_sent : int
         Bytes of gradients that this worker has put into collectives, in all steps so far.
+    flown : Flown or None
+        Times of this worker, where steps are speculative.
     """
 
     step: int
@@ -38,3 +41,4 @@ class StepLog:
     dropped: tuple[str, ...]
     sent: dict[str, Sent] | None
     bytes_sent: int
+    flown: Flown | None = None

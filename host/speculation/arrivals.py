@@ -7,6 +7,7 @@ import torch
 from torch import nn
 from torch.nn.utils import clip_grad_norm_, clip_grads_with_norm_, get_total_norm
 
+from adagrain.host.distributed.flown import Flown
 from adagrain.host.distributed.stages import Stages
 from adagrain.host.distributed.step_log import StepLog
 from adagrain.host.regions.regions import Regions
@@ -151,11 +152,13 @@ class Arrivals:
             self._stages.agree.end(flight.step)
         for own in arriving:
             own.pending.wait()
-        self.waited += time.perf_counter() - began
+        ended = time.perf_counter()
+        self.waited += ended - began
+        flight.waited += ended - began
         self._update(flight, [region for own in arriving for region in own.bucket.regions])
         flight.departed = [own for own in flight.departed if own not in arriving]
         if not flight.departed:
-            self._end(flight)
+            self._end(flight, hidden=ended - flight.began - flight.waited)
 
     def _update(self, flight: Flight, regions: Sequence[int]) -> None:
         """Update the anchors of regions, and judge those whose guess has entered."""
@@ -180,11 +183,12 @@ class Arrivals:
             self._course.judge(flight.step.number, region, verdict)
             self._tags.resolve(region, accepted=verdict.accepted)
 
-    def _end(self, flight: Flight) -> None:
+    def _end(self, flight: Flight, *, hidden: float) -> None:
         """Have the device decide on the step."""
         self._stages.gather.wait(flight.step.current)
         self.missing = time.perf_counter() - self._since
         self.flight = None
+        flight.step.flown = Flown(flight.passes_redone, flight.waited, hidden, self.missing)
         self.last = log = self._stages.end(flight.step)
         self.gains = [_gain(log.decisions[region.name]) for region in self._regions]
         self._course.decide(log)

@@ -1,5 +1,6 @@
 """The context of a step whose update is in flight."""
 
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -39,6 +40,8 @@ class Flight:
         Sixteenths of them that enter guesses, by region; 0: it is not guessed.
     departed : list of Departed
         Buckets that were not applied yet.
+    passes_redone : int
+        Passes that were done again before it.
 
     Members
     -------
@@ -48,6 +51,10 @@ class Flight:
         Regions whose guess has been computed.
     norm : Tensor or None
         Norm of all gradients as guesses have them; ``None`` before it is asked for.
+    began : float
+        When its exchanges had begun, in seconds.
+    waited : float
+        Seconds that were waited for them so far.
     """
 
     step: Step
@@ -55,9 +62,12 @@ class Flight:
     gradients: Mapping[nn.Parameter, torch.Tensor]
     gains: list[int]
     departed: list[Departed]
+    passes_redone: int
     unresolved: set[int] = field(init=False)
     guessed: set[int] = field(default_factory=set)
     norm: torch.Tensor | None = None
+    began: float = field(default_factory=time.perf_counter)
+    waited: float = 0.0
 
     def __post_init__(self) -> None:
         self.unresolved = {region for own in self.departed for region in own.bucket.regions}

@@ -10,7 +10,7 @@ from typing import Any, Self
 from adagrain.host.distributed.option_names import check_names, check_number
 from adagrain.host.distributed.reducer_options import ReducerOptions
 
-from .verdict import Form
+from .form import Form
 
 __all__ = ["SpeculationOptions"]
 

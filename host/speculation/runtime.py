@@ -22,12 +22,13 @@ from .buckets import buckets_of
 from .counts import Counts
 from .course import Course, Standing, Times
 from .flight import Departed, Flight
+from .form import Form
 from .leaves import Leaves
 from .options import SpeculationOptions
 from .passes import Closure, Computed, Passes
 from .replay import Replay
 from .tags import Tags
-from .verdict import Form, Judge
+from .verdict import Judge
 
 __all__ = ["Runtime"]
 
@@ -84,6 +85,7 @@ class Runtime:
         self._regions = regions
         self._device = device
         self._lockstep = lockstep
+        self._exchange = exchange
         self._course = course
         self._timing = reducing.timing
         self._depth = options.depth
@@ -121,6 +123,21 @@ class Runtime:
         return self._passes.redone
 
     @property
+    def steps(self) -> int:
+        """Steps that were committed, also before this runtime, if it goes on with their state."""
+        return self._stages.clock.step + (self._arrivals.flight is not None)
+
+    @property
+    def bytes_sent(self) -> int:
+        """Bytes of gradients that this worker has put into collectives."""
+        return self._exchange.bytes_sent
+
+    @property
+    def bytes_dense(self) -> int:
+        """Bytes of all gradients that were added: what a dense exchange would have sent."""
+        return self._stages.gather.bytes_dense
+
+    @property
     def dropped(self) -> int:
         """Updates that were dropped, because a gradient was not finite."""
         return self._stages.decide.dropped
@@ -136,6 +153,7 @@ class Runtime:
         self._lockstep.post(lambda: self._standing)
         self._arrivals.await_from_now()
         self._tags.guesses = {}
+        redone = self.passes_redone
         try:
             computed = self._passes.compute(closures)
             times = self._times(computed)
@@ -145,7 +163,7 @@ class Runtime:
             if not is_known(error):
                 self._give_up(error)
             raise
-        self._commit(computed, times)
+        self._commit(computed, times, self.passes_redone - redone)
         if not self._depth:
             self.settle()
         return computed.losses
@@ -209,7 +227,7 @@ class Runtime:
             self._stages.clock.step, Times(*measured), losses, lambda: checksum_of(anchors)
         )
 
-    def _commit(self, computed: Computed, times: Times) -> None:
+    def _commit(self, computed: Computed, times: Times, redone: int) -> None:
         """Contribute a step to the collectives; from now on its update is in flight."""
         arrivals, guesses = self._arrivals, self._tags.guesses
         gradients = dict(zip(self._parameters, computed.gradients, strict=True))
@@ -218,7 +236,8 @@ class Runtime:
         step.losses += [float(loss) for loss in computed.losses]
         step.guesses = guesses
         replay, gains = Replay(self._optimizers), [*arrivals.gains]
-        arrivals.flight = Flight(step, replay, gradients, gains, self._depart(step, gradients))
+        departed = self._depart(step, gradients)
+        arrivals.flight = Flight(step, replay, gradients, gains, departed, redone)
         for optimizer in self._optimizers:
             optimizer.__dict__["_opt_called"] = True  # schedulers ask for it
         self.counts.steps += 1

@@ -146,6 +146,21 @@ class Speculation:
         return self._open().passes_redone
 
     @property
+    def steps(self) -> int:
+        """Steps that were taken, those included whose update is in flight."""
+        return self._open().steps
+
+    @property
+    def bytes_sent(self) -> int:
+        """Bytes of gradients that this worker has put into collectives."""
+        return self._open().bytes_sent
+
+    @property
+    def bytes_dense(self) -> int:
+        """Bytes of all gradients that were added: what a dense exchange would have sent."""
+        return self._open().bytes_dense
+
+    @property
     def dropped(self) -> int:
         """Updates that were dropped on all workers, because a gradient was not finite."""
         return self._open().dropped

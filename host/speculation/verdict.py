@@ -1,7 +1,6 @@
 """The verdict on a guess: how far its update is from the true one, as the device finds it."""
 
 import math
-from enum import StrEnum
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -10,20 +9,14 @@ import torch
 from adagrain.host.device.coprocessor import Coprocessor
 from adagrain.models.difference import Difference
 
-__all__ = ["Form", "Judge", "Verdict"]
+from .form import Form
+
+__all__ = ["Judge", "Verdict"]
 
 _LOWEST_EXPONENT, _HIGHEST_EXPONENT = -126, 127
 
 #: Mantissas from ½ to below this are not rounded up to 1 in 15 bits.
 _NOT_ROUNDED = 1 - 2.0**-16
-
-
-class Form(StrEnum):
-    """How an error is measured, relative to the same measure of the true update."""
-
-    RMSE = "rmse"  #: Σ(a−b)² ≤ τ²·Σb²
-    MEAN_ABSOLUTE = "mean_absolute"  #: Σ|a−b| ≤ τ·Σ|b|
-    MAXIMUM = "maximum"  #: max|a−b| ≤ τ·max|b|
 
 
 class Verdict(NamedTuple):

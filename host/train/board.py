@@ -1,7 +1,8 @@
 """A run's TensorBoard events."""
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 from torch.utils.tensorboard import SummaryWriter
 
@@ -16,6 +17,9 @@ __all__ = ["Board"]
 
 #: What is shown of each region that was due.
 _FIELDS = ("alpha", "cadence", "local", "average")
+
+#: What is shown of the times of a speculative step.
+_TIMES = ("waited", "hidden", "stall")
 
 
 class Board(RunSink):
@@ -50,13 +54,19 @@ class Board(RunSink):
             self._events.close()
 
     def step(self, log: StepLog) -> None:
-        """Show the loss, each region's energies, agreement and cadence, and what was sent of it."""
+        """Show the loss, each region's energies, agreement, cadence, what was sent, its guesses."""
         loss = loss_of(log)
         if loss is not None:
             self._show("loss", loss, log.step)
         for row in region_rows(log, self._workers):
             for field in _FIELDS:
                 self._show(f"{field}/{row['name']}", row[field], log.step)
+            if "guesses" in row:
+                self._guesses(row, log.step)
+        if log.flown is not None:
+            self._show("passes_redone", log.flown.passes_redone, log.step)
+            for name in _TIMES:
+                self._show(name, getattr(log.flown, name), log.step)
         for name, sent in (log.sent or {}).items():
             self._show(f"density/{name}", sent.density, log.step)
             if sent.nonzeros:
@@ -76,6 +86,13 @@ class Board(RunSink):
         """Have everything on the disk."""
         with writing(self._path):
             self._events.flush()
+
+    def _guesses(self, row: Mapping[str, Any], step: int) -> None:
+        """Show a region's state, the gain of its next guess, and what became of the last ones."""
+        self._show(f"state/{row['name']}", row["decision"]["state"], step)
+        self._show(f"gain/{row['name']}", row["decision"]["gain"], step)
+        for name, count in row["guesses"].items():
+            self._show(f"{name}/{row['name']}", count, step)
 
     def _show(self, name: str, value: float, step: int) -> None:
         with writing(self._path):

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from adagrain.host.distributed.flown import Flown
 from adagrain.host.distributed.sent import Sent
 from adagrain.host.json_lines import read_json_lines
 
@@ -14,7 +15,7 @@ __all__ = ["ChannelGroupHistory", "History", "RegionHistory"]
 
 @dataclass
 class RegionHistory:
-    """One region's updates, oldest first; all lists have the same length, but the last.
+    """One region's updates, oldest first; all lists have the same length, but the last three.
 
     Parameters
     ----------
@@ -30,6 +31,8 @@ class RegionHistory:
         Speculation state, likewise.
     sent : list of Sent
         What this worker has sent in each of them, where gradients go compressed.
+    accepts, trials : list of int
+        Guesses that were accepted, and all of them, where steps are speculative.
     """
 
     step: list[int] = field(default_factory=list)
@@ -39,6 +42,8 @@ class RegionHistory:
     cadence: list[int] = field(default_factory=list)
     state: list[str] = field(default_factory=list)
     sent: list[Sent] = field(default_factory=list)
+    accepts: list[int] = field(default_factory=list)
+    trials: list[int] = field(default_factory=list)
 
     def add(self, step: int, row: Mapping[str, Any]) -> None:
         """Append what was found and decided in a step."""
@@ -48,6 +53,9 @@ class RegionHistory:
         if "sent" in row:
             found = row["sent"]
             self.sent.append(Sent(found["elements"], found["nonzeros"], found["bits"]))
+        if "guesses" in row:
+            self.accepts.append(row["guesses"]["accepts"])
+            self.trials.append(row["guesses"]["trials"])
 
 
 @dataclass
@@ -84,6 +92,8 @@ class History:
         Those of every step of a granular run.
     bytes_sent : list of int
         Bytes that this worker has sent until every step of a compressed run.
+    flown : list of Flown
+        Times of this worker in every step of a speculative run.
     updates, dropped : int
         Regions' updates that were due, and those of them that were dropped.
     """
@@ -98,6 +108,7 @@ class History:
     )
     bit_operations: list[int] = field(default_factory=list)
     bytes_sent: list[int] = field(default_factory=list)
+    flown: list[Flown] = field(default_factory=list)
     updates: int = 0
     dropped: int = 0
 
@@ -111,7 +122,8 @@ class History:
                 continue
             history.add_step(
                 *(line["step"], line["loss"], line["regions"], len(line["dropped"])),
-                line.get("bytes_sent"),
+                bytes_sent=line.get("bytes_sent"),
+                flown=Flown(**line["flown"]) if "flown" in line else None,
             )
             if "precisions" in line:
                 found = line["precisions"]
@@ -125,7 +137,9 @@ class History:
         loss: float | None,
         regions: Sequence[Mapping[str, Any]],
         dropped: int,
+        *,
         bytes_sent: int | None = None,
+        flown: Flown | None = None,
     ) -> None:
         """Append a step.
 
@@ -141,6 +155,8 @@ class History:
             How many of them were not updated.
         bytes_sent : int or None
             Bytes that were sent so far; ``None`` in a run that is not compressed.
+        flown : Flown or None
+            Times of this worker; ``None`` in a run that is not speculative.
         """
         self.steps.append(step)
         self.loss.append(loss)
@@ -148,6 +164,8 @@ class History:
         self.dropped += dropped
         if bytes_sent is not None:
             self.bytes_sent.append(bytes_sent)
+        if flown is not None:
+            self.flown.append(flown)
         for row in regions:
             self.regions[row["name"]].add(step, row)
 

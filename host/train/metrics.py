@@ -3,6 +3,7 @@
 import json
 import logging
 import os
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Self
 
@@ -66,7 +67,7 @@ class Metrics(RunSink):
 
     def step(self, log: StepLog) -> None:
         """Write what was agreed on and decided."""
-        line = {
+        line: dict[str, Any] = {
             "step": log.step,
             "loss": loss_of(log),
             "stall": log.agreed.stall,
@@ -76,6 +77,8 @@ class Metrics(RunSink):
         }
         if log.sent is not None:
             line["bytes_sent"] = log.bytes_sent
+        if log.flown is not None:
+            line["flown"] = asdict(log.flown)
         if self._granular:
             self._waiting = line
         else:

@@ -6,9 +6,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from adagrain.host.compression.options import BYPASSES, CODERS, MASKS, CompressionOptions
+from adagrain.host.speculation.form import Form
+from adagrain.host.speculation.options import SpeculationOptions
+from adagrain.models.interface.units.region_manager import SpeculationPolicy
 
-from .option import check, check_left_out, described, option
-from .presets import CADENCE, COMPRESSED, GRANULAR, check_preset
+from .option import described, option
+from .option_fit import check_fit
+from .parts import compressed, compression_of, speculation_of, speculative
+from .presets import CADENCE, COMPRESSED, GRANULAR, SPECULATIVE
 
 if TYPE_CHECKING:
     from adagrain.host.granular.policy import Policy
@@ -21,17 +26,6 @@ _LARGEST_SEED = (1 << 63) // 1_000_003 - 1
 
 #: Networks; the first one stands for that of the data.
 NETS = ("auto", "mlp", "conv", "transformer")
-
-#: Options of the compressed exchange that have the same name in a run.
-_ALIKE = (
-    *("density", "mask", "mantissa_bits", "error_feedback"),
-    *("warmup_passes", "warmup_density", "bypass", "coder", "seed"),
-)
-
-
-def _compressed(name: str, about: str) -> Any:
-    """An option that has its default value from the compressed exchange."""
-    return option(getattr(CompressionOptions, name), about, presets=COMPRESSED)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,7 +42,8 @@ class TrainingOptions:
         "cadence",
         "Training preset. sync: update all in every step; cadence: regions as the coprocessors "
         "decide; granular: layers in the precision that they decide; compress: send few elements "
-        "of each gradient; all: these three.",
+        "of each gradient; speculate: begin steps while the last update is in flight; all: "
+        "cadence, granular, compress.",
     )
     device: str = option(
         "sim:",
@@ -121,22 +116,22 @@ class TrainingOptions:
         presets=GRANULAR,
     )
     offload_every: int = option(16, "Steps from one that is offloaded to the next.", least=1)
-    density: float = _compressed("density", "Part of all elements of a gradient that is sent.")
+    density: float = compressed("density", "Part of all elements of a gradient that is sent.")
     budget: int = option(
         0, "Bytes that a worker sends in a step, about; 0: as the density says.", presets=COMPRESSED
     )
-    mask: str = _compressed("mask", f"What chooses what is sent: {', '.join(MASKS)}.")
-    mantissa_bits: int = _compressed("mantissa_bits", "Mantissa bits of what is sent, 0 to 7.")
-    error_feedback: bool = _compressed(
+    mask: str = compressed("mask", f"What chooses what is sent: {', '.join(MASKS)}.")
+    mantissa_bits: int = compressed("mantissa_bits", "Mantissa bits of what is sent, 0 to 7.")
+    error_feedback: bool = compressed(
         "error_feedback", "What is not sent is added to the next gradient."
     )
     momentum_correction: bool = option(
         False, "Momentum comes before the mask, not behind the exchange.", presets=COMPRESSED
     )
-    warmup_passes: int = _compressed(
+    warmup_passes: int = compressed(
         "warmup_passes", "Steps in which the density falls to what it is to be."
     )
-    warmup_density: float = _compressed("warmup_density", "Density from which it falls.")
+    warmup_density: float = compressed("warmup_density", "Density from which it falls.")
     bypass: str = option(
         "never",
         f"Gradients go uncompressed, as BF16: {', '.join(BYPASSES)}; auto: where that is faster.",
@@ -148,6 +143,28 @@ class TrainingOptions:
         among=CODERS,
         presets=COMPRESSED,
         may_change=True,
+    )
+    tau: float = speculative(
+        "tau", "Largest error of a guessed update, relative to the true one; 0: equal to the bit."
+    )
+    form: str = speculative("form", f"How that error is measured: {', '.join(Form)}.")
+    depth: int = speculative(
+        "depth", "Updates that may be in flight; 0: each is waited for at the end of its step."
+    )
+    bucket_bytes: int = speculative(
+        "bucket_bytes", "Regions go together in collectives of at most so many bytes."
+    )
+    clip: float = option(
+        0.0, "Largest norm of all gradients together; 0: any.", least=0, presets=SPECULATIVE
+    )
+    keep_outputs: bool = speculative(
+        "keep_outputs", "A pass is done again from the first rejected guess on, not whole."
+    )
+    speculation_policy: str = option(
+        SpeculationPolicy.COST_AWARE.name.lower(),
+        "Who decides where there are guesses.",
+        among=tuple(policy.name.lower() for policy in SpeculationPolicy),
+        presets=SPECULATIVE,
     )
     seed: int = option(0, "Of initial weights and sample order.", least=0, most=_LARGEST_SEED)
     timing: str = option(
@@ -170,28 +187,10 @@ class TrainingOptions:
     command: tuple[str, ...] = ()  # the command line, for the summary
 
     def __post_init__(self) -> None:
-        check(self)
-        check_preset(self.preset)
-        check_left_out(self, self.preset)
-        self._check_precision()
-        _ = self.compression  # which checks what belongs to it
+        check_fit(self)
         if not self.device_preset:
             preset = "granular" if self.granular else "full"
             object.__setattr__(self, "device_preset", preset)
-        if not self.name or "/" in self.name or self.name.startswith("."):
-            raise ValueError(f"name must be a plain folder name, not {self.name!r}")
-        if self.cadence_max & (self.cadence_max - 1):
-            raise ValueError(f"cadence_max must be a power of two, not {self.cadence_max}")
-        if self.epoch_steps % self.cadence_max:
-            raise ValueError(
-                f"epoch_steps must be a multiple of cadence_max ({self.cadence_max}), "
-                f"not {self.epoch_steps}"
-            )
-        if not 0 < self.learning_rate <= self.cap:
-            raise ValueError(
-                f"learning_rate must be above 0 and at most cap ({self.cap}), "
-                f"not {self.learning_rate}"
-            )
 
     @property
     def noise_threshold(self) -> int:
@@ -199,9 +198,14 @@ class TrainingOptions:
         return round(self.noise * 256)
 
     @property
+    def decides_cadences(self) -> bool:
+        """True if regions choose their cadence."""
+        return self.preset in CADENCE
+
+    @property
     def longest_cadence(self) -> int:
         """Most steps that a region may accumulate with this training preset."""
-        return self.cadence_max if self.preset in CADENCE else 1
+        return self.cadence_max if self.decides_cadences else 1
 
     @property
     def granular(self) -> bool:
@@ -225,13 +229,12 @@ class TrainingOptions:
     @property
     def compression(self) -> CompressionOptions | None:
         """How gradients are compressed, if they are."""
-        if self.preset not in COMPRESSED:
-            return None
-        return CompressionOptions(
-            budget=self.budget or None,
-            momentum=self.momentum if self.momentum_correction else 0.0,
-            **{name: getattr(self, name) for name in _ALIKE},
-        )
+        return compression_of(self)
+
+    @property
+    def speculation(self) -> SpeculationOptions | None:
+        """How steps are speculative, if they are."""
+        return speculation_of(self)
 
     def device_of(self, rank: int) -> str:
         """Url of a worker's device."""
@@ -289,9 +292,3 @@ class TrainingOptions:
                 f"not {given['steps']}"
             )
         return replace(self, **given)
-
-    def _check_precision(self) -> None:
-        if self.bits and not 4 <= self.bits <= 32:
-            raise ValueError(f"bits must be from 4 to 32, or 0, not {self.bits:g}")
-        if self.granular:
-            _ = self.policy  # which checks what belongs to it

@@ -17,7 +17,9 @@ from matplotlib.ticker import PercentFormatter
 
 from adagrain.models.region_manager.settings import default_parameters
 
+from .guesses import STATES
 from .history import History, RegionHistory
+from .speculation_panels import draw_times, mark_guesses
 from .traffic_panels import draw_bits, draw_density
 
 __all__ = ["draw", "mark_level"]
@@ -31,7 +33,6 @@ _LEGEND = 12
 
 _PRECISIONS = ("INT4", "INT8", "FP16", "FP32")
 _PRECISION_COLOURS = ("#e9d5ff", "#c084fc", "#7e22ce", "#3b0764")
-_STATES = ("GLOBAL", "HYBRID", "FULL")
 _STATE_COLOURS = ("#d9dde3", "#7fb3d5", "#1f5f99")
 _MUTED = "#6b7280"
 
@@ -56,6 +57,8 @@ def draw(history: History, path: Path, *, title: str, workers: int, noise: float
     colours = plt.get_cmap("viridis")(np.linspace(0.0, 0.88, max(len(names), 2)))
     strip = float(np.clip(0.28 * len(names), 0.7, 3.0))
     heights = [1.5, 1.5, 1.7, 1.7, 1.7, strip, strip]
+    if history.flown:
+        heights += [1.5]
     if history.bytes_sent:
         heights += [1.5, 1.5]
     if history.bit_operations:
@@ -80,6 +83,8 @@ def draw(history: History, path: Path, *, title: str, workers: int, noise: float
         _finish_ratio(ratio, noise)
         _draw_cadences(cadence, history)
         _draw_states(state, history)
+        if history.flown:
+            draw_times(others.pop(0), history)
         if history.bytes_sent:
             of_region = dict(zip(names, colours, strict=False))
             draw_density(others.pop(0), history, of_region)
@@ -202,11 +207,13 @@ def _draw_cadences(axes: Axes, history: History) -> None:
 
 def _draw_states(axes: Axes, history: History) -> None:
     rows = {
-        name: list(zip(r.step, map(_STATES.index, r.state), strict=True))
+        name: list(zip(r.step, map(STATES.index, r.state), strict=True))
         for name, r in history.regions.items()
     }
-    _draw_strip(axes, history, rows, _STATE_COLOURS, [s.capitalize() for s in _STATES])
+    _draw_strip(axes, history, rows, _STATE_COLOURS, [s.capitalize() for s in STATES])
     axes.set_title("state: how the region would run while its update is in flight")
+    if history.flown:
+        mark_guesses(axes, history)
 
 
 def _draw_work(axes: Axes, history: History) -> None:

@@ -4,13 +4,13 @@ __all__ = [
     "CADENCE",
     "COMPRESSED",
     "GRANULAR",
-    "LATER_PRESETS",
+    "SPECULATIVE",
     "TRAINING_PRESETS",
     "check_preset",
 ]
 
 #: What this version trains with.
-TRAINING_PRESETS = ("sync", "cadence", "granular", "compress", "all")
+TRAINING_PRESETS = ("sync", "cadence", "granular", "compress", "speculate", "all")
 
 #: Training presets in which layers choose their precision.
 GRANULAR = ("granular", "all")
@@ -21,8 +21,8 @@ CADENCE = ("cadence", "all")
 #: Training presets in which gradients go compressed.
 COMPRESSED = ("compress", "all")
 
-#: Training presets whose granularities are still to come.
-LATER_PRESETS = ("speculate",)
+#: Training presets whose steps begin while the last update is in flight.
+SPECULATIVE = ("speculate",)
 
 
 def check_preset(name: str) -> None:
@@ -31,13 +31,8 @@ def check_preset(name: str) -> None:
     Raises
     ------
     ValueError
-        If there is none, or not yet.
+        If there is none.
     """
-    if name in LATER_PRESETS:
-        raise ValueError(
-            f"training preset {name!r} comes with a later version; "
-            f"this one has {' and '.join(TRAINING_PRESETS)}"
-        )
     if name not in TRAINING_PRESETS:
         raise ValueError(
             f"training preset must be one of {', '.join(TRAINING_PRESETS)}, not {name!r}"

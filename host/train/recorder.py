@@ -29,7 +29,9 @@ class Recorder(RunSink):
         """Add a step."""
         rows = region_rows(log, self._workers)
         sent = log.bytes_sent if log.sent is not None else None
-        self._history.add_step(log.step, loss_of(log), rows, len(log.dropped), sent)
+        self._history.add_step(
+            *(log.step, loss_of(log), rows, len(log.dropped)), bytes_sent=sent, flown=log.flown
+        )
 
     def precisions(self, event: PrecisionsEvent) -> None:
         """Add what layers computed in."""

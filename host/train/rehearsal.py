@@ -6,7 +6,8 @@ from adagrain.host.device.open_device import open_device
 from adagrain.host.distributed.cadence_plan import longest_cadences
 from adagrain.host.distributed.timing import Timing
 from adagrain.host.granular import Granularity, convert
-from adagrain.host.regions.regions import regions
+from adagrain.host.regions.regions import regions, trainable
+from adagrain.host.speculation.check import check_device, check_regions
 
 from .data import load
 from .networks import build
@@ -44,6 +45,8 @@ def rehearse(options: TrainingOptions) -> nn.Module:
         network = convert(network, options.policy)
     divided = regions(network, options.by)
     longest_cadences(divided.names, options.longest_cadence)
+    if options.speculation:
+        check_regions(trainable(network), divided)
     with open_device(options.device_of(0), options.device_preset) as device:
         if len(divided) > device.configuration.regions:
             raise ValueError(
@@ -52,4 +55,6 @@ def rehearse(options: TrainingOptions) -> nn.Module:
             )
         if options.granular:
             Granularity(network, device)
+        if options.speculation:
+            check_device(device)
     return network

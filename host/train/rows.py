@@ -19,7 +19,8 @@ def loss_of(log: StepLog) -> float | None:
 def region_rows(log: StepLog, workers: int) -> list[dict[str, Any]]:
     """Agreement and decision for each region that was due, by W workers; and what was sent.
 
-    The latter is this worker's, and there where elements are left out.
+    The latter is this worker's, and there where elements are left out; guesses are all workers',
+    and there where steps are speculative.
     """
     return [_region_row(name, log, workers) for name in log.updates]
 
@@ -44,7 +45,11 @@ def _region_row(name: str, log: StepLog, workers: int) -> dict[str, Any]:
         "update": {key: int(value) for key, value in update.items()},
         "decision": decision,
     }
-    return row | ({"sent": _sent_row(log.sent[name])} if log.sent else {})
+    if log.sent:
+        row["sent"] = _sent_row(log.sent[name])
+    if "trials" in update:
+        row["guesses"] = {key: int(update[key]) for key in ("accepts", "trials")}
+    return row
 
 
 def _sent_row(sent: Sent) -> dict[str, Any]:

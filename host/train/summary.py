@@ -15,6 +15,7 @@ from adagrain import __version__
 from .files import replace_text, writing
 from .fingerprint import weights_sha256
 from .folder import SUMMARY
+from .guesses import guesses, guesses_rows
 from .history import History
 from .options import TrainingOptions
 from .picture import draw
@@ -65,7 +66,7 @@ def summarise(
         "backend": handle.device.backend,
         "counts": counts,
         "precisions": precision_counts(training.granularity) if training.granularity else None,
-        "frames": training.frames.counts.state_dict() if training.frames else None,
+        "frames": handle.frames.counts.state_dict() if handle.frames else None,
     }
     workers: list[dict[str, Any]] = [{} for _ in range(dist.get_world_size())]
     dist.all_gather_object(workers, own)
@@ -83,14 +84,14 @@ def _write(
     seconds: float,
     console: Console,
 ) -> RunStatus:
-    reducer = training.handle.reducer
+    handle = training.handle
     counters = [worker["counts"] for worker in workers]
     finite = all(bool(p.isfinite().all()) for p in training.network.parameters())
     status = status_of(history, finite=finite)
     summary: dict[str, Any] = {
         "status": status,
         "accuracy": accuracy,
-        "steps": reducer.step,
+        "steps": handle.steps,
         "seconds": round(seconds, 2),
         "workers": options.workers,
         "backend": ", ".join(sorted({worker["backend"] for worker in workers})),
@@ -102,10 +103,10 @@ def _write(
         "decision_cycles": max(c["decision_cycles"] for c in counters),
         "restored": sum(c["restored"] for c in counters),
         "fallbacks": sum(c["fallbacks"] for c in counters),
-        "bytes_sent": reducer.bytes_sent,
-        "bytes_dense": reducer.bytes_dense,
-        "dropped": reducer.dropped,
-        "cadences": reducer.cadences,
+        "bytes_sent": handle.bytes_sent,
+        "bytes_dense": handle.bytes_dense,
+        "dropped": handle.dropped,
+        "cadences": handle.cadences,
         "weights_sha256": weights_sha256(training.network),
         "seed": options.seed,
         "options": options.recorded(),
@@ -117,13 +118,15 @@ def _write(
     }
     if training.granularity:
         summary["precisions"] = combined([worker["precisions"] for worker in workers])
-    if training.frames:
-        elements = reducer.bytes_dense // torch.float32.itemsize
+    if handle.frames:
+        elements = handle.bytes_dense // torch.float32.itemsize
         counted = [worker["frames"] for worker in workers]
         coder = summary["backend"] if summary["device_encoded"] else "golden codec"
         summary["compression"] = traffic(
-            history, training.frames, counted, elements=elements, coder=coder
+            history, handle.frames, counted, elements=elements, coder=coder
         )
+    if options.speculation:
+        summary["speculation"] = guesses(history)
     replace_text(options.folder / SUMMARY, json.dumps(summary, indent=2) + "\n")
     title = f"{options.name}: {options.data}, {options.workers} workers, {summary['backend']}"
     picture = options.folder / "regions.png"
@@ -152,6 +155,8 @@ def _table(summary: dict[str, Any], options: TrainingOptions) -> Table:
         rows |= precision_rows(summary["precisions"])
     if "compression" in summary:
         rows |= traffic_rows(summary["compression"])
+    if "speculation" in summary:
+        rows |= guesses_rows(summary["speculation"], summary["steps"])
     if summary["status"] is not RunStatus.FINISHED:
         rows = {"STATUS": str(summary["status"])} | rows
     if summary["fallbacks"]:

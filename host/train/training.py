@@ -6,12 +6,8 @@ from typing import Any
 import torch
 import torch.distributed as dist
 from torch import nn
-from torch.nn.parallel import DistributedDataParallel
 
-from adagrain.host.compression.exchange import CompressedExchange
-from adagrain.host.distributed.ddp import register
 from adagrain.host.distributed.step_log import StepLog
-from adagrain.host.distributed.timing import Timing
 from adagrain.host.granular import (
     Budget,
     Granularity,
@@ -21,9 +17,9 @@ from adagrain.host.granular import (
 )
 from adagrain.host.telemetry.events import PrecisionsEvent
 from adagrain.host.telemetry.relay import Relay
-from adagrain.models.interface.units.region_manager import CadencePolicy
 
 from .data import Dataset
+from .front_ends import FrontEnd, Hooked, Speculative
 from .networks import build
 from .options import TrainingOptions
 from .schedule import remaining, schedule
@@ -47,15 +43,15 @@ class Training:
     place : str
         torch's name of where to train.
     policy
-        Options of :class:`ReducerOptions` in place of those that the training preset
-        stands for.
+        Options of :class:`ReducerOptions`, or of :func:`speculate`, in place of those that the
+        training preset stands for.
 
     Members
     -------
     granularity : Granularity or None
         Who chooses the layers' precisions, if they choose.
-    frames : CompressedExchange or None
-        What sends gradients, if they go compressed.
+    handle : FrontEnd
+        What takes steps.
     events : Relay
         Tells sinks that are added to it what happens.
     """
@@ -71,24 +67,9 @@ class Training:
         self._place, self._steps = place, options.steps
         sgd = torch.optim.SGD(_groups(self.network, options), lr=options.learning_rate)
         self._scheduler = schedule(sgd, steps=options.steps, warmup=options.warmup)
-        self._model = DistributedDataParallel(self.network)
-        self.handle = register(
-            self._model,
-            sgd,
-            device=options.device_of(dist.get_rank()),
-            preset=options.device_preset,
-            by=options.by,
-            cap=options.cap,
-            epoch_steps=options.epoch_steps,
-            parameters={"noise": options.noise_threshold},
-            timing=Timing.parse(options.timing),
-            sinks=[self.events],
-            compression=options.compression,
-            **(_POLICIES[options.preset] | {"cadence_max": options.longest_cadence} | policy),
-        )
+        kind = Speculative if options.speculation else Hooked
+        self.handle: FrontEnd = kind(self.network, sgd, options, self.events, **policy)
         self.granularity = self._granularity(options) if options.granular else None
-        exchange = self.handle.exchange
-        self.frames = exchange if isinstance(exchange, CompressedExchange) else None
         self._shards = Shards(
             len(data.inputs),
             batch=options.batch,
@@ -109,35 +90,41 @@ class Training:
     @property
     def step(self) -> int:
         """Steps taken so far."""
-        return self.handle.reducer.step
+        return self.handle.steps
 
     @property
     def ends_epoch(self) -> bool:
         """True if the step before was the last with this permutation of the samples."""
         return self.step % self._shards.steps_per_epoch == 0
 
-    def advance(self) -> StepLog:
-        """Take one step; what the workers agreed on in it."""
+    def advance(self) -> StepLog | None:
+        """Take one step; what the workers agreed on in it, or in the last one that has arrived."""
         batch = self._shards.next()
         inputs = self.data.inputs[batch].to(self._place)
         labels = self.data.labels[batch].to(self._place)
-        self.handle.optimizer.zero_grad()
-        found = self._model(inputs)
-        loss = nn.functional.cross_entropy(found.flatten(0, -2), labels.flatten())
-        loss = self.handle.loss(loss)
-        if self.granularity:
-            part = remaining(self.step, self._steps)
-            loss = loss + part * self.granularity.penalty()
-        loss.backward()
-        self.handle.optimizer.step()
+        log = self.handle.advance(lambda model: self._loss(model, inputs, labels))
         self._scheduler.step()
         if self.granularity:
             self.events.precisions(PrecisionsEvent(self.step - 1, self.granularity.step()))
-        return self.handle.last_step
+        return log
+
+    def settle(self) -> None:
+        """Wait for the update in flight, if there is one, so that sinks are told of its step."""
+        self.handle.settle()
+
+    def _loss(self, model: nn.Module, inputs: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+        found = model(inputs)
+        loss = nn.functional.cross_entropy(found.flatten(0, -2), labels.flatten())
+        loss = self.handle.report(loss)
+        if self.granularity:
+            part = remaining(self.step, self._steps)
+            loss = loss + part * self.granularity.penalty()
+        return loss
 
     @torch.no_grad()
     def accuracy(self) -> float:
         """Part of the test samples that is classified right; of a text, of its characters."""
+        self.settle()
         self.network.eval()
         right = 0
         for inputs, labels in zip(
@@ -194,13 +181,3 @@ def _groups(network: nn.Module, options: TrainingOptions) -> list[dict[str, Any]
         steady = {"lr": options.threshold_rate, "momentum": options.momentum, "steady": True}
         groups.append({"params": ordered, **steady})
     return groups
-
-
-#: Who decides cadences, by training preset.
-_POLICIES: dict[str, dict[str, Any]] = {
-    "sync": {"cadence": None},
-    "cadence": {"cadence": CadencePolicy.NOISE},
-    "granular": {"cadence": None},
-    "compress": {"cadence": None},
-    "all": {"cadence": CadencePolicy.NOISE},
-}

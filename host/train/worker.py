@@ -89,7 +89,10 @@ class _Worker:
                 log = self._training.advance()
                 if first:
                     self._evaluate()
+                if first and log is not None:
                     progress.advance(self._training.step, loss_of(log), self._accuracy)
+                if self._saves() or self._training.step == steps:
+                    self._training.settle()
                 self._seconds = time.perf_counter() - began
                 if self._saves():
                     self._training.events.flush()

@@ -11,10 +11,11 @@ from torch import nn
 import adagrain
 from adagrain.host.distributed.agreement import Trials
 from adagrain.host.speculation.buckets import buckets_of
+from adagrain.host.speculation.form import Form
 from adagrain.host.speculation.options import SpeculationOptions
 from adagrain.host.speculation.random_state import RandomState
 from adagrain.host.speculation.tags import Place, Tags
-from adagrain.host.speculation.verdict import Form, Judge
+from adagrain.host.speculation.verdict import Judge
 
 
 def accepts(guess: list[float], truth: list[float], tau: float, form: str = "rmse") -> bool:

@@ -1,0 +1,28 @@
+"""Times of an update that was in flight while the next step was computed."""
+
+from dataclasses import dataclass
+
+__all__ = ["Flown"]
+
+
+@dataclass(frozen=True)
+class Flown:
+    """What a step has taken of this worker's time, where steps are speculative; in seconds.
+
+    Parameters
+    ----------
+    passes_redone : int
+        Passes that were done again in it, because they stood on a rejected guess.
+    waited : float
+        How long its update was waited for while nothing was computed.
+    hidden : float
+        How long something else was done from the beginning of its exchanges until the last of them
+        was seen to have arrived.
+    stall : float
+        How long the next step lacked its update, whether or not it did something else.
+    """
+
+    passes_redone: int
+    waited: float
+    hidden: float
+    stall: float

@@ -1,0 +1,49 @@
+"""Options of a run that must fit each other, or what they are taken for."""
+
+from typing import TYPE_CHECKING
+
+from .option import check, check_left_out
+from .presets import check_preset
+
+if TYPE_CHECKING:
+    from .options import TrainingOptions
+
+__all__ = ["check_fit"]
+
+
+def check_fit(options: "TrainingOptions") -> None:
+    """See to it that a run can be asked for these options.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If not; the message names the option, what it must be, and what it is.
+    """
+    check(options)
+    check_preset(options.preset)
+    check_left_out(options, options.preset)
+    _check_parts(options)
+    if not options.name or "/" in options.name or options.name.startswith("."):
+        raise ValueError(f"name must be a plain folder name, not {options.name!r}")
+    if options.cadence_max & (options.cadence_max - 1):
+        raise ValueError(f"cadence_max must be a power of two, not {options.cadence_max}")
+    if options.epoch_steps % options.cadence_max:
+        raise ValueError(
+            f"epoch_steps must be a multiple of cadence_max ({options.cadence_max}), "
+            f"not {options.epoch_steps}"
+        )
+    if not 0 < options.learning_rate <= options.cap:
+        raise ValueError(
+            f"learning_rate must be above 0 and at most cap ({options.cap}), "
+            f"not {options.learning_rate}"
+        )
+
+
+def _check_parts(options: "TrainingOptions") -> None:
+    """Have the parts of the training check what belongs to them."""
+    if options.bits and not 4 <= options.bits <= 32:
+        raise ValueError(f"bits must be from 4 to 32, or 0, not {options.bits:g}")
+    if options.granular:
+        _ = options.policy
+    _ = options.compression
+    _ = options.speculation

@@ -1,0 +1,64 @@
+"""Options of a run that are those of a part of it, under the same names: taken over, given on."""
+
+from typing import TYPE_CHECKING, Any
+
+from adagrain.host.compression.options import CompressionOptions
+from adagrain.host.speculation.options import SpeculationOptions
+
+from .option import option
+from .presets import COMPRESSED, SPECULATIVE
+
+if TYPE_CHECKING:
+    from .options import TrainingOptions
+
+__all__ = ["compressed", "compression_of", "speculation_of", "speculative"]
+
+#: Options of the compressed exchange that have the same name in a run.
+_COMPRESSION = (
+    *("density", "mask", "mantissa_bits", "error_feedback"),
+    *("warmup_passes", "warmup_density", "bypass", "coder", "seed"),
+)
+
+#: Options of speculation that have.
+_SPECULATION = ("tau", "form", "depth", "bucket_bytes", "keep_outputs")
+
+
+def compressed(name: str, about: str) -> Any:
+    """An option that has its default value from the compressed exchange."""
+    return option(getattr(CompressionOptions, name), about, presets=COMPRESSED)
+
+
+def speculative(name: str, about: str) -> Any:
+    """An option that has its default value from speculation."""
+    return option(getattr(SpeculationOptions, name), about, presets=SPECULATIVE)
+
+
+def compression_of(options: "TrainingOptions") -> CompressionOptions | None:
+    """How gradients are compressed; ``None`` with training presets in which they are not.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As :class:`CompressionOptions`.
+    """
+    if options.preset not in COMPRESSED:
+        return None
+    return CompressionOptions(
+        budget=options.budget or None,
+        momentum=options.momentum if options.momentum_correction else 0.0,
+        **{name: getattr(options, name) for name in _COMPRESSION},
+    )
+
+
+def speculation_of(options: "TrainingOptions") -> SpeculationOptions | None:
+    """How steps are speculative; ``None`` with training presets in which they are not.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As :class:`SpeculationOptions`.
+    """
+    if options.preset not in SPECULATIVE:
+        return None
+    alike = {name: getattr(options, name) for name in _SPECULATION}
+    return SpeculationOptions(clip=options.clip or None, **alike)
