@@ -86,7 +86,12 @@ WAYS: dict[str, Callable[[DistributedDataParallel], State]] = {
     "threshold_5%": partial(_ours, {"density": 0.05}),
     "threshold_1%": partial(_ours, {"density": 0.01}),
     "threshold_0.1%": partial(_ours, {"density": 0.001}),
-    "threshold_1%_2_bits": partial(_ours, {"density": 0.01, "mantissa_bits": 2}),
+    **{
+        f"threshold_{percent}%_2_bits": partial(
+            _ours, {"density": percent / 100, "mantissa_bits": 2}
+        )
+        for percent in (3, 1, 0.8)
+    },
     "threshold_before_1%": partial(_ours, {"density": 0.01, "mask": "threshold_before"}),
     "top_by_share_1%": partial(_ours, {"density": 0.01, "mask": "top_by_share"}),
     "top_1%": partial(_ours, {"density": 0.01, "mask": "top"}),

@@ -3,7 +3,8 @@
 Two workers on gloo train alike networks on the same batches, each way in turn, with each seed:
 all-reduce of FP32, PyTorch's FP16 hook, PowerSGD of three ranks, and ours with several masks.
 Bytes are all that a worker puts into collectives in the whole run: slots, agreements, probes,
-factors. Losses are of what is held out. PowerSGD runs from the third step on, ours without
+factors. Losses are of what is held out, and as ratios to those of the first way with the same
+seed. They are drawn over bytes, too. PowerSGD runs from the third step on, ours without
 warm-up.
 
 With ``--link 10`` each worker has a network namespace of its own, and 10 Mbit/s between them
@@ -17,10 +18,11 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+from _compression_picture import draw
 from _frontier import mean, standard_error
 from _lab import lab
 from _link import Link, reason_against
-from _report import report
+from _report import RESULTS, report
 from _workers import Place, told_by_first
 from rich.console import Console
 from rich.progress import Progress
@@ -51,15 +53,17 @@ def main() -> None:
     parser.add_argument("--steps", type=int, help="of the transformer; others in proportion")
     parser.add_argument("--link", type=float, metavar="MBIT", help="Mbit/s between the workers")
     parser.add_argument("--ways", nargs="+", help="which of them")
+    parser.add_argument("--tasks", nargs="+", choices=[*STEPS], help="which of them")
     parser.add_argument("--seeds", type=int, default=1)
     options = parser.parse_args()
     if options.link and (reason := reason_against()):
         print(f"left out: {reason}")
         return
     steps = LINK_STEPS if options.link else STEPS
+    tasks = [task for task in steps if task in (options.tasks or steps)]
     scale = (options.steps or steps["transformer_0.8M"]) / steps["transformer_0.8M"]
     job = {
-        "tasks": {task: max(15, round(scale * count)) for task, count in steps.items()},
+        "tasks": {task: max(15, round(scale * steps[task])) for task in tasks},
         "ways": options.ways or (LINK_WAYS if options.link else WAYS),
         "seeds": [*range(options.seeds)],
         "to_loss": bool(options.link),
@@ -77,6 +81,8 @@ def main() -> None:
     }
     _show(name, figures)
     report(name, figures)
+    if not options.link:
+        draw(tasks, job["ways"], figures, RESULTS / f"{name}.png")
 
 
 def outcomes_of(job: dict[str, Any], places: list[Place]) -> list[dict[str, Any]]:
@@ -101,10 +107,13 @@ def _figure(outcomes: list[dict[str, Any]], way: str, job: dict[str, Any]) -> di
     first = [own for own in outcomes if own["way"] == job["ways"][0]]
     found = [own for own in outcomes if own["way"] == way]
     spent = [own["bytes"] / own["steps"] for own in found]
+    ratios = [own["loss"] / before["loss"] for before, own in zip(first, found, strict=True)]
     figure: dict[str, Any] = {
         "losses": [round(own["loss"], 4) for own in found],
         "loss": mean([own["loss"] for own in found]),
         "standard_error": standard_error([own["loss"] for own in found]),
+        "loss_to_first": mean(ratios),
+        "error_of_ratio": standard_error(ratios),
         "kilobytes_a_step": mean(spent) / 1e3,
         "bytes_of_first": mean([own["bytes"] / own["steps"] for own in first]) / mean(spent),
         "ms_a_step": median([1e3 * own["seconds"][-1] / own["steps"] for own in found]),
@@ -132,13 +141,14 @@ def _reached(outcome: dict[str, Any], loss: float) -> tuple[float, int | str]:
 
 
 def _show(name: str, figures: dict[str, dict[str, Any]]) -> None:
-    headings = ("way", "loss", "kB a step", "of fp16's", "ms a step", "times as fast to its loss")
-    table = Table(*headings, title=name)
+    headings = ("way", "loss", "to fp16's", "kB a step", "of fp16's", "ms a step")
+    table = Table(*headings, "times as fast to its loss", title=name)
     for way, own in figures.items():
         faster = own.get("times_faster_to_loss", ())
         table.add_row(
             way,
             f"{own['loss']:.3f} ± {own['standard_error']:.3f}",
+            f"{own['loss_to_first']:.4f} ± {own['error_of_ratio']:.4f}",
             f"{own['kilobytes_a_step']:.1f}",
             f"1/{own['bytes_of_first']:.1f}",
             f"{own['ms_a_step']:.0f}",

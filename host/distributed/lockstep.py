@@ -105,6 +105,15 @@ class Lockstep:
         if self._sent is None and not self._looked:
             self._send({"failed": 0, **state()}, "")
 
+    @property
+    def has_posted(self) -> bool:
+        """True while this worker has told how it stands, and has not yet compared it."""
+        return self._sent is not None
+
+    def end(self) -> None:
+        """Wait a while for what was posted, which nobody compares any more."""
+        self._wait(_PATIENCE)
+
     def look(self, state: State) -> None:
         """Wait for the others, and compare; the next :meth:`check` has nothing left to do.
 

@@ -1,6 +1,6 @@
 """Which leaf of each region a pass works with: anchor, or guess with a tag."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import torch
 from torch import nn
@@ -85,13 +85,19 @@ class Bindings:
             elif region in current.kept and torch.is_autocast_enabled("cpu"):
                 current.calls.casts = True  # in a single run gradients would meet there
 
-    def find_strays(self) -> Sequence[str]:
-        """Parameters, by name, whose gradient has gone to the stand-in; it will not do so again."""
+    def find_strays(self, reaches: Callable[[nn.Parameter], bool]) -> Sequence[str]:
+        """Parameters, by name, whose gradient goes to the stand-in; it will not do so again.
+
+        Parameters
+        ----------
+        reaches : callable
+            Tells of a stand-in whether a gradient goes to it.
+        """
         stray = [
             (region, self._names[parameter])
             for region, members in enumerate(self._members)
             for parameter in members
-            if self._leaves.is_stray(parameter)
+            if reaches(self._leaves.stand_in(parameter))
         ]
         self._outside.update(region for region, _ in stray)
         return [name for _, name in stray]

@@ -26,7 +26,7 @@ class Bucket:
 
 
 def buckets_of(regions: Regions, most: int) -> list[Bucket]:
-    """Buckets in the order of the regions, so that what a forward pass needs first is there first.
+    """Buckets from the last region to the first, as a backward pass gets their gradients ready.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ def buckets_of(regions: Regions, most: int) -> list[Bucket]:
     """
     groups: list[list[int]] = []
     size, kind = 0, None
-    for number, region in enumerate(regions):
+    for number, region in reversed([*enumerate(regions)]):
         first = region.slices[0].parameter
         own = region.numel * first.element_size()
         if not groups or size + own > most or (first.dtype, first.device) != kind:

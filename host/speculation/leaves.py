@@ -1,7 +1,9 @@
 """Leaf tensors of each parameter, of which a model's modules see one at a time."""
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
 
 import torch
 from torch import nn
@@ -37,6 +39,20 @@ class Leaves:
         self._guesses: dict[int, nn.Parameter] = {}
         self._stand_ins = {id(p): nn.Parameter(p.data) for p in parameters.values()}
         self._bound: dict[int, nn.Parameter] = {id(p): p for p in parameters.values()}
+        self._anchors = [*parameters.values()]
+        self._ready: Callable[[nn.Parameter], None] | None = None
+        self._hooks: list[Any] = []
+
+    def watch(self, ready: Callable[[nn.Parameter], None]) -> None:
+        """Call somebody with a parameter whenever the leaf that modules see gets a gradient."""
+        self._ready = ready
+        for parameter in self._anchors:
+            self._hook(parameter, parameter)
+
+    def close(self) -> None:
+        """Watch no longer."""
+        for hook in self._hooks:
+            hook.remove()
 
     def modules(self, parameter: nn.Parameter) -> list[nn.Module]:
         """The modules that have a parameter."""
@@ -46,6 +62,7 @@ class Leaves:
         """The leaf for a parameter's guess, with the anchor's weights of now."""
         if id(parameter) not in self._guesses:
             self._guesses[id(parameter)] = nn.Parameter(torch.empty_like(parameter))
+            self._hook(parameter, self._guesses[id(parameter)])
         leaf = self._guesses[id(parameter)]
         leaf.data.copy_(parameter.data)
         return leaf
@@ -73,12 +90,22 @@ class Leaves:
         for leaf in (*self._bound.values(), *self._guesses.values(), *self._stand_ins.values()):
             leaf.grad = None
 
-    def is_stray(self, parameter: nn.Parameter) -> bool:
-        """True if a gradient has reached the stand-in."""
-        return self._stand_ins[id(parameter)].grad is not None
+    def stand_in(self, parameter: nn.Parameter) -> nn.Parameter:
+        """A parameter's stand-in."""
+        return self._stand_ins[id(parameter)]
+
+    def bound(self, parameter: nn.Parameter) -> nn.Parameter:
+        """The leaf that modules see."""
+        return self._bound[id(parameter)]
 
     def take_gradient(self, parameter: nn.Parameter) -> torch.Tensor:
-        """The gradient of the leaf that modules see, which has none then.
+        """As :meth:`gradient`; the leaf has none then."""
+        gradient = self.gradient(parameter)
+        self._bound[id(parameter)].grad = None
+        return gradient
+
+    def gradient(self, parameter: nn.Parameter) -> torch.Tensor:
+        """The gradient of the leaf that modules see.
 
         Raises
         ------
@@ -87,8 +114,7 @@ class Leaves:
         TypeError
             If it is sparse.
         """
-        leaf = self._bound[id(parameter)]
-        gradient, leaf.grad = leaf.grad, None
+        gradient = self._bound[id(parameter)].grad
         if gradient is None:
             raise RuntimeError(
                 f"parameter {self._names[id(parameter)]!r} must get a gradient in every backward "
@@ -99,6 +125,15 @@ class Leaves:
                 f"gradients must be dense, but that of {self._names[id(parameter)]!r} is sparse"
             )
         return gradient
+
+    def _hook(self, parameter: nn.Parameter, leaf: nn.Parameter) -> None:
+        self._hooks.append(
+            leaf.register_post_accumulate_grad_hook(partial(self._accumulated, parameter))
+        )
+
+    def _accumulated(self, parameter: nn.Parameter, leaf: torch.Tensor) -> None:
+        if self._ready and leaf is self._bound[id(parameter)]:
+            self._ready(parameter)
 
     def _bind(self, parameter: nn.Parameter, leaf: nn.Parameter) -> None:
         if self._bound[id(parameter)] is leaf:

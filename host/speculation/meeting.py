@@ -4,6 +4,8 @@ from typing import Any
 
 import torch
 
+from .graph import nodes_of
+
 __all__ = ["meet_in_another_order"]
 
 
@@ -25,9 +27,7 @@ def meet_in_another_order(loss: torch.Tensor, since: int, until: int) -> bool:
     """
     first: dict[tuple[Any, int], int] = {}
     kept: set[tuple[Any, int]] = set()
-    seen, left = {loss.grad_fn}, [loss.grad_fn]
-    while left:
-        node: Any = left.pop()
+    for node in nodes_of(loss):
         number = node._sequence_nr()
         for used in node.next_functions:
             if used[0] is None:
@@ -36,7 +36,4 @@ def meet_in_another_order(loss: torch.Tensor, since: int, until: int) -> bool:
                 kept.add(used)
             else:
                 first[used] = min(first.get(used, number), number)
-            if used[0] not in seen:
-                seen.add(used[0])
-                left.append(used[0])
     return any(first[used] < until for used in kept & first.keys())

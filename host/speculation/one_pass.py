@@ -45,8 +45,8 @@ class OnePass:
         Regions that were bound by calls which are not done again.
     loss : Tensor
         The closure's, once it has ended.
-    gradients : list of Tensor
-        Of all parameters, likewise.
+    gradients : dict
+        By parameter, as they get ready; empty once they were added to those of another pass.
     """
 
     def __init__(self, number: int, names: Mapping[nn.Module, str], *, keeps: bool) -> None:
@@ -57,7 +57,7 @@ class OnePass:
         self.guesses: set[int] = set()
         self.kept: set[int] = set()
         self.loss: torch.Tensor | None = None
-        self.gradients: list[torch.Tensor] = []
+        self.gradients: dict[nn.Parameter, torch.Tensor] = {}
         self._random = RandomState.now() if keeps else None
         self._buffers = [
             _Buffer(module, name, buffer, buffer.clone())
@@ -86,4 +86,4 @@ class OnePass:
         self.bound = {region: call for region, call in self.bound.items() if call < valid}
         self.guesses &= self.bound.keys()
         self.kept = {*self.bound}
-        self.gradients = []
+        self.gradients = {}

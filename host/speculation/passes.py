@@ -15,6 +15,8 @@ from .arrivals import Arrivals
 from .bindings import Bindings
 from .calls import Call
 from .course import Course
+from .departure import Departure
+from .graph import reached
 from .hooks import Hooks
 from .leaves import Leaves
 from .one_pass import OnePass
@@ -35,28 +37,27 @@ class Computed(NamedTuple):
     -------
     losses : list of Tensor
         Of the passes.
-    gradients : list of Tensor
-        Their sums over the passes, by parameter.
     seconds : float
         How long the passes took that count, without waiting.
     """
 
     losses: list[torch.Tensor]
-    gradients: list[torch.Tensor]
     seconds: float
 
 
 class Passes:
     """Runs closures on anchors where they are up to date, and on guesses where they are not.
 
-    The backward pass goes on under tags, its gradients staying here.
+    The backward pass goes on under tags, its gradients staying here. In that of the last closure
+    updates are looked for whenever a gradient is ready: as soon as there are no tags any more,
+    buckets of gradients that are ready depart.
 
     After a guess was rejected the rest of the updates is waited for, and the pass is done again
     with anchors: modules in front of the first call with a wrong guess return what they had
     returned. So at most one reject costs a second run. Later passes are done again whole.
 
-    It is done again as a whole where a gradient shows that a parameter is used outside of its
-    module's calls, or where gradients would be added up in another order; that is said once.
+    It is done again as a whole where the graph shows that a parameter is used outside of its
+    module's calls, or that gradients would be added up in another order; that is said once.
 
     Parameters
     ----------
@@ -116,10 +117,14 @@ class Passes:
         self._current: OnePass | None = None
         self._entered: list[Call] = []
         self._void: Place | None = None
+        self._departure: Departure | None = None
+        leaves.watch(self._ready)
         self._hooks = Hooks(model, self._enter, self._run_module)
 
-    def compute(self, closures: Sequence[Closure]) -> Computed:
+    def compute(self, closures: Sequence[Closure], departure: Departure) -> Computed:
         """Run closures, each with its backward pass, until no result stands on a guess in flight.
+
+        All gradients have departed then.
 
         Raises
         ------
@@ -129,24 +134,24 @@ class Passes:
         """
         self._passes, self._stepping = [], True
         seconds = [0.0] * len(closures)
-        number = 0
+        number, last = 0, len(closures) - 1
         try:
-            while number < len(closures) or self._arrivals.flight is not None:
+            while number <= last or self._arrivals.flight is not None:
                 try:
-                    if number < len(closures):
-                        seconds[number] = self._run(number, closures[number])
+                    if number <= last:
+                        departs = departure if number == last else None
+                        seconds[number] = self._run(number, closures[number], departs)
                         number += 1
                     else:
                         self._arrivals.finish()
                         self._tags.check()
                 except Void:
                     number = self._rewind()
-                self._add_up()
-            return Computed(
-                [own.loss for own in self._passes if own.loss is not None],
-                [*self._passes[0].gradients],
-                sum(seconds),
-            )
+                if number <= last:
+                    self._add_up()
+            departure.go(self._sum)
+            losses = [own.loss for own in self._passes if own.loss is not None]
+            return Computed(losses, sum(seconds))
         finally:
             self._passes, self._stepping = [], False
             self._bindings.release()
@@ -154,9 +159,10 @@ class Passes:
     def close(self) -> None:
         """Let go of the model."""
         self._hooks.close()
+        self._leaves.close()
 
-    def _run(self, number: int, closure: Closure) -> float:
-        """Run a pass; the seconds that it took, without waiting."""
+    def _run(self, number: int, closure: Closure, departure: Departure | None) -> float:
+        """Run a pass, whose gradients may depart; the seconds that it took, without waiting."""
         began, waited = time.perf_counter(), self._arrivals.waited
         if number == len(self._passes):
             keeps = self._arrivals.flight is not None
@@ -173,11 +179,50 @@ class Passes:
             self._current, self._entered = None, []
         _check_loss(loss)
         self._check_order(current, loss)
-        loss.backward(retain_graph=bool(self._tags.mask))
-        self._check_ways(current)
-        current.gradients = [self._leaves.take_gradient(p) for p in self._parameters]
+        self._run_backward(current, loss, departure)
         current.loss = loss.detach()
-        return time.perf_counter() - began - (self._arrivals.waited - waited)
+        waited = self._arrivals.waited - waited + (departure.waited if departure else 0)
+        return time.perf_counter() - began - waited
+
+    def _run_backward(
+        self, current: OnePass, loss: torch.Tensor, departure: Departure | None
+    ) -> None:
+        if departure is not None:
+            departure.expect()
+        if current.keeps or departure is not None:
+            leaves, are_all = reached(loss)
+            self._check_ways(current, lambda leaf: id(leaf) in leaves)
+            if are_all and all(id(self._leaves.bound(p)) in leaves for p in self._parameters):
+                self._departure = departure
+        try:
+            loss.backward(retain_graph=bool(self._tags.mask))
+        finally:
+            self._departure = None
+        if departure is None or departure.step is None:
+            self._check_ways(current, lambda leaf: leaf.grad is not None)
+        for parameter in self._parameters:
+            current.gradients[parameter] = self._leaves.take_gradient(parameter)
+            if departure is not None and parameter not in departure.gradients:
+                departure.ready(parameter)
+
+    def _ready(self, parameter: nn.Parameter) -> None:
+        """In a backward pass, when a parameter has got its gradient."""
+        departure = self._departure
+        if departure is None:
+            return
+        self._passes[-1].gradients[parameter] = self._leaves.gradient(parameter)
+        departure.ready(parameter)
+        self._arrivals.poll()
+        self._tags.check()
+        if self._arrivals.flight is None:
+            departure.go(self._sum)
+
+    def _sum(self, parameter: nn.Parameter) -> torch.Tensor:
+        """A parameter's gradient, added up in the order of the passes."""
+        first, *others = (own.gradients[parameter] for own in self._passes if own.gradients)
+        for gradient in others:
+            first.add_(gradient)
+        return first
 
     def _enter(self, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """In front of a module's call."""
@@ -214,9 +259,9 @@ class Passes:
             self._keeps_outputs = False
             self._break_off(current, "gradients meet outside of modules' calls")
 
-    def _check_ways(self, current: OnePass) -> None:
-        """Break off where a gradient has come by a way that is not that of a module's call."""
-        if strays := self._bindings.find_strays():
+    def _check_ways(self, current: OnePass, reaches: Callable[[nn.Parameter], bool]) -> None:
+        """Break off where a gradient comes by a way that is not that of a module's call."""
+        if strays := self._bindings.find_strays(reaches):
             names = ", ".join(map(repr, strays))
             self._break_off(current, f"parameters are used outside of modules' calls ({names})")
 
@@ -242,8 +287,9 @@ class Passes:
             return
         ended = [own for own in self._passes if own.gradients]
         for own in ended[1:]:
-            torch._foreach_add_(ended[0].gradients, own.gradients)
-            own.gradients = []
+            sums, others = ([o.gradients[p] for p in self._parameters] for o in (ended[0], own))
+            torch._foreach_add_(sums, others)
+            own.gradients = {}
 
 
 def _check_loss(loss: Any) -> None:

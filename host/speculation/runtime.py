@@ -1,6 +1,7 @@
 """The runtime of speculative training: the second front-end of the reducer's stages."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import torch
@@ -12,7 +13,7 @@ from adagrain.host.distributed.exchange import Exchange
 from adagrain.host.distributed.lockstep import Lockstep, is_known
 from adagrain.host.distributed.reducer_options import ReducerOptions
 from adagrain.host.distributed.stages import Stages
-from adagrain.host.distributed.step import Pass, Step
+from adagrain.host.distributed.step import Step
 from adagrain.host.distributed.step_log import StepLog
 from adagrain.host.regions.regions import Regions, trainable
 from adagrain.models.interface.units.region_manager import SpeculationState
@@ -21,7 +22,8 @@ from .arrivals import Arrivals
 from .buckets import buckets_of
 from .counts import Counts
 from .course import Course, Standing, Times
-from .flight import Departed, Flight
+from .departure import Departure
+from .flight import Flight
 from .form import Form
 from .leaves import Leaves
 from .options import SpeculationOptions
@@ -38,8 +40,9 @@ class Runtime:
 
     A step is *committed* with its first contribution to a collective. Until then all that it has
     changed can be undone; from then on nothing of it is. The collectives are the same in each
-    step, in the same order, whatever is guessed, accepted, rejected, or late: the comparison of
-    the workers, which begins with the step; then, at its commit, the buckets, and the agreement.
+    step, in the same order, whatever is guessed, accepted, rejected, or late: the buckets, the
+    agreement, and the comparison of the workers. That is awaited in front of the next step's first
+    contribution; by then it has long been there.
 
     Parameters
     ----------
@@ -89,6 +92,7 @@ class Runtime:
         self._course = course
         self._timing = reducing.timing
         self._depth = options.depth
+        self._is_guarded = False
         self._buckets = buckets_of(regions, options.bucket_bytes)
         self._parameters = [*trainable(model).values()]
         self._stages = Stages(regions, device, lockstep, exchange, reducing, guesses=True)
@@ -150,20 +154,13 @@ class Runtime:
         Exception
             Whatever stops this worker; a ``WorkerFailedError`` with its text on the others.
         """
-        self._lockstep.post(lambda: self._standing)
+        self._lockstep.post(lambda: self._stages.standing(0))
         self._arrivals.await_from_now()
         self._tags.guesses = {}
-        redone = self.passes_redone
-        try:
-            computed = self._passes.compute(closures)
-            times = self._times(computed)
-        except Exception as error:
-            self._arrivals.flight = None
-            self._course.break_off()
-            if not is_known(error):
-                self._give_up(error)
-            raise
-        self._commit(computed, times, self.passes_redone - redone)
+        departure, redone = self._departure(), self.passes_redone
+        with self._given_up(departure):
+            computed = self._passes.compute(closures, departure)
+            self._commit(computed, departure, self.passes_redone - redone)
         if not self._depth:
             self.settle()
         return computed.losses
@@ -171,14 +168,25 @@ class Runtime:
     def settle(self) -> None:
         """Wait for the update in flight: the model's parameters are up to date then."""
         if self._arrivals.flight is not None:
-            try:
-                with self._lockstep.told():
-                    self._arrivals.await_from_now()
-                    self._arrivals.finish()
-            except BaseException:
-                self._arrivals.flight = None
-                self._course.break_off()
-                raise
+            with self.told():
+                self._arrivals.await_from_now()
+                self._arrivals.finish()
+
+    @contextmanager
+    def told(self) -> Iterator[None]:
+        """Tell the others of an error that is raised inside, where they do not expect one.
+
+        They have been told already that this worker can go on. So it takes part in the next step,
+        as one that has failed in it.
+        """
+        if self._is_guarded:
+            yield
+        elif self._lockstep.has_posted:
+            with self._given_up(self._departure()):
+                yield
+        else:
+            with self._lockstep.told():
+                yield
 
     def state_dict(self) -> dict[str, Any]:
         """State of the stages and the device, after the update in flight."""
@@ -199,6 +207,7 @@ class Runtime:
     def close(self) -> None:
         """Let go of the model."""
         self._passes.close()
+        self._lockstep.end()
 
     def _look(self) -> None:
         """Take over what the device's records say, and how this worker stands."""
@@ -206,7 +215,6 @@ class Runtime:
         is_global = [record["state"] == SpeculationState.GLOBAL for record in records]
         rows = zip(records, is_global, strict=True)
         self._arrivals.gains = [0 if waits else record["gain"] for record, waits in rows]
-        self._standing = self._stages.standing(0)
         self._begin_course()
 
     def _begin_course(self) -> None:
@@ -215,28 +223,30 @@ class Runtime:
         buckets = [[self._regions[r].name for r in own.regions] for own in self._buckets]
         weights = checksum_of(self._regions.parameters())
         known = device["table"], device["parameters"], weights, buckets
-        with self._lockstep.told():
+        with self.told():
             self._course.begin(Standing(self._stages.clock.step, *known))
 
-    def _times(self, computed: Computed) -> Times:
-        """What the step that was computed tells of its times; its last chance to be another one."""
-        measured = self._timing.local(self._arrivals.missing, computed.seconds)
-        losses = [float(loss) for loss in computed.losses]
-        anchors = self._regions.parameters()
-        return self._course.commit(
-            self._stages.clock.step, Times(*measured), losses, lambda: checksum_of(anchors)
-        )
+    def _departure(self) -> Departure:
+        return Departure(self._buckets, self._stages, self._lockstep)
 
-    def _commit(self, computed: Computed, times: Times, redone: int) -> None:
-        """Contribute a step to the collectives; from now on its update is in flight."""
-        arrivals, guesses = self._arrivals, self._tags.guesses
-        gradients = dict(zip(self._parameters, computed.gradients, strict=True))
-        stall, redo = (time / 1e6 for time in times)
-        step = Step(self._stages.clock.step, stall=stall, redo=redo)
+    def _times(self, step: Step, redo: float) -> tuple[float, float]:
+        """Seconds of stall and redo that a step tells, whose redo time was measured."""
+        measured = Times(*self._timing.local(self._arrivals.missing, redo))
+        anchors = self._regions.parameters()
+        told = self._course.commit(step.number, measured, step.losses, lambda: checksum_of(anchors))
+        return told.stall / 1e6, told.redo / 1e6
+
+    def _commit(self, computed: Computed, departure: Departure, redone: int) -> None:
+        """End the contributions of a step; from now on its update is in flight."""
+        arrivals, guesses, step = self._arrivals, self._tags.guesses, departure.step
+        assert step is not None
         step.losses += [float(loss) for loss in computed.losses]
         step.guesses = guesses
+        step.stall, step.redo = self._times(step, computed.seconds)
         replay, gains = Replay(self._optimizers), [*arrivals.gains]
-        departed = self._depart(step, gradients)
+        departure.agree()
+        self._lockstep.post(lambda: self._stages.standing(0))
+        gradients, departed = departure.gradients, departure.departed
         arrivals.flight = Flight(step, replay, gradients, gains, departed, redone)
         for optimizer in self._optimizers:
             optimizer.__dict__["_opt_called"] = True  # schedulers ask for it
@@ -247,22 +257,19 @@ class Runtime:
             self.counts.trials[self._regions[region].name] += own.trials
             self.counts.accepts[self._regions[region].name] += own.accepts
 
-    def _depart(self, step: Step, gradients: Mapping[nn.Parameter, torch.Tensor]) -> list[Departed]:
-        """Compare the workers, and begin all exchanges and the agreement."""
-        self._lockstep.check(lambda: self._standing)
-        self._standing = self._stages.standing(0)
-        departed = []
-        for bucket in self._buckets:
-            for parameter in bucket.parameters:
-                self._stages.gather.add(step, parameter, gradients[parameter])
-            pending = self._stages.gather.begin_exchange(step.current, bucket.parameters, None)
-            assert pending is not None  # each region is due in every step
-            departed.append(Departed(bucket, pending))
-        self._stages.agree.begin(step)
-        return departed
-
-    def _give_up(self, error: Exception) -> None:
-        """Take part in the step's collectives without a gradient, and tell the others why."""
-        step = Step(self._stages.clock.step, current=Pass(failure=error))
-        self._depart(step, {p: torch.zeros_like(p) for p in self._parameters})
-        self._lockstep.tell(error)
+    @contextmanager
+    def _given_up(self, departure: Departure) -> Iterator[None]:
+        """Where an error is raised inside, take part in the step's collectives, and tell of it."""
+        self._is_guarded = True
+        try:
+            yield
+        except BaseException as error:
+            self._arrivals.flight = None
+            self._course.break_off()
+            if isinstance(error, Exception) and not is_known(error):
+                departure.fail(error)
+                departure.agree()
+                self._lockstep.tell(error)
+            raise
+        finally:
+            self._is_guarded = False

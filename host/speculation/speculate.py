@@ -22,6 +22,7 @@ from .counts import Counts
 from .options import SpeculationOptions
 from .passes import Closure
 from .runtime import Runtime
+from .thresholds import with_thresholds
 
 __all__ = ["Speculation", "speculate"]
 
@@ -66,6 +67,7 @@ class Speculation:
         try:
             check_model(model)
             chosen, reducing = SpeculationOptions.of(options)
+            reducing = with_thresholds(reducing, chosen.tau, self._optimizers)
             parameters = trainable(model)
             divided = by if isinstance(by, Regions) else regions(model, by)
             check_regions(parameters, divided)
@@ -94,7 +96,7 @@ class Speculation:
             self.close()
             raise
         self._closes.append(self._runtime)
-        self._closes.append(_Watch(model, self._optimizers, self._runtime, self._lockstep))
+        self._closes.append(_Watch(model, self._optimizers, self._runtime))
 
     def step(self, *closures: Closure) -> torch.Tensor:
         """Take a step: forward and backward pass, and an update that will be applied later.
@@ -268,9 +270,7 @@ class _Watch:
     optimizers : sequence of torch.optim.Optimizer
         Its optimizers.
     runtime : Runtime
-        What settles.
-    lockstep : Lockstep
-        Tells the other workers.
+        What settles, and tells the other workers.
     """
 
     def __init__(
@@ -278,10 +278,9 @@ class _Watch:
         model: nn.Module,
         optimizers: Sequence[torch.optim.Optimizer],
         runtime: Runtime,
-        lockstep: Lockstep,
     ) -> None:
         self._own = optimizers
-        self._lockstep = lockstep
+        self._runtime = runtime
         self._handles: list[Any] = [
             model.register_state_dict_pre_hook(lambda *_: runtime.settle()),
             *(own.register_state_dict_pre_hook(lambda _: runtime.settle()) for own in optimizers),
@@ -294,7 +293,7 @@ class _Watch:
 
     def _refuse(self, optimizer: torch.optim.Optimizer, *_: Any) -> None:
         if any(optimizer is own for own in self._own):
-            with self._lockstep.told():
+            with self._runtime.told():
                 raise RuntimeError(
                     f"{type(optimizer).__name__}.step() must not be called: step(closure) of the "
                     "speculation takes it"

@@ -10,7 +10,7 @@ from adagrain.models.interface.units.region_manager import (
     SpeculationState,
 )
 
-__all__ = ["MAX_WORKERS", "default_parameters", "region_record"]
+__all__ = ["MAX_WORKERS", "default_parameters", "region_record", "speculation_thresholds"]
 
 #: Largest world size that the arithmetic holds.
 MAX_WORKERS = 1024
@@ -59,6 +59,45 @@ def default_parameters(workers: int) -> dict[str, int]:
         "noise_samples": 16,
         "dwell": 8,
     }
+
+
+#: Error, as a multiple of the largest one that is accepted, at which ``cost_aware`` gives up.
+_HOPELESS = 1.25
+
+
+def speculation_thresholds(tau: float, momentum: float) -> dict[str, int]:
+    """Fields ``t0``, ``t1``, ``t2`` where guesses are accepted up to a known error.
+
+    A guess with the gain α misses the true gradient by 1 − α of its energy, one with the gain 1 by
+    1/α − 1. An update is made of gradients that momentum has gathered: where they are noise, the
+    new one is 1 − β² of its energy. So an error of τ is reached where α is ``t1`` with the gain α,
+    ``t2`` with the gain 1; ``t0`` is where the former is a quarter more than τ.
+
+    Whatever the number of workers is, it is in α. With momentum 0.9 and τ = 0.5 all α will do.
+
+    Parameters
+    ----------
+    tau : float
+        Largest error of an update that is accepted, relative to the true one; from 0 on.
+    momentum : float
+        β, of SGD, or of the first moment of Adam; from 0 to below 1.
+
+    Raises
+    ------
+    ValueError
+        If one is out of its range.
+    """
+    if not tau >= 0:
+        raise ValueError(f"tau must be a number from 0 on, not {tau!r}")
+    if not 0 <= momentum < 1:
+        raise ValueError(f"momentum must be from 0 to below 1, not {momentum!r}")
+    allowed = tau * tau / (1 - momentum * momentum)
+    shares = {
+        "t0": 1 - _HOPELESS**2 * allowed,
+        "t1": 1 - allowed,
+        "t2": 1 / (1 + allowed),
+    }
+    return {name: min(65535, round(65536 * max(0.0, share))) for name, share in shares.items()}
 
 
 #: How a region starts under each policy, where the caller does not say.

@@ -83,6 +83,39 @@ def closure_fails_on_one() -> None:
 
 
 @case
+def backward_fails_on_one() -> None:
+    """When the exchange of the last layer's gradients has begun."""
+    setup = Setup(tau=0)
+    setup.train()
+
+    def fail(_: torch.Tensor) -> None:
+        raise KeyError("no such thing")
+
+    def closure() -> torch.Tensor:
+        hidden = setup.model.a(torch.ones(3, 4))
+        if on_one():
+            hidden.register_hook(fail)
+        return setup.model.b(hidden).square().mean()
+
+    setup.speculation.step(closure)
+    setup.speculation.settle()
+
+
+@case
+def another_step_in_a_closure_on_one() -> None:
+    setup = Setup(tau=0)
+    setup.train()
+
+    def closure() -> torch.Tensor:
+        if on_one():
+            setup.optimizer.step()
+        return setup.loss()
+
+    setup.speculation.step(closure)
+    setup.speculation.settle()
+
+
+@case
 def verdict_fails_on_one() -> None:
     setup = Setup()
 
@@ -120,6 +153,14 @@ def another_batch_on_one() -> None:
 
     for _ in range(3):
         setup.speculation.step(closure)
+
+
+@case
+def another_step_before_the_first_on_one() -> None:
+    setup = Setup()
+    if on_one():
+        setup.optimizer.step()
+    setup.train()
 
 
 @case

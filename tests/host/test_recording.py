@@ -234,7 +234,7 @@ CHANGES = {
     arrival: r"step \d+: updates of regions \['0', 'none'\] must be under way as recorded, but",
     weights: r"step 4: weights must be \d+ as recorded, not \d+",
     beginning: r"step 0: weights must be \d+ as recorded, not \d+",
-    buckets: r"step 0: buckets must be \[\['0', '1'\], \['4', '6'\]\] as recorded, not \[\['0'\],",
+    buckets: r"step 0: buckets must be \[\['0', '1'\], \['4', '6'\]\] as recorded, not \[\['6'\],",
     ending: r"step 12: weights must be '0{64}' as recorded, not '[0-9a-f]{64}'",
     cut_off: r"step 5: the run must end as its recording does, but goes on",
     longer: r"step 12: what comes next must be committed \(step 12\) as recorded, not end \(step",

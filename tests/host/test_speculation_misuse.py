@@ -19,10 +19,13 @@ ERRORS = {
     "unused": UNUSED,
     "unused_on_one": (FAILED + UNUSED, UNUSED),
     "closure_fails_on_one": (FAILED + MISSING, MISSING),
+    "backward_fails_on_one": (FAILED + MISSING, MISSING),
     "verdict_fails_on_one": (FAILED + MISSING, MISSING),
     "settling_fails_on_one": (FAILED + MISSING, MISSING),
     "another_batch_on_one": (FAILED + BATCH, BATCH),
     "another_step_on_one": (FAILED + STEP, STEP),
+    "another_step_in_a_closure_on_one": (FAILED + STEP, STEP),
+    "another_step_before_the_first_on_one": (FAILED + STEP, STEP),
     "weights_differ": "DisagreementError: the workers' weights must be equal after 4 steps, b",
     "gone": ("WorkerLostError: a worker was lost in the", ""),
     "tau_differs": (

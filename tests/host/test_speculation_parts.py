@@ -89,18 +89,18 @@ def test_tags_know_where_the_first_wrong_guess_has_entered() -> None:
 @pytest.mark.parametrize(
     ("most", "wanted"),
     [
-        (1, [[0], [1], [2], [3]]),
-        (48, [[0, 1], [2], [3]]),
-        (52, [[0, 1], [2], [3]]),
-        (10**6, [[0, 1], [2], [3]]),
+        (1, [[3], [2], [1], [0]]),
+        (48, [[3], [2], [1, 0]]),
+        (52, [[3], [2], [1, 0]]),
+        (10**6, [[3], [2], [1, 0]]),
     ],
 )
-def test_buckets_have_regions_of_one_type_in_their_order(most: int, wanted: list[object]) -> None:
+def test_buckets_have_regions_of_one_type_from_the_last_on(most: int, wanted: list[object]) -> None:
     kinds = torch.float32, torch.float32, torch.bfloat16, torch.float32
     model = nn.ParameterList([nn.Parameter(torch.ones(6, dtype=kind)) for kind in kinds])
     buckets = buckets_of(adagrain.regions(model, "tensor"), most)
     assert [[*bucket.regions] for bucket in buckets] == wanted
-    assert [p for bucket in buckets for p in bucket.parameters] == [*model.parameters()]
+    assert [p for bucket in buckets for p in bucket.parameters] == [*model.parameters()][::-1]
 
 
 def test_states_of_random_numbers() -> None:

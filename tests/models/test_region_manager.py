@@ -1,8 +1,10 @@
 """The golden Region Manager: exact fractions, sums, statuses, the table, its parameters."""
 
 import math
+import re
 from fractions import Fraction
 
+import numpy as np
 import pytest
 from amaranth.lib import data
 from hypothesis import given
@@ -20,6 +22,7 @@ from adagrain.models.interface.units.region_manager import (
     SpeculationPolicy,
     SpeculationState,
 )
+from adagrain.models.region_manager.settings import speculation_thresholds
 from adagrain.models.region_manager.table import RegionTable, default_parameters, region_record
 from adagrain.sim.benches.region_manager.traffic import runs
 
@@ -245,3 +248,40 @@ def test_how_a_region_starts(
 ) -> None:
     record = unpack(RegionRecord, region_record(policy=policy))
     assert (record["state"], record["gain"], record["percentage"]) == (state, gain, percentage)
+
+
+@pytest.mark.parametrize("momentum", [0.0, 0.5, 0.9])
+@pytest.mark.parametrize("gain", ["t1", "t2"])
+def test_a_guess_at_its_threshold_is_off_by_tau(momentum: float, gain: str) -> None:
+    """Drawn: gradients of noise, each worker's own with as much of its own as α says."""
+    rng, alpha, size = np.random.default_rng(1), 0.6, 100_000
+    allowed = (1 - alpha if gain == "t1" else 1 / alpha - 1) * (1 - momentum**2)
+    velocity = np.zeros(size)
+    for _ in range(60):
+        mean = rng.normal(size=size)
+        own = mean + math.sqrt(1 / alpha - 1) * rng.normal(size=size)
+        guess = momentum * velocity + own * (alpha if gain == "t1" else 1)
+        velocity = momentum * velocity + mean
+    error = math.sqrt(((guess - velocity) ** 2).sum() / (velocity**2).sum())
+    assert error == pytest.approx(math.sqrt(allowed), rel=0.02)
+    assert speculation_thresholds(error, momentum)[gain] / 65536 == pytest.approx(alpha, abs=0.02)
+
+
+@pytest.mark.parametrize("tau", [0, 0.1, 0.5, 3.0, math.inf])
+@pytest.mark.parametrize("momentum", [0.0, 0.9])
+def test_thresholds_of_speculation_rise(tau: float, momentum: float) -> None:
+    found = speculation_thresholds(tau, momentum)
+    assert 0 <= found["t0"] <= found["t1"] <= found["t2"] <= 65535
+
+
+@pytest.mark.parametrize(
+    ("tau", "momentum", "message"),
+    [
+        (-1.0, 0.9, "tau must be a number from 0 on, not -1.0"),
+        (math.nan, 0.9, "tau must be a number from 0 on, not nan"),
+        (0.5, 1.0, "momentum must be from 0 to below 1, not 1.0"),
+    ],
+)
+def test_thresholds_of_nothing(tau: float, momentum: float, message: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(message)):
+        speculation_thresholds(tau, momentum)
