@@ -75,5 +75,7 @@ def replay(folder: Path, *, say: Callable[[str], None]) -> Replayed:
         checkpoint_every=0,
     )
     run.start(again, overwrite=True, say=say)
-    found = (json.loads(path.read_text()) for path in (again.folder / SUMMARY, summary))
-    return Replayed(*(own["weights_sha256"] for own in found), folder=again.folder)
+    now, recorded = (
+        json.loads(path.read_text())["weights_sha256"] for path in (again.folder / SUMMARY, summary)
+    )
+    return Replayed(now, recorded, again.folder)
