@@ -152,6 +152,10 @@ COMMANDS: dict[str, Run | str] = {
     "adagrain train --data text --preset compress --batch 8 --device golden:": Run(
         f"adagrain train --data text --preset compress --batch 8 {_SHORT}", full=True
     ),
+    "adagrain train --preset speculate": PARTS,
+    "adagrain train --preset speculate --tau 0.3": Run(
+        f"adagrain train --preset speculate --tau 0.3 {_SHORT}", full=True
+    ),
     "adagrain train --net conv --preset all": Run(
         f"adagrain train --net conv --preset all {_SHORT}", full=True
     ),

@@ -7,7 +7,7 @@ __all__ = ["Flown"]
 
 @dataclass(frozen=True)
 class Flown:
-    """What a step has taken of this worker's time, where steps are speculative; in seconds.
+    """What a speculative step and its update have taken of this worker's time; in seconds.
 
     Parameters
     ----------
@@ -16,8 +16,8 @@ class Flown:
     waited : float
         How long its update was waited for while nothing was computed.
     hidden : float
-        How long something else was done from the beginning of its exchanges until the last of them
-        was seen to have arrived.
+        How long something else was done after its exchanges had begun, until the last of them was
+        seen to have arrived.
     stall : float
         How long the next step lacked its update, whether or not it did something else.
     """

@@ -49,7 +49,7 @@ class ReducerOptions:
     cadence_max : int or dict of str to int
         Longest cadence, for all regions or by region; powers of two.
     policy : SpeculationPolicy
-        Rules for the speculation state, which is recorded only.
+        Rules for the speculation state, which is recorded only, but where steps are speculative.
     epoch_steps : int
         Steps per decision epoch; a multiple of the longest cadence.
     parameters : dict of str to int

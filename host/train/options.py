@@ -75,7 +75,10 @@ class TrainingOptions:
         0.2, "Highest effective rate of a region that accumulates over several steps."
     )
     cadence_max: int = option(
-        4, "Most steps that a region may accumulate, a power of two.", least=1
+        4,
+        "Most steps that a region may accumulate, a power of two.",
+        least=1,
+        presets=CADENCE,
     )
     epoch_steps: int = option(
         16, "Steps of a decision epoch, a multiple of the longest cadence.", least=1

@@ -9,6 +9,7 @@ import pytest
 from command_line import call
 
 from adagrain.host.compression.options import CompressionOptions
+from adagrain.host.speculation.options import SpeculationOptions
 from adagrain.host.train.config_file import read_config
 from adagrain.host.train.option import described
 from adagrain.host.train.options import TrainingOptions
@@ -21,7 +22,10 @@ from adagrain.models.interface.precision import Precision
         ({"name": ""}, "plain folder name, not ''"),
         ({"name": "a/b"}, "not 'a/b'"),
         ({"name": ".."}, r"not '\.\.'"),
-        ({"preset": "fast"}, "one of sync, cadence, granular, compress, all, not 'fast'"),
+        (
+            {"preset": "fast"},
+            "one of sync, cadence, granular, compress, speculate, all, not 'fast'",
+        ),
         (
             {"precision": "INT8"},
             "precision must be left out with training preset 'cadence', not 'INT8'",
@@ -68,7 +72,34 @@ from adagrain.models.interface.precision import Precision
         ({"preset": "granular", "penalty": -1.0}, "penalty must not be negative, not -1"),
         ({"preset": "granular", "gradients": "INT2"}, "gradients must be one of .* not 'INT2'"),
         ({"threshold_rate": -1.0}, "threshold_rate must not be negative, not -1"),
-        ({"preset": "speculate"}, "'speculate' comes with a later version"),
+        ({"preset": "speculate", "tau": -0.5}, "tau must be a number from 0 on, not -0.5"),
+        ({"preset": "speculate", "tau": math.nan}, "tau must be a finite number, not nan"),
+        ({"preset": "speculate", "form": "median"}, "form must be one of rmse, .* not 'median'"),
+        ({"preset": "speculate", "depth": 99}, "depth must be .*, not 99"),
+        ({"preset": "speculate", "bucket_bytes": 0}, "bucket_bytes must be a positive .*, not 0"),
+        ({"preset": "speculate", "clip": -1.0}, "clip must not be negative, not -1"),
+        (
+            {"preset": "speculate", "speculation_policy": "often"},
+            "must be one of never, seed_literal, cost_aware, always, not 'often'",
+        ),
+        (
+            {"preset": "speculate", "density": 0.1},
+            "density must be left out with training preset 'speculate', not 0.1: it belongs to "
+            "compress and all",
+        ),
+        (
+            {"preset": "speculate", "precision": "INT8"},
+            "precision must be left out with training preset 'speculate', not 'INT8'",
+        ),
+        (
+            {"preset": "speculate", "cadence_max": 8},
+            "cadence_max must be left out with training preset 'speculate', not 8: it belongs to "
+            "cadence and all",
+        ),
+        (
+            {"preset": "all", "tau": 0.1},
+            "tau must be left out with training preset 'all', not 0.1: it belongs to speculate",
+        ),
         ({"workers": 0}, "workers must be at least 1, not 0"),
         ({"steps": 0}, "steps must be at least 1, not 0"),
         ({"batch": -3}, "batch must be at least 1, not -3"),
@@ -171,17 +202,23 @@ def test_what_may_change() -> None:
     "preset, device_preset, granular, longest",
     [
         ("sync", "full", False, 1),
-        ("cadence", "full", False, 8),
+        ("cadence", "full", False, 4),
         ("granular", "granular", True, 1),
         ("compress", "full", False, 1),
-        ("all", "granular", True, 8),
+        ("speculate", "full", False, 1),
+        ("all", "granular", True, 4),
     ],
 )
 def test_what_a_preset_means(preset: str, device_preset: str, granular: bool, longest: int) -> None:
-    options = TrainingOptions(name="run", preset=preset, cadence_max=8)
+    options = TrainingOptions(name="run", preset=preset)
     assert options.device_preset == device_preset
     assert options.granular is granular
     assert options.longest_cadence == longest
+    assert options.decides_cadences is (longest > 1)
+
+
+def test_the_longest_cadence_is_what_it_is_asked_to_be() -> None:
+    assert TrainingOptions(name="run", preset="all", cadence_max=8).longest_cadence == 8
 
 
 def test_how_layers_choose() -> None:
@@ -211,6 +248,14 @@ def test_how_gradients_are_compressed() -> None:
     assert options.compression == CompressionOptions(**chosen, **warmup, momentum=0.9, seed=4)
     options = TrainingOptions(name="run", preset="all", budget=5000)
     assert options.compression == replace(usual, budget=5000)
+
+
+def test_how_steps_are_speculative() -> None:
+    assert TrainingOptions(name="run", preset="speculate").speculation == SpeculationOptions()
+    assert TrainingOptions(name="run", preset="all").speculation is None
+    chosen = {"tau": 0.0, "form": "maximum", "depth": 0, "bucket_bytes": 9, "keep_outputs": False}
+    options = TrainingOptions(name="run", preset="speculate", clip=2.0, **chosen)
+    assert options.speculation == SpeculationOptions(clip=2.0, **chosen)
 
 
 def test_only_the_name_has_to_be_given_and_all_by_name() -> None:

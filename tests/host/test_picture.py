@@ -28,6 +28,7 @@ def write_log(
     loss: float | None = 1.0,
     channel_groups: int | None = None,
     compressed: bool = False,
+    speculative: bool = False,
 ) -> None:
     with path.open("w") as file:
         for step in range(steps):
@@ -48,6 +49,11 @@ def write_log(
                 for r, row in enumerate(rows):
                     row["sent"] = {"elements": 1000, "nonzeros": 10 * r, "bits": 150 * r}
                 line["bytes_sent"] = 100 * (step + 1)  # also of a step in which nothing was due
+            if speculative:
+                for r, row in enumerate(rows):  # accepted, or rejected by one worker of two
+                    row["guesses"] = {"accepts": 2 - r, "trials": 2 if step else 2 - r}
+                times = {"waited": 0.003, "hidden": 0.001 * step, "stall": 0.005}
+                line["flown"] = {"passes_redone": 0, **times}
             if channel_groups is not None:
                 decided = [
                     {"name": f"layer[{number}]", "precision": PRECISIONS[number % 4]}
@@ -140,6 +146,23 @@ def test_what_was_sent_is_part_of_the_picture(drawn: Callable[..., Figure]) -> N
     assert not [axes for axes in drawn(regions=2).axes if "density" in axes.get_title(loc="left")]
 
 
+def test_guesses_are_part_of_the_picture(drawn: Callable[..., Figure]) -> None:
+    figure = drawn(regions=1, speculative=True)
+    marks = of(figure, "state: how the region runs while").collections[1:]
+    rejected, accepted = ([path.vertices[0][0] for path in own.get_paths()] for own in marks)
+    assert (rejected, accepted) == ([], [step + 0.5 for step in range(40)])
+    *_, rejected, accepted = (
+        [(path.vertices[0][0], path.vertices[:, 1].mean()) for path in own.get_paths()]
+        for own in of(drawn(regions=2, speculative=True), "state").collections
+    )
+    assert rejected == [(step + 0.5, pytest.approx(1.27)) for step in range(1, 40, 2)]
+    assert accepted == [(step + 0.5, pytest.approx(1.73)) for step in range(1, 40, 2)]
+    hidden, waited = of(figure, "ms of each update").collections
+    tops = [max(path.vertices[:, 1].max() for path in own.get_paths()) for own in (hidden, waited)]
+    assert tops == pytest.approx([39, 42])
+    assert len(of(drawn(regions=2), "state: how the region would run").collections) == 1
+
+
 @pytest.fixture
 def drawn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Figure]:
     """Draws what :func:`write_log` is asked for, and gives the figure in place of its pixels."""
@@ -169,6 +192,7 @@ def levels(axes: Axes) -> dict[str, float]:
 def test_steps_are_told_below_the_last_strip(drawn: Callable[..., Figure]) -> None:
     for figure, last in (
         (drawn(regions=2), "state"),
+        (drawn(regions=2, speculative=True), "ms of each"),
         (drawn(regions=2, compressed=True), "bits of a non-zero"),
         (drawn(regions=2, compressed=True, channel_groups=0), "bit-operations"),
         (drawn(regions=2, channel_groups=0), "bit-operations"),

@@ -105,7 +105,7 @@ def test_numbers_of_all_workers(
     found, table, status = summarised(options, training)
     assert status is RunStatus.FINISHED
     sums = {name: OWN[name] + OTHER[name] for name in OWN}
-    reducer = training.handle.reducer
+    handle = training.handle
     assert found.pop("versions").keys() == {"adagrain", "torch", "python"}
     assert found == {
         "status": "finished",
@@ -122,18 +122,18 @@ def test_numbers_of_all_workers(
         "decision_cycles": 9,
         "restored": 3,
         "fallbacks": 2,
-        "bytes_sent": reducer.bytes_sent,
-        "bytes_dense": reducer.bytes_dense,
+        "bytes_sent": handle.bytes_sent,
+        "bytes_dense": handle.bytes_dense,
         "dropped": 0,
-        "cadences": reducer.cadences,
+        "cadences": handle.cadences,
         "weights_sha256": weights_sha256(training.network),
         "seed": 0,
         "options": json.loads(json.dumps(options.recorded())),
     }
     assert row(table, "accuracy") == "98.77%"
     assert row(table, "time") == "12.3 s for 4 steps"
-    assert row(table, "regions by cadence") == f"{len(reducer.cadences)} at 1"
-    assert row(table, "bytes sent per worker") == f"{reducer.bytes_sent:,} (100% of dense)"
+    assert row(table, "regions by cadence") == f"{len(handle.cadences)} at 1"
+    assert row(table, "bytes sent per worker") == f"{handle.bytes_sent:,} (100% of dense)"
     assert row(table, "cycles in the devices") == "1,234"
     assert row(table, "elements in the devices") == "256"
     assert row(table, "decisions") == "37, at most 9 cycles each"
@@ -164,7 +164,7 @@ def test_regions_are_counted_by_cadence(
     trained: Callable[..., tuple[TrainingOptions, Training]],
 ) -> None:
     options, training = trained()
-    names = list(training.handle.reducer.cadences)
+    names = list(training.handle.cadences)
     training.handle.reducer._clock.cadences[:2] = [4, 2]
     found, table, _ = summarised(options, training)
     assert found["cadences"] == dict.fromkeys(names, 1) | {names[0]: 4, names[1]: 2}

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from command_line import call
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
-from training_runs import STEPS, Run, Train, end, metrics, start, wait_for
+from training_runs import STEPS, Run, Train, end, metrics, second_worker, start, wait_for
 
 from adagrain.host.device.open_device import open_device
 from adagrain.models.interface.configuration import configuration
@@ -169,7 +169,7 @@ def test_a_run_that_is_under_way_is_left_alone_and_one_that_died_goes_on(runs: P
             assert (
                 f"run 'killed' must not be under way, but process {process.pid} trains it" in said
             )
-        victim = _second_worker(process.pid)
+        victim = second_worker(process.pid)
         os.kill(victim, signal.SIGKILL)
         died = time.monotonic()
         status, _, errors = end(process)
@@ -183,13 +183,6 @@ def test_a_run_that_is_under_way_is_left_alone_and_one_that_died_goes_on(runs: P
     assert f"{way_on}{int(newest.name[5:])}\n" in errors
     assert "Traceback" not in errors
     assert len({line["step"] for line in metrics(runs, "killed")}) >= int(newest.name[5:])
-
-
-def _second_worker(launcher: int) -> int:
-    """Process id of rank 1."""
-    children = Path(f"/proc/{launcher}/task/{launcher}/children").read_text().split()
-    workers = [c for c in children if "spawn_main" in Path(f"/proc/{c}/cmdline").read_text()]
-    return int(workers[1])
 
 
 def test_interrupting_leaves_one_line(runs: Path) -> None:

@@ -57,8 +57,20 @@ LINES = [
     ("train --lr inf", "learning_rate must be a finite number, not inf"),
     ("train --lr nan", "learning_rate must be a finite number, not nan"),
     ("train --lr 0.5", r"learning_rate must be above 0 and at most cap \(0.2\), not 0.5"),
-    ("train --preset speculate", "'speculate' comes with a later version"),
-    ("train --preset fast", "must be one of sync, cadence, granular, compress, all, not 'fast'"),
+    ("train --preset speculate --tau -1", "tau must be a number from 0 on, not -1"),
+    ("train --tau 0.1", "tau must be left out with training preset 'cadence', not 0.1"),
+    (
+        "train --preset speculate --device golden: --by rows:8",
+        "must have whole parameters for speculation, but 'hidden1.*' is a block of rows",
+    ),
+    (
+        "train --preset speculate --device golden: --device-preset tiny",
+        "speculation needs .* unit 'difference', which device preset 'tiny' has not",
+    ),
+    (
+        "train --preset fast",
+        "must be one of sync, cadence, granular, compress, speculate, all, not 'fast'",
+    ),
     (
         "train --preset compress --density 0",
         "density must be a number above 0 and at most 1, not 0",

@@ -20,6 +20,7 @@ __all__ = [
     "end",
     "forked",
     "metrics",
+    "second_worker",
     "start",
     "train",
     "wait_for",
@@ -67,6 +68,13 @@ def _has_content(path: Path) -> bool:
     return False
 
 
+def second_worker(launcher: int) -> int:
+    """Process id of rank 1 of a run that was started."""
+    children = Path(f"/proc/{launcher}/task/{launcher}/children").read_text().split()
+    workers = [c for c in children if "spawn_main" in Path(f"/proc/{c}/cmdline").read_text()]
+    return int(workers[1])
+
+
 def end(process: subprocess.Popen[str]) -> tuple[int, str, str]:
     """Wait for a run: status, output and error output."""
     try:
@@ -77,23 +85,29 @@ def end(process: subprocess.Popen[str]) -> tuple[int, str, str]:
 
 
 def forked(
-    server: WorkerServer, runs: Path, name: str, *arguments: str, narrow: bool = False
+    server: WorkerServer,
+    runs: Path,
+    name: str,
+    *arguments: str,
+    narrow: bool = False,
+    late: bool = False,
 ) -> Ended:
     """A run to its end, as :func:`start` starts it, where all that it imports is there already.
 
-    A narrow network has few weights.
+    A narrow network has few weights; late updates are there when they are waited for, not before.
     """
-    where = (*("--narrow",) * narrow, "train", "--name", name, "--runs", str(runs))
-    options = (*where, *_defaults(arguments), *arguments)
+    how = (*("--late",) * late, *("--narrow",) * narrow)
+    where = ("train", "--name", name, "--runs", str(runs))
+    options = (*how, *where, *_defaults(arguments), *arguments)
     (ended,) = server.run(_FORKED, *options, count=1, timeout=SECONDS)
     return ended
 
 
 def train(
-    server: WorkerServer, runs: Path, name: str, *arguments: str, narrow: bool = False
+    server: WorkerServer, runs: Path, name: str, *arguments: str, **how: bool
 ) -> dict[str, Any]:
-    """A whole run: its summary."""
-    ended = forked(server, runs, name, *arguments, narrow=narrow)
+    """A whole run: its summary; ``how`` are those of :func:`forked`."""
+    ended = forked(server, runs, name, *arguments, **how)
     assert ended.returncode == 0, ended.stderr
     return json.loads((runs / name / "summary.json").read_text())
 

@@ -1,0 +1,47 @@
+"""Guesses of a speculative run, in its summary and to people."""
+
+import pytest
+
+from adagrain.host.distributed.flown import Flown
+from adagrain.host.train.guesses import guesses, guesses_rows
+from adagrain.host.train.history import History, RegionHistory
+
+
+@pytest.fixture
+def history() -> History:
+    found = History(flown=[Flown(0, 0.25, 1.0, 2.0), Flown(1, 0.5, 0.0, 0.5)])
+    found.regions["one"] = RegionHistory(
+        state=["GLOBAL", "HYBRID", "HYBRID", "FULL"], accepts=[0, 1, 2, 1], trials=[0, 2, 2, 2]
+    )
+    found.regions["two"] = RegionHistory(state=["GLOBAL"] * 4, accepts=[0] * 4, trials=[0] * 4)
+    return found
+
+
+def test_regions_and_steps_are_added_up(history: History) -> None:
+    shares = {"GLOBAL": 0.25, "HYBRID": 0.5, "FULL": 0.25}
+    none = {"guesses": 0, "accepts": 0, "rejects": 0}
+    assert guesses(history) == {
+        "passes_redone": 1,
+        "hidden": 1.0,
+        "waited": 0.75,
+        "stall": 2.5,
+        "guesses": 6,
+        "accepts": 4,
+        "rejects": 2,
+        "regions": {
+            "one": {"state": "FULL", "states": shares, "guesses": 6, "accepts": 4, "rejects": 2},
+            "two": {"state": "GLOBAL", "states": {"GLOBAL": 1, "HYBRID": 0, "FULL": 0}, **none},
+        },
+    }
+
+
+def test_what_people_see(history: History) -> None:
+    assert guesses_rows(guesses(history), 1234) == {
+        "states and guesses": "one: FULL at the end; GLOBAL 25%, HYBRID 50%, FULL 25%; "
+        "6 guesses: 4 accepted, 2 rejected\n"
+        "two: GLOBAL at the end; GLOBAL 100%; 0 guesses: 0 accepted, 0 rejected",
+        "guesses": "6: 4 accepted, 2 rejected",
+        "passes done again": "1 in 1,234 steps",
+        "exchanges": "1.00 s hidden, 0.75 s waited for",
+        "stall": "2.50 s",
+    }
