@@ -72,7 +72,6 @@ def replay(folder: Path, *, say: Callable[[str], None]) -> Replayed:
         runs=folder,
         record_run=False,
         replay=str(recording.resolve()),
-        checkpoint_every=0,
     )
     run.start(again, overwrite=True, say=say)
     now, recorded = (

@@ -20,6 +20,9 @@ FORKED = Path(__file__).parent / "forked_run.py"
 #: Guesses wherever an update is late, some of which are rejected.
 OPTIONS = ("--preset", "speculate", "--speculation-policy", "always", "--tau", "0.6")
 
+#: For which the update in flight is waited for, in the replay as well.
+CHECKPOINTS = ("--checkpoint-every", "15")
+
 Replay = Callable[..., Ended]
 
 
@@ -27,7 +30,7 @@ Replay = Callable[..., Ended]
 def recorded(train: Train, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of a recorded run."""
     runs = tmp_path_factory.mktemp("runs")
-    train(runs, "first", *OPTIONS, "--record-run", "--lr", "0.2", narrow=True)
+    train(runs, "first", *OPTIONS, "--record-run", *CHECKPOINTS, narrow=True)
     return runs / "first"
 
 
