@@ -19,6 +19,8 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=200)
     parser.add_argument("--tau", type=float, default=0.8)
     parser.add_argument("--policy", default="always", choices=["always", "cost_aware", "never"])
+    parser.add_argument("--record", help="folder for a recording of the run")
+    parser.add_argument("--replay", help="folder of a recording that the run follows")
     args = parser.parse_args()
 
     dist.init_process_group("gloo")
@@ -31,7 +33,12 @@ def main() -> None:
     model.append(nn.Linear(64, 10))
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
     speculation = adagrain.speculate(
-        model, optimizer, tau=args.tau, policy=SpeculationPolicy[args.policy.upper()]
+        model,
+        optimizer,
+        tau=args.tau,
+        policy=SpeculationPolicy[args.policy.upper()],
+        record=args.record,
+        replay=args.replay,
     )
     for step in range(args.steps):
         batch = torch.randperm(len(x), generator=torch.Generator().manual_seed(step))[:32]

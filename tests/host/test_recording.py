@@ -21,6 +21,7 @@ from adagrain.sim.benches.region_manager.recorded import RECORDING
 from adagrain.sim.simulators import runner
 
 WORKER = Path(__file__).parent / "recording_worker.py"
+EXAMPLE = Path(__file__).parents[2] / "examples" / "speculative.py"
 
 FAILED = "WorkerFailedError: worker 1 failed: "
 
@@ -114,6 +115,14 @@ def test_measured_times_that_decide_are_replayed(workers: Runs, tmp_path: Path) 
     entries = [*read_entries(file_of(tmp_path, 0))]
     decided = [entry for entry in entries if entry["kind"] == Kind.DECIDED]
     assert all(entry["regions"]["0"]["update"]["stall"] for entry in decided[1:])
+
+
+def test_the_example_is_replayed(server: WorkerServer, tmp_path: Path) -> None:
+    said = [
+        server.run(EXAMPLE, "--steps", "30", "--tau", "0.7", f"--{what}", str(tmp_path))[0].stdout
+        for what in ("record", "replay")
+    ]
+    assert said[0] == said[1] != ""
 
 
 def test_a_file_has_the_course_of_its_worker(recorded: Path) -> None:
