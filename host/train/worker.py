@@ -23,6 +23,7 @@ from .metrics import METRICS, Metrics
 from .options import TrainingOptions
 from .progress import RunProgress
 from .recorder import Recorder
+from .recording import course_of
 from .rows import loss_of
 from .run_status import RunStatus
 from .summary import summarise
@@ -65,7 +66,7 @@ def run(options: TrainingOptions, start: Path | None) -> RunStatus | None:
 class _Worker:
     def __init__(self, options: TrainingOptions, start: Path | None, place: str) -> None:
         self._options = options
-        self._training = Training(options, load(options.data), place)
+        self._training = Training(options, load(options.data), place, **course_of(options))
         self._counts = Counts(self._training.handle.device)
         self._manifest = checkpoint.Manifest.of(options, self._training.network)
         self._accuracy: float | None = None
@@ -76,7 +77,7 @@ class _Worker:
     def train(self) -> RunStatus | None:
         """All steps, then the summary."""
         first = dist.get_rank() == 0
-        console = Console(quiet=not first)
+        console = Console(quiet=not first, stderr=bool(self._options.replay))
         console.print(f"device: {self._training.handle.device.backend}")
         if self._training.granularity:
             console.print(f"forward passes: {self._training.granularity.forward_backend}")
