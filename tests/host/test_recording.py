@@ -77,11 +77,11 @@ def first(entries: list[Entry], kind: Kind, number: int = 0) -> Entry:
         ({}, 2),
         ({"clip": 0.05, "optimizer": "AdamW", "looks": 9}, 3),
         ({"passes": 3, "network": "residual", "tau": 0.5}, 2),
-        ({"depth": 2, "looks": 15, "optimizer": "AdamW"}, 2),
+        ({"depth": 2, "looks": 12, "optimizer": "AdamW", "tau": 0.4}, 2),
         ({"depth": 3, "looks": 30, "network": "residual", "passes": 2, "tau": 0.5}, 3),
         ({"depth": 2, "looks": 20, "clip": 0.05}, 2),
-        ({"cadences": {"0": 2, "4": 4}, "steps": 24}, 2),
-        ({"compression": {"density": 0.3, "bypass": "never"}, "tau": 1.5}, 2),
+        ({"cadences": {"0": 2, "4": 4}, "tau": 0.5, "steps": 24}, 2),
+        ({"compression": {"density": 0.3, "bypass": "never"}, "tau": 0.7}, 2),
     ],
     ids=str,
 )
@@ -283,7 +283,87 @@ def test_what_was_changed_in_a_recording_is_found(
         assert re.search(said if change is stall else FAILED + said, zero.error), zero.error
 
 
+@pytest.fixture(scope="module")
+def planned(workers: Runs, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A recording of two workers that have chosen their buckets, two updates deep."""
+    folder = tmp_path_factory.mktemp("planned") / "recording"
+    found(workers({"record": str(folder), "bucket_bytes": None, "depth": 2}))
+    return folder
+
+
+def test_a_file_has_the_chosen_buckets(planned: Path) -> None:
+    zero, one = ([*read_entries(file_of(planned, rank))] for rank in (0, 1))
+    for entries in (zero, one):
+        chosen = first(entries, Kind.PLANNED)
+        assert chosen["step"] == 3
+        assert [name for own in chosen["buckets"] for name in own] == ["6", "4", "1", "0"]
+        committed = [
+            e["step"] for e in entries[: entries.index(chosen)] if e["kind"] == "committed"
+        ]
+        assert committed == [0, 1, 2]
+        decided = [entry for entry in entries if entry["kind"] == Kind.DECIDED]
+        assert [entry["step"] for entry in decided] == [*range(12)]
+    assert first(zero, Kind.PLANNED) == first(one, Kind.PLANNED)
+
+
+def other_plan(entries: list[Entry]) -> None:
+    is_one = len(first(entries, Kind.PLANNED)["buckets"]) == 1
+    first(entries, Kind.PLANNED)["buckets"] = [["6"], ["4", "1", "0"]] if is_one else [[*"6410"]]
+
+
+def no_plan(entries: list[Entry]) -> None:
+    entries.remove(first(entries, Kind.PLANNED))
+
+
+def wrong_plan(entries: list[Entry]) -> None:
+    first(entries, Kind.PLANNED)["buckets"] = [["6", "1"], ["4", "0"]]
+
+
+def late_plan(entries: list[Entry]) -> None:
+    first(entries, Kind.PLANNED)["step"] = 4
+
+
+#: What is changed in the file of worker 1, or of both, and what is said.
+PLANS = {
+    other_plan: (1, "ValueError: recorded buckets must be the same on all workers, but"),
+    wrong_plan: (1, "RecordingError: chosen buckets must have all regions, from the last"),
+    late_plan: (1, r"ReplayError: step 3: what comes next must be planned \(step 4\) as recorded"),
+    no_plan: (2, "ReplayError: step 3: buckets must be chosen here, but were not in the recording"),
+}
+
+
+@pytest.mark.parametrize("change", PLANS, ids=lambda change: change.__name__)
+def test_chosen_buckets_that_were_changed_are_found_on_all_workers(
+    change: Callable[[list[Entry]], None], planned: Path, workers: Runs, tmp_path: Path
+) -> None:
+    ranks, said = PLANS[change]
+    for rank in range(2 - ranks, 2):
+        planned = changed(planned, tmp_path, change, rank=rank)
+    for worker in workers({"replay": str(tmp_path), "bucket_bytes": None, "depth": 2}):
+        assert worker.returncode == 1 and re.search(said, worker.error), worker.stderr[-3000:]
+
+
+def test_chosen_buckets_are_replayed_whatever_would_be_chosen(
+    workers: Runs, tmp_path: Path
+) -> None:
+    """Weights of three workers depend on the buckets: the replay takes those of the recording."""
+    runs = {"record": str(tmp_path), "plan": [3, 1]}, {"replay": str(tmp_path)}, {}
+    common = {"bucket_bytes": None, "policy": "never", "plan": [1, 3]}
+    once, again, other = found(workers(*runs, count=3, **common))
+    assert again == once != other
+
+
 REFUSED = {
+    "other_depth": ({"depth": 2}, "ValueError: depth must be 1 as recorded, not 2"),
+    "other_cadences": ({"cadences": {"0": 2}}, "ValueError: cadences must be "),
+    "other_bucket_bytes": (
+        {"bucket_bytes": None},
+        "ValueError: bucket_bytes must be 1 as recorded, not None",
+    ),
+    "bypass": (
+        {"compression": {}},
+        "ValueError: bypass of compression must be 'never', 'always', or decisions by number",
+    ),
     "other_options": ({"tau": 0.25}, "ValueError: tau must be 1.0 as recorded, not 0.25 ("),
     "other_policy": (
         {"policy": "never"},
