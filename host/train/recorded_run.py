@@ -23,7 +23,7 @@ def recorded_run(recording: Path) -> dict[str, Any]:
     -------
     dict
         ``workers``; ``steps`` that were decided on; ``epochs`` that they close; ``stall`` and
-        ``redo``, sums over steps and workers in seconds; ``regions``: for each its ``states`` as
+        ``redo``, sums over workers and over steps in which a region is due, in seconds; ``regions``: for each its ``states`` as
         [first step, state] where it changes, ``guesses``, ``accepts``, and ``alpha`` at the end.
 
     Raises
@@ -34,7 +34,8 @@ def recorded_run(recording: Path) -> dict[str, Any]:
     workers = workers_of(recording)
     entries = read_entries(file_of(recording, 0))
     decided = [entry for entry in entries if entry["kind"] == Kind.DECIDED]
-    alike = [next(iter(entry["regions"].values()))["update"] for entry in decided]
+    due = [[*entry["regions"].values()] for entry in decided if entry["regions"]]
+    alike = [regions[0]["update"] for regions in due]
     names = dict.fromkeys(name for entry in decided for name in entry["regions"])
     return {
         "workers": workers,

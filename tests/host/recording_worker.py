@@ -45,6 +45,7 @@ DEFAULTS = {
     "replay": None,
     "alike": False,
     "killed": None,
+    "reloaded": None,
 }
 
 
@@ -104,6 +105,8 @@ class Training:
         for step in range(self.options["steps"]):
             if step == self.options["killed"]:
                 os.kill(os.getpid(), signal.SIGKILL)
+            if step == self.options["reloaded"]:
+                self.speculation.load_state_dict(self.speculation.state_dict())
             passes = range(self.options["passes"])
             closures = [lambda n=n, s=step: self.loss(s, n) for n in passes]
             losses.append(float(self.speculation.step(*closures)))

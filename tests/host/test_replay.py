@@ -73,6 +73,16 @@ def test_a_recorded_run_is_replayed_to_the_bit(recorded: Path, replay: Replay) -
     assert "step 40/40" in ended.stderr
 
 
+def test_several_updates_in_flight_are_replayed(
+    train: Train, replay: Replay, tmp_path: Path
+) -> None:
+    train(tmp_path, "deep", *OPTIONS, "--depth", "2", "--record-run", narrow=True)
+    ended = replay(str(tmp_path / "deep"))
+    assert ended.returncode == 0 and "replay: identical to the bit" in ended.stdout, ended.stderr
+    states = recorded_run(tmp_path / "deep" / RECORDING)
+    assert states["steps"] == 40 and all(own["guesses"] for own in states["regions"].values())
+
+
 def test_other_weights_at_the_end_are_said(copied: Path, replay: Replay) -> None:
     sha = json.loads((copied / "summary.json").read_text())["weights_sha256"]
     change(copied / "summary.json", sha, "0" * 64)
