@@ -23,8 +23,9 @@ def recorded_run(recording: Path) -> dict[str, Any]:
     -------
     dict
         ``workers``; ``steps`` that were decided on; ``epochs`` that they close; ``stall`` and
-        ``redo``, sums over workers and over steps in which a region is due, in seconds; ``regions``: for each its ``states`` as
-        [first step, state] where it changes, ``guesses``, ``accepts``, and ``alpha`` at the end.
+        ``redo``, sums over workers and steps in which a region is due, in seconds; ``regions``:
+        for each its ``states`` as [first step, state] where it changes, ``guesses``, ``accepts``,
+        and ``alpha`` at the end.
 
     Raises
     ------
