@@ -5,6 +5,7 @@ from typing import Any, Protocol
 
 import torch
 import torch.distributed as dist
+from _local_steps import DiLoCo, PostLocalSGD
 from _padded import Padded, convolutions
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel
@@ -13,7 +14,7 @@ import adagrain
 from adagrain.host.train.data import Dataset
 from adagrain.models.interface.units.region_manager import SpeculationPolicy
 
-__all__ = ["DDP", "SPECULATION", "Way", "is_adaptive", "made"]
+__all__ = ["DDP", "LOCAL", "SPECULATION", "WAYS", "Way", "is_adaptive", "made"]
 
 BATCH, RATE, MOMENTUM = 32, 0.05, 0.9
 
@@ -25,6 +26,17 @@ DDP: dict[str, float | None] = {
     "ddp 0.08": 0.08,
 }
 
+#: The two large layers go in every fourth step.
+_CADENCES: dict[str, Any] = {
+    "cadences": {"stages.1.layers.0": 4, "stages.2.layers.0": 4},
+    "cadence_max": 4,
+}
+
+#: A tenth of all elements goes, whatever is faster.
+_COMPRESSED: dict[str, Any] = {"compression": {"density": 0.1, "bypass": "never"}}
+
+_NEVER = {"policy": SpeculationPolicy.NEVER}
+
 #: Options of speculation by name, in place of those that are given.
 SPECULATION: dict[str, dict[str, Any]] = {
     "depth 0": {"depth": 0, "policy": SpeculationPolicy.NEVER},
@@ -34,17 +46,45 @@ SPECULATION: dict[str, dict[str, Any]] = {
     "adaptive": {},
     "seed_literal": {"policy": SpeculationPolicy.SEED_LITERAL},
     "always": {"policy": SpeculationPolicy.ALWAYS},
+    "adaptive, depth 2": {"depth": 2},
+    "never, cadences": {**_NEVER, **_CADENCES},
+    "adaptive, cadences": _CADENCES,
+    "never, compressed": {**_NEVER, **_COMPRESSED},
+    "adaptive, compressed": _COMPRESSED,
+    "never, cadences, compressed": {**_NEVER, **_CADENCES, **_COMPRESSED},
+    "adaptive, cadences, compressed": {**_CADENCES, **_COMPRESSED},
 }
+
+#: Schemes of local steps by name: what makes them, and their periods.
+LOCAL: dict[str, tuple[type[PostLocalSGD | DiLoCo], int]] = {
+    f"{kind.__name__} {period}": (kind, period)
+    for kind in (PostLocalSGD, DiLoCo)
+    for period in (4, 16, 64)
+}
+
+#: All ways by name.
+WAYS = (*DDP, *SPECULATION, *LOCAL)
 
 #: Policies that have nothing to find out.
 _FIXED = (SpeculationPolicy.NEVER, SpeculationPolicy.ALWAYS)
 
 
 class Way(Protocol):
-    """A way to train."""
+    """A way to train.
+
+    Members
+    -------
+    network : nn.Module
+        What is trained.
+    """
+
+    network: nn.Module
 
     def step(self) -> None:
         """Take a step."""
+
+    def settle(self) -> None:
+        """Wait for what is in flight."""
 
     def facts(self) -> dict[str, Any]:
         """What is to be told of it so far."""
@@ -55,30 +95,35 @@ def is_adaptive(name: str) -> bool:
     return name in SPECULATION and SPECULATION[name].get("policy") not in _FIXED
 
 
-def made(name: str, data: Dataset, passes: tuple[float, float], tau: float) -> Way:
+def made(name: str, data: Dataset, passes: tuple[float, float], tau: float, seed: int = 0) -> Way:
     """A way by its name; all begin with the same weights, and each worker has batches of its own.
 
     Parameters
     ----------
     name : str
-        One of :data:`DDP` or :data:`SPECULATION`.
+        One of :data:`WAYS`.
     data : Dataset
         What is learnt.
     passes : tuple of float
         Milliseconds that forward and backward pass are padded to.
     tau : float
         That of speculation.
+    seed : int
+        Of weights and batches.
 
     Raises
     ------
     KeyError
         If there is none of that name.
     """
-    torch.manual_seed(0)
+    torch.manual_seed(seed)
     network = Padded(convolutions(), *passes)
-    batches = _Batches(data, dist.get_rank())
+    batches = _Batches(data, 1000 * seed + dist.get_rank())
     if name in SPECULATION:
         return _Speculative(network, batches, {"tau": tau, **SPECULATION[name]})
+    if name in LOCAL:
+        kind, period = LOCAL[name]
+        return _Local(network, batches, kind(network, _optimizer_of(network), period))
     return _Plain(network, batches, DDP[name])
 
 
@@ -99,6 +144,7 @@ class _Batches:
 class _Plain:
     def __init__(self, network: nn.Module, batches: _Batches, cap: float | None) -> None:
         options: dict[str, Any] = {} if cap is None else {"bucket_cap_mb": cap}
+        self.network = network
         self._model = DistributedDataParallel(network, **options)
         self._optimizer = _optimizer_of(network)
         self._batches = batches
@@ -108,17 +154,40 @@ class _Plain:
         self._batches.draw(self._model)().backward()
         self._optimizer.step()
 
+    def settle(self) -> None:
+        pass
+
+    def facts(self) -> dict[str, Any]:
+        return {}
+
+
+class _Local:
+    def __init__(
+        self, network: nn.Module, batches: _Batches, scheme: PostLocalSGD | DiLoCo
+    ) -> None:
+        self.network = network
+        self._batches, self._scheme = batches, scheme
+
+    def step(self) -> None:
+        self._scheme.step(self._batches.draw(self._scheme.model))
+
+    def settle(self) -> None:
+        pass
+
     def facts(self) -> dict[str, Any]:
         return {}
 
 
 class _Speculative:
     def __init__(self, network: nn.Module, batches: _Batches, options: dict[str, Any]) -> None:
-        self._network, self._batches = network, batches
+        self.network, self._batches = network, batches
         self._speculation = adagrain.speculate(network, _optimizer_of(network), **options)
 
     def step(self) -> None:
-        self._speculation.step(self._batches.draw(self._network))
+        self._speculation.step(self._batches.draw(self.network))
+
+    def settle(self) -> None:
+        self._speculation.settle()
 
     def facts(self) -> dict[str, Any]:
         own = self._speculation

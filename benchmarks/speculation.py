@@ -16,7 +16,7 @@ from _lab import Lab
 from _lab_options import add_link_options, lab_of
 from _link import Link
 from _report import report
-from _speculation_ways import DDP, SPECULATION
+from _speculation_ways import DDP, WAYS
 from _workers import told_by_first
 from rich.console import Console
 from rich.progress import Progress
@@ -41,11 +41,11 @@ def main() -> None:
         "--settling", type=int, default=SETTLING, help=f"steps before; usually {SETTLING}"
     )
     parser.add_argument("--tau", type=float, default=2, help="usually 2")
-    parser.add_argument("--ways", nargs="+", default=[*DDP, *SPECULATION], metavar="WAY")
+    parser.add_argument("--ways", nargs="+", default=[*WAYS], metavar="WAY")
     parser.add_argument("--record", action="store_true", help="keep the figures")
     options = parser.parse_args()
-    if unknown := [way for way in options.ways if way not in DDP and way not in SPECULATION]:
-        parser.error(f"ways must be of {', '.join([*DDP, *SPECULATION])}, not {unknown[0]!r}")
+    if unknown := [way for way in options.ways if way not in WAYS]:
+        parser.error(f"ways must be of {', '.join(WAYS)}, not {unknown[0]!r}")
     if not DDP.keys() & options.ways:
         parser.error(f"ways must have one of {', '.join(DDP)}")
     with lab_of(options) as made:

@@ -9,6 +9,7 @@ import torch
 import torch.distributed as dist
 
 from .lost import waited_for
+from .sums import Sum
 from .timing import Timing
 
 __all__ = ["Agreed", "Agreeing", "Agreement", "LocalEnergy", "Trials"]
@@ -130,8 +131,7 @@ class Agreement:
         values += (*_told(losses), *self._timing.local(stall, redo), int(failed))
         vector = torch.tensor(values, dtype=torch.int64)
         with waited_for("the agreement on energies"):
-            work = dist.all_reduce(vector, group=self._group, async_op=True)
-        return Agreeing(step, vector, work)
+            return Agreeing(step, vector, Sum(vector, self._group))
 
     def end(self, agreeing: "Agreeing") -> Agreed:
         """Wait for the sums.
@@ -142,7 +142,7 @@ class Agreement:
             If another worker is not there any more.
         """
         with waited_for("the agreement on energies"):
-            agreeing.work.wait()
+            agreeing.sum.wait()
         *sums, loss, told, stall, redo, failed = agreeing.vector.tolist()
         columns = [
             tuple(sums[at : at + self._regions]) for at in range(0, len(sums), self._regions)
@@ -158,11 +158,11 @@ class Agreeing(NamedTuple):
 
     step: int
     vector: torch.Tensor
-    work: dist.Work
+    sum: Sum
 
     def arrived(self) -> bool:
         """True where :meth:`Agreement.end` has nothing to wait for."""
-        return self.work.is_completed()
+        return self.sum.arrived()
 
 
 def _told(losses: Sequence[float]) -> tuple[int, int]:

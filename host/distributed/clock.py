@@ -78,3 +78,9 @@ class Clock:
             self.restore(self.step + 1, now)
         else:
             self.step += 1
+
+    def change(self, cadences: Mapping[int, int]) -> None:
+        """Have some regions have another cadence from this step on, which nobody has begun yet."""
+        if cadences:
+            now = [cadences.get(region, old) for region, old in enumerate(self.cadences)]
+            self.restore(self.step, now)

@@ -69,11 +69,18 @@ class Commit:
 
     def advance(self, step: Step, decided: Decided) -> None:
         """Go on to the next step, after a decision epoch with the cadences that were decided."""
+        self._clock.advance(self._changes(step, decided))
+
+    def change(self, step: Step, decided: Decided) -> None:
+        """As :meth:`advance`, where the clock has gone on to the next step already."""
+        self._clock.change(self._changes(step, decided))
+
+    def _changes(self, step: Step, decided: Decided) -> dict[int, int]:
+        """Cadences that were decided, by region; none but after a decision epoch."""
         assert step.moment is not None
-        changes = self._decides and step.moment.closes_epoch
-        self._clock.advance(
-            {r: 1 << decision["cadence"] for r, (_, decision) in decided.items()} if changes else {}
-        )
+        if not (self._decides and step.moment.closes_epoch):
+            return {}
+        return {r: 1 << decision["cadence"] for r, (_, decision) in decided.items()}
 
     def tell(self, log: StepLog) -> None:
         """Tell all who look on."""

@@ -9,6 +9,7 @@ import torch.distributed as dist
 
 from .lost import waited_for
 from .sent import Sent
+from .sums import Sum
 
 __all__ = ["DenseExchange", "Exchange", "Flat", "Pending", "Share", "spread"]
 
@@ -114,7 +115,7 @@ class Exchange(Protocol):
 
 
 class DenseExchange:
-    """An all-reduce of all elements for each beginning.
+    """A sum of all elements for each beginning.
 
     As DDP does, each is multiplied by 1/W before the sum.
 
@@ -142,9 +143,9 @@ class DenseExchange:
             reduced = torch.mul(flat.means, 1.0 / self.workers, out=flat.averages)
             averages = []
         with waited_for("the exchange of gradients"):
-            work = dist.all_reduce(reduced, group=self._group, async_op=True)
+            own = Sum(reduced, self._group)
         self.bytes_sent += reduced.nbytes
-        return _Reduction(reduced, work, averages)
+        return _Reduction(reduced, own, averages)
 
     def depart(self) -> None:
         """As :meth:`Exchange.depart`."""
@@ -162,18 +163,18 @@ class DenseExchange:
 
 @dataclass
 class _Reduction:
-    """An all-reduce under way, and where its parts belong, if that is elsewhere."""
+    """A sum under way, and where its parts belong, if that is elsewhere."""
 
     flat: torch.Tensor
-    work: dist.Work
+    sum: Sum
     averages: list[torch.Tensor]
 
     def arrived(self) -> bool:
-        return self.work.is_completed()
+        return self.sum.arrived()
 
     def wait(self) -> None:
         with waited_for("the exchange of gradients"):
-            self.work.wait()
+            self.sum.wait()
         if self.averages:
             spread(self.flat, self.averages)
             self.averages = []

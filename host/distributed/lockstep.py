@@ -11,6 +11,7 @@ import torch.distributed as dist
 
 from .lost import WorkerLostError, waited_for
 from .process_group import time_out_of
+from .sums import Sum
 
 __all__ = ["DisagreementError", "Lockstep", "WorkerFailedError", "is_known"]
 
@@ -69,7 +70,7 @@ class Lockstep:
             self.group = dist.new_group(
                 self._ranks, timeout=time_out, backend="gloo", use_local_synchronization=part
             )
-        self._sent: tuple[torch.Tensor, dist.Work] | None = None
+        self._sent: tuple[torch.Tensor, Sum] | None = None
         self._looked = False
 
     def begin(self, options: Mapping[str, Any], error: Exception | None) -> None:
@@ -123,7 +124,7 @@ class Lockstep:
 
     def end(self) -> None:
         """Wait a while for what was posted, which nobody compares any more."""
-        self._wait(self._patience)
+        self._wait()
 
     def look(self, state: State) -> None:
         """Wait for the others, and compare; the next :meth:`check` has nothing left to do.
@@ -143,10 +144,17 @@ class Lockstep:
         self.look(state)
         self._looked = False
 
-    def tell(self, error: Exception | None) -> None:
+    def tell(self, error: Exception | None, before: Sequence[Sum] = ()) -> None:
         """Say which of the workers failed, where all of them know that one has.
 
         A worker that has not, and has told the others already how it stands, has no more to say.
+
+        Parameters
+        ----------
+        error : Exception or None
+            Why this one has failed, if it has.
+        before : sequence of Sum
+            What the others wait for before they hear of it: it must not end with this worker.
 
         Raises
         ------
@@ -155,7 +163,9 @@ class Lockstep:
         """
         if error:
             self._send({"failed": 1}, _reason(error))
-            self._wait(self._patience)
+            for own in before:
+                self._wait_for(own)
+            self._wait()
             error.add_note(_TOLD)
             raise error
         if self._sent is None:
@@ -170,7 +180,7 @@ class Lockstep:
         except Exception as error:
             if self._sent is None and not is_known(error):
                 self._send({"failed": 1}, _reason(error))
-                self._wait(self._patience)
+                self._wait()
             raise
 
     def _send(self, row: Mapping[str, int], text: str) -> None:
@@ -183,20 +193,23 @@ class Lockstep:
             own[len(_FIELDS) :] = np.frombuffer(raw, dtype=np.int64)
         with waited_for("the comparison of the workers"):
             sums = torch.from_numpy(table)
-            work = dist.all_reduce(sums, group=self.group, async_op=True)
-        self._sent = sums, work
+            self._sent = sums, Sum(sums, self.group)
 
-    def _wait(self, seconds: float) -> None:
+    def _wait(self) -> None:
         if self._sent:
-            with suppress(RuntimeError):
-                self._sent[1].wait(datetime.timedelta(seconds=seconds))
+            self._wait_for(self._sent[1])
             self._sent = None
+
+    def _wait_for(self, under_way: Sum) -> None:
+        """Wait for the others as long as a worker that fails does."""
+        with suppress(RuntimeError):
+            under_way.wait(datetime.timedelta(seconds=self._patience))
 
     def _check(self) -> None:
         assert self._sent
-        sums, work = self._sent
+        sums, under_way = self._sent
         with waited_for("the comparison of the workers"):
-            work.wait()
+            under_way.wait()
         self._sent, table = None, sums.numpy()
         columns = dict(zip(_FIELDS, table[:, : len(_FIELDS)].T.tolist(), strict=True))
         if any(columns["failed"]):

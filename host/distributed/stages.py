@@ -132,7 +132,10 @@ class Stages:
 
     def decide_late(self, step: Step) -> StepLog:
         """As :meth:`end`, of a step that has landed while the clock has gone on."""
-        return self.commit.log(step, self.decide.decide(step))
+        decided = self.decide.decide(step)
+        log = self.commit.log(step, decided)
+        self.commit.change(step, decided)
+        return log
 
     def state_dict(self) -> dict[str, Any]:
         """Everything that a resumed run needs, of this worker and its device."""

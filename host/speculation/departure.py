@@ -8,6 +8,7 @@ from torch import nn
 
 from adagrain.host.distributed.stages import Stages
 from adagrain.host.distributed.step import Pass, Step
+from adagrain.host.distributed.sums import Sum
 
 from .buckets import Bucket
 from .flight import Departed
@@ -108,9 +109,12 @@ class Departure:
         for bucket in self._buckets[self._begun :]:
             self._begin(bucket, torch.zeros_like)
 
-    def agree(self) -> None:
+    def agree(self) -> Sum:
         """Begin the agreement, behind the last bucket."""
-        self._stages.agree.begin(self._open())
+        step = self._open()
+        self._stages.agree.begin(step)
+        assert step.agreeing is not None
+        return step.agreeing.sum
 
     def _open(self) -> Step:
         """The step; the workers are compared before it begins."""

@@ -7,6 +7,7 @@ import torch
 import torch.distributed as dist
 
 from adagrain.host.distributed.lost import waited_for
+from adagrain.host.distributed.sums import Sum
 
 __all__ = ["Link", "measured_link"]
 
@@ -22,7 +23,7 @@ _ENOUGH = 0.4
 
 
 class Link(NamedTuple):
-    """An all-reduce of n bytes takes ``latency + n * seconds_per_byte``, if it is alone.
+    """A sum of n bytes takes ``latency + n * seconds_per_byte``, if it is alone.
 
     It does so in some ``turns``: a part of the bytes goes to the next worker, which then sends one.
     """
@@ -33,7 +34,7 @@ class Link(NamedTuple):
 
 
 def measured_link(group: dist.ProcessGroup | None, like: torch.Tensor, most: int) -> Link:
-    """Time a few all-reduces of growing sizes; all workers find the same figures.
+    """Time a few sums of growing sizes; all workers find the same figures.
 
     It takes about a second on a link of 50 ms one way, and less on one that is faster.
 
@@ -61,7 +62,8 @@ def measured_link(group: dist.ProcessGroup | None, like: torch.Tensor, most: int
     transfer = max(0.0, timer.seconds(size) - least) / (size - _LEAST)
     latency = max(0.0, least - transfer * _LEAST)
     found = torch.tensor([latency, transfer], dtype=torch.float64, device=like.device)
-    turns = max(1, 4 * (dist.get_world_size(group) - 1))
+    workers = dist.get_world_size(group)
+    turns = 2 if workers == 2 else max(1, 4 * (workers - 1))
     latency, transfer = _mean(found, group).tolist()
     return Link(latency, transfer, turns)
 
@@ -84,5 +86,5 @@ class _Timer:
 
 def _mean(tensor: torch.Tensor, group: dist.ProcessGroup | None) -> torch.Tensor:
     with waited_for("the measurement of the link"):
-        dist.all_reduce(tensor, group=group)
+        Sum(tensor, group).wait()
     return tensor / dist.get_world_size(group)

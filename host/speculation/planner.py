@@ -9,6 +9,7 @@ import torch.distributed as dist
 from torch import nn
 
 from adagrain.host.distributed.lost import waited_for
+from adagrain.host.distributed.sums import Sum
 from adagrain.host.regions.regions import Regions
 
 from .buckets import Bucket, buckets_of, divided, kind_of
@@ -61,17 +62,17 @@ class Planner:
         self._buckets = buckets_of(regions, bucket_bytes or _BYTES)
         self._left = 0 if self._is_given else _WATCHED
         self._ready: list[int] = []
-        self._telling: tuple[torch.Tensor, dist.Work] | None = None
+        self._telling: tuple[torch.Tensor, Sum] | None = None
 
     @property
     def buckets(self) -> list[Bucket]:
         """The buckets of the next step; waits, once, for what the others have to tell."""
         if self._telling is not None:
-            told, work = self._telling
+            told, under_way = self._telling
             with waited_for("the choice of buckets"):
-                work.wait()
+                under_way.wait()
             self._telling = None
-            self._choose([microseconds / 1e6 for microseconds in told.tolist()])
+            self._choose([microseconds / 1e6 for microseconds in told.amax(0).tolist()])
         return self._buckets
 
     @property
@@ -106,10 +107,17 @@ class Planner:
             return
         self._left -= 1
         if not self._left:
-            own = torch.tensor(self._ready or [0] * len(self._regions))
+            table = torch.zeros(
+                dist.get_world_size(self._group), len(self._regions), dtype=torch.int64
+            )
+            table[dist.get_rank(self._group)] = torch.tensor(self._ready or 0)
             with waited_for("the choice of buckets"):
-                work = dist.all_reduce(own, dist.ReduceOp.MAX, self._group, async_op=True)
-            self._telling = own, work
+                self._telling = table, Sum(table, self._group)
+
+    @property
+    def under_way(self) -> list[Sum]:
+        """What the others wait for, if they are being told."""
+        return [self._telling[1]] if self._telling else []
 
     def state_dict(self) -> dict[str, Any]:
         """How many regions the buckets have, if that was chosen."""

@@ -362,9 +362,9 @@ class Runtime:
                 with suppress(WorkerLostError):  # this worker's own error says more
                     departure = departure or self._departure()
                     departure.fail(error)
-                    departure.agree()
+                    agreeing = departure.agree()
                     self._planner.tell()
-                    self._lockstep.tell(error)
+                    self._lockstep.tell(error, [agreeing, *self._planner.under_way])
             raise
         finally:
             self._is_guarded = False

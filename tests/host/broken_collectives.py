@@ -15,7 +15,7 @@ import torch.distributed as dist
 __all__ = ["FAULTS", "BrokenCollectives"]
 
 #: What is counted.
-_COLLECTIVES = ("all_reduce", "broadcast", "all_gather_object")
+_COLLECTIVES = ("all_reduce", "all_gather", "broadcast", "all_gather_object")
 
 _REASON = "injected: connection reset"
 

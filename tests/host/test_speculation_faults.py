@@ -108,8 +108,12 @@ def test_a_fault_at_the_beginning(
 def test_a_fault_that_is_met_behind_the_last_step(
     fault: str, ending: str, server: WorkerServer
 ) -> None:
-    """The update in flight is waited for there by all, or by the one worker that asks."""
-    check_failed(broken(server, armed=5, at=2, fault=fault, ranks=[1], ending=ending), ending)
+    """Where all has reached the other worker, it has ended well, and cannot know."""
+    told = broken(server, armed=5, at=2, fault=fault, ranks=[1], ending=ending)
+    failed = [own for own in told if "error" in own]
+    check_failed(failed, ending)
+    assert len(told) - len(failed) <= int(fault.endswith("behind"))
+    assert len(failed) >= int(fault not in KILLED)
 
 
 @pytest.fixture(scope="module")

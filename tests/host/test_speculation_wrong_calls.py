@@ -63,7 +63,7 @@ WRONG: dict[str, tuple[Callable[[], nn.Module], dict[str, Any], str]] = {
     "deep, cadences": (
         plain,
         {"depth": 2, "cadences": {"0": 2}, "cadence_max": 2},
-        "depth must be 0 or 1 with cadences, not 2",
+        "depth must be 0 or 1 where regions have cadences, not 2",
     ),
     "deep, compression": (
         plain,

@@ -145,6 +145,6 @@ def test_a_transformer_is_trained_on_a_text(run: Run, runs: Path) -> None:
 
 
 def test_three_workers(train: Train, runs: Path) -> None:
-    few = ("--workers", "3", "--steps", "12", "--batch", "8")
+    few = ("--workers", "3", "--steps", "12", "--batch", "8", "--bucket-bytes", "4096")
     waiting = train(runs, "three wait", "--preset", "speculate", "--depth", "0", *few)
     assert train(runs, "three", *REJECTS, *few)["weights_sha256"] == waiting["weights_sha256"]

@@ -1,0 +1,112 @@
+"""Time to a loss, and accuracy, of speculative training and of what a user would pick instead.
+
+On a link of given figures the padded network is trained with each way and seed. Wanted is the
+held-out loss that plain DDP has after its steps; the other ways have twice as many to reach it,
+and go on to as many as DDP, so that accuracies are held against each other at equal steps. Ratios
+and differences are those to DDP with the same seed. Seconds of looks at the loss do not count.
+"""
+
+import argparse
+from collections import defaultdict
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from _frontier import mean, standard_error
+from _lab import Lab
+from _lab_options import add_link_options, lab_of
+from _link import Link
+from _report import report
+from _speculation_ways import WAYS
+from _workers import told_by_first
+from rich.console import Console
+from rich.progress import Progress
+from rich.table import Table
+
+WORKER = Path(__file__).with_name("_speculation_loss_worker.py")
+
+PORT = 29_550
+
+#: What is held against plain DDP, the first of them.
+CHOSEN = (
+    *("ddp", "depth 0", "adaptive", "adaptive, depth 2", "adaptive, cadences"),
+    *("PostLocalSGD 4", "PostLocalSGD 16", "DiLoCo 4", "DiLoCo 16"),
+)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    add_link_options(parser)
+    parser.add_argument("--forward", type=float, default=20, metavar="MS", help="usually 20")
+    parser.add_argument("--backward", type=float, default=40, metavar="MS", help="usually 40")
+    parser.add_argument("--seeds", type=int, default=10, help="usually 10")
+    parser.add_argument("--steps", type=int, default=240, help="of DDP; usually 240")
+    parser.add_argument("--tau", type=float, default=1, help="usually 1")
+    parser.add_argument("--ways", nargs="+", default=[*CHOSEN], metavar="WAY")
+    parser.add_argument("--record", action="store_true", help="keep the figures")
+    options = parser.parse_args()
+    if unknown := [way for way in options.ways if way not in WAYS]:
+        parser.error(f"ways must be of {', '.join(WAYS)}, not {unknown[0]!r}")
+    with lab_of(options) as made:
+        outcomes = outcomes_of(made, options)
+        link = made.link
+    figures = {way: figure(outcomes[options.ways[0]], own) for way, own in outcomes.items()}
+    show(figures)
+    if options.record:
+        report(f"speculation_loss_{name_of(link)}", {"link": str(link), **figures})
+
+
+def outcomes_of(made: Lab, options: argparse.Namespace) -> dict[str, list[dict[str, Any]]]:
+    """By way, what came of it with each seed."""
+    job = {"ways": options.ways, "seeds": options.seeds, "steps": options.steps}
+    job |= {"passes": (options.forward, options.backward), "tau": options.tau}
+    found: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    with Progress() as progress:
+        bar = progress.add_task("training", total=options.seeds * len(options.ways))
+        for told in told_by_first(made.places, WORKER, job, PORT):
+            found[told["way"]].append(told)
+            text = "seed {seed}, {way}: {accuracy:.1f} %, {ms:.0f} ms a step"
+            progress.console.print(text.format(**told))
+            progress.advance(bar)
+    return dict(found)
+
+
+def figure(first: list[dict[str, Any]], own: list[dict[str, Any]]) -> dict[str, Any]:
+    """What came of a way, beside the first one with the same seeds."""
+    pairs = [*zip(first, own, strict=True)]
+    points = [run["accuracy"] - before["accuracy"] for before, run in pairs]
+    return {
+        "ms_a_step": median(run["ms"] for run in own),
+        "times_faster": [round(before["ms"] / run["ms"], 3) for before, run in pairs],
+        "times_faster_to_loss": [
+            round(before["to_loss"] / run["to_loss"], 3) if run["to_loss"] else 0.0
+            for before, run in pairs
+        ],
+        "accuracy": mean([run["accuracy"] for run in own]),
+        "points_beside_ddp": mean(points),
+        "error_of_points": standard_error(points),
+    }
+
+
+def show(figures: dict[str, dict[str, Any]]) -> None:
+    """Print a table of them."""
+    table = Table("way", "ms a step", "steps as fast", "to the loss", "accuracy", "beside DDP")
+    for way, own in figures.items():
+        table.add_row(
+            way,
+            f"{own['ms_a_step']:.0f}",
+            f"{median(own['times_faster']):.2f}",
+            f"{median(own['times_faster_to_loss']):.2f}",
+            f"{own['accuracy']:.2f} %",
+            f"{own['points_beside_ddp']:+.2f} ± {own['error_of_points']:.2f}",
+        )
+    Console().print(table)
+
+
+def name_of(link: Link) -> str:
+    """A link's name in names of files."""
+    return f"{link.rate:g}_{link.delay:g}" + (f"_{link.workers}" if link.workers > 2 else "")
+
+
+if __name__ == "__main__":
+    main()
