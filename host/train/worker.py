@@ -84,30 +84,31 @@ class _Worker:
         began = time.perf_counter() - self._seconds
         start, steps = self._training.step, self._options.steps
         with ExitStack() as stack:
-            progress = stack.enter_context(RunProgress(console, steps, start))
             history = self._recorded(stack) if first else None
-            while self._training.step < steps:
-                log = self._training.advance()
-                if first:
-                    self._evaluate()
-                if first and log is not None:
-                    progress.advance(self._training.step, loss_of(log), self._accuracy)
-                if self._saves() or self._training.step == steps:
-                    self._training.settle()
-                self._seconds = time.perf_counter() - began
-                if self._saves():
-                    self._training.events.flush()
-                    self._save()
-        status = summarise(
-            self._options,
-            self._training,
-            history=history,
-            counts=self._counts.read(),
-            accuracy=self._accuracy,
-            seconds=self._seconds,
-            console=console,
-        )
-        self._training.close()
+            with RunProgress(console, steps, start) as progress:
+                while self._training.step < steps:
+                    log = self._training.advance()
+                    if first:
+                        self._evaluate()
+                    if first and log is not None:
+                        progress.advance(self._training.step, loss_of(log), self._accuracy)
+                    if self._saves() or self._training.step == steps:
+                        self._training.settle()
+                    self._seconds = time.perf_counter() - began
+                    if self._saves():
+                        self._training.events.flush()
+                        self._save()
+            self._training.events.flush()
+            status = summarise(
+                self._options,
+                self._training,
+                history=history,
+                counts=self._counts.read(),
+                accuracy=self._accuracy,
+                seconds=self._seconds,
+                console=console,
+            )
+            self._training.close()  # several updates deep, sinks are told of the last steps here
         return status
 
     def _recorded(self, stack: ExitStack) -> History:
