@@ -26,6 +26,8 @@ def main() -> None:
     parser.add_argument("--checkpoints", metavar="FOLDER")
     parser.add_argument("--every", type=int, default=50, help="steps between two checkpoints")
     parser.add_argument("--time-out", type=float, default=60, help="seconds to wait for a worker")
+    parser.add_argument("--record", help="folder for a recording of the run")
+    parser.add_argument("--replay", help="folder of a recording that the run follows")
     args = parser.parse_args()
 
     dist.init_process_group("gloo", timeout=timedelta(seconds=args.time_out))
@@ -38,7 +40,12 @@ def main() -> None:
     model.append(nn.Linear(64, 10))
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
     speculation = adagrain.speculate(
-        model, optimizer, tau=args.tau, policy=SpeculationPolicy[args.policy.upper()]
+        model,
+        optimizer,
+        tau=args.tau,
+        policy=SpeculationPolicy[args.policy.upper()],
+        record=args.record,
+        replay=args.replay,
     )
     first, checkpoints = 0, adagrain.Checkpoints(args.checkpoints) if args.checkpoints else None
     if checkpoints and (found := checkpoints.load()):

@@ -40,6 +40,7 @@ PARTS = "stands for many; others of its kind are run"
 WRITES = "would write into the project; tests/models/test_tables.py compares what it writes"
 EXAMPLE = "test_foreign_scripts.py, test_compression.py or test_speculation.py of the host runs it"
 RECORDS = "would replace recorded figures"
+REPLAYS = "needs a recorded run; tests/host/test_replay.py replays one"
 OWN = "needs a unit from outside; tests/sim/test_own_unit.py runs it"
 
 
@@ -115,6 +116,9 @@ COMMANDS: dict[str, Run | str] = {
     "adagrain devices": QUICK,
     "adagrain info": QUICK,
     "adagrain program --board ulx3s": BOARD,
+    "adagrain replay runs/first": REPLAYS,
+    "adagrain replay runs/first --show": REPLAYS,
+    "adagrain replay runs/first --show --rtl": REPLAYS,
     "adagrain selftest serial:/dev/ttyUSB0": BOARD,
     "adagrain selftest sim:": QUICK,
     "adagrain selftest sim: --preset tiny --netlist ice40": FULL,
@@ -130,6 +134,9 @@ COMMANDS: dict[str, Run | str] = {
     "adagrain train --preset granular --device serial:… --device-preset wide": BOARD,
     "adagrain train --preset sync --device golden:": Run(
         f"adagrain train --preset sync {_SHORT}", full=True
+    ),
+    "adagrain train --preset speculate --record-run --name first": Run(
+        f"adagrain train --preset speculate --record-run --name first {_SHORT}", full=True
     ),
     "adagrain train --preset granular": Run(
         f"adagrain train --preset granular {_SHORT}", full=True

@@ -6,6 +6,7 @@ from adagrain import __version__
 
 from .bitstream import bitstream, program
 from .devices import devices, info, selftest
+from .replay import replay
 from .sim import sim
 from .synth import synth
 from .train import train
@@ -40,6 +41,7 @@ def _options(
 
 
 app.command()(train)
+app.command()(replay)
 app.command()(devices)
 app.command()(info)
 app.command()(selftest)

@@ -14,6 +14,7 @@ from adagrain.host.distributed.stages import Stages
 from adagrain.host.regions.regions import Regions
 
 from .chain import Chain, flat
+from .course import Course
 from .decisions import Decisions
 from .flight import Departed, Flight
 from .guesses import Guesses
@@ -47,6 +48,8 @@ class Arrivals:
         Guesses that have entered the step in the making.
     clip : float or None
         As in :class:`~.options.SpeculationOptions`.
+    course : Course
+        Knows what has arrived, and is told what became of it.
 
     Members
     -------
@@ -67,6 +70,7 @@ class Arrivals:
         judge: Judge,
         tags: Tags,
         clip: float | None,
+        course: Course,
     ) -> None:
         self._members = [[part.parameter for part in region.slices] for region in regions]
         self._parameters = parameters
@@ -76,6 +80,7 @@ class Arrivals:
         self._judge = judge
         self._tags = tags
         self._clip = clip
+        self._course = course
         self.flights: list[Flight] = []
         self.blind = 0.0
         self._looked = 0.0
@@ -119,7 +124,9 @@ class Arrivals:
         now = time.perf_counter()
         self.blind, self._looked = max(self.blind, now - self._looked), now
         for flight in [*self.flights]:
-            arrived = self._arrived(flight)
+            next_ones = [own for own in flight.departed if self._is_next(flight, own.regions)]
+            whole = self._clip is not None
+            arrived = self._course.arrived(flight, next_ones, whole=whole)
             if arrived is not None:
                 self._apply(flight, arrived)
 
@@ -148,18 +155,6 @@ class Arrivals:
     def _missing(self, region: int) -> list[Flight]:
         """Flights that have not updated a region's anchor, the oldest first."""
         return [flight for flight in self.flights if region in flight.unresolved]
-
-    def _arrived(self, flight: Flight) -> list[Departed] | None:
-        """Buckets of a flight that are there, and whose turn it is; ``None``: there is nothing."""
-        if not (flight.step.agreeing and flight.step.agreeing.arrived()):
-            return None
-        arrived = [
-            own
-            for own in flight.departed
-            if own.pending.arrived() and self._is_next(flight, own.regions)
-        ]
-        whole = len(arrived) == len(flight.departed)
-        return arrived if whole or (arrived and self._clip is None) else None
 
     def _is_next(self, flight: Flight, regions: Collection[int]) -> bool:
         """True if regions have all updates of earlier flights."""
@@ -222,16 +217,18 @@ class Arrivals:
             if flight.weights:
                 flight.weights[region] = checksum_of(self._members[region])
         for region, old in zip(entered, before, strict=True):
-            self._compare(region, old)
+            self._compare(flight.step.number, region, old)
 
-    def _compare(self, region: int, before: torch.Tensor) -> None:
-        """Compare what was guessed of a region's update with the true one."""
+    def _compare(self, step: int, region: int, before: torch.Tensor) -> None:
+        """Compare what was guessed of a region's update by a step with the true one."""
         truth, chains = flat(self._members[region]), self._guesses.entered(region)
-        verdicts = []
+        accepted = True
         for chain in chains:
             front, behind = chain.take(before)
-            verdicts.append(self._judge.accepts(before, behind, truth, front))
-        self._tags.resolve(region, accepted=all(verdicts), last=not chains[-1].left)
+            verdict = self._judge.judge(before, behind, truth, front)
+            self._course.judge(step, region, verdict)
+            accepted &= verdict.accepted
+        self._tags.resolve(region, accepted=accepted, last=not chains[-1].left)
 
     def _land(self, flight: Flight) -> None:
         """All of a flight has arrived."""

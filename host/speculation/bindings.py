@@ -9,6 +9,7 @@ from adagrain.host.regions.regions import Regions
 
 from .arrivals import Arrivals
 from .chain import Chain
+from .course import Course
 from .leaves import Leaves
 from .one_pass import OnePass
 from .tags import Place, Tags
@@ -32,14 +33,19 @@ class Bindings:
         Updates in flight.
     tags : Tags
         Guesses that have entered.
+    course : Course
+        Is told what is bound.
     """
 
-    def __init__(self, regions: Regions, leaves: Leaves, arrivals: Arrivals, tags: Tags) -> None:
+    def __init__(
+        self, regions: Regions, leaves: Leaves, arrivals: Arrivals, tags: Tags, course: Course
+    ) -> None:
         self._members = [[part.parameter for part in region.slices] for region in regions]
         self._names = {part.parameter: part.name for region in regions for part in region.slices}
         self._leaves = leaves
         self._arrivals = arrivals
         self._tags = tags
+        self._course = course
         self._outside: set[int] = set()
         self._regions_of: dict[nn.Module, list[int]] = {}
         for number, members in enumerate(self._members):
@@ -108,9 +114,11 @@ class Bindings:
         if not arrivals.may_guess(region):
             arrivals.wait_for(region)
         self._tags.check()
+        place = Place(current.number, call)
         if not arrivals.is_resolved(region):
             current.guesses[region] = arrivals.guess(region)
-            self._tags.put(region, Place(current.number, call))
+            self._tags.put(region, place)
+        self._course.bind(place, region, guess=region in current.guesses)
         self._show(region, current.guesses.get(region))
         current.bound[region] = call
 

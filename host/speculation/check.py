@@ -14,8 +14,11 @@ from adagrain.host.distributed.cadence import check_coverage, check_kind
 from adagrain.host.regions.regions import Regions
 from adagrain.models.interface.units import DIFFERENCE
 
+from .options import SpeculationOptions
+
 __all__ = [
     "check_compression",
+    "check_course",
     "check_device",
     "check_model",
     "check_optimizers",
@@ -125,3 +128,19 @@ def check_compression(options: CompressionOptions | None, device: Coprocessor, d
             f"{options.mask!r} with speculation"
         )
     coder_of(options.coder, device)
+
+
+def check_course(options: SpeculationOptions, compression: CompressionOptions | None) -> None:
+    """See to it that all that depends on time can be recorded, if a run is.
+
+    Raises
+    ------
+    ValueError
+        If times decide on the bypass of compression: they are in no recording.
+    """
+    is_noted = options.record is not None or options.replay is not None
+    if is_noted and compression is not None and compression.bypass == "auto":
+        raise ValueError(
+            "bypass of compression must be 'never', 'always', or decisions by number of the pass, "
+            "where a run is recorded or replayed, not 'auto'"
+        )

@@ -10,6 +10,7 @@ from adagrain.host.distributed.step_log import StepLog
 from adagrain.host.regions.regions import Regions
 from adagrain.models.interface.units.region_manager import SpeculationState
 
+from .course import Course
 from .landed import Landed
 
 __all__ = ["Decisions"]
@@ -30,6 +31,8 @@ class Decisions:
         Agree and decide.
     depth : int
         Updates in flight, at most; at least 1.
+    course : Course
+        Is told what was decided.
 
     Members
     -------
@@ -44,11 +47,12 @@ class Decisions:
         Number of the newest step whose update the step in the making must have.
     """
 
-    def __init__(self, regions: Regions, stages: Stages, depth: int) -> None:
+    def __init__(self, regions: Regions, stages: Stages, depth: int, course: Course) -> None:
         self._regions = regions
         self._members = [[part.parameter for part in region.slices] for region in regions]
         self._stages = stages
         self._depth = depth
+        self._course = course
         self._landed: list[Landed] = []
         self._weights: list[int] = []
         self.gains = [0] * len(regions)
@@ -112,6 +116,7 @@ class Decisions:
         for number, region in enumerate(self._regions):
             if region.name in log.decisions:  # it was due
                 self.gains[number] = _gain(log.decisions[region.name])
+        self._course.decide(log)
         self._stages.commit.tell(log)
 
 

@@ -4,6 +4,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from numbers import Integral, Real
+from pathlib import Path
 from typing import Any, Self
 
 from adagrain.host.distributed.option_names import check_names, check_number
@@ -18,6 +19,9 @@ _EVERY_STEP = {"cadence": None, "cadence_max": 1}
 
 #: Most updates in flight.
 _DEEPEST = 8
+
+#: Options that say where something is on this worker.
+_FOLDERS = ("record", "replay")
 
 
 @dataclass(frozen=True)
@@ -45,6 +49,10 @@ class SpeculationOptions:
         Highest learning rate that a cadence above 1 may reach.
     keep_outputs : bool
         After a reject, modules in front of it are left out; otherwise a pass is done again whole.
+    record : str, Path or None
+        Folder for a recording of the run, of which each worker writes a file.
+    replay : str, Path or None
+        Folder of a recording, whose course the run is to take again.
 
     Raises
     ------
@@ -59,6 +67,8 @@ class SpeculationOptions:
     clip: float | None = None
     cap: float = 0.2
     keep_outputs: bool = True
+    record: str | Path | None = None
+    replay: str | Path | None = None
 
     def __post_init__(self) -> None:
         check_number(self, "tau", Real, "a number from 0 on", lambda tau: tau >= 0)
@@ -75,6 +85,11 @@ class SpeculationOptions:
             check_number(self, "clip", Real, wanted, lambda clip: 0 < clip < math.inf)
         if not isinstance(self.keep_outputs, bool):
             raise TypeError(f"keep_outputs must be True or False, not {self.keep_outputs!r}")
+        for name in _FOLDERS:
+            if not isinstance(getattr(self, name), str | Path | None):
+                raise TypeError(f"{name} must be a folder, or None, not {getattr(self, name)!r}")
+        if self.record is not None and self.replay is not None:
+            raise ValueError("record must be None where a recording is replayed")
 
     @classmethod
     def of(cls, options: Mapping[str, Any]) -> tuple[Self, ReducerOptions]:
@@ -103,4 +118,5 @@ class SpeculationOptions:
 
     def common(self) -> dict[str, Any]:
         """Values that all workers must have in common."""
-        return {option.name: getattr(self, option.name) for option in fields(self)}
+        names = [option.name for option in fields(self) if option.name not in _FOLDERS]
+        return {name: getattr(self, name) for name in names}

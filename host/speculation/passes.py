@@ -13,6 +13,7 @@ from adagrain.host.regions.regions import Regions
 from .arrivals import Arrivals
 from .bindings import Bindings
 from .calls import Call, DifferentInputsError
+from .course import Course
 from .departure import Departure
 from .graph import reached
 from .hooks import Hooks
@@ -57,6 +58,8 @@ class Passes:
         Updates in flight.
     tags : Tags
         Guesses that have entered.
+    course : Course
+        Is told what is bound.
     keep_outputs : bool
         As in :class:`~.options.SpeculationOptions`.
     idle : callable
@@ -78,6 +81,7 @@ class Passes:
         leaves: Leaves,
         arrivals: Arrivals,
         tags: Tags,
+        course: Course,
         *,
         keep_outputs: bool,
         idle: Callable[[], None],
@@ -91,7 +95,7 @@ class Passes:
         self._idle = idle
         self._warnings = RepeatedWarnings(_log, quiet=quiet)
         self._names = {module: name or "(model)" for name, module in model.named_modules()}
-        self._bindings = Bindings(regions, leaves, arrivals, tags)
+        self._bindings = Bindings(regions, leaves, arrivals, tags, course)
         self._keeps_outputs = keep_outputs
         self._stepping = False
         self._passes: list[OnePass] = []

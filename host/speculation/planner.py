@@ -13,6 +13,7 @@ from adagrain.host.distributed.lost import waited_for
 from adagrain.host.regions.regions import Regions
 
 from .buckets import Bucket, buckets_of, divided, kind_of
+from .course import Course
 from .link import Link
 from .plan import planned
 
@@ -38,9 +39,11 @@ class Planner:
     bucket_bytes : int or None
         As in :class:`~.options.SpeculationOptions`.
     link : Link or None
-        What was measured; ``None`` where buckets are given.
+        What was measured; ``None`` where buckets are given, or those of a recording.
     group : ProcessGroup
         The workers, for integers.
+    course : Course
+        Knows what was chosen, or is told.
     """
 
     def __init__(
@@ -49,12 +52,15 @@ class Planner:
         bucket_bytes: int | None,
         link: Link | None,
         group: dist.ProcessGroup,
+        course: Course,
     ) -> None:
         self._regions = regions
         self._link = link
         self._group = group
+        self._course = course
+        self._is_given = bucket_bytes is not None
         self._buckets = buckets_of(regions, bucket_bytes or _BYTES)
-        self._left = _WATCHED if link else 0
+        self._left = 0 if self._is_given else _WATCHED
         self._ready: list[int] = []
         self._telling: tuple[torch.Tensor, AllReduce] | None = None
 
@@ -68,6 +74,11 @@ class Planner:
             self._telling = None
             self._choose([microseconds / 1e6 for microseconds in told.tolist()])
         return self._buckets
+
+    @property
+    def named(self) -> list[list[str]]:
+        """The regions of :attr:`buckets`, by name."""
+        return [[self._regions[region].name for region in own.regions] for own in self.buckets]
 
     @property
     def checksum(self) -> int:
@@ -110,7 +121,7 @@ class Planner:
 
     def state_dict(self) -> dict[str, Any]:
         """How many regions the buckets have, if that was chosen."""
-        is_chosen = self._link is not None and not self._left
+        is_chosen = not self._is_given and not self._left
         return {"buckets": [len(own.regions) for own in self.buckets] if is_chosen else None}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
@@ -122,7 +133,7 @@ class Planner:
             If it is of other regions.
         """
         counts = state["buckets"]
-        if self._link is None or counts is None:
+        if self._is_given or counts is None:
             return
         if sum(counts) != len(self._regions):
             raise ValueError(
@@ -132,9 +143,14 @@ class Planner:
         self._buckets = divided(self._regions, counts)
 
     def _choose(self, ready: list[float]) -> None:
+        counts = self._course.plan(lambda: self._planned(ready))
+        self._buckets = divided(self._regions, counts)
+        self._course.planned(self.named)
+
+    def _planned(self, ready: list[float]) -> list[int]:
         assert self._link is not None
         order = [*reversed(self._regions)]
         kinds = [kind_of(region) for region in order]
         sizes = [region.numel * kind[0].itemsize for region, kind in zip(order, kinds, strict=True)]
         breaks = [at for at in range(1, len(order)) if kinds[at] != kinds[at - 1]]
-        self._buckets = divided(self._regions, planned(sizes, ready, self._link, breaks))
+        return planned(sizes, ready, self._link, breaks)

@@ -9,6 +9,7 @@ import torch
 from torch import nn
 
 from adagrain.host.device.coprocessor import Coprocessor
+from adagrain.host.distributed.checksum import checksum_of, sha256_of
 from adagrain.host.distributed.exchange import Exchange
 from adagrain.host.distributed.lockstep import Lockstep, is_known
 from adagrain.host.distributed.lost import WorkerLostError
@@ -21,6 +22,7 @@ from adagrain.models.interface.units.region_manager import SpeculationState
 
 from .arrivals import Arrivals
 from .counts import Counts
+from .course import Course, Standing, Times
 from .decisions import Decisions
 from .departure import Departure
 from .failure import Failure
@@ -68,7 +70,9 @@ class Runtime:
     reducing : ReducerOptions
         Policies, decision epochs, who looks on.
     link : Link or None
-        What joins the workers; ``None`` where buckets have a given size.
+        What joins the workers; ``None`` where buckets are not chosen from it.
+    course : Course
+        What of the run depends on time.
 
     Members
     -------
@@ -87,6 +91,7 @@ class Runtime:
         options: SpeculationOptions,
         reducing: ReducerOptions,
         link: Link | None,
+        course: Course,
     ) -> None:
         self.counts = Counts()
         self._failure = Failure()
@@ -97,8 +102,9 @@ class Runtime:
         self._exchange = exchange
         self._depth, self._places = options.depth, max(1, options.depth)
         self._clip, self._cap = options.clip, options.cap
+        self._course, self._timing = course, reducing.timing
         self._is_guarded = False
-        self._planner = Planner(regions, options.bucket_bytes, link, lockstep.group)
+        self._planner = Planner(regions, options.bucket_bytes, link, lockstep.group, course)
         self._stages = Stages(
             *(regions, device, lockstep, exchange, reducing), guesses=True, depth=self._places
         )
@@ -108,13 +114,13 @@ class Runtime:
         judge = Judge(device, options.tau, Form(options.form))
         shared = regions, [*trainable(model).values()]
         self._guesses = Guesses(*shared, leaves, options.clip)
-        self._decisions = Decisions(regions, self._stages, self._places)
+        self._decisions = Decisions(regions, self._stages, self._places, course)
         self._arrivals = Arrivals(
             *(*shared, self._stages, self._guesses, self._decisions, judge, self._tags),
-            clip=options.clip,
+            *(options.clip, course),
         )
         self._passes = Passes(
-            *(model, *shared, leaves, self._arrivals, self._tags),
+            *(model, *shared, leaves, self._arrivals, self._tags, course),
             keep_outputs=options.keep_outputs,
             idle=self.settle,
             quiet=exchange.rank != 0,
@@ -134,8 +140,8 @@ class Runtime:
     @property
     def buckets(self) -> list[tuple[str, ...]]:
         """Names of the regions that go together, in the order in which they depart."""
-        names = self._regions.names
-        return [tuple(names[r] for r in bucket.regions) for bucket in self._planner.buckets]
+        with self.told():
+            return [*map(tuple, self._planner.named)]
 
     @property
     def cadences(self) -> dict[str, int]:
@@ -184,7 +190,8 @@ class Runtime:
         self._arrivals.await_from_now()
         self._tags.begin()
         self._guesses.begin()
-        departure, redone = self._departure(), self.passes_redone
+        with self.told():
+            departure, redone = self._departure(), self.passes_redone
         with self._given_up(departure):
             losses = self._passes.compute(closures, departure)
             self._commit(losses, departure, self.passes_redone - redone)
@@ -219,9 +226,11 @@ class Runtime:
     def state_dict(self) -> dict[str, Any]:
         """State of the stages and the device, after all updates in flight."""
         self.settle()
+        with self._failure.watched(), self.told():
+            planned = self._planner.state_dict()
         return {
             **self._stages.state_dict(),
-            **self._planner.state_dict(),
+            **planned,
             "guesses": self._outcomes.state_dict(),
             "undecided": self._decisions.state(),
         }
@@ -233,7 +242,8 @@ class Runtime:
         self._planner.load_state_dict(state)
         self._outcomes.load_state_dict(state["guesses"])
         self._decisions.restore(state["undecided"])
-        self._look()
+        with self._failure.watched():
+            self._look()
 
     def close(self) -> None:
         """Wait for all updates in flight, unless something has failed, and let go of the model."""
@@ -242,6 +252,7 @@ class Runtime:
                 self.settle()
                 self._decisions.end()
                 self._lockstep.end()
+                self._course.end(lambda: sha256_of(self._regions.parameters()))
         finally:
             self._passes.close()
 
@@ -251,6 +262,14 @@ class Runtime:
         is_global = [record["state"] == SpeculationState.GLOBAL for record in records]
         rows = zip(records, is_global, strict=True)
         self._decisions.begin([0 if waits else record["gain"] for record, waits in rows])
+        with self.told():
+            self._course.begin(self._stands)
+
+    def _stands(self) -> Standing:
+        """How this worker stands where a recording of it begins, or goes on."""
+        device, weights = self._device.state_dict(), checksum_of(self._regions.parameters())
+        known = device["table"], device["parameters"], weights, self._planner.named
+        return Standing(self._stages.clock.step, *known)
 
     def _standing(self) -> dict[str, int]:
         """How this worker stands, with the updates that the step in the making must have."""
@@ -266,8 +285,8 @@ class Runtime:
         """End the contributions of a step; from now on its update is in flight."""
         arrivals, guesses, step = self._arrivals, self._tags.guesses, departure.step
         assert step is not None
-        step.stall, step.redo = self._decisions.missing, arrivals.blind
         step.losses += [float(loss) for loss in losses]
+        step.stall, step.redo = self._times(step)
         step.guesses = self._outcomes.told(guesses, self._stages.clock.due)
         departure.agree()
         self._planner.watch(departure.ready_after)
@@ -290,6 +309,13 @@ class Runtime:
         for region, own in guesses.items():
             self.counts.trials[self._regions[region].name] += own.trials
             self.counts.accepts[self._regions[region].name] += own.accepts
+
+    def _times(self, step: Step) -> tuple[float, float]:
+        """Seconds of stall and redo that a step tells."""
+        measured = Times(*self._timing.local(self._decisions.missing, self._arrivals.blind))
+        anchors = self._regions.parameters()
+        told = self._course.commit(step.number, measured, step.losses, lambda: checksum_of(anchors))
+        return told.stall / 1e6, told.redo / 1e6
 
     def _gains(self, step: Step) -> list[int]:
         """Sixteenths of a step's local gradients that enter guesses, by region.

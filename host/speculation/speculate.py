@@ -25,11 +25,13 @@ from adagrain.models.interface.configuration import Configuration
 
 from .check import (
     check_compression,
+    check_course,
     check_device,
     check_model,
     check_optimizers,
     check_regions,
 )
+from .chosen_course import chosen_course
 from .counts import Counts
 from .link import Link, measured_link
 from .memory import check_memory
@@ -96,6 +98,10 @@ class Speculation:
             check_compression(compressing, self.device, chosen.depth)
             common = common_values(divided, self._optimizers, self.device.configuration)
             common |= {**chosen.common(), **reducing.common(), **common_compression(compressing)}
+            check_course(chosen, compressing)
+            course = chosen_course(chosen, divided.names, group)
+            self._closes.append(course)
+            common |= course.compare(common)
         except Exception as failure:
             error = failure
         try:
@@ -105,10 +111,11 @@ class Speculation:
             exchange = chosen_exchange(
                 *(model, group, divided, alone, compressing, self.device), aside=True
             )
-            link = None if chosen.bucket_bytes else _link_of(model, group)
+            measures = chosen.bucket_bytes is None and chosen.replay is None
+            link = _link_of(model, group) if measures else None
             self._runtime = Runtime(
                 *(model, self._optimizers, divided, self.device, self._lockstep, exchange),
-                *(chosen, reducing, link),
+                *(chosen, reducing, link, course),
             )
         except BaseException:
             self.close()
@@ -218,6 +225,11 @@ class Speculation:
         """Wait for all updates in flight, and let go of model, optimizers and device.
 
         After a failure it lets go of them without waiting; the weights may be half updated then.
+
+        Raises
+        ------
+        ReplayError
+            If a recorded run goes on here, or ends with other weights.
         """
         self._runtime = None
         with ExitStack() as stack:

@@ -2,6 +2,7 @@
 
 import math
 from fractions import Fraction
+from typing import NamedTuple
 
 import torch
 
@@ -10,12 +11,27 @@ from adagrain.models.difference import Difference
 
 from .form import Form
 
-__all__ = ["Judge"]
+__all__ = ["Judge", "Verdict"]
 
 _LOWEST_EXPONENT, _HIGHEST_EXPONENT = -126, 127
 
 #: Mantissas from ½ to below this are not rounded up to 1 in 15 bits.
 _NOT_ROUNDED = 1 - 2.0**-16
+
+
+class Verdict(NamedTuple):
+    """What a guess is worth.
+
+    Members
+    -------
+    accepted : bool
+        It may stand for the truth.
+    found : Difference
+        What the device has found.
+    """
+
+    accepted: bool
+    found: Difference
 
 
 class Judge:
@@ -41,14 +57,14 @@ class Judge:
         self._tau = tau
         self._form = form
 
-    def accepts(
+    def judge(
         self,
         before: torch.Tensor,
         guess: torch.Tensor,
         truth: torch.Tensor,
         front: torch.Tensor | None = None,
-    ) -> bool:
-        """True if a region's guessed weights may stand for the true ones.
+    ) -> Verdict:
+        """The verdict on a region's guessed weights.
 
         Parameters
         ----------
@@ -58,11 +74,14 @@ class Judge:
             Those that the guessed update goes out from; ``None``: the same as the true one.
         """
         if self._tau == 0:
-            return bool(self._device.difference(guess, truth, 0).bitwise_equal)
+            found = self._device.difference(guess, truth, 0)
+            return Verdict(bool(found.bitwise_equal), found)
         a, b = guess - (before if front is None else front), truth - before
         found = self._device.difference(a, b, _exponent(a, b))
-        if not found.valid:
-            return False
+        return Verdict(found.valid and self._is_near(found), found)
+
+    def _is_near(self, found: Difference) -> bool:
+        """True if the error of a finite guess is no larger than τ."""
         if math.isinf(self._tau):
             return True
         error, size = _measured(found, self._form)

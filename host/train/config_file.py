@@ -31,7 +31,8 @@ def read_config(path: Path) -> dict[str, Any]:
         raise ValueError(f"{path} must be {wanted}: {error}") from None
     if not isinstance(given, dict):
         raise ValueError(f"{path} must hold options by name, not {given!r:.60}")
-    given.pop("command", None)  # of the run whose options they are
+    for own in ("command", "replay"):  # of the run whose options they are
+        given.pop(own, None)
     for name in given:
         if name not in known:
             close = get_close_matches(name, known, 1)

@@ -172,6 +172,12 @@ class TrainingOptions:
         among=tuple(policy.name.lower() for policy in SpeculationPolicy),
         presets=SPECULATIVE,
     )
+    record_run: bool = option(
+        False,
+        "Record what the run decides and what of it depends on time, for adagrain replay.",
+        presets=SPECULATIVE,
+        may_change=True,
+    )
     seed: int = option(0, "Of initial weights and sample order.", least=0, most=_LARGEST_SEED)
     timing: str = option(
         "measured",
@@ -191,6 +197,7 @@ class TrainingOptions:
         Path("runs"), "Folder of all runs.", may_change=True
     )
     command: tuple[str, ...] = ()  # the command line, for the summary
+    replay: str = ""  # folder of a recording that the run follows
 
     def __post_init__(self) -> None:
         check_fit(self)

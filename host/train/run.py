@@ -83,6 +83,11 @@ def resume(
         As :func:`~adagrain.host.train.launch.launch`.
     """
     options = read_options(folder).resumed(given)
+    if options.record_run:
+        raise ValueError(
+            f"run {options.name!r} must not be recorded when it is resumed, as a recording begins "
+            "with its run; --no-record-run lets it go on"
+        )
     manifest = Manifest.of(options, rehearse(options))
     with locked(folder):
         checkpoint = choose(folder / CHECKPOINTS, manifest, from_step)

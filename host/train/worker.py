@@ -23,6 +23,7 @@ from .metrics import METRICS, Metrics
 from .options import TrainingOptions
 from .progress import RunProgress
 from .recorder import Recorder
+from .recording import course_of
 from .rows import loss_of
 from .run_status import RunStatus
 from .summary import summarise
@@ -65,7 +66,7 @@ def run(options: TrainingOptions, start: Path | None) -> RunStatus | None:
 class _Worker:
     def __init__(self, options: TrainingOptions, start: Path | None, place: str) -> None:
         self._options = options
-        self._training = Training(options, load(options.data), place)
+        self._training = Training(options, load(options.data), place, **course_of(options))
         self._counts = Counts(self._training.handle.device)
         self._manifest = checkpoint.Manifest.of(options, self._training.network)
         self._accuracy: float | None = None
@@ -76,37 +77,38 @@ class _Worker:
     def train(self) -> RunStatus | None:
         """All steps, then the summary."""
         first = dist.get_rank() == 0
-        console = Console(quiet=not first)
+        console = Console(quiet=not first, stderr=bool(self._options.replay))
         console.print(f"device: {self._training.handle.device.backend}")
         if self._training.granularity:
             console.print(f"forward passes: {self._training.granularity.forward_backend}")
         began = time.perf_counter() - self._seconds
         start, steps = self._training.step, self._options.steps
         with ExitStack() as stack:
-            progress = stack.enter_context(RunProgress(console, steps, start))
             history = self._recorded(stack) if first else None
-            while self._training.step < steps:
-                log = self._training.advance()
-                if first:
-                    self._evaluate()
-                if first and log is not None:
-                    progress.advance(self._training.step, loss_of(log), self._accuracy)
-                if self._saves() or self._training.step == steps:
-                    self._training.settle()
-                self._seconds = time.perf_counter() - began
-                if self._saves():
-                    self._training.events.flush()
-                    self._save()
-        status = summarise(
-            self._options,
-            self._training,
-            history=history,
-            counts=self._counts.read(),
-            accuracy=self._accuracy,
-            seconds=self._seconds,
-            console=console,
-        )
-        self._training.close()
+            with RunProgress(console, steps, start) as progress:
+                while self._training.step < steps:
+                    log = self._training.advance()
+                    if first:
+                        self._evaluate()
+                    if first and log is not None:
+                        progress.advance(self._training.step, loss_of(log), self._accuracy)
+                    if self._saves() or self._training.step == steps:
+                        self._training.settle()
+                    self._seconds = time.perf_counter() - began
+                    if self._saves():
+                        self._training.events.flush()
+                        self._save()
+            self._training.events.flush()
+            status = summarise(
+                self._options,
+                self._training,
+                history=history,
+                counts=self._counts.read(),
+                accuracy=self._accuracy,
+                seconds=self._seconds,
+                console=console,
+            )
+            self._training.close()  # several updates deep, sinks are told of the last steps here
         return status
 
     def _recorded(self, stack: ExitStack) -> History:

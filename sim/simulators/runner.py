@@ -10,6 +10,7 @@ import importlib
 import os
 import random
 import shutil
+from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -105,6 +106,7 @@ def run(
     seed: int | None = None,
     bench: str | None = None,
     netlist: str | None = None,
+    environment: Mapping[str, str] | None = None,
 ) -> Outcome:
     """Build one variant, if it changed since the last time, and run the unit's bench on it.
 
@@ -116,6 +118,8 @@ def run(
         Module of cocotb tests to run instead of the unit's own.
     netlist : str or None
         FPGA family: test what synthesis for it makes of the unit; on Verilator only.
+    environment : mapping or None
+        Variables that the bench reads.
 
     Raises
     ------
@@ -134,7 +138,7 @@ def run(
     build.directory.mkdir(parents=True, exist_ok=True)
     with FileLock(build.directory / "lock"), surroundings:
         build.make()
-        return build.test(seed, bench or f"{_packages()[unit]}.bench")
+        return build.test(seed, bench or f"{_packages()[unit]}.bench", environment or {})
 
 
 class _Build:
@@ -188,7 +192,7 @@ class _Build:
             raise BenchError(f"{self._title} could not be built: {error}; see {log}") from error
         stamp.write_text(contents)
 
-    def test(self, seed: int, bench: str) -> Outcome:
+    def test(self, seed: int, bench: str, environment: Mapping[str, str]) -> Outcome:
         log = self.directory / "test.log"
         results = self.directory / "results.xml"
         with suppress(SystemExit, RuntimeError):  # the results tell
@@ -199,6 +203,7 @@ class _Build:
                 build_dir=self.directory,
                 seed=seed,
                 extra_env={
+                    **environment,
                     "ADAGRAIN_UNIT": _package(self._unit).__name__,
                     "ADAGRAIN_VARIANT": self._variant,
                     "ADAGRAIN_SWEEP": str(self._sweep()),

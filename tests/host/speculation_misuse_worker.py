@@ -12,6 +12,7 @@ from torch import nn
 
 from adagrain.host.speculation import memory
 from adagrain.host.speculation.speculate import Speculation
+from adagrain.host.speculation.verdict import Verdict
 from adagrain.models.interface.configuration import configuration
 
 #: A device that compares, and does not code.
@@ -134,11 +135,11 @@ def another_step_in_a_closure_on_one() -> None:
 def verdict_fails_on_one() -> None:
     setup = Setup()
 
-    def accepts(*_: torch.Tensor) -> bool:
+    def judge(*_: torch.Tensor) -> Verdict:
         raise KeyError("no such thing")
 
     if on_one():
-        setup.speculation._runtime._arrivals._judge.accepts = accepts
+        setup.speculation._runtime._arrivals._judge.judge = judge
     setup.train()
 
 

@@ -15,9 +15,12 @@ from adagrain.host.speculation import speculate
 from adagrain.host.speculation.speculate import Speculation
 from adagrain.models.interface.units.region_manager import SpeculationPolicy
 
-__all__ = ["Residual", "begun", "plain", "several", "sgd"]
+__all__ = ["REALLY_ARRIVED", "Residual", "begun", "plain", "several", "sgd"]
 
 ALWAYS, FIXED = SpeculationPolicy.ALWAYS, Timing.parse("fixed")
+
+#: Whether an agreement has arrived, where that is to depend on time.
+REALLY_ARRIVED = agreement.Agreeing.arrived
 
 agreement.Agreeing.arrived = lambda _: True  # type: ignore[method-assign]
 

@@ -157,7 +157,7 @@ def test_what_must_stay(given: dict[str, object], message: str) -> None:
 
 def test_every_option_says_what_it_is() -> None:
     options = described(TrainingOptions)
-    assert {field.name for field in fields(TrainingOptions)} - set(options) == {"command"}
+    assert {field.name for field in fields(TrainingOptions)} - set(options) == {"command", "replay"}
     for name, (_, known) in options.items():
         assert known.about.endswith("."), name
 

@@ -22,7 +22,7 @@ def accepts(guess: list[float], truth: list[float], tau: float, form: str = "rms
     """The verdict on an update from weights of 0."""
     a, b = torch.tensor(guess), torch.tensor(truth)
     with adagrain.open_device("golden:", "small") as device:
-        return Judge(device, tau, Form(form)).accepts(torch.zeros_like(a), a, b)
+        return Judge(device, tau, Form(form)).judge(torch.zeros_like(a), a, b).accepted
 
 
 @pytest.mark.parametrize(
@@ -43,8 +43,8 @@ def test_the_verdict_is_on_updates_and_not_on_weights() -> None:
     with adagrain.open_device("golden:", "small") as device:
         judge = Judge(device, 0.1, Form.RMSE)
         before = torch.full((3,), 1000.0)
-        assert not judge.accepts(before, before + 2, before + 1)
-        assert judge.accepts(before, before + 1, before + 1)
+        assert not judge.judge(before, before + 2, before + 1).accepted
+        assert judge.judge(before, before + 1, before + 1).accepted
 
 
 def test_tau_0_accepts_only_the_same_bits() -> None:

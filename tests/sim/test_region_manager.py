@@ -1,13 +1,14 @@
 # amaranth: UnusedElaboratable=no
 """The compiled Region Manager against its golden model, on long random runs."""
 
+import random
 from collections.abc import Iterator
 
 import pytest
 
 from adagrain.hdl.region_manager import RegionManager
 from adagrain.models.interface.configuration import configuration
-from adagrain.models.interface.records import pack, size, unpack
+from adagrain.models.interface.records import pack, size, unpack, unpack_all
 from adagrain.models.interface.units.region_manager import (
     CadencePolicy,
     Decision,
@@ -130,8 +131,20 @@ def test_decides_within_the_promised_cycles(component: RegionManager, unit: Comp
     assert 16 < unit.get("decision_cycles") <= component.configuration.decision_cycles
 
 
+def closes_an_epoch(head: bytes, updates: bytes) -> bool:
+    """True if a step ends a decision epoch, and decides on some region."""
+    decided = (one["decide"] for one in unpack_all(RegionUpdate, updates))
+    return bool(unpack(RegionStep, head)["epoch_end"]) and any(decided)
+
+
 @pytest.mark.full
-@pytest.mark.parametrize("number", range(1000, 1030))
-def test_equals_the_golden_model_at_length(unit: CompiledUnit, number: int) -> None:
-    for run in runs(number, 20, REGIONS, STEPS):
+def test_100_000_decision_epochs_equal_the_golden_model(unit: CompiledUnit, seed: int) -> None:
+    """Of random policies, parameters, numbers of workers; times, accepts, trials at extremes."""
+    seeds, epochs, decisions = random.Random(seed), 0, 0
+    while epochs < 100_000:
+        number = seeds.getrandbits(31)
+        (run,) = runs(number, 1, REGIONS // 4, 10 * STEPS)
         compare(unit, run, seed=number)
+        epochs += sum(closes_an_epoch(*own) for own in run.steps)
+        decisions += sum(len(updates) // size(RegionUpdate) for _, updates in run.steps)
+    print(f"0 mismatches in {decisions:,} decisions of {epochs:,} decision epochs, seed {seed}")

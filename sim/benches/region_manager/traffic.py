@@ -106,7 +106,7 @@ def decoded(shape: Any, raw: bytes) -> list[Any]:
 
 def _run(rng: random.Random, regions: int, steps: int) -> Run:
     wild = rng.random() < 0.3
-    workers = rng.choice((1, 2, 2, 3, 4, 8, 100, 1024))
+    workers = rng.choice((1, 2, 2, 3, 4, 8, 100, rng.randint(1, 1024), 1024))
     threshold = _Threshold(rng, workers)
     table = b"".join(_record(rng, wild, threshold) for _ in range(regions))
     parameters = _parameters(rng, workers, wild, threshold)
@@ -192,7 +192,10 @@ def _update(rng: random.Random, regions: int, workers: int, threshold: _Threshol
     outside = rng.random() < 0.02
     region = rng.randrange(regions, 65536) if outside else rng.randrange(regions)
     stall, redo = (rng.getrandbits(32) >> rng.choice((0, 16, 20, 32)) for _ in range(2))
-    if rng.random() < 0.7:  # steady and close to each other, so that weights decide
+    if rng.random() < 0.05:
+        stall, redo = rng.choices((0, 1, 2**32 - 1), k=2)
+        accepts, trials = rng.choices((0, 1, 2**16 - 1), k=2)
+    elif rng.random() < 0.7:  # steady and close to each other, so that weights decide
         stall = 1000
         redo = (500, 1150, 1300, 3000)[region % 4]
     return pack(

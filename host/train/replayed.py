@@ -1,0 +1,80 @@
+"""A recorded run, run again."""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from . import run
+from .folder import SUMMARY, read_options
+from .recording import check_whole, recording_in
+
+__all__ = ["Replayed", "replay"]
+
+#: Name of the run that is run again, in the folder of the recorded one.
+_AGAIN = "replay"
+
+
+@dataclass(frozen=True)
+class Replayed:
+    """What became of a run that was run again.
+
+    Parameters
+    ----------
+    weights_sha256, recorded_sha256 : str
+        SHA-256 of its weights at the end, and of those of the recorded run.
+    folder : Path
+        Where it has left its files.
+    """
+
+    weights_sha256: str
+    recorded_sha256: str
+    folder: Path
+
+    @property
+    def is_identical(self) -> bool:
+        """True if all weights are the same to the bit."""
+        return self.weights_sha256 == self.recorded_sha256
+
+
+def replay(folder: Path, *, say: Callable[[str], None]) -> Replayed:
+    """Run a recorded run again, with its options, along its recording.
+
+    Parameters
+    ----------
+    folder : Path
+        The run's.
+    say : callable
+        Called with what is about to be done.
+
+    Raises
+    ------
+    FileNotFoundError, ValueError, OSError
+        If there is no run, it was not recorded or not ended, or something else is wrong that can be
+        known before the workers start.
+    RunFailedError
+        If a worker finds that it does something else than was recorded; or as
+        :func:`~adagrain.host.train.launch.launch`.
+    """
+    options = read_options(folder)
+    summary = folder / SUMMARY
+    if not options.record_run:
+        raise ValueError(f"run {folder.name!r} must have been recorded, with --record-run")
+    recording = recording_in(folder)
+    check_whole(recording, options.workers)
+    if not summary.is_file():
+        raise FileNotFoundError(
+            f"a run that is replayed must have ended, but there is no {summary}"
+        )
+    again = replace(
+        options,
+        name=_AGAIN,
+        runs=folder,
+        record_run=False,
+        replay=str(recording.resolve()),
+    )
+    run.start(again, overwrite=True, say=say)
+    now, recorded = (
+        json.loads(path.read_text())["weights_sha256"] for path in (again.folder / SUMMARY, summary)
+    )
+    return Replayed(now, recorded, again.folder)
