@@ -1,7 +1,10 @@
 """Counts of what became of guesses."""
 
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+
+from adagrain.host.distributed.agreement import Trials
 
 __all__ = ["Counts"]
 
@@ -26,3 +29,22 @@ class Counts:
     rejecting: int = 0
     trials: Counter[str] = field(default_factory=Counter)
     accepts: Counter[str] = field(default_factory=Counter)
+
+    def note(self, names: Sequence[str], guesses: Mapping[int, Trials], *, guessed: bool) -> None:
+        """Count a step.
+
+        Parameters
+        ----------
+        names : sequence of str
+            Of all regions.
+        guesses : mapping
+            What has become of guesses in it, by number of region.
+        guessed : bool
+            A guess has entered it.
+        """
+        self.steps += 1
+        self.guessed += guessed
+        self.rejecting += any(own.accepts < own.trials for own in guesses.values())
+        for region, own in guesses.items():
+            self.trials[names[region]] += own.trials
+            self.accepts[names[region]] += own.accepts

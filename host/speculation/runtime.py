@@ -26,7 +26,6 @@ from .course import Course, Standing, Times
 from .decisions import Decisions
 from .departure import Departure
 from .failure import Failure
-from .flight import Flight
 from .form import Form
 from .guesses import Guesses
 from .leaves import Leaves
@@ -35,8 +34,8 @@ from .options import SpeculationOptions
 from .outcomes import Outcomes
 from .passes import Closure, Passes
 from .planner import Planner
-from .replay import Replay
 from .tags import Tags
+from .take_off import TakeOff
 from .verdict import Judge
 
 __all__ = ["Runtime"]
@@ -101,7 +100,6 @@ class Runtime:
         self._lockstep = lockstep
         self._exchange = exchange
         self._depth, self._places = options.depth, max(1, options.depth)
-        self._clip, self._cap = options.clip, options.cap
         self._course, self._timing = course, reducing.timing
         self._is_guarded = False
         self._planner = Planner(regions, options.bucket_bytes, link, lockstep.group, course)
@@ -115,6 +113,7 @@ class Runtime:
         shared = regions, [*trainable(model).values()]
         self._guesses = Guesses(*shared, leaves, options.clip)
         self._decisions = Decisions(regions, self._stages, self._places, course)
+        self._take_off = TakeOff(optimizers, regions, self._stages, self._decisions, options)
         self._arrivals = Arrivals(
             *(*shared, self._stages, self._guesses, self._decisions, judge, self._tags),
             *(options.clip, course),
@@ -283,7 +282,7 @@ class Runtime:
 
     def _commit(self, losses: Sequence[torch.Tensor], departure: Departure, redone: int) -> None:
         """End the contributions of a step; from now on its update is in flight."""
-        arrivals, guesses, step = self._arrivals, self._tags.guesses, departure.step
+        guesses, step = self._tags.guesses, departure.step
         assert step is not None
         step.losses += [float(loss) for loss in losses]
         step.stall, step.redo = self._times(step)
@@ -294,21 +293,12 @@ class Runtime:
         if step.current.failure is not None:
             self._lockstep.tell(step.current.failure)
         self._lockstep.post(self._standing)
-        cadences = self._due()
-        replay = Replay(self._optimizers, cadences, self._cap)
-        means = self._means(departure, cadences)
-        flight = Flight(step, replay, means, self._gains(step), departure.departed, redone)
-        flight.weights = self._decisions.checksums(step.number)
+        flight = self._take_off.flight(departure, redone)
         self._stages.clock.advance({})
-        arrivals.take_off(flight)
+        self._arrivals.take_off(flight)
         for optimizer in self._optimizers:
             optimizer.__dict__["_opt_called"] = True  # schedulers ask for it
-        self.counts.steps += 1
-        self.counts.guessed += self._guesses.any
-        self.counts.rejecting += any(own.accepts < own.trials for own in guesses.values())
-        for region, own in guesses.items():
-            self.counts.trials[self._regions[region].name] += own.trials
-            self.counts.accepts[self._regions[region].name] += own.accepts
+        self.counts.note(self._regions.names, guesses, guessed=self._guesses.any)
 
     def _times(self, step: Step) -> tuple[float, float]:
         """Seconds of stall and redo that a step tells."""
@@ -316,39 +306,6 @@ class Runtime:
         anchors = self._regions.parameters()
         told = self._course.commit(step.number, measured, step.losses, lambda: checksum_of(anchors))
         return told.stall / 1e6, told.redo / 1e6
-
-    def _gains(self, step: Step) -> list[int]:
-        """Sixteenths of a step's local gradients that enter guesses, by region.
-
-        Several updates deep it is all or nothing: there a smaller gain makes training unstable.
-        Local gradients that are not finite are no guess.
-        """
-        wrong = {region for region, own in step.local.items() if own.non_finite}
-        if wrong and self._clip is not None:  # their norm scales all others
-            wrong = {*step.local}
-        return [
-            0 if region in wrong else 16 if gain and self._depth > 1 else gain
-            for region, gain in enumerate(self._decisions.gains)
-        ]
-
-    def _due(self) -> dict[nn.Parameter, int]:
-        """Parameters that are due, with the steps that they have accumulated."""
-        clock, regions = self._stages.clock, self._regions
-        return {
-            part.parameter: clock.cadences[region]
-            for region in clock.due
-            for part in regions[region].slices
-        }
-
-    def _means(
-        self, departure: Departure, cadences: Mapping[nn.Parameter, int]
-    ) -> dict[nn.Parameter, torch.Tensor]:
-        """This worker's means over the steps that were accumulated, by parameter that is due."""
-        mean = self._stages.accumulators.mean
-        return {
-            parameter: departure.gradients[parameter] if cadence == 1 else mean(parameter)
-            for parameter, cadence in cadences.items()
-        }
 
     @contextmanager
     def _given_up(self, departure: Departure | None) -> Iterator[None]:

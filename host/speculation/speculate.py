@@ -39,6 +39,7 @@ from .options import SpeculationOptions
 from .passes import Closure
 from .runtime import Runtime
 from .thresholds import with_thresholds
+from .watch import Watch
 
 __all__ = ["Speculation", "speculate"]
 
@@ -121,7 +122,7 @@ class Speculation:
             self.close()
             raise
         self._closes.append(self._runtime)
-        self._closes.append(_Watch(model, self._optimizers, self._runtime))
+        self._closes.append(Watch(model, self._optimizers, self._runtime))
 
     def step(self, *closures: Closure) -> torch.Tensor:
         """Take a step: forward and backward pass, and an update that will be applied later.
@@ -302,46 +303,6 @@ def speculate(
     """
     common: dict[str, Any] = {"preset": preset, "by": by, "group": group}
     return Speculation(model, optimizer, device, **common, compression=compression, **options)
-
-
-class _Watch:
-    """Settles in front of everything that shows weights, and refuses steps of others.
-
-    Parameters
-    ----------
-    model : nn.Module
-        The model.
-    optimizers : sequence of torch.optim.Optimizer
-        Its optimizers.
-    runtime : Runtime
-        What settles, and tells the other workers.
-    """
-
-    def __init__(
-        self,
-        model: nn.Module,
-        optimizers: Sequence[torch.optim.Optimizer],
-        runtime: Runtime,
-    ) -> None:
-        self._own = optimizers
-        self._runtime = runtime
-        self._handles: list[Any] = [
-            model.register_state_dict_pre_hook(lambda *_: runtime.settle()),
-            *(own.register_state_dict_pre_hook(lambda _: runtime.settle()) for own in optimizers),
-            *(own.register_step_pre_hook(self._refuse) for own in optimizers),
-        ]
-
-    def close(self) -> None:
-        for handle in self._handles:
-            handle.remove()
-
-    def _refuse(self, optimizer: torch.optim.Optimizer, *_: Any) -> None:
-        if any(optimizer is own for own in self._own):
-            with self._runtime.told():
-                raise RuntimeError(
-                    f"{type(optimizer).__name__}.step() must not be called: step(closure) of the "
-                    "speculation takes it"
-                )
 
 
 def _make_equal(model: nn.Module, group: dist.ProcessGroup) -> None:

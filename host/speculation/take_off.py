@@ -1,0 +1,103 @@
+"""The beginning of a flight: what a step whose gradients have departed will be updated with."""
+
+from collections.abc import Mapping, Sequence
+
+import torch
+from torch import nn
+
+from adagrain.host.distributed.stages import Stages
+from adagrain.host.distributed.step import Step
+from adagrain.host.regions.regions import Regions
+
+from .decisions import Decisions
+from .departure import Departure
+from .flight import Flight
+from .options import SpeculationOptions
+from .replay import Replay
+
+__all__ = ["TakeOff"]
+
+
+class TakeOff:
+    """Makes the flight of a step, at its commit: while the clock shows it, and rates are its own.
+
+    Parameters
+    ----------
+    optimizers : sequence of torch.optim.Optimizer
+        What updates.
+    regions : Regions
+        What is updated.
+    stages : Stages
+        The clock, and the accumulators.
+    decisions : Decisions
+        What has been decided last.
+    options : SpeculationOptions
+        How to speculate.
+    """
+
+    def __init__(
+        self,
+        optimizers: Sequence[torch.optim.Optimizer],
+        regions: Regions,
+        stages: Stages,
+        decisions: Decisions,
+        options: SpeculationOptions,
+    ) -> None:
+        self._optimizers = optimizers
+        self._regions = regions
+        self._stages = stages
+        self._decisions = decisions
+        self._options = options
+
+    def flight(self, departure: Departure, redone: int) -> Flight:
+        """The flight of a step.
+
+        Parameters
+        ----------
+        departure : Departure
+            All of whose gradients have departed.
+        redone : int
+            Passes that were done again in it.
+        """
+        assert departure.step is not None
+        cadences = self._due()
+        replay = Replay(self._optimizers, cadences, self._options.cap)
+        flight = Flight(
+            *(departure.step, replay, self._means(departure, cadences)),
+            *(self._gains(departure.step), departure.departed, redone),
+        )
+        flight.weights = self._decisions.checksums(departure.step.number)
+        return flight
+
+    def _gains(self, step: Step) -> list[int]:
+        """Sixteenths of a step's local gradients that enter guesses, by region.
+
+        Several updates deep it is all or nothing: there a smaller gain makes training unstable.
+        Local gradients that are not finite are no guess.
+        """
+        wrong = {region for region, own in step.local.items() if own.non_finite}
+        if wrong and self._options.clip is not None:  # their norm scales all others
+            wrong = {*step.local}
+        return [
+            0 if region in wrong else 16 if gain and self._options.depth > 1 else gain
+            for region, gain in enumerate(self._decisions.gains)
+        ]
+
+    def _due(self) -> dict[nn.Parameter, int]:
+        """Parameters that are due, with the steps that they have accumulated."""
+        clock, regions = self._stages.clock, self._regions
+        return {
+            part.parameter: clock.cadences[region]
+            for region in clock.due
+            for part in regions[region].slices
+        }
+
+    def _means(
+        self, departure: Departure, cadences: Mapping[nn.Parameter, int]
+    ) -> dict[nn.Parameter, torch.Tensor]:
+        """This worker's means over the steps that were accumulated, by parameter that is due."""
+        mean = self._stages.accumulators.mean
+        return {
+            parameter: departure.gradients[parameter] if cadence == 1 else mean(parameter)
+            for parameter, cadence in cadences.items()
+        }
