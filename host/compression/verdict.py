@@ -6,6 +6,7 @@ from typing import NamedTuple
 import torch
 import torch.distributed as dist
 
+from adagrain.host.distributed.all_reduce import AllReduce
 from adagrain.host.distributed.lost import waited_for
 
 __all__ = ["Found", "Verdict", "agree"]
@@ -61,7 +62,7 @@ def agree(failed: bool, found: Sequence[Found], group: dist.ProcessGroup, worker
     rows = [[own.wanted, *own.refused] for own in found]
     values = torch.tensor([int(failed), *(value for row in rows for value in row)])
     with waited_for("the agreement on frames"):
-        dist.all_reduce(values, dist.ReduceOp.MAX, group=group)
+        AllReduce(values, group, dist.ReduceOp.MAX).wait()
     failures, *rest = values.tolist()
     width = 1 + workers
     agreed = [

@@ -8,8 +8,8 @@ from typing import NamedTuple
 import torch
 import torch.distributed as dist
 
+from .all_reduce import AllReduce
 from .lost import waited_for
-from .sums import Sum
 from .timing import Timing
 
 __all__ = ["Agreed", "Agreeing", "Agreement", "LocalEnergy", "Trials"]
@@ -131,7 +131,7 @@ class Agreement:
         values += (*_told(losses), *self._timing.local(stall, redo), int(failed))
         vector = torch.tensor(values, dtype=torch.int64)
         with waited_for("the agreement on energies"):
-            return Agreeing(step, vector, Sum(vector, self._group))
+            return Agreeing(step, vector, AllReduce(vector, self._group))
 
     def end(self, agreeing: "Agreeing") -> Agreed:
         """Wait for the sums.
@@ -158,7 +158,7 @@ class Agreeing(NamedTuple):
 
     step: int
     vector: torch.Tensor
-    sum: Sum
+    sum: AllReduce
 
     def arrived(self) -> bool:
         """True where :meth:`Agreement.end` has nothing to wait for."""

@@ -7,9 +7,9 @@ from typing import Any, NamedTuple, Protocol
 import torch
 import torch.distributed as dist
 
+from .all_reduce import AllReduce
 from .lost import waited_for
 from .sent import Sent
-from .sums import Sum
 
 __all__ = ["DenseExchange", "Exchange", "Flat", "Pending", "Share", "spread"]
 
@@ -143,7 +143,7 @@ class DenseExchange:
             reduced = torch.mul(flat.means, 1.0 / self.workers, out=flat.averages)
             averages = []
         with waited_for("the exchange of gradients"):
-            own = Sum(reduced, self._group)
+            own = AllReduce(reduced, self._group)
         self.bytes_sent += reduced.nbytes
         return _Reduction(reduced, own, averages)
 
@@ -166,7 +166,7 @@ class _Reduction:
     """A sum under way, and where its parts belong, if that is elsewhere."""
 
     flat: torch.Tensor
-    sum: Sum
+    sum: AllReduce
     averages: list[torch.Tensor]
 
     def arrived(self) -> bool:

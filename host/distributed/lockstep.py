@@ -9,9 +9,9 @@ import numpy as np
 import torch
 import torch.distributed as dist
 
+from .all_reduce import AllReduce
 from .lost import WorkerLostError, waited_for
 from .process_group import time_out_of
-from .sums import Sum
 
 __all__ = ["DisagreementError", "Lockstep", "WorkerFailedError", "is_known"]
 
@@ -70,7 +70,7 @@ class Lockstep:
             self.group = dist.new_group(
                 self._ranks, timeout=time_out, backend="gloo", use_local_synchronization=part
             )
-        self._sent: tuple[torch.Tensor, Sum] | None = None
+        self._sent: tuple[torch.Tensor, AllReduce] | None = None
         self._looked = False
 
     def begin(self, options: Mapping[str, Any], error: Exception | None) -> None:
@@ -144,7 +144,7 @@ class Lockstep:
         self.look(state)
         self._looked = False
 
-    def tell(self, error: Exception | None, before: Sequence[Sum] = ()) -> None:
+    def tell(self, error: Exception | None, before: Sequence[AllReduce] = ()) -> None:
         """Say which of the workers failed, where all of them know that one has.
 
         A worker that has not, and has told the others already how it stands, has no more to say.
@@ -153,7 +153,7 @@ class Lockstep:
         ----------
         error : Exception or None
             Why this one has failed, if it has.
-        before : sequence of Sum
+        before : sequence of AllReduce
             What the others wait for before they hear of it: it must not end with this worker.
 
         Raises
@@ -193,14 +193,14 @@ class Lockstep:
             own[len(_FIELDS) :] = np.frombuffer(raw, dtype=np.int64)
         with waited_for("the comparison of the workers"):
             sums = torch.from_numpy(table)
-            self._sent = sums, Sum(sums, self.group)
+            self._sent = sums, AllReduce(sums, self.group)
 
     def _wait(self) -> None:
         if self._sent:
             self._wait_for(self._sent[1])
             self._sent = None
 
-    def _wait_for(self, under_way: Sum) -> None:
+    def _wait_for(self, under_way: AllReduce) -> None:
         """Wait for the others as long as a worker that fails does."""
         with suppress(RuntimeError):
             under_way.wait(datetime.timedelta(seconds=self._patience))

@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import nn
 
+from adagrain.host.distributed.all_reduce import AllReduce
 from adagrain.host.distributed.stages import Stages
 from adagrain.host.distributed.step import Pass, Step
-from adagrain.host.distributed.sums import Sum
 
 from .buckets import Bucket
 from .flight import Departed
@@ -109,7 +109,7 @@ class Departure:
         for bucket in self._buckets[self._begun :]:
             self._begin(bucket, torch.zeros_like)
 
-    def agree(self) -> Sum:
+    def agree(self) -> AllReduce:
         """Begin the agreement, behind the last bucket."""
         step = self._open()
         self._stages.agree.begin(step)

@@ -6,8 +6,8 @@ from typing import NamedTuple
 import torch
 import torch.distributed as dist
 
+from adagrain.host.distributed.all_reduce import AllReduce
 from adagrain.host.distributed.lost import waited_for
-from adagrain.host.distributed.sums import Sum
 
 __all__ = ["Link", "measured_link"]
 
@@ -86,5 +86,5 @@ class _Timer:
 
 def _mean(tensor: torch.Tensor, group: dist.ProcessGroup | None) -> torch.Tensor:
     with waited_for("the measurement of the link"):
-        Sum(tensor, group).wait()
+        AllReduce(tensor, group).wait()
     return tensor / dist.get_world_size(group)

@@ -8,8 +8,8 @@ import torch
 import torch.distributed as dist
 from torch import nn
 
+from adagrain.host.distributed.all_reduce import AllReduce
 from adagrain.host.distributed.lost import waited_for
-from adagrain.host.distributed.sums import Sum
 from adagrain.host.regions.regions import Regions
 
 from .buckets import Bucket, buckets_of, divided, kind_of
@@ -62,7 +62,7 @@ class Planner:
         self._buckets = buckets_of(regions, bucket_bytes or _BYTES)
         self._left = 0 if self._is_given else _WATCHED
         self._ready: list[int] = []
-        self._telling: tuple[torch.Tensor, Sum] | None = None
+        self._telling: tuple[torch.Tensor, AllReduce] | None = None
 
     @property
     def buckets(self) -> list[Bucket]:
@@ -72,7 +72,7 @@ class Planner:
             with waited_for("the choice of buckets"):
                 under_way.wait()
             self._telling = None
-            self._choose([microseconds / 1e6 for microseconds in told.amax(0).tolist()])
+            self._choose([microseconds / 1e6 for microseconds in told.tolist()])
         return self._buckets
 
     @property
@@ -112,10 +112,10 @@ class Planner:
             )
             table[dist.get_rank(self._group)] = torch.tensor(self._ready or 0)
             with waited_for("the choice of buckets"):
-                self._telling = table, Sum(table, self._group)
+                self._telling = table, AllReduce(table, self._group)
 
     @property
-    def under_way(self) -> list[Sum]:
+    def under_way(self) -> list[AllReduce]:
         """What the others wait for, if they are being told."""
         return [self._telling[1]] if self._telling else []
 
