@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, Protocol
 import torch
 import torch.distributed as dist
 
-from .all_reduce import AllReduce
+from .all_reduce import SHORT, AllReduce
 from .lost import waited_for
 from .sent import Sent
 
@@ -123,6 +123,11 @@ class DenseExchange:
     ----------
     group : ProcessGroup or None
         The workers.
+
+    Members
+    -------
+    short : int
+        As that of :class:`~.all_reduce.AllReduce`.
     """
 
     remembers = False
@@ -131,6 +136,7 @@ class DenseExchange:
         self.workers = dist.get_world_size(group)
         self.rank = dist.get_rank(group)
         self.bytes_sent = 0
+        self.short = SHORT
         self._group = group
 
     def begin(self, shares: Sequence[Share], flat: Flat | None = None) -> Pending:
@@ -143,7 +149,7 @@ class DenseExchange:
             reduced = torch.mul(flat.means, 1.0 / self.workers, out=flat.averages)
             averages = []
         with waited_for("the exchange of gradients"):
-            own = AllReduce(reduced, self._group)
+            own = AllReduce(reduced, self._group, short=self.short)
         self.bytes_sent += reduced.nbytes
         return _Reduction(reduced, own, averages)
 

@@ -18,23 +18,32 @@ _LEAST, _REPEATS = 1 << 13, 2
 #: Bytes of the first larger one; each further one has so many times more.
 _FIRST, _GROWTH = 1 << 16, 4
 
+#: Seconds per byte, at least.
+_FASTEST = 1e-12
+
 #: Seconds after which no larger one is begun.
 _ENOUGH = 0.4
 
 
 class Link(NamedTuple):
-    """A sum of n bytes takes ``latency + n * seconds_per_byte``, if it is alone.
+    """An all-reduce of n bytes takes ``latency + n * seconds_per_byte``, if it is alone.
 
     It does so in some ``turns``: a part of the bytes goes to the next worker, which then sends one.
+    Of up to ``short`` bytes it takes half of them.
     """
 
     latency: float
     seconds_per_byte: float
     turns: int
+    short: int = 0
+
+    def turns_of(self, size: int) -> int:
+        """Turns of so many bytes."""
+        return self.turns // 2 if size <= self.short else self.turns
 
 
 def measured_link(group: dist.ProcessGroup | None, like: torch.Tensor, most: int) -> Link:
-    """Time a few sums of growing sizes; all workers find the same figures.
+    """Time a few all-reduces of growing sizes; all workers find the same figures.
 
     It takes about a second on a link of 50 ms one way, and less on one that is faster.
 
@@ -63,9 +72,9 @@ def measured_link(group: dist.ProcessGroup | None, like: torch.Tensor, most: int
     latency = max(0.0, least - transfer * _LEAST)
     found = torch.tensor([latency, transfer], dtype=torch.float64, device=like.device)
     workers = dist.get_world_size(group)
-    turns = 2 if workers == 2 else max(1, 4 * (workers - 1))
     latency, transfer = _mean(found, group).tolist()
-    return Link(latency, transfer, turns)
+    short = int(latency / max(transfer, _FASTEST)) if workers == 2 else 0
+    return Link(latency, transfer, max(1, 4 * (workers - 1)), short)
 
 
 class _Timer:
@@ -86,5 +95,5 @@ class _Timer:
 
 def _mean(tensor: torch.Tensor, group: dist.ProcessGroup | None) -> torch.Tensor:
     with waited_for("the measurement of the link"):
-        AllReduce(tensor, group).wait()
+        AllReduce(tensor, group, short=0).wait()
     return tensor / dist.get_world_size(group)

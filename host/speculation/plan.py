@@ -92,8 +92,9 @@ def end_of(
     while begun < len(waiting) or under_way:
         while threads and begun < len(waiting):
             at, size = waiting[begun]
-            turn = size * link.seconds_per_byte / link.turns
-            heapq.heappush(under_way, (max(at, threads.pop()), begun, link.turns, turn))
+            turns = link.turns_of(size)
+            turn = size * link.seconds_per_byte / turns
+            heapq.heappush(under_way, (max(at, threads.pop()), begun, turns, turn))
             begun += 1
         now, number, left, turn = heapq.heappop(under_way)
         if not left:

@@ -17,6 +17,7 @@ from adagrain.host.distributed.chosen_exchange import (
     compression_options,
 )
 from adagrain.host.distributed.common import common_values
+from adagrain.host.distributed.exchange import DenseExchange
 from adagrain.host.distributed.lockstep import Lockstep
 from adagrain.host.distributed.lost import waited_for
 from adagrain.host.distributed.step_log import StepLog
@@ -114,6 +115,8 @@ class Speculation:
             )
             measures = chosen.bucket_bytes is None and chosen.replay is None
             link = _link_of(model, group) if measures else None
+            if link is not None and isinstance(exchange, DenseExchange):
+                exchange.short = link.short
             self._runtime = Runtime(
                 *(model, self._optimizers, divided, self.device, self._lockstep, exchange),
                 *(chosen, reducing, link, course),

@@ -18,7 +18,7 @@ def main() -> None:
             for op in (dist.ReduceOp.SUM, dist.ReduceOp.MAX):
                 own = (100 * torch.randn(shape, generator=generator)).to(dtype)
                 wanted = own.clone()
-                under_way = AllReduce(own, None, op)
+                under_way = AllReduce(own, None, op, short=8000)
                 under_way.wait()
                 under_way.wait()
                 dist.all_reduce(wanted, op)

@@ -74,3 +74,10 @@ def test_buckets_of_a_plan_go_from_the_last_region_to_the_first() -> None:
     model = nn.Sequential(*(nn.Linear(2, 2) for _ in range(4)))
     buckets = divided(adagrain.regions(model, "module"), [1, 3])
     assert [bucket.regions for bucket in buckets] == [(3,), (2, 1, 0)]
+
+
+def test_what_is_short_takes_half_the_turns() -> None:
+    """Four of a second each, or two; the bytes take as long."""
+    link = Link(latency=4.0, seconds_per_byte=0.5, turns=4, short=2)
+    assert end_of([1], [2], [0.0], link) == pytest.approx(2 + 1)
+    assert end_of([1], [4], [0.0], link) == pytest.approx(4 + 2)
