@@ -107,12 +107,9 @@ class Planner:
             return
         self._left -= 1
         if not self._left:
-            table = torch.zeros(
-                dist.get_world_size(self._group), len(self._regions), dtype=torch.int64
-            )
-            table[dist.get_rank(self._group)] = torch.tensor(self._ready or 0)
+            own = torch.tensor(self._ready or [0] * len(self._regions))
             with waited_for("the choice of buckets"):
-                self._telling = table, AllReduce(table, self._group)
+                self._telling = own, AllReduce(own, self._group, dist.ReduceOp.MAX)
 
     @property
     def under_way(self) -> list[AllReduce]:
