@@ -13,7 +13,8 @@ __all__ = ["PowerSums"]
 class PowerSums(wiring.Component):
     """Σq, Σq², Σq³, Σq⁴ over all lanes; wide enough never to overflow.
 
-    Products, sums over the lanes and accumulators are registered, each in a stage of its own.
+    Products of 15 or 16 bits, their sums, sums over the lanes and accumulators are registered, each
+    in a stage of its own.
     One beat per cycle, latency at most :attr:`LATENCY` cycles, no back-pressure.
 
     Parameters
@@ -69,11 +70,21 @@ class PowerSums(wiring.Component):
         if self._powers == 4:
             delayed = [self._register(m, q, signed(16)) for q in elements]
             pairs = zip(squares, delayed, strict=True)
-            cubes = [self._register(m, square * q, signed(46)) for square, q in pairs]
-            fourths = [self._register(m, square * square, unsigned(60)) for square in squares]
-            self._accumulate(m, cubes, self.s3)
-            self._accumulate(m, [self._register(m, x, unsigned(60)) for x in fourths], self.s4)
+            self._accumulate(m, [self._cube(m, square, q) for square, q in pairs], self.s3)
+            self._accumulate(m, [self._fourth(m, square) for square in squares], self.s4)
         return m
+
+    def _cube(self, m: Module, square: Signal, q: Signal) -> Signal:
+        """A square times its element, by halves of 15 bits, a multiplier each."""
+        low, high = (self._register(m, half * q, signed(31)) for half in (square[:15], square[15:]))
+        return self._register(m, low + (high << 15), signed(46))
+
+    def _fourth(self, m: Module, square: Signal) -> Signal:
+        """A square's square, likewise."""
+        low, high = square[:15], square[15:]
+        products = [(low, low), (low, high), (high, high)]
+        bottom, middle, top = (self._register(m, a * b, unsigned(30)) for a, b in products)
+        return self._register(m, bottom + (middle << 16) + (top << 30), unsigned(60))
 
     def _register(self, m: Module, value: Value, shape: object) -> Signal:
         register = Signal(shape)

@@ -29,6 +29,13 @@ MUTANTS = (
         _STATISTICS,
     ),
     Mutant(
+        "products of unequal halves come in once to the fourth power",
+        "hdl/statistics/power_sums.py",
+        "(middle << 16)",
+        "(middle << 15)",
+        bench("statistics", "full"),
+    ),
+    Mutant(
         "minimum of negative numbers has its order inverted",
         "hdl/statistics/extremes.py",
         "Mux(word[31], ~word, word | 0x8000_0000)",
