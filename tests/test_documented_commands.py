@@ -116,6 +116,7 @@ COMMANDS: dict[str, Run | str] = {
     "adagrain devices": QUICK,
     "adagrain info": QUICK,
     "adagrain program --board ulx3s": BOARD,
+    "adagrain recording": "is the name of a format, not a command",
     "adagrain replay runs/first": REPLAYS,
     "adagrain replay runs/first --show": REPLAYS,
     "adagrain replay runs/first --show --rtl": REPLAYS,
@@ -199,6 +200,11 @@ COMMANDS: dict[str, Run | str] = {
         full=True,
     ),
     "python benchmarks/speculation.py --record": RECORDS,
+    "python benchmarks/speculation_loss.py --rate 100 --delay 20": Run(
+        "python benchmarks/speculation_loss.py --seeds 1 --steps 12 --ways ddp adaptive 'DiLoCo 4'",
+        full=True,
+    ),
+    "python benchmarks/speculation_thresholds.py": RECORDS,
     "python benchmarks/statistics_golden.py": "is run as make bench",
     **{
         f"torchrun --nproc-per-node 2 examples/{path.name}": EXAMPLE
