@@ -12,7 +12,7 @@ from _relay import RelayError
 
 from adagrain.sim.simulators.cache import CacheError
 
-__all__ = ["add_link_options", "lab_of"]
+__all__ = ["add_link_options", "add_pass_options", "lab_of"]
 
 
 def add_link_options(parser: argparse.ArgumentParser) -> None:
@@ -25,6 +25,13 @@ def add_link_options(parser: argparse.ArgumentParser) -> None:
     ):
         text = f"{meaning}; usually {usual:g}"
         parser.add_argument(name, type=kind, default=usual, metavar=kind.__name__, help=text)
+
+
+def add_pass_options(parser: argparse.ArgumentParser) -> None:
+    """Let a benchmark be told what passes are padded to: ``--forward``, ``--backward``."""
+    for name, usual in (("--forward", 20.0), ("--backward", 40.0)):
+        text = f"usually {usual:g}"
+        parser.add_argument(name, type=float, default=usual, metavar="MS", help=text)
 
 
 @contextmanager

@@ -56,6 +56,11 @@ class Link:
         if self.workers not in _WORKERS:
             raise ValueError(f"workers must be {_WORKERS[0]} to {_WORKERS[-1]}, not {self.workers}")
 
+    @property
+    def name(self) -> str:
+        """In names of files."""
+        return f"{self.rate:g}_{self.delay:g}" + (f"_{self.workers}" if self.workers > 2 else "")
+
     def __str__(self) -> str:
         jitter = f" ± {self.jitter:g}" if self.jitter else ""
         return f"{self.rate:g} Mbit/s, {self.delay:g}{jitter} ms, {self.workers} workers"

@@ -11,7 +11,7 @@ from pathlib import Path
 from statistics import median
 
 from _lab import Lab
-from _lab_options import add_link_options, lab_of
+from _lab_options import add_link_options, add_pass_options, lab_of
 from _workers import told_by_first
 from rich.console import Console
 from rich.progress import Progress
@@ -30,8 +30,7 @@ PORT = 29_510
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     add_link_options(parser)
-    parser.add_argument("--forward", type=float, default=20, metavar="MS", help="usually 20")
-    parser.add_argument("--backward", type=float, default=40, metavar="MS", help="usually 40")
+    add_pass_options(parser)
     parser.add_argument("--repeats", type=int, default=5, help="usually 5")
     parser.add_argument("--steps", type=int, default=20, help="of a repeat; usually 20")
     options = parser.parse_args()

@@ -13,7 +13,7 @@ from statistics import median
 from typing import Any
 
 from _lab import Lab
-from _lab_options import add_link_options, lab_of
+from _lab_options import add_link_options, add_pass_options, lab_of
 from _link import Link
 from _report import report
 from _speculation_ways import DDP, WAYS
@@ -33,14 +33,13 @@ SETTLING = 10 * 16 + 4
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     add_link_options(parser)
-    parser.add_argument("--forward", type=float, default=20, metavar="MS", help="usually 20")
-    parser.add_argument("--backward", type=float, default=40, metavar="MS", help="usually 40")
+    add_pass_options(parser)
     parser.add_argument("--repeats", type=int, default=5, help="usually 5")
     parser.add_argument("--steps", type=int, default=20, help="of a turn; usually 20")
     parser.add_argument(
         "--settling", type=int, default=SETTLING, help=f"steps before; usually {SETTLING}"
     )
-    parser.add_argument("--tau", type=float, default=2, help="usually 2")
+    parser.add_argument("--tau", type=float, default=1, help="usually 1")
     parser.add_argument("--ways", nargs="+", default=[*WAYS], metavar="WAY")
     parser.add_argument("--record", action="store_true", help="keep the figures")
     options = parser.parse_args()
@@ -53,7 +52,7 @@ def main() -> None:
         link = made.link
     show(found)
     if options.record:
-        report(f"speculation_{name_of(link)}", figures(found, link))
+        report(f"speculation_{link.name}", figures(found, link))
 
 
 def turns(made: Lab, options: argparse.Namespace) -> dict[str, dict[str, Any]]:
@@ -99,11 +98,6 @@ def show(found: dict[str, dict[str, Any]]) -> None:
         pairs = (("guessed", "steps"), ("accepts", "trials")) if facts else ()
         table.add_row(way, *row, *(f"{facts[part]} of {facts[all_]}" for part, all_ in pairs))
     Console().print(table)
-
-
-def name_of(link: Link) -> str:
-    """A link's name in names of files."""
-    return f"{link.rate:g}_{link.delay:g}" + (f"_{link.workers}" if link.workers > 2 else "")
 
 
 def figures(found: dict[str, dict[str, Any]], link: Link) -> dict[str, Any]:

@@ -14,8 +14,7 @@ from typing import Any
 
 from _frontier import mean, standard_error
 from _lab import Lab
-from _lab_options import add_link_options, lab_of
-from _link import Link
+from _lab_options import add_link_options, add_pass_options, lab_of
 from _report import report
 from _speculation_ways import WAYS
 from _workers import told_by_first
@@ -37,8 +36,7 @@ CHOSEN = (
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     add_link_options(parser)
-    parser.add_argument("--forward", type=float, default=20, metavar="MS", help="usually 20")
-    parser.add_argument("--backward", type=float, default=40, metavar="MS", help="usually 40")
+    add_pass_options(parser)
     parser.add_argument("--seeds", type=int, default=10, help="usually 10")
     parser.add_argument("--steps", type=int, default=240, help="of DDP; usually 240")
     parser.add_argument("--tau", type=float, default=1, help="usually 1")
@@ -53,7 +51,7 @@ def main() -> None:
     figures = {way: figure(outcomes[options.ways[0]], own) for way, own in outcomes.items()}
     show(figures)
     if options.record:
-        report(f"speculation_loss_{name_of(link)}", {"link": str(link), **figures})
+        report(f"speculation_loss_{link.name}", {"link": str(link), **figures})
 
 
 def outcomes_of(made: Lab, options: argparse.Namespace) -> dict[str, list[dict[str, Any]]]:
@@ -101,11 +99,6 @@ def show(figures: dict[str, dict[str, Any]]) -> None:
             f"{own['points_beside_ddp']:+.2f} ± {own['error_of_points']:.2f}",
         )
     Console().print(table)
-
-
-def name_of(link: Link) -> str:
-    """A link's name in names of files."""
-    return f"{link.rate:g}_{link.delay:g}" + (f"_{link.workers}" if link.workers > 2 else "")
 
 
 if __name__ == "__main__":
