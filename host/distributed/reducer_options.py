@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from adagrain.host.telemetry.events import Sink
 from adagrain.host.telemetry.sinks import LogSink
-from adagrain.models.interface.units.region_manager import CadencePolicy, SpeculationPolicy
+from adagrain.models.interface.policies import CadencePolicy, SpeculationPolicy
 
 from .option_names import check_names
 from .timing import Timing

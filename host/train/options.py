@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 from adagrain.host.compression.options import BYPASSES, CODERS, MASKS, CompressionOptions
 from adagrain.host.speculation.form import Form
 from adagrain.host.speculation.options import SpeculationOptions
-from adagrain.models.interface.units.region_manager import SpeculationPolicy
+from adagrain.models.interface.policies import SpeculationPolicy
 
 from .option import described, option
 from .option_fit import check_fit

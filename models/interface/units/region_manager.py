@@ -5,6 +5,8 @@ import enum
 from amaranth.hdl import signed, unsigned
 from amaranth.lib import data
 
+from adagrain.models.interface.policies import CadencePolicy, SpeculationPolicy, SpeculationState
+
 from .ranges import First, Range
 from .table import Table
 from .unit import Operation, Payload, Register, Unit
@@ -28,31 +30,6 @@ __all__ = [
 
 #: Largest world size that the arithmetic holds.
 MAX_WORKERS = 1024
-
-
-class SpeculationPolicy(enum.IntEnum):
-    """Rule set that decides a region's speculation state."""
-
-    NEVER = 0
-    SEED_LITERAL = 1
-    COST_AWARE = 2
-    ALWAYS = 3
-
-
-class CadencePolicy(enum.IntEnum):
-    """Rule that decides a region's cadence."""
-
-    FIXED = 0  #: stays at ``cadence``
-    PHASE = 1  #: ``cadence_min`` before decision epoch ``phase_epoch``, then ``cadence_max``
-    NOISE = 2  #: one octave per decision epoch towards the measured noise-to-signal ratio
-
-
-class SpeculationState(enum.IntEnum):
-    """Mode of a region while its global update is in flight."""
-
-    GLOBAL = 0
-    HYBRID = 1
-    FULL = 2
 
 
 class DecisionStatus(enum.IntEnum):
