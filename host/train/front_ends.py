@@ -209,8 +209,8 @@ class Speculative:
 
     @property
     def cadences(self) -> dict[str, int]:
-        """As :attr:`FrontEnd.cadences`: each region is updated in every step."""
-        return dict.fromkeys(self._speculation.gains, 1)
+        """As :attr:`FrontEnd.cadences`."""
+        return self._speculation.cadences
 
     @property
     def bytes_sent(self) -> int:

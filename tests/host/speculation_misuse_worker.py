@@ -303,16 +303,7 @@ def fourth_step_fails_on_one() -> None:
 
 @case
 def settling_fails_on_one_when_buckets_are_chosen() -> None:
-    setup = Setup(bucket_bytes=None, looks=lambda: 0)
-    setup.train()
-
-    def update(_: Any) -> None:
-        raise KeyError("no such thing")
-
-    if on_one():
-        setup.speculation._runtime._arrivals.flights[0].replay.update = update
-        setup.model(torch.ones(3, 4))
-    setup.train()
+    settling_fails_on_one(bucket_bytes=None)
 
 
 @case
