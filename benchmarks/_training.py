@@ -94,8 +94,8 @@ def _train(job: Job) -> Outcome:
     handle = training.handle
     outcome = Outcome(
         accuracy=100 * training.accuracy(),
-        bytes_ratio=handle.bytes_sent / handle.bytes_dense,
-        cadences=handle.cadences,
+        bytes_ratio=handle.run.bytes_sent / handle.run.bytes_dense,
+        cadences=handle.run.cadences,
         weights_sha256=weights_sha256(training.network),
     )
     training.close()

@@ -107,6 +107,31 @@ class AdagrainState:
             self.close()
             raise
 
+    @property
+    def steps(self) -> int:
+        """Steps that were taken."""
+        return self.reducer.step
+
+    @property
+    def cadences(self) -> dict[str, int]:
+        """Steps per update, by region, for the next step."""
+        return self.reducer.cadences
+
+    @property
+    def bytes_sent(self) -> int:
+        """Bytes of gradients that this worker has put into collectives."""
+        return self.reducer.bytes_sent
+
+    @property
+    def bytes_dense(self) -> int:
+        """Bytes of all gradients that were added: what a dense exchange would have sent."""
+        return self.reducer.bytes_dense
+
+    @property
+    def dropped(self) -> int:
+        """Updates that were dropped, because a gradient was not finite."""
+        return self.reducer.dropped
+
     def loss(self, loss: torch.Tensor) -> torch.Tensor:
         """Report a loss before its backward pass; returned as it is. Optional.
 

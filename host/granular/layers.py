@@ -4,7 +4,7 @@ import math
 from collections import Counter
 from collections.abc import Callable
 from itertools import groupby, pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import nn
@@ -29,6 +29,15 @@ Measure = Callable[[torch.Tensor, int], Statistics]
 
 #: What autocast makes of a float32 tensor.
 _SHORT = (torch.float16, torch.bfloat16)
+
+
+class PassState(NamedTuple):
+    """What a layer has seen and done in a step: a look, its normalised variance, places, work."""
+
+    seen: tuple[int, int] | None
+    normalised_variance: float | None
+    samples: int
+    work: Counter[Precision]
 
 
 class GranularLayer(nn.Module):
@@ -146,6 +155,17 @@ class GranularLayer(nn.Module):
         self._work.clear()
         self._samples_before, self.samples = self.samples or self._samples_before, 0
         return done
+
+    def pass_state(self) -> PassState:
+        """State that passes change: a speculative pass may have to be done again."""
+        variance = self.controllers.normalised_variance
+        return PassState(self.seen, variance, self.samples, self._work.copy())
+
+    def load_pass_state(self, state: PassState) -> None:
+        """Restore what :meth:`pass_state` gave."""
+        self.seen, self.controllers.normalised_variance, self.samples, work = state
+        self._work.clear()  # the same object: plans of passes have it
+        self._work.update(work)
 
     def _outputs(self, x: torch.Tensor) -> torch.Tensor:
         raise NotImplementedError

@@ -8,7 +8,7 @@ from typing import overload
 import torch
 from torch import nn
 
-__all__ = ["ParameterSlice", "Region", "Regions", "regions", "trainable"]
+__all__ = ["ParameterSlice", "Region", "Regions", "apart", "regions", "trainable"]
 
 By = str | Callable[[str, nn.Parameter], str]
 
@@ -106,15 +106,10 @@ def regions(model: nn.Module, by: By = "module") -> Regions:
         If ``by`` is none of these, no parameter is trainable, or a region would have parameters
         of several types.
     """
-    apart = {
-        id(parameter)
-        for module in model.modules()
-        if not getattr(module, "in_regions", True)
-        for parameter in module.parameters()
-    }
     members: dict[str, list[ParameterSlice]] = {}
+    out = apart(model)
     for name, parameter in trainable(model).items():
-        if id(parameter) not in apart:
+        if name not in out:
             for region, part in _divide(name, parameter, by):
                 members.setdefault(region, []).append(part)
     if not members:
@@ -132,6 +127,17 @@ def trainable(model: nn.Module) -> dict[str, nn.Parameter]:
         for name, parameter in model.named_parameters()
         if parameter.requires_grad
     }
+
+
+def apart(model: nn.Module) -> dict[str, nn.Parameter]:
+    """Those of a model's trainable parameters that stay out of regions, by name."""
+    out = {
+        id(parameter)
+        for module in model.modules()
+        if not getattr(module, "in_regions", True)
+        for parameter in module.parameters()
+    }
+    return {name: own for name, own in trainable(model).items() if id(own) in out}
 
 
 def _check_alike(name: str, parts: Sequence[ParameterSlice]) -> None:

@@ -29,13 +29,14 @@ class Arrivals:
     """Brings flights home, bucket by bucket, in whatever order the buckets arrive.
 
     Each region gets its updates in the order of the steps. Nothing here begins a collective.
+    Parameters in no region, those of controllers, are never guessed: a step takes them as they are.
 
     Parameters
     ----------
     regions : Regions
         The regions.
     parameters : sequence of Parameter
-        Those of all regions, in the order of the model.
+        Those of all regions, in the order of the model: their norm is clipped.
     stages : Stages
         Agree and decide.
     guesses : Guesses
@@ -81,6 +82,7 @@ class Arrivals:
         self._tags = tags
         self._clip = clip
         self._course = course
+        self._apart: list[Flight] = []
         self.flights: list[Flight] = []
         self.blind = 0.0
         self._looked = 0.0
@@ -147,6 +149,14 @@ class Arrivals:
         """Wait for all updates, and apply them."""
         for flight in [*self.flights]:
             self._apply(flight, flight.departed)
+        self._update_apart(self._apart)
+
+    def commit(self) -> None:
+        """Update parameters in no region by all steps whose updates the one that ends must have.
+
+        That is always here, whenever the updates arrived: modules see the same ones in each run.
+        """
+        self._update_apart([f for f in self._apart if f.step.number <= self._decisions.needed])
 
     def guess(self, region: int) -> Chain:
         """A region's guess, which enters the step in the making."""
@@ -219,6 +229,16 @@ class Arrivals:
         for region, old in zip(entered, before, strict=True):
             self._compare(flight.step.number, region, old)
 
+    def _update_apart(self, landed: Sequence[Flight]) -> None:
+        """Update parameters in no region by flights that have landed."""
+        for flight in landed:
+            for parameter, gradient in flight.apart.items():
+                parameter.grad = gradient
+            flight.replay.update([*flight.apart])
+            for parameter in flight.apart:
+                parameter.grad = None
+        self._apart = [flight for flight in self._apart if flight not in landed]
+
     def _compare(self, step: int, region: int, before: torch.Tensor) -> None:
         """Compare what was guessed of a region's update by a step with the true one."""
         truth, chains = flat(self._members[region]), self._guesses.entered(region)
@@ -237,4 +257,5 @@ class Arrivals:
         flight.step.flown = Flown(flight.passes_redone, flight.waited, hidden, missing)
         self._stages.land(flight.step)
         self.flights.remove(flight)
+        self._apart.append(flight)
         self._decisions.land(Landed(flight.step, missing, flight.weights))

@@ -9,7 +9,7 @@ from torch import nn
 
 from adagrain.host.regions.regions import Region, Regions
 
-__all__ = ["Bucket", "buckets_of", "divided", "kind_of"]
+__all__ = ["Bucket", "buckets_apart", "buckets_of", "divided", "kind_of"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,6 +54,14 @@ def divided(regions: Regions, counts: Sequence[int]) -> list[Bucket]:
     """Buckets of so many regions each, from the last region to the first."""
     numbers = iter(reversed(range(len(regions))))
     return [_bucket(regions, [*islice(numbers, count)]) for count in counts]
+
+
+def buckets_apart(parameters: Sequence[nn.Parameter]) -> list[Bucket]:
+    """Buckets of parameters in no region, one for each type and place."""
+    kinds: dict[tuple[torch.dtype, torch.device], list[nn.Parameter]] = {}
+    for own in parameters:
+        kinds.setdefault((own.dtype, own.device), []).append(own)
+    return [Bucket((), tuple(members)) for members in kinds.values()]
 
 
 def kind_of(region: Region) -> tuple[torch.dtype, torch.device]:

@@ -8,6 +8,7 @@ import torch
 from torch import nn
 from torch.utils._pytree import tree_leaves
 
+from .kept import Kept, give_back, kept_by
 from .meeting import meet_in_another_order
 
 __all__ = ["Call", "Calls", "DifferentInputsError"]
@@ -52,6 +53,8 @@ class Call:
         State of torch's random numbers behind it.
     buffers : list of Tensor
         What the module's own buffers held behind it.
+    kept : list of Kept
+        What the module, and those inside, kept behind it.
     """
 
     module: nn.Module
@@ -62,6 +65,7 @@ class Call:
     next: int | None = None
     generator: torch.Tensor | None = None
     buffers: list[torch.Tensor] = field(default_factory=list)
+    kept: list[Kept] = field(default_factory=list)
 
 
 class Calls:
@@ -123,6 +127,7 @@ class Calls:
         call.output, call.outputs, call.next = output, _versions(output), self._next
         call.generator = torch.get_rng_state()
         call.buffers = [buffer.clone() for buffer in call.module.buffers()]
+        call.kept = kept_by(call.module.modules())
 
     def again(self, call: Call) -> Any:
         """The output of a call that is good, with all that it left behind."""
@@ -132,6 +137,7 @@ class Calls:
         torch.set_rng_state(call.generator)
         for buffer, after in zip(call.module.buffers(), call.buffers, strict=True):
             buffer.data.copy_(after)  # behind autograd's back: the graph of the call stays valid
+        give_back(call.kept)
         return call.output
 
     def change_order(self, loss: torch.Tensor) -> bool:

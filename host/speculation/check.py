@@ -11,7 +11,7 @@ from adagrain.host.compression.mask import Learner
 from adagrain.host.compression.options import CompressionOptions
 from adagrain.host.device.coprocessor import Coprocessor
 from adagrain.host.distributed.cadence import check_coverage, check_kind
-from adagrain.host.regions.regions import Regions
+from adagrain.host.regions.regions import Regions, apart, trainable
 from adagrain.models.interface.units import DIFFERENCE
 
 from .options import SpeculationOptions
@@ -54,8 +54,8 @@ def check_model(model: nn.Module) -> None:
             raise ValueError(f"parameter {name!r} must have no hooks, but has: its guess has none")
 
 
-def check_regions(parameters: Mapping[str, nn.Parameter], divided: Regions) -> None:
-    """See to it that each trainable parameter is in one region, whole.
+def check_regions(model: nn.Module, divided: Regions) -> None:
+    """See to it that each trainable parameter is in one region, whole, or of a controller.
 
     Raises
     ------
@@ -71,11 +71,13 @@ def check_regions(parameters: Mapping[str, nn.Parameter], divided: Regions) -> N
                     f"a block of rows, {part.name!r}"
                 )
             found.setdefault(id(part.parameter), []).append(region.name)
-    for name, parameter in parameters.items():
+    out = apart(model)
+    for name, parameter in trainable(model).items():
         owners = found.get(id(parameter), [])
-        if len(owners) != 1:
+        if len(owners) != (name not in out):
             told = " and ".join(map(repr, owners)) or "none"
-            raise ValueError(f"parameter {name!r} must be in one region, but is in {told}")
+            wanted = "no region, as one of a controller" if name in out else "one region"
+            raise ValueError(f"parameter {name!r} must be in {wanted}, but is in {told}")
 
 
 def check_optimizers(

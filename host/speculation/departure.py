@@ -25,7 +25,7 @@ class Departure:
     Parameters
     ----------
     buckets : sequence of Bucket
-        All of them, in the order of their collectives.
+        All of them, in the order of their collectives; those of no region belong to controllers.
     stages : Stages
         Exchange and agreement.
     compare : callable
@@ -38,7 +38,7 @@ class Departure:
     step : Step or None
         The step, as the stages know it; ``None`` before the first contribution.
     departed : list of Departed
-        Exchanges that have begun; there are none of buckets with no region that is due.
+        Exchanges that have begun, of regions; there are none of buckets with no region that is due.
     gradients : dict
         What this worker has contributed, by parameter.
     ready_after : dict
@@ -130,6 +130,6 @@ class Departure:
             gather.add(step, parameter, own)
         self._begun += 1
         pending = gather.begin_exchange(step.current, bucket.parameters, None)
-        if pending is not None:
+        if pending is not None and bucket.regions:
             due = [region for region in bucket.regions if self._stages.clock.is_due(region)]
             self.departed.append(Departed(due, pending))

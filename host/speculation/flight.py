@@ -40,6 +40,8 @@ class Flight:
         Sixteenths of them that enter guesses, by region; 0: it is not guessed.
     departed : list of Departed
         What was not applied yet.
+    apart : mapping
+        Gradients of parameters in no region, which become their averages.
     passes_redone : int
         Passes that were done again before it.
 
@@ -66,6 +68,7 @@ class Flight:
     gradients: Mapping[nn.Parameter, torch.Tensor]
     gains: list[int]
     departed: list[Departed]
+    apart: Mapping[nn.Parameter, torch.Tensor]
     passes_redone: int
     unresolved: set[int] = field(init=False)
     since: float | None = None

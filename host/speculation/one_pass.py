@@ -8,6 +8,7 @@ from torch import nn
 
 from .calls import Calls
 from .chain import Chain
+from .kept import give_back, kept_by
 from .random_state import RandomState
 
 __all__ = ["OnePass"]
@@ -46,6 +47,8 @@ class OnePass:
         Regions that were bound by calls which are not done again.
     loss : Tensor
         The closure's, once it has ended.
+    reported : Tensor or None
+        What the closure has said that its loss is.
     gradients : dict
         By parameter, as they get ready; empty once they were added to those of another pass.
     """
@@ -58,6 +61,7 @@ class OnePass:
         self.guesses: dict[int, Chain] = {}
         self.kept: set[int] = set()
         self.loss: torch.Tensor | None = None
+        self.reported: torch.Tensor | None = None
         self.gradients: dict[nn.Parameter, torch.Tensor] = {}
         self._random = RandomState.now() if keeps else None
         self._buffers = [
@@ -66,9 +70,10 @@ class OnePass:
             for name, buffer in module._buffers.items()
             if buffer is not None
         ]
+        self._kept = kept_by(names if keeps else ())
 
     def rewind(self, valid: int) -> None:
-        """Go back to the beginning: random numbers and buffers as they were.
+        """Go back to the beginning: random numbers, buffers, what modules keep, as they were.
 
         Parameters
         ----------
@@ -83,6 +88,7 @@ class OnePass:
         for own in self._buffers:
             own.module._buffers[own.name] = own.tensor
             own.tensor.data.copy_(own.held)
+        give_back(self._kept)
         self.calls.rewind(valid)
         self.bound = {region: call for region, call in self.bound.items() if call < valid}
         self.guesses = {r: chain for r, chain in self.guesses.items() if r in self.bound}

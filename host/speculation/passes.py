@@ -51,7 +51,7 @@ class Passes:
     regions : Regions
         Its regions.
     parameters : sequence of Parameter
-        Those of all regions, in the order of the model.
+        All that are trained, in the order of the model.
     leaves : Leaves
         Their leaves.
     arrivals : Arrivals
@@ -114,7 +114,7 @@ class Passes:
         Returns
         -------
         list of Tensor
-            The losses of the passes; they stand on no guess which was not accepted.
+            The losses of the passes, as reported; they stand on no guess which was not accepted.
 
         Raises
         ------
@@ -145,6 +145,18 @@ class Passes:
             self._passes, self._stepping = [], False
             self._bindings.release()
 
+    def report(self, loss: torch.Tensor) -> None:
+        """Say what the loss of the pass that is computed is, if not what the closure returns.
+
+        Raises
+        ------
+        RuntimeError
+            If there is none.
+        """
+        if self._current is None:
+            raise RuntimeError("a loss must be reported within a closure, while step() runs it")
+        self._current.reported = loss.detach()
+
     def close(self) -> None:
         """Let go of the model."""
         self._hooks.close()
@@ -168,7 +180,7 @@ class Passes:
         _check_loss(loss)
         self._check_order(current, loss)
         self._run_backward(current, loss, departure)
-        current.loss = loss.detach()
+        current.loss = loss.detach() if current.reported is None else current.reported
 
     def _run_backward(
         self, current: OnePass, loss: torch.Tensor, departure: Departure | None

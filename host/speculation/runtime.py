@@ -17,10 +17,11 @@ from adagrain.host.distributed.reducer_options import ReducerOptions
 from adagrain.host.distributed.stages import Stages
 from adagrain.host.distributed.step import Step
 from adagrain.host.distributed.step_log import StepLog
-from adagrain.host.regions.regions import Regions, trainable
+from adagrain.host.regions.regions import Regions, apart, trainable
 from adagrain.models.interface.units.region_manager import SpeculationState
 
 from .arrivals import Arrivals
+from .buckets import buckets_apart
 from .counts import Counts
 from .course import Course, Standing, Times
 from .decisions import Decisions
@@ -49,6 +50,10 @@ class Runtime:
     step, in the same order, whatever is guessed, accepted, rejected, or late: the buckets, the
     agreement, and the comparison of the workers. That is awaited in front of the next step's first
     contribution; by then it has long been there.
+
+    Parameters in no region, those of controllers, are exchanged in each step and never guessed: a
+    step is computed with what they are as it begins, and updated by as many steps fewer as may be
+    in flight. With τ = 0, which admits of no difference, each update is waited for then.
 
     Parameters
     ----------
@@ -99,7 +104,7 @@ class Runtime:
         self._device = device
         self._lockstep = lockstep
         self._exchange = exchange
-        self._depth, self._places = options.depth, max(1, options.depth)
+        self._places = max(1, options.depth)
         self._course, self._timing = course, reducing.timing
         self._is_guarded = False
         self._planner = Planner(regions, options.bucket_bytes, link, lockstep.group, course)
@@ -108,18 +113,23 @@ class Runtime:
         )
         self._outcomes = Outcomes()
         self._tags = Tags()
-        leaves = Leaves(model, trainable(model))
+        out, known = apart(model), trainable(model)
+        self._apart = buckets_apart([*out.values()])
+        self._waits = not options.depth or (bool(out) and not options.tau)
+        leaves = Leaves(model, known)
         judge = Judge(device, options.tau, Form(options.form))
-        shared = regions, [*trainable(model).values()]
+        shared = regions, [own for name, own in known.items() if name not in out]
         self._guesses = Guesses(*shared, leaves, options.clip)
         self._decisions = Decisions(regions, self._stages, self._places, course)
-        self._take_off = TakeOff(optimizers, regions, self._stages, self._decisions, options)
+        self._take_off = TakeOff(
+            *(optimizers, regions, self._stages, self._decisions, options), [*out.values()]
+        )
         self._arrivals = Arrivals(
             *(*shared, self._stages, self._guesses, self._decisions, judge, self._tags),
             *(options.clip, course),
         )
         self._passes = Passes(
-            *(model, *shared, leaves, self._arrivals, self._tags, course),
+            *(model, regions, [*known.values()], leaves, self._arrivals, self._tags, course),
             keep_outputs=options.keep_outputs,
             idle=self.settle,
             quiet=exchange.rank != 0,
@@ -172,6 +182,10 @@ class Runtime:
         """Updates that were dropped, because a gradient was not finite."""
         return self._stages.decide.dropped
 
+    def report(self, loss: torch.Tensor) -> None:
+        """Say what the loss of the closure that is running is, if it is not what it returns."""
+        self._passes.report(loss)
+
     def step(self, closures: Sequence[Closure]) -> list[torch.Tensor]:
         """Take a step; the closures' losses.
 
@@ -194,7 +208,7 @@ class Runtime:
         with self._given_up(departure):
             losses = self._passes.compute(closures, departure)
             self._commit(losses, departure, self.passes_redone - redone)
-        if not self._depth:
+        if self._waits:
             self.settle()
         return losses
 
@@ -278,12 +292,13 @@ class Runtime:
     def _departure(self) -> Departure:
         compare = partial(self._lockstep.check, self._standing)
         place = self._stages.clock.step % self._places  # which no flight needs any more
-        return Departure(self._planner.buckets, self._stages, compare, place)
+        return Departure([*self._planner.buckets, *self._apart], self._stages, compare, place)
 
     def _commit(self, losses: Sequence[torch.Tensor], departure: Departure, redone: int) -> None:
         """End the contributions of a step; from now on its update is in flight."""
         guesses, step = self._tags.guesses, departure.step
         assert step is not None
+        self._arrivals.commit()
         step.losses += [float(loss) for loss in losses]
         step.stall, step.redo = self._times(step)
         step.guesses = self._outcomes.told(guesses, self._stages.clock.due)

@@ -17,7 +17,7 @@ from adagrain.host.distributed.chosen_exchange import (
     compression_options,
 )
 from adagrain.host.distributed.common import common_values
-from adagrain.host.distributed.exchange import DenseExchange
+from adagrain.host.distributed.exchange import DenseExchange, Exchange
 from adagrain.host.distributed.lockstep import Lockstep
 from adagrain.host.distributed.lost import waited_for
 from adagrain.host.distributed.step_log import StepLog
@@ -59,7 +59,11 @@ class Speculation:
     -------
     device : Coprocessor
         This worker's device.
+    exchange : Exchange
+        What averages gradients over the workers.
     """
+
+    exchange: Exchange
 
     def __init__(
         self,
@@ -90,7 +94,7 @@ class Speculation:
             compressing = compression_options(compression)
             parameters = trainable(model)
             divided = by if isinstance(by, Regions) else regions(model, by)
-            check_regions(parameters, divided)
+            check_regions(model, divided)
             check_memory(parameters.values(), chosen.depth)
             check_optimizers(self._optimizers, parameters)
             self.device = open_device(device, preset) if isinstance(device, str) else device
@@ -110,7 +114,7 @@ class Speculation:
             self._lockstep.begin(common, error)
             _make_equal(model, group)
             alone = self._lockstep if compressing is None else Lockstep(group)
-            exchange = chosen_exchange(
+            self.exchange = exchange = chosen_exchange(
                 *(model, group, divided, alone, compressing, self.device), aside=True
             )
             measures = chosen.bucket_bytes is None and chosen.replay is None
@@ -140,7 +144,7 @@ class Speculation:
         Returns
         -------
         Tensor
-            Mean of their losses.
+            Mean of their losses, or of those that they have reported.
 
         Raises
         ------
@@ -153,6 +157,17 @@ class Speculation:
         if not closures:
             raise TypeError("step must be given a closure, or several")
         return torch.stack([loss.reshape(()) for loss in self._open().step(closures)]).mean()
+
+    def loss(self, loss: torch.Tensor) -> torch.Tensor:
+        """Report a loss, within a closure that returns another one; returned as it is. Optional.
+
+        Raises
+        ------
+        RuntimeError
+            If no closure is running.
+        """
+        self._open().report(loss)
+        return loss
 
     def settle(self) -> None:
         """Wait for all updates in flight: parameters are up to date then.

@@ -33,6 +33,8 @@ class TakeOff:
         What has been decided last.
     options : SpeculationOptions
         How to speculate.
+    apart : sequence of Parameter
+        Those in no region: they are updated in each step.
     """
 
     def __init__(
@@ -42,12 +44,14 @@ class TakeOff:
         stages: Stages,
         decisions: Decisions,
         options: SpeculationOptions,
+        apart: Sequence[nn.Parameter],
     ) -> None:
         self._optimizers = optimizers
         self._regions = regions
         self._stages = stages
         self._decisions = decisions
         self._options = options
+        self._apart = apart
 
     def flight(self, departure: Departure, redone: int) -> Flight:
         """The flight of a step.
@@ -61,10 +65,12 @@ class TakeOff:
         """
         assert departure.step is not None
         cadences = self._due()
-        replay = Replay(self._optimizers, cadences, self._options.cap)
+        every_step = dict.fromkeys(self._apart, 1)
+        replay = Replay(self._optimizers, cadences | every_step, self._options.cap)
         flight = Flight(
             *(departure.step, replay, self._means(departure, cadences)),
-            *(self._gains(departure.step), departure.departed, redone),
+            *(self._gains(departure.step), departure.departed),
+            *({own: departure.gradients[own] for own in self._apart}, redone),
         )
         flight.weights = self._decisions.checksums(departure.step.number)
         return flight

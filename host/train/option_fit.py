@@ -46,4 +46,6 @@ def _check_parts(options: "TrainingOptions") -> None:
     if options.granular:
         _ = options.policy
     _ = options.compression
-    _ = options.speculation
+    speculation = options.speculation
+    if speculation and options.decides_cadences:
+        speculation.check_cadenced()

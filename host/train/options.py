@@ -43,7 +43,7 @@ class TrainingOptions:
         "Training preset. sync: update all in every step; cadence: regions as the coprocessors "
         "decide; granular: layers in the precision that they decide; compress: send few elements "
         "of each gradient; speculate: begin steps while the last update is in flight; all: "
-        "cadence, granular, compress.",
+        "cadence, granular, compress, speculate.",
     )
     device: str = option(
         "sim:",

@@ -20,7 +20,7 @@ _COMPRESSION = (
 )
 
 #: Options of speculation that have.
-_SPECULATION = ("tau", "form", "depth", "keep_outputs")
+_SPECULATION = ("tau", "form", "depth", "cap", "keep_outputs")
 
 
 def compressed(name: str, about: str) -> Any:

@@ -22,7 +22,7 @@ CADENCE = ("cadence", "all")
 COMPRESSED = ("compress", "all")
 
 #: Training presets whose steps begin while the last update is in flight.
-SPECULATIVE = ("speculate",)
+SPECULATIVE = ("speculate", "all")
 
 
 def check_preset(name: str) -> None:

@@ -6,8 +6,8 @@ from adagrain.host.device.open_device import open_device
 from adagrain.host.distributed.cadence_plan import longest_cadences
 from adagrain.host.distributed.timing import Timing
 from adagrain.host.granular import Granularity, convert
-from adagrain.host.regions.regions import regions, trainable
-from adagrain.host.speculation.check import check_device, check_regions
+from adagrain.host.regions.regions import regions
+from adagrain.host.speculation.check import check_compression, check_device, check_regions
 
 from .data import load
 from .networks import build
@@ -46,7 +46,7 @@ def rehearse(options: TrainingOptions) -> nn.Module:
     divided = regions(network, options.by)
     longest_cadences(divided.names, options.longest_cadence)
     if options.speculation:
-        check_regions(trainable(network), divided)
+        check_regions(network, divided)
     with open_device(options.device_of(0), options.device_preset) as device:
         if len(divided) > device.configuration.regions:
             raise ValueError(
@@ -57,4 +57,5 @@ def rehearse(options: TrainingOptions) -> nn.Module:
             Granularity(network, device)
         if options.speculation:
             check_device(device)
+            check_compression(options.compression, device, options.depth)
     return network

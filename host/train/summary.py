@@ -63,7 +63,7 @@ def summarise(
     """
     handle = training.handle
     own: dict[str, Any] = {
-        "backend": handle.device.backend,
+        "backend": handle.run.device.backend,
         "counts": counts,
         "precisions": precision_counts(training.granularity) if training.granularity else None,
         "frames": handle.frames.counts.state_dict() if handle.frames else None,
@@ -91,7 +91,7 @@ def _write(
     summary: dict[str, Any] = {
         "status": status,
         "accuracy": accuracy,
-        "steps": handle.steps,
+        "steps": handle.run.steps,
         "seconds": round(seconds, 2),
         "workers": options.workers,
         "backend": ", ".join(sorted({worker["backend"] for worker in workers})),
@@ -103,10 +103,10 @@ def _write(
         "decision_cycles": max(c["decision_cycles"] for c in counters),
         "restored": sum(c["restored"] for c in counters),
         "fallbacks": sum(c["fallbacks"] for c in counters),
-        "bytes_sent": handle.bytes_sent,
-        "bytes_dense": handle.bytes_dense,
-        "dropped": handle.dropped,
-        "cadences": handle.cadences,
+        "bytes_sent": handle.run.bytes_sent,
+        "bytes_dense": handle.run.bytes_dense,
+        "dropped": handle.run.dropped,
+        "cadences": handle.run.cadences,
         "weights_sha256": weights_sha256(training.network),
         "seed": options.seed,
         "options": options.recorded(),
@@ -119,7 +119,7 @@ def _write(
     if training.granularity:
         summary["precisions"] = combined([worker["precisions"] for worker in workers])
     if handle.frames:
-        elements = handle.bytes_dense // torch.float32.itemsize
+        elements = handle.run.bytes_dense // torch.float32.itemsize
         counted = [worker["frames"] for worker in workers]
         coder = summary["backend"] if summary["device_encoded"] else "golden codec"
         summary["compression"] = traffic(

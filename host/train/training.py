@@ -16,10 +16,11 @@ from adagrain.host.granular import (
     convert,
 )
 from adagrain.host.telemetry.events import PrecisionsEvent
+from adagrain.host.telemetry.pairing import Pairing
 from adagrain.host.telemetry.relay import Relay
 
 from .data import Dataset
-from .front_ends import FrontEnd, Hooked, Speculative
+from .front_ends import front_end
 from .networks import build
 from .options import TrainingOptions
 from .schedule import remaining, schedule
@@ -67,8 +68,8 @@ class Training:
         self._place, self._steps = place, options.steps
         sgd = torch.optim.SGD(_groups(self.network, options), lr=options.learning_rate)
         self._scheduler = schedule(sgd, steps=options.steps, warmup=options.warmup)
-        kind = Speculative if options.speculation else Hooked
-        self.handle: FrontEnd = kind(self.network, sgd, options, self.events, **policy)
+        self._paired = Pairing(self.events)
+        self.handle = front_end(self.network, sgd, options, self._paired, **policy)
         self.granularity = self._granularity(options) if options.granular else None
         self._shards = Shards(
             len(data.inputs),
@@ -82,7 +83,7 @@ class Training:
         budget = Budget(bits=options.bits) if options.bits else None
         return Granularity(
             self.network,
-            self.handle.device,
+            self.handle.run.device,
             offload=options.offload_every if options.offload == "forward" else 0,
             resources=ResourceManager(budget) if budget else None,
         )
@@ -90,7 +91,7 @@ class Training:
     @property
     def step(self) -> int:
         """Steps taken so far."""
-        return self.handle.steps
+        return self.handle.run.steps
 
     @property
     def ends_epoch(self) -> bool:
@@ -105,7 +106,7 @@ class Training:
         log = self.handle.advance(lambda model: self._loss(model, inputs, labels))
         self._scheduler.step()
         if self.granularity:
-            self.events.precisions(PrecisionsEvent(self.step - 1, self.granularity.step()))
+            self._paired.precisions(PrecisionsEvent(self.step - 1, self.granularity.step()))
         return log
 
     def settle(self) -> None:
@@ -115,7 +116,7 @@ class Training:
     def _loss(self, model: nn.Module, inputs: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
         found = model(inputs)
         loss = nn.functional.cross_entropy(found.flatten(0, -2), labels.flatten())
-        loss = self.handle.report(loss)
+        loss = self.handle.run.loss(loss)
         if self.granularity:
             part = remaining(self.step, self._steps)
             loss = loss + part * self.granularity.penalty()
@@ -141,7 +142,7 @@ class Training:
         """All that this worker needs to go on: weights, momenta, reducer, device, data cursor."""
         return {
             "network": self.network.state_dict(),
-            "handle": self.handle.state_dict(),
+            "handle": self.handle.run.state_dict(),
             "scheduler": self._scheduler.state_dict(),
             "shards": self._shards.state_dict(),
             "granularity": self.granularity.state_dict() if self.granularity else None,
@@ -150,7 +151,7 @@ class Training:
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Restore what :meth:`state_dict` gave."""
         self.network.load_state_dict(state["network"])
-        self.handle.load_state_dict(state["handle"])
+        self.handle.run.load_state_dict(state["handle"])
         self._scheduler.load_state_dict(state["scheduler"])
         self._shards.load_state_dict(state["shards"])
         if self.granularity:
@@ -158,7 +159,7 @@ class Training:
 
     def close(self) -> None:
         """Let go of the device."""
-        self.handle.close()
+        self.handle.run.close()
 
 
 def _groups(network: nn.Module, options: TrainingOptions) -> list[dict[str, Any]]:

@@ -67,7 +67,7 @@ class _Worker:
     def __init__(self, options: TrainingOptions, start: Path | None, place: str) -> None:
         self._options = options
         self._training = Training(options, load(options.data), place, **course_of(options))
-        self._counts = Counts(self._training.handle.device)
+        self._counts = Counts(self._training.handle.run.device)
         self._manifest = checkpoint.Manifest.of(options, self._training.network)
         self._accuracy: float | None = None
         self._seconds = 0.0
@@ -78,7 +78,7 @@ class _Worker:
         """All steps, then the summary."""
         first = dist.get_rank() == 0
         console = Console(quiet=not first, stderr=bool(self._options.replay))
-        console.print(f"device: {self._training.handle.device.backend}")
+        console.print(f"device: {self._training.handle.run.device.backend}")
         if self._training.granularity:
             console.print(f"forward passes: {self._training.granularity.forward_backend}")
         began = time.perf_counter() - self._seconds

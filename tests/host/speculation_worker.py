@@ -99,7 +99,7 @@ class Collectives:
     def _check_missing(self, runtime: Any) -> None:
         """No update is missing in a commit but the newest ones, one less than may be in flight."""
         missing = [flight.step.number for flight in runtime._arrivals.flights]
-        least = runtime._stages.clock.step - max(1, runtime._depth) + 1
+        least = runtime._stages.clock.step - runtime._places + 1
         assert all(number >= least for number in missing)
         self.missing = max(self.missing, len(missing))
 

@@ -165,7 +165,7 @@ def test_what_was_sent_is_logged_and_shown(tmp_path: Path) -> None:
         trained(tmp_path, metrics, board, preset="compress") as training,
     ):
         advance(training, STEPS)
-        bytes_sent = training.handle.bytes_sent
+        bytes_sent = training.handle.run.bytes_sent
     steps = [line for line in lines_of(tmp_path) if "loss" in line]
     assert [line["bytes_sent"] for line in steps] == sorted({line["bytes_sent"] for line in steps})
     assert steps[-1]["bytes_sent"] == bytes_sent

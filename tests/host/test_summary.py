@@ -113,7 +113,7 @@ def test_numbers_of_all_workers(
         "steps": 4,
         "seconds": 12.35,
         "workers": 2,
-        "backend": f"another, {training.handle.device.backend}",
+        "backend": f"another, {training.handle.run.device.backend}",
         "device_cycles": sums["cycles"],
         "device_encoded": sums["encoded"],
         "device_decoded": sums["decoded"],
@@ -122,18 +122,18 @@ def test_numbers_of_all_workers(
         "decision_cycles": 9,
         "restored": 3,
         "fallbacks": 2,
-        "bytes_sent": handle.bytes_sent,
-        "bytes_dense": handle.bytes_dense,
+        "bytes_sent": handle.run.bytes_sent,
+        "bytes_dense": handle.run.bytes_dense,
         "dropped": 0,
-        "cadences": handle.cadences,
+        "cadences": handle.run.cadences,
         "weights_sha256": weights_sha256(training.network),
         "seed": 0,
         "options": json.loads(json.dumps(options.recorded())),
     }
     assert row(table, "accuracy") == "98.77%"
     assert row(table, "time") == "12.3 s for 4 steps"
-    assert row(table, "regions by cadence") == f"{len(handle.cadences)} at 1"
-    assert row(table, "bytes sent per worker") == f"{handle.bytes_sent:,} (100% of dense)"
+    assert row(table, "regions by cadence") == f"{len(handle.run.cadences)} at 1"
+    assert row(table, "bytes sent per worker") == f"{handle.run.bytes_sent:,} (100% of dense)"
     assert row(table, "cycles in the devices") == "1,234"
     assert row(table, "elements in the devices") == "256"
     assert row(table, "decisions") == "37, at most 9 cycles each"
@@ -149,7 +149,7 @@ def test_what_went_wrong_is_shown(
     trained: Callable[..., tuple[TrainingOptions, Training]],
 ) -> None:
     options, training = trained()
-    training.handle.reducer._stages.decide.dropped = 5
+    training.handle.run.reducer._stages.decide.dropped = 5
     with torch.no_grad():
         next(iter(training.network.parameters())).view(-1)[0] = torch.nan
     found, table, status = summarised(options, training, fallbacks=1)
@@ -164,8 +164,8 @@ def test_regions_are_counted_by_cadence(
     trained: Callable[..., tuple[TrainingOptions, Training]],
 ) -> None:
     options, training = trained()
-    names = list(training.handle.cadences)
-    training.handle.reducer._clock.cadences[:2] = [4, 2]
+    names = list(training.handle.run.cadences)
+    training.handle.run.reducer._clock.cadences[:2] = [4, 2]
     found, table, _ = summarised(options, training)
     assert found["cadences"] == dict.fromkeys(names, 1) | {names[0]: 4, names[1]: 2}
     assert row(table, "regions by cadence") == f"{len(names) - 2} at 1, 1 at 2, 1 at 4"

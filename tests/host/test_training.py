@@ -12,7 +12,6 @@ from adagrain.host.telemetry.events import PrecisionsEvent
 from adagrain.host.telemetry.run_sink import RunSink
 from adagrain.host.train import networks
 from adagrain.host.train.data import load
-from adagrain.host.train.front_ends import Hooked
 from adagrain.host.train.options import TrainingOptions
 from adagrain.host.train.rows import loss_of
 from adagrain.host.train.training import Training
@@ -87,7 +86,7 @@ def test_nothing_is_offloaded_unasked(tmp_path: Path) -> None:
 @pytest.mark.parametrize("preset", ["cadence", "granular"])
 def test_the_device_is_let_go_of(tmp_path: Path, preset: str) -> None:
     found = training(tmp_path, preset=preset)
-    device = found.handle.device
+    device = found.handle.run.device
     assert device.counters()["sessions"] == 1
     found.close()
     with pytest.raises(ClosedError):
@@ -144,8 +143,8 @@ def test_a_text_is_trained_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 def test_momentum_is_in_one_place(tmp_path: Path) -> None:
     for corrected, momentum in ((True, 0.0), (False, 0.9)):
         found = training(tmp_path, preset="all", momentum_correction=corrected)
-        assert isinstance(found.handle, Hooked)
-        weights, thresholds = found.handle.optimizer.param_groups
+        (optimizer,) = found.handle.run._optimizers
+        weights, thresholds = optimizer.param_groups
         assert (weights["momentum"], thresholds["momentum"]) == (momentum, 0.9)
         assert found.handle.frames is not None
         found.close()
