@@ -37,12 +37,35 @@ class Job:
 
 @dataclass(frozen=True)
 class Outcome:
-    """Outcome of a training: accuracy in percent, gradient bytes against dense ones."""
+    """Outcome of a training.
+
+    Parameters
+    ----------
+    accuracy : float
+        In percent.
+    bytes_sent, bytes_dense : int
+        Bytes of gradients that the first worker has sent in the whole run, and what a dense
+        exchange in each step would have.
+    trials, accepts : int
+        Guesses of the first worker that were judged, and those of them that were accepted.
+    cadences : dict of str to int
+        Of each region, at the end.
+    weights_sha256 : str
+        Of all weights at the end.
+    """
 
     accuracy: float
-    bytes_ratio: float
+    bytes_sent: int
+    bytes_dense: int
+    trials: int
+    accepts: int
     cadences: dict[str, int]
     weights_sha256: str
+
+    @property
+    def bytes_ratio(self) -> float:
+        """Bytes that were sent, as a part of dense ones."""
+        return self.bytes_sent / self.bytes_dense
 
 
 def train_all(
@@ -92,9 +115,13 @@ def _train(job: Job) -> Outcome:
     while training.step < job.options.steps:
         training.advance()
     handle = training.handle
+    accuracy, counts = 100 * training.accuracy(), handle.guesses
     outcome = Outcome(
-        accuracy=100 * training.accuracy(),
-        bytes_ratio=handle.run.bytes_sent / handle.run.bytes_dense,
+        accuracy=accuracy,
+        bytes_sent=handle.run.bytes_sent,
+        bytes_dense=handle.run.bytes_dense,
+        trials=sum(counts.trials.values()),
+        accepts=sum(counts.accepts.values()),
         cadences=handle.run.cadences,
         weights_sha256=weights_sha256(training.network),
     )

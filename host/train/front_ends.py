@@ -13,6 +13,7 @@ from adagrain.host.compression.exchange import CompressedExchange
 from adagrain.host.distributed.ddp import AdagrainState, register
 from adagrain.host.distributed.step_log import StepLog
 from adagrain.host.distributed.timing import Timing
+from adagrain.host.speculation.counts import Counts
 from adagrain.host.speculation.speculate import Speculation, speculate
 from adagrain.host.telemetry.events import Sink
 from adagrain.models.interface.units.region_manager import CadencePolicy, SpeculationPolicy
@@ -40,10 +41,13 @@ class FrontEnd(ABC):
     -------
     frames : CompressedExchange or None
         What sends gradients, if they go compressed.
+    guesses : Counts
+        What has become of this worker's guesses; none, where there are none to be.
     """
 
     def __init__(self, run: Run) -> None:
         self.run = run
+        self.guesses = run.counts if isinstance(run, Speculation) else Counts()
         exchange = run.exchange
         self.frames = exchange if isinstance(exchange, CompressedExchange) else None
 

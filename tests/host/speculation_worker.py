@@ -22,6 +22,7 @@ from adagrain.host.compression import frames
 from adagrain.host.compression.exchange import CompressedExchange
 from adagrain.host.distributed.process_group import leave_group
 from adagrain.host.distributed.timing import Timing
+from adagrain.host.granular import Granularity, GranularLayer, Policy, convert
 from adagrain.models.interface.units.region_manager import CadencePolicy, SpeculationPolicy
 
 OPTIMIZERS = {
@@ -61,6 +62,7 @@ DEFAULTS = {
     "cadence_max": 1,
     "epoch_steps": 4,
     "settles": False,
+    "granular": None,
 }
 
 
@@ -135,10 +137,13 @@ class Training:
         self.options = options
         self.collectives = collectives
         self.rank = dist.get_rank()
+        self.speculation: Any = None
         self.anchors: dict[int, dict[int, str]] = {}
         self.agreed: list[Any] = []
         torch.manual_seed(7)
         self.model = NETWORKS[options["network"]]()
+        if options["granular"] is not None:
+            self.model = convert(self.model, Policy(**options["granular"]))
         self.optimizer = OPTIMIZERS[options["optimizer"]](self.model.parameters())
         self.schedule = torch.optim.lr_scheduler.StepLR(self.optimizer, 5, 0.7)
         self.ddp = DistributedDataParallel(self.model) if options["ddp"] else None
@@ -146,13 +151,21 @@ class Training:
             self._begin()
             collectives.forget()
             collectives.missing = 0
-        elif options["compression"] is not None or options["cadences"]:
+        elif options["compression"] is not None or options["cadences"] or options["granular"]:
             self.registered = adagrain.register(
                 *(self.ddp, self.optimizer),
+                preset=options["preset"],
                 compression=options["compression"],
                 **self._cadences(),
             )
+        self._begin_granular()
         torch.manual_seed(0 if options["alike"] else self.rank)
+
+    def _begin_granular(self) -> None:
+        """Have a device choose precisions, if the layers have some."""
+        self.granularity = None
+        if self.options["granular"] is not None:
+            self.granularity = Granularity(self.model)
 
     def _begin(self) -> None:
         options = self.options
@@ -204,7 +217,10 @@ class Training:
             x[0, 0] = torch.nan
         cast = torch.autocast("cpu", torch.bfloat16) if self.options["autocast"] else nullcontext()
         with cast:
-            return (self.ddp or self.model)(x).float().square().mean()
+            loss = (self.ddp or self.model)(x).float().square().mean()
+        if self.granularity is None:
+            return loss
+        return (self.speculation or self.registered).loss(loss) + self.granularity.penalty()
 
     def take(self, step: int) -> float:
         passes = range(self.options["passes"])
@@ -234,12 +250,16 @@ class Training:
             if step and step == self.options["resume"]:
                 self._resume()
             losses.append(self.take(step))
+            if self.granularity is not None:
+                self.granularity.step()
             if self.options["settles"]:
                 self._settle_alone()
             self.schedule.step()
         found: dict[str, Any] = {"buffers": digest(self.model.buffers()), "losses": losses}
         if self.ddp is None:
             found |= self._told()
+        if self.granularity is not None:
+            found |= self._told_of_precisions()
         return found | {"weights": digest(self.model.parameters())}
 
     def _settle_alone(self) -> None:
@@ -259,6 +279,10 @@ class Training:
         self._begin()
         self.model.load_state_dict(saved[0])
         self.speculation.load_state_dict(saved[1])
+        if self.granularity is not None:
+            state = self.granularity.state_dict()
+            self._begin_granular()
+            self.granularity.load_state_dict(state)
 
     def _told(self) -> dict[str, Any]:
         speculation = self.speculation
@@ -280,6 +304,16 @@ class Training:
             **self._told_of_exchange(),
             "agreed": [[*log.agreed.accepts, *log.agreed.trials] for log in self.agreed],
             "states": [[own["state"] for own in log.decisions.values()] for log in self.agreed],
+        }
+
+    def _told_of_precisions(self) -> dict[str, Any]:
+        """What the layers computed, saw and chose, on this worker."""
+        assert self.granularity is not None
+        layers = (own for own in self.model.modules() if isinstance(own, GranularLayer))
+        return {
+            "work": self.granularity.state_dict(),
+            "seen": digest(own.controllers.get_extra_state() for own in layers),
+            "thresholds": digest(self.granularity.thresholds()),
         }
 
     def _told_of_exchange(self) -> dict[str, Any]:
