@@ -97,8 +97,13 @@ from adagrain.models.interface.precision import Precision
             "cadence and all",
         ),
         (
-            {"preset": "all", "tau": 0.1},
-            "tau must be left out with training preset 'all', not 0.1: it belongs to speculate",
+            {"preset": "cadence", "tau": 0.1},
+            "tau must be left out with training preset 'cadence', not 0.1: it belongs to "
+            "speculate and all",
+        ),
+        (
+            {"preset": "all", "depth": 2},
+            "depth must be 0 or 1 where regions have cadences, not 2",
         ),
         ({"workers": 0}, "workers must be at least 1, not 0"),
         ({"steps": 0}, "steps must be at least 1, not 0"),
@@ -252,7 +257,9 @@ def test_how_gradients_are_compressed() -> None:
 
 def test_how_steps_are_speculative() -> None:
     assert TrainingOptions(name="run", preset="speculate").speculation == SpeculationOptions()
-    assert TrainingOptions(name="run", preset="all").speculation is None
+    assert TrainingOptions(name="run", preset="compress").speculation is None
+    chosen_cap = TrainingOptions(name="run", preset="all", cap=0.3, tau=0.1)
+    assert chosen_cap.speculation == SpeculationOptions(cap=0.3, tau=0.1)
     chosen = {"tau": 0.0, "form": "maximum", "depth": 0, "bucket_bytes": 9, "keep_outputs": False}
     options = TrainingOptions(name="run", preset="speculate", clip=2.0, **chosen)
     assert options.speculation == SpeculationOptions(clip=2.0, **chosen)

@@ -43,6 +43,17 @@ def test_the_network_is_that_of_the_seed() -> None:
             "channel_groups must be at most .*, not 99",
         ),
         ({"preset": "granular", "device_preset": "full"}, ValueError, "'full' has no slices"),
+        (
+            {"preset": "all", "mask": "learned"},
+            ValueError,
+            "mask must not learn from activations .* not be 'learned' with speculation",
+        ),
+        (
+            {"preset": "all", "by": "rows:2"},
+            ValueError,
+            "regions must have whole parameters for speculation",
+        ),
+        ({"preset": "all", "coder": "device"}, ValueError, "coder|encoder"),
     ],
 )
 def test_mistakes(changes: dict[str, Any], error: type[Exception], message: str) -> None:

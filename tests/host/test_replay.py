@@ -73,13 +73,18 @@ def test_a_recorded_run_is_replayed_to_the_bit(recorded: Path, replay: Replay) -
     assert "step 40/40" in ended.stderr
 
 
-def test_several_updates_in_flight_are_replayed(
-    train: Train, replay: Replay, tmp_path: Path
+@pytest.mark.parametrize(
+    "options",
+    [(*OPTIONS, "--depth", "2"), (*OPTIONS, "--preset", "all", "--density", "0.2")],
+    ids=["several in flight", "all"],
+)
+def test_others_are_replayed(
+    options: tuple[str, ...], train: Train, replay: Replay, tmp_path: Path
 ) -> None:
-    train(tmp_path, "deep", *OPTIONS, "--depth", "2", "--record-run", narrow=True)
-    ended = replay(str(tmp_path / "deep"))
+    train(tmp_path, "other", *options, "--record-run", narrow=True)
+    ended = replay(str(tmp_path / "other"))
     assert ended.returncode == 0 and "replay: identical to the bit" in ended.stdout, ended.stderr
-    states = recorded_run(tmp_path / "deep" / RECORDING)
+    states = recorded_run(tmp_path / "other" / RECORDING)
     assert states["steps"] == 40 and any(own["guesses"] for own in states["regions"].values())
 
 

@@ -8,7 +8,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from training_runs import STEPS, Run, Train, end, metrics, second_worker, start, wait_for
+from training_runs import (
+    STEPS,
+    Run,
+    Train,
+    end,
+    metrics,
+    repeatable,
+    second_worker,
+    start,
+    wait_for,
+)
 
 from adagrain.host.device.open_device import open_device
 from adagrain.sim.simulators import runner
@@ -36,11 +46,6 @@ def whole(train: Train, runs: Path) -> dict[str, Any]:
 def late(train: Train, runs: Path) -> dict[str, Any]:
     """One whose guesses are all rejected, in each step."""
     return train(runs, "late", *REJECTS, "--checkpoint-every", str(EVERY), late=True)
-
-
-def repeatable(runs: Path, name: str) -> list[dict[str, Any]]:
-    """A run's log but for what was measured in it."""
-    return [{k: v for k, v in line.items() if k != "flown"} for line in metrics(runs, name)]
 
 
 def test_without_guesses_all_is_as_in_a_run_that_waits(

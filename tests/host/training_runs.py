@@ -20,6 +20,7 @@ __all__ = [
     "end",
     "forked",
     "metrics",
+    "repeatable",
     "second_worker",
     "start",
     "train",
@@ -114,3 +115,8 @@ def train(
 
 def metrics(runs: Path, name: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in (runs / name / "metrics.jsonl").read_text().splitlines()]
+
+
+def repeatable(runs: Path, name: str) -> list[dict[str, Any]]:
+    """A run's log but for what was measured in it."""
+    return [{k: v for k, v in line.items() if k != "flown"} for line in metrics(runs, name)]
