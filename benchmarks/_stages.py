@@ -25,7 +25,7 @@ class Stages:
         self.watch_device(state.device)
         self._time("exchange", reducer._exchange, "begin")
         self._time("exchange", reducer._gather, "wait")
-        self._time("agreement", reducer._agreement, "begin", "end")
+        self._time("agreement", reducer._stages.agreement, "begin", "end")
         self._time("lockstep", reducer, "begin_pass")
         self._time("lockstep", state, "_before_forward")
         self._time("optimizer", state._steps, "_begin", "_check_step")
