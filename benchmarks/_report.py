@@ -9,7 +9,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-__all__ = ["report"]
+__all__ = ["report", "show"]
 
 RESULTS = Path(__file__).parent / "results"
 
@@ -31,6 +31,11 @@ def report(name: str, figures: Mapping[str, Figure]) -> None:
     facts = {"machine": platform.machine(), "python": platform.python_version()}
     text = json.dumps({**figures, "on": facts}, indent=2)
     (RESULTS / f"{name}.json").write_text(f"{text}\n")
+    show(name, figures)
+
+
+def show(name: str, figures: Mapping[str, Figure]) -> None:
+    """Print figures as a table, and write nothing."""
     table = Table("figure", "value", title=name)
     for key, value in figures.items():
         table.add_row(key, _shown(value))

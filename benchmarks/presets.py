@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 import numpy as np
 import typer
-from _report import report
+from _report import report, show
 from _training import Job, Outcome, train_all
 from rich.progress import Progress
 
@@ -36,14 +36,14 @@ PARTS = {
 def main(
     seeds: Annotated[int, typer.Option(help="How many.")] = 10,
     parts: Annotated[bool, typer.Option(help="Train each part of all by itself, too.")] = False,
+    record: Annotated[bool, typer.Option(help="Keep the figures.")] = False,
 ) -> None:
     """Train, compare, report."""
-    found: dict[str, list[Outcome]] = {}
-    for name, options in (WAYS | (PARTS if parts else {})).items():
-        with Progress() as progress:
-            found[name] = train(options, range(seeds), name, progress)
-        rows = {way: row(own, found["sync"]) for way, own in found.items()}
-        report("presets", {"seeds": seeds, "steps": SYNC.steps, **rows})
+    ways = WAYS | (PARTS if parts else {})
+    with Progress() as progress:
+        found = {name: train(own, range(seeds), name, progress) for name, own in ways.items()}
+    rows = {way: row(own, found["sync"]) for way, own in found.items()}
+    (report if record else show)("presets", {"seeds": seeds, "steps": SYNC.steps, **rows})
 
 
 def train(
