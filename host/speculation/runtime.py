@@ -1,7 +1,6 @@
 """The runtime of speculative training: the second front-end of the reducer's stages."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -11,8 +10,7 @@ from torch import nn
 from adagrain.host.device.coprocessor import Coprocessor
 from adagrain.host.distributed.checksum import checksum_of, sha256_of
 from adagrain.host.distributed.exchange import Exchange
-from adagrain.host.distributed.lockstep import Lockstep, is_known
-from adagrain.host.distributed.lost import WorkerLostError
+from adagrain.host.distributed.lockstep import Lockstep
 from adagrain.host.distributed.reducer_options import ReducerOptions
 from adagrain.host.distributed.stages import Stages
 from adagrain.host.distributed.step import Step
@@ -28,6 +26,7 @@ from .decisions import Decisions
 from .departure import Departure
 from .failure import Failure
 from .form import Form
+from .guard import Guard
 from .guesses import Guesses
 from .leaves import Leaves
 from .link import Link
@@ -82,6 +81,8 @@ class Runtime:
     -------
     counts : Counts
         What became of guesses.
+    guard : Guard
+        Tells the other workers of errors.
     """
 
     def __init__(
@@ -106,7 +107,6 @@ class Runtime:
         self._exchange = exchange
         self._places = max(1, options.depth)
         self._course, self._timing = course, reducing.timing
-        self._is_guarded = False
         self._planner = Planner(regions, options.bucket_bytes, link, lockstep.group, course)
         self._stages = Stages(
             *(regions, device, lockstep, exchange, reducing), guesses=True, depth=self._places
@@ -128,6 +128,7 @@ class Runtime:
             *(*shared, self._stages, self._guesses, self._decisions, judge, self._tags),
             *(options.clip, course),
         )
+        self.guard = Guard(lockstep, self._planner, self._departure, self._arrivals.give_up)
         self._passes = Passes(
             *(model, regions, [*known.values()], leaves, self._arrivals, self._tags, course),
             keep_outputs=options.keep_outputs,
@@ -149,7 +150,7 @@ class Runtime:
     @property
     def buckets(self) -> list[tuple[str, ...]]:
         """Names of the regions that go together, in the order in which they depart."""
-        with self.told():
+        with self.guard.told():
             return [*map(tuple, self._planner.named)]
 
     @property
@@ -203,9 +204,9 @@ class Runtime:
         self._arrivals.await_from_now()
         self._tags.begin()
         self._guesses.begin()
-        with self.told():
+        with self.guard.told():
             departure, redone = self._departure(), self.passes_redone
-        with self._given_up(departure):
+        with self.guard.given_up(departure):
             losses = self._passes.compute(closures, departure)
             self._commit(losses, departure, self.passes_redone - redone)
         if self._waits:
@@ -216,30 +217,14 @@ class Runtime:
         """Wait for all updates in flight: the model's parameters are up to date then."""
         with self._failure.watched():
             if self._arrivals.in_flight:
-                with self.told():
+                with self.guard.told():
                     self._arrivals.await_from_now()
                     self._arrivals.land()
-
-    @contextmanager
-    def told(self) -> Iterator[None]:
-        """Tell the others of an error that is raised inside, where they do not expect one.
-
-        They have been told already that this worker can go on. So it takes part in the next step,
-        as one that has failed in it.
-        """
-        if self._is_guarded:
-            yield
-        elif self._lockstep.has_posted:
-            with self._given_up(None):
-                yield
-        else:
-            with self._lockstep.told():
-                yield
 
     def state_dict(self) -> dict[str, Any]:
         """State of the stages and the device, after all updates in flight."""
         self.settle()
-        with self._failure.watched(), self.told():
+        with self._failure.watched(), self.guard.told():
             planned = self._planner.state_dict()
         return {
             **self._stages.state_dict(),
@@ -275,7 +260,7 @@ class Runtime:
         is_global = [record["state"] == SpeculationState.GLOBAL for record in records]
         rows = zip(records, is_global, strict=True)
         self._decisions.begin([0 if waits else record["gain"] for record, waits in rows])
-        with self.told():
+        with self.guard.told():
             self._course.begin(self._stands)
 
     def _stands(self) -> Standing:
@@ -321,22 +306,3 @@ class Runtime:
         anchors = self._regions.parameters()
         told = self._course.commit(step.number, measured, step.losses, lambda: checksum_of(anchors))
         return told.stall / 1e6, told.redo / 1e6
-
-    @contextmanager
-    def _given_up(self, departure: Departure | None) -> Iterator[None]:
-        """Where an error is raised inside, take part in the step's collectives, and tell of it."""
-        self._is_guarded = True
-        try:
-            yield
-        except BaseException as error:
-            self._arrivals.give_up()
-            if isinstance(error, Exception) and not is_known(error):
-                with suppress(WorkerLostError):  # this worker's own error says more
-                    departure = departure or self._departure()
-                    departure.fail(error)
-                    agreeing = departure.agree()
-                    self._planner.tell()
-                    self._lockstep.tell(error, [agreeing, *self._planner.under_way])
-            raise
-        finally:
-            self._is_guarded = False

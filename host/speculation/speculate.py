@@ -9,37 +9,16 @@ import torch.distributed as dist
 from torch import nn
 
 from adagrain.host.device.coprocessor import Coprocessor
-from adagrain.host.device.open_device import open_device
-from adagrain.host.distributed.chosen_exchange import (
-    Compression,
-    chosen_exchange,
-    common_compression,
-    compression_options,
-)
-from adagrain.host.distributed.common import common_values
-from adagrain.host.distributed.exchange import DenseExchange, Exchange
-from adagrain.host.distributed.lockstep import Lockstep
-from adagrain.host.distributed.lost import waited_for
+from adagrain.host.distributed.chosen_exchange import Compression
+from adagrain.host.distributed.exchange import Exchange
 from adagrain.host.distributed.step_log import StepLog
-from adagrain.host.regions.regions import By, Regions, regions, trainable
+from adagrain.host.regions.regions import By, Regions
 from adagrain.models.interface.configuration import Configuration
 
-from .check import (
-    check_compression,
-    check_course,
-    check_device,
-    check_model,
-    check_optimizers,
-    check_regions,
-)
-from .chosen_course import chosen_course
+from .beginning import Beginning
 from .counts import Counts
-from .link import Link, measured_link
-from .memory import check_memory
-from .options import SpeculationOptions
 from .passes import Closure
 from .runtime import Runtime
-from .thresholds import with_thresholds
 from .watch import Watch
 
 __all__ = ["Speculation", "speculate"]
@@ -80,51 +59,15 @@ class Speculation:
         self._optimizers = (
             [optimizer] if isinstance(optimizer, torch.optim.Optimizer) else [*optimizer]
         )
-        self._closes: list[Any] = []
         self._runtime: Runtime | None = None
         group = group or dist.group.WORLD
         assert group is not None  # or there is no process group: torch has said so
-        self._lockstep = Lockstep(group)
-        common: dict[str, Any] = {}
-        error: Exception | None = None
+        beginning = Beginning(model, self._optimizers, group)
+        self._closes = beginning.closes
         try:
-            check_model(model)
-            chosen, reducing = SpeculationOptions.of(options)
-            reducing = with_thresholds(reducing, chosen.tau, self._optimizers)
-            compressing = compression_options(compression)
-            parameters = trainable(model)
-            divided = by if isinstance(by, Regions) else regions(model, by)
-            check_regions(model, divided)
-            check_memory(parameters.values(), chosen.depth)
-            check_optimizers(self._optimizers, parameters)
-            self.device = open_device(device, preset) if isinstance(device, str) else device
-            self.device.replaceable = True
-            self._closes.append(self.device)
-            check_device(self.device)
-            check_compression(compressing, self.device, chosen.depth)
-            common = common_values(divided, self._optimizers, self.device.configuration)
-            common |= {**chosen.common(), **reducing.common(), **common_compression(compressing)}
-            check_course(chosen, compressing)
-            course = chosen_course(chosen, divided.names, group)
-            self._closes.append(course)
-            common |= course.compare(common)
-        except Exception as failure:
-            error = failure
-        try:
-            self._lockstep.begin(common, error)
-            _make_equal(model, group)
-            alone = self._lockstep if compressing is None else Lockstep(group)
-            self.exchange = exchange = chosen_exchange(
-                *(model, group, divided, alone, compressing, self.device), aside=True
-            )
-            measures = chosen.bucket_bytes is None and chosen.replay is None
-            link = _link_of(model, group) if measures else None
-            if link is not None and isinstance(exchange, DenseExchange):
-                exchange.short = link.short
-            self._runtime = Runtime(
-                *(model, self._optimizers, divided, self.device, self._lockstep, exchange),
-                *(chosen, reducing, link, course),
-            )
+            beginning.agree(device, preset, by, compression, options)
+            self.device = beginning.device
+            self.exchange, self._runtime = beginning.runtime()
         except BaseException:
             self.close()
             raise
@@ -321,17 +264,3 @@ def speculate(
     """
     common: dict[str, Any] = {"preset": preset, "by": by, "group": group}
     return Speculation(model, optimizer, device, **common, compression=compression, **options)
-
-
-def _make_equal(model: nn.Module, group: dist.ProcessGroup) -> None:
-    """Give all workers the weights and buffers of the first."""
-    first = dist.get_process_group_ranks(group)[0]
-    with waited_for("the broadcast of weights"):
-        for tensor in (*model.parameters(), *model.buffers()):
-            dist.broadcast(tensor.detach(), src=first, group=group)
-
-
-def _link_of(model: nn.Module, group: dist.ProcessGroup) -> Link:
-    """Measure what joins the workers, with what will be exchanged."""
-    parameters = [*trainable(model).values()]
-    return measured_link(group, parameters[0], sum(own.nbytes for own in parameters))

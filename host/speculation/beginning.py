@@ -1,0 +1,184 @@
+"""The beginning of speculation: the workers see to it that they can go on together."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import torch
+import torch.distributed as dist
+from torch import nn
+
+from adagrain.host.compression.options import CompressionOptions
+from adagrain.host.device.coprocessor import Coprocessor
+from adagrain.host.device.open_device import open_device
+from adagrain.host.distributed.chosen_exchange import (
+    Compression,
+    chosen_exchange,
+    common_compression,
+    compression_options,
+)
+from adagrain.host.distributed.common import common_values
+from adagrain.host.distributed.exchange import DenseExchange, Exchange
+from adagrain.host.distributed.lockstep import Lockstep
+from adagrain.host.distributed.lost import waited_for
+from adagrain.host.distributed.reducer_options import ReducerOptions
+from adagrain.host.regions.regions import By, Regions, regions, trainable
+from adagrain.models.interface.configuration import Configuration
+
+from .check import (
+    check_compression,
+    check_course,
+    check_device,
+    check_model,
+    check_optimizers,
+    check_regions,
+)
+from .chosen_course import chosen_course
+from .course import Course
+from .link import Link, measured_link
+from .memory import check_memory
+from .options import SpeculationOptions
+from .runtime import Runtime
+from .thresholds import with_thresholds
+
+__all__ = ["Beginning"]
+
+
+class Beginning:
+    """Checks what this worker was given, compares it with the others', and makes the runtime.
+
+    Parameters
+    ----------
+    model : nn.Module
+        The model.
+    optimizers : sequence of torch.optim.Optimizer
+        Its optimizers.
+    group : ProcessGroup
+        The workers.
+
+    Members
+    -------
+    closes : list
+        What has to be closed, in this order reversed, also where it does not come to a runtime.
+    device : Coprocessor
+        This worker's device, once :meth:`agree` has returned.
+    """
+
+    device: Coprocessor
+    _options: SpeculationOptions
+    _reducing: ReducerOptions
+    _compressing: CompressionOptions | None
+    _regions: Regions
+    _course: Course
+
+    def __init__(
+        self,
+        model: nn.Module,
+        optimizers: Sequence[torch.optim.Optimizer],
+        group: dist.ProcessGroup,
+    ) -> None:
+        self.closes: list[Any] = []
+        self._model = model
+        self._optimizers = optimizers
+        self._group = group
+        self._lockstep = Lockstep(group)
+
+    def agree(
+        self,
+        device: str | Coprocessor,
+        preset: str | Configuration,
+        by: By | Regions,
+        compression: Compression,
+        options: Mapping[str, Any],
+    ) -> None:
+        """Check this worker's model, device and options, which must be the same on all workers.
+
+        Parameters
+        ----------
+        device, preset, by, compression, options
+            As those of :func:`~.speculate.speculate`.
+
+        Raises
+        ------
+        TypeError, ValueError
+            As :func:`~.speculate.speculate`; on all workers.
+        WorkerFailedError
+            If another worker cannot begin.
+        """
+        common: dict[str, Any] = {}
+        error: Exception | None = None
+        try:
+            self._choose(by, compression, options)
+            self._open(device, preset)
+            common = self._common()
+            common |= self._follow(common)
+        except Exception as failure:
+            error = failure
+        self._lockstep.begin(common, error)
+
+    def runtime(self) -> tuple[Exchange, Runtime]:
+        """The exchange between the workers, and what takes steps; all begin with equal weights."""
+        model, group, chosen = self._model, self._group, self._options
+        _make_equal(model, group)
+        alone = self._lockstep if self._compressing is None else Lockstep(group)
+        exchange = chosen_exchange(
+            *(model, group, self._regions, alone, self._compressing, self.device), aside=True
+        )
+        measures = chosen.bucket_bytes is None and chosen.replay is None
+        link = _link_of(model, group) if measures else None
+        if link is not None and isinstance(exchange, DenseExchange):
+            exchange.short = link.short
+        return exchange, Runtime(
+            *(model, self._optimizers, self._regions, self.device, self._lockstep, exchange),
+            *(chosen, self._reducing, link, self._course),
+        )
+
+    def _choose(
+        self, by: By | Regions, compression: Compression, options: Mapping[str, Any]
+    ) -> None:
+        check_model(self._model)
+        self._options, reducing = SpeculationOptions.of(options)
+        self._reducing = with_thresholds(reducing, self._options.tau, self._optimizers)
+        self._compressing = compression_options(compression)
+        parameters = trainable(self._model)
+        self._regions = by if isinstance(by, Regions) else regions(self._model, by)
+        check_regions(self._model, self._regions)
+        check_memory(parameters.values(), self._options.depth)
+        check_optimizers(self._optimizers, parameters)
+
+    def _open(self, device: str | Coprocessor, preset: str | Configuration) -> None:
+        self.device = open_device(device, preset) if isinstance(device, str) else device
+        self.device.replaceable = True
+        self.closes.append(self.device)
+        check_device(self.device)
+        check_compression(self._compressing, self.device, self._options.depth)
+
+    def _common(self) -> dict[str, Any]:
+        """Values that must be equal on all workers."""
+        configuration = self.device.configuration
+        return {
+            **common_values(self._regions, self._optimizers, configuration),
+            **self._options.common(),
+            **self._reducing.common(),
+            **common_compression(self._compressing),
+        }
+
+    def _follow(self, common: Mapping[str, Any]) -> dict[str, Any]:
+        """Open a recording that is to be written or followed; what must be equal of it."""
+        check_course(self._options, self._compressing)
+        self._course = chosen_course(self._options, self._regions.names, self._group)
+        self.closes.append(self._course)
+        return self._course.compare(common)
+
+
+def _make_equal(model: nn.Module, group: dist.ProcessGroup) -> None:
+    """Give all workers the weights and buffers of the first."""
+    first = dist.get_process_group_ranks(group)[0]
+    with waited_for("the broadcast of weights"):
+        for tensor in (*model.parameters(), *model.buffers()):
+            dist.broadcast(tensor.detach(), src=first, group=group)
+
+
+def _link_of(model: nn.Module, group: dist.ProcessGroup) -> Link:
+    """Measure what joins the workers, with what will be exchanged."""
+    parameters = [*trainable(model).values()]
+    return measured_link(group, parameters[0], sum(own.nbytes for own in parameters))
