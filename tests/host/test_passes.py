@@ -12,7 +12,7 @@ from adagrain.models.difference import difference
 from adagrain.models.interface.configuration import configuration
 from adagrain.sim.simulators import runner
 
-BUILT = configuration("tiny", units=("statistics", "difference"))
+BUILT = configuration("small")
 GUESS, TRUTH = torch.randn(2, 3, 37, generator=torch.Generator().manual_seed(3))
 
 
