@@ -56,7 +56,7 @@ def test_wrong_arguments(device: Coprocessor) -> None:
         device.difference(GUESS, TRUTH, 128)
     with pytest.raises(TypeError, match="x must be a tensor, not list"):
         device.difference([1.0], TRUTH)
-    with pytest.raises(ValueError, match="unit must be one of statistics, difference, not 'codec'"):
+    with pytest.raises(ValueError, match=r"unit must be one of statistics, .*, not 'codec'"):
         device.run_pass("codec", [TRUTH])
     with pytest.raises(ValueError, match="tensors of difference must be a and b, not 1"):
         device.run_pass("difference", [TRUTH])
