@@ -25,7 +25,7 @@ COVERED = {
     "dot_product": ("two_sums", "two_of_integers"),
     "encoder": ("one_lane", "four_lanes"),
     "float": ("multiply_fp16", "add_fp16", "narrow"),
-    "granularity_unit": ("one_slice", "integers"),
+    "granularity_unit": ("one_slice", "integers", "integers_four_slices"),
     "link": ("small", "single"),
     "mask": ("one_lane", "four_lanes"),
     "precision_controller": ("many_channel_groups",),
