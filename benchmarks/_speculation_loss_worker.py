@@ -71,7 +71,7 @@ def main() -> None:
     for seed in range(job["seeds"]):
         wanted = None
         for name in job["ways"]:
-            way = made(name, data, job["passes"], job["tau"], seed)
+            way = made(name, "convolutions", job["passes"], job["tau"], seed)
             outcome = trained(way, data, steps, wanted)
             wanted = outcome["loss"] if wanted is None else wanted
             if dist.get_rank() == 0:

@@ -7,16 +7,24 @@ import torch
 import torch.distributed as dist
 from _local_steps import DiLoCo, PostLocalSGD
 from _padded import Padded, convolutions
+from _stages import Stages
+from _text import Transformer
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 
 import adagrain
-from adagrain.host.train.data import Dataset
+from adagrain.host.train.data import Dataset, load
 from adagrain.models.interface.units.region_manager import SpeculationPolicy
 
-__all__ = ["DDP", "LOCAL", "SPECULATION", "WAYS", "Way", "is_adaptive", "made"]
+__all__ = ["DDP", "LOCAL", "NETS", "SPECULATION", "WAYS", "Way", "is_adaptive", "made"]
 
 BATCH, RATE, MOMENTUM = 32, 0.05, 0.9
+
+#: What is trained, and on what data.
+NETS = {"convolutions": "digits", "transformer": "text"}
+
+#: Width of a transformer of a million parameters.
+_WIDTH = 144
 
 #: Plain DDP by name: caps of its buckets in MB; ``None``: its default.
 DDP: dict[str, float | None] = {
@@ -26,11 +34,8 @@ DDP: dict[str, float | None] = {
     "ddp 0.08": 0.08,
 }
 
-#: The two large layers go in every fourth step.
-_CADENCES: dict[str, Any] = {
-    "cadences": {"stages.1.layers.0": 4, "stages.2.layers.0": 4},
-    "cadence_max": 4,
-}
+#: Large layers go in every second or fourth step, at the rate that they have in every step.
+_CADENCES: dict[str, Any] = {"cadence_max": 4, "cap": RATE}
 
 #: A tenth of all elements goes, whatever is faster.
 _COMPRESSED: dict[str, Any] = {"compression": {"density": 0.1, "bypass": "never"}}
@@ -95,17 +100,17 @@ def is_adaptive(name: str) -> bool:
     return name in SPECULATION and SPECULATION[name].get("policy") not in _FIXED
 
 
-def made(name: str, data: Dataset, passes: tuple[float, float], tau: float, seed: int = 0) -> Way:
+def made(name: str, net: str, passes: tuple[float, float], tau: float, seed: int = 0) -> Way:
     """A way by its name; all begin with the same weights, and each worker has batches of its own.
 
     Parameters
     ----------
     name : str
         One of :data:`WAYS`.
-    data : Dataset
-        What is learnt.
+    net : str
+        One of :data:`NETS`.
     passes : tuple of float
-        Milliseconds that forward and backward pass are padded to.
+        Milliseconds that forward and backward pass of convolutions are padded to.
     tau : float
         That of speculation.
     seed : int
@@ -117,14 +122,29 @@ def made(name: str, data: Dataset, passes: tuple[float, float], tau: float, seed
         If there is none of that name.
     """
     torch.manual_seed(seed)
-    network = Padded(convolutions(), *passes)
-    batches = _Batches(data, 1000 * seed + dist.get_rank())
+    padded = net == "convolutions"
+    network = Padded(convolutions(), *passes) if padded else Transformer(_WIDTH)
+    batches = _Batches(load(NETS[net]), 1000 * seed + dist.get_rank())
     if name in SPECULATION:
-        return _Speculative(network, batches, {"tau": tau, **SPECULATION[name]})
+        options = {"tau": tau, **SPECULATION[name]}
+        if "cadence_max" in options:
+            options["cadences"] = _cadences(network)
+        return _Speculative(network, batches, options)
     if name in LOCAL:
         kind, period = LOCAL[name]
         return _Local(network, batches, kind(network, _optimizer_of(network), period))
     return _Plain(network, batches, DDP[name])
+
+
+def _cadences(network: nn.Module) -> dict[str, int]:
+    """2 for layers with more parameters than the mean of all, 4 from four times the mean on."""
+    sizes = {
+        name: size
+        for name, layer in network.named_modules()
+        if (size := sum(own.numel() for own in layer.parameters(recurse=False)))
+    }
+    mean = sum(sizes.values()) / len(sizes)
+    return {name: 4 if size >= 4 * mean else 2 for name, size in sizes.items() if size > mean}
 
 
 class _Batches:
@@ -182,9 +202,12 @@ class _Speculative:
     def __init__(self, network: nn.Module, batches: _Batches, options: dict[str, Any]) -> None:
         self.network, self._batches = network, batches
         self._speculation = adagrain.speculate(network, _optimizer_of(network), **options)
+        self._stages = Stages()
+        self._stages.watch_device(self._speculation.device)
 
     def step(self) -> None:
         self._speculation.step(self._batches.draw(self.network))
+        self._stages.end_step()
 
     def settle(self) -> None:
         self._speculation.settle()
@@ -200,6 +223,7 @@ class _Speculative:
             "accepts": counts.accepts.total(),
             "gains": own.gains,
             "buckets": own.buckets,
+            "device_ms": self._stages.last_ms(),
         }
 
 

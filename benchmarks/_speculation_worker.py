@@ -10,7 +10,6 @@ import torch.distributed as dist
 from _speculation_ways import Way, is_adaptive, made
 
 from adagrain.host.distributed.process_group import leave_group
-from adagrain.host.train.data import load
 
 #: Steps in front of each turn: connections that were idle find their rates.
 WARM_UP = 4
@@ -48,8 +47,7 @@ def main() -> None:
     job = json.loads(sys.argv[1])
     torch.set_num_threads(1)
     dist.init_process_group("gloo")
-    data = load("digits")
-    ways = {name: made(name, data, job["passes"], job["tau"]) for name in job["ways"]}
+    ways = {name: made(name, job["net"], job["passes"], job["tau"]) for name in job["ways"]}
     for name, way in ways.items():
         take(way, job["settling"] if is_adaptive(name) else WARM_UP)
     for _ in range(job["repeats"]):

@@ -6,6 +6,7 @@ from collections import defaultdict
 from typing import Any
 
 import adagrain
+from adagrain.host.device.coprocessor import Coprocessor
 
 __all__ = ["Stages"]
 
@@ -21,11 +22,10 @@ class Stages:
     def watch(self, state: adagrain.AdagrainState) -> None:
         """Put timers around the stages of a registered model."""
         reducer = state.reducer
-        self._time("statistics", state.device, "statistics_of")
-        self._time("decisions", state.device, "update_regions")
+        self.watch_device(state.device)
         self._time("exchange", reducer._exchange, "begin")
         self._time("exchange", reducer._gather, "wait")
-        self._time("agreement", reducer._agreement, "begin", "end")
+        self._time("agreement", reducer._stages.agreement, "begin", "end")
         self._time("lockstep", reducer, "begin_pass")
         self._time("lockstep", state, "_before_forward")
         self._time("optimizer", state._steps, "_begin", "_check_step")
@@ -34,6 +34,12 @@ class Stages:
         self._time("accumulators", reducer, "write_back")
         self._time("rest", state, "take")
         self._time("rest", reducer, "decide")
+
+    def watch_device(self, device: Coprocessor) -> None:
+        """Put timers around what a worker asks of its device in a step."""
+        self._time("statistics", device, "statistics_of")
+        self._time("differences", device, "difference")
+        self._time("decisions", device, "update_regions")
 
     def end_step(self) -> None:
         """Begin to add up anew."""
@@ -46,6 +52,14 @@ class Stages:
         return {
             name: statistics.median(found.get(name, 0.0) for found in self._steps[skip:]) / step
             for name in names
+        }
+
+    def last_ms(self, steps: int = 32) -> dict[str, float]:
+        """Mean milliseconds of each stage in the last steps."""
+        last = self._steps[-steps:]
+        names = dict.fromkeys(name for found in last for name in found)
+        return {
+            name: 1e3 * statistics.fmean(found.get(name, 0.0) for found in last) for name in names
         }
 
     def _time(self, stage: str, owner: Any, *methods: str) -> None:

@@ -22,11 +22,17 @@ def batch_of(
 
 
 class Transformer(nn.Module):
-    """That of 0.8M parameters; its logits as cross entropy takes them."""
+    """Four blocks; its logits as cross entropy takes them.
 
-    def __init__(self) -> None:
+    Parameters
+    ----------
+    width : int
+        Numbers of each place; with 128 there are 0.8M parameters.
+    """
+
+    def __init__(self, width: int = 128) -> None:
         super().__init__()
-        self.network = CharTransformer(text()[2], width=128, blocks=4)
+        self.network = CharTransformer(text()[2], width=width, blocks=4)
 
     def forward(self, numbers: torch.Tensor) -> torch.Tensor:
         return self.network(numbers).transpose(1, 2)

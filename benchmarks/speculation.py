@@ -1,9 +1,11 @@
 """Milliseconds of a step of speculative training and of plain DDP, on a link of given figures.
 
 All ways take turns in one run; figures are medians over the repeats, and ratios are those to the
-best of DDP's bucket caps, repeat by repeat. Passes of the network, convolutions of 94 thousand
-parameters, are padded to a given time by sleeps. Policies that adapt have had ten decision epochs
-before their first turn. Bytes are those on the wire, of all workers, headers and all.
+best of DDP's bucket caps, repeat by repeat. Passes of convolutions, of 94 thousand parameters, are
+padded to a given time by sleeps; the transformer, of a million, takes the time that it takes.
+Policies that adapt have had ten decision epochs before their first turn. Bytes are those on the
+wire, of all workers, headers and all. "Device" is what statistics, differences and decisions of the
+first worker's golden device take of a step.
 """
 
 import argparse
@@ -16,7 +18,7 @@ from _lab import Lab
 from _lab_options import add_link_options, add_pass_options, lab_of
 from _link import Link
 from _report import report
-from _speculation_ways import DDP, WAYS
+from _speculation_ways import DDP, NETS, WAYS
 from _workers import told_by_first
 from rich.console import Console
 from rich.progress import Progress
@@ -34,12 +36,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     add_link_options(parser)
     add_pass_options(parser)
+    parser.add_argument("--net", choices=[*NETS], default="convolutions", help="what is trained")
     parser.add_argument("--repeats", type=int, default=5, help="usually 5")
     parser.add_argument("--steps", type=int, default=20, help="of a turn; usually 20")
     parser.add_argument(
         "--settling", type=int, default=SETTLING, help=f"steps before; usually {SETTLING}"
     )
-    parser.add_argument("--tau", type=float, default=1, help="usually 1")
+    parser.add_argument("--tau", type=float, default=0.5, help="usually 0.5")
     parser.add_argument("--ways", nargs="+", default=[*WAYS], metavar="WAY")
     parser.add_argument("--record", action="store_true", help="keep the figures")
     options = parser.parse_args()
@@ -52,14 +55,21 @@ def main() -> None:
         link = made.link
     show(found)
     if options.record:
-        report(f"speculation_{link.name}", figures(found, link))
+        report(f"speculation_{kind_of(options)}{link.name}", figures(found, link, options.tau))
+
+
+def kind_of(options: argparse.Namespace) -> str:
+    """What is in the name of a record beside the link; nothing for padded convolutions."""
+    if options.net != "convolutions":
+        return f"{options.net}_"
+    return "" if options.forward or options.backward else "unpadded_"
 
 
 def turns(made: Lab, options: argparse.Namespace) -> dict[str, dict[str, Any]]:
     """By way: milliseconds and bytes of a step in each repeat, and what was told last."""
     job = {"ways": options.ways, "repeats": options.repeats, "steps": options.steps}
     job |= {"passes": (options.forward, options.backward), "settling": options.settling}
-    job["tau"] = options.tau
+    job |= {"tau": options.tau, "net": options.net}
     found: dict[str, dict[str, Any]] = defaultdict(lambda: {"ms": [], "bytes": []})
     sent, steps = 0, 1
     with Progress() as progress:
@@ -90,21 +100,26 @@ def ratio(found: dict[str, dict[str, Any]], way: str, other: str) -> float:
 def show(found: dict[str, dict[str, Any]]) -> None:
     """Print a table of them."""
     best = best_ddp(found)
-    table = Table("way", "ms a step", "from", "to", f"by {best}", "bytes", "guessed", "accepted")
+    told = ("bytes", "device", "guessed", "accepted")
+    table = Table("way", "ms a step", "from", "to", f"by {best}", *told)
     for way, own in found.items():
         facts, ms = own["facts"], own["ms"]
         times = [f"{figure:.1f}" for figure in (median(ms), min(ms), max(ms))]
         row = (*times, f"{ratio(found, way, best):.3f}", f"{median(own['bytes']):,.0f}")
-        pairs = (("guessed", "steps"), ("accepts", "trials")) if facts else ()
-        table.add_row(way, *row, *(f"{facts[part]} of {facts[all_]}" for part, all_ in pairs))
+        if facts:
+            row += (f"{sum(facts['device_ms'].values()) / median(ms):.2%}",)
+            row += (f"{facts['guessed']} of {facts['steps']}",)
+            row += (f"{facts['accepts']} of {facts['trials']}",)
+        table.add_row(way, *row)
     Console().print(table)
 
 
-def figures(found: dict[str, dict[str, Any]], link: Link) -> dict[str, Any]:
+def figures(found: dict[str, dict[str, Any]], link: Link, tau: float) -> dict[str, Any]:
     """What is recorded."""
     best = best_ddp(found)
     return {
         "link": str(link),
+        "tau": tau,
         "best_ddp": best,
         **{
             way: {

@@ -39,7 +39,7 @@ def main() -> None:
     add_pass_options(parser)
     parser.add_argument("--seeds", type=int, default=10, help="usually 10")
     parser.add_argument("--steps", type=int, default=240, help="of DDP; usually 240")
-    parser.add_argument("--tau", type=float, default=1, help="usually 1")
+    parser.add_argument("--tau", type=float, default=0.5, help="usually 0.5")
     parser.add_argument("--ways", nargs="+", default=[*CHOSEN], metavar="WAY")
     parser.add_argument("--record", action="store_true", help="keep the figures")
     options = parser.parse_args()
@@ -51,7 +51,7 @@ def main() -> None:
     figures = {way: figure(outcomes[options.ways[0]], own) for way, own in outcomes.items()}
     show(figures)
     if options.record:
-        report(f"speculation_loss_{link.name}", {"link": str(link), **figures})
+        report(f"speculation_loss_{link.name}", {"link": str(link), "tau": options.tau, **figures})
 
 
 def outcomes_of(made: Lab, options: argparse.Namespace) -> dict[str, list[dict[str, Any]]]:

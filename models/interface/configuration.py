@@ -186,7 +186,10 @@ _FULL = replace(_SMALL, preset="full", lanes=4, regions=1024)
 _GRANULAR = replace(
     _SMALL,
     preset="granular",
-    units=("statistics", "region_manager", "granularity_unit", "precision_controller"),
+    units=(
+        *("statistics", "region_manager", "difference"),
+        *("granularity_unit", "precision_controller"),
+    ),
     slices=4,
     operands=4096,
 )

@@ -21,8 +21,9 @@ def test_ratios_are_those_of_each_turn() -> None:
 def test_the_best_cap_is_that_with_the_least_median() -> None:
     found = measured(**{"ddp": [3.0, 3, 3], "ddp 1": [1.0, 2, 9], "never": [0.0, 0, 0]})
     assert speculation.best_ddp(found) == "ddp 1"
-    kept = speculation.figures(found, Link(100, 5))
+    kept = speculation.figures(found, Link(100, 5), 0.5)
     assert kept["best_ddp"] == "ddp 1" and kept["link"] == "100 Mbit/s, 5 ms, 2 workers"
+    assert kept["tau"] == 0.5
     assert kept["ddp 1"]["ms"] == 2 and kept["ddp 1"]["wire_bytes"] == 8
 
 

@@ -19,10 +19,12 @@ from adagrain.models.interface.units.system import SystemOpcode
 from adagrain.models.region_manager.table import default_parameters, region_record
 
 TINY = configuration("tiny")
-#: Echo, statistics of each format, decisions, products and results of each precision.
+FORMATS = "FP32", "FP16", "BF16"
+#: Echo, statistics and differences of each format, decisions, products and results of each
+#: precision.
 NAMES = [
     "echo",
-    *(f"statistics of {name}" for name in ("FP32", "FP16", "BF16")),
+    *(f"{unit} of {name}" for unit in ("statistics", "difference") for name in FORMATS),
     "decisions",
     "precisions",
     *(f"products of {name}" for name in ("FP32", "FP16", "INT8", "INT4")),
