@@ -107,6 +107,7 @@ def run(
     bench: str | None = None,
     netlist: str | None = None,
     environment: Mapping[str, str] | None = None,
+    share: float = 1,
 ) -> Outcome:
     """Build one variant, if it changed since the last time, and run the unit's bench on it.
 
@@ -120,6 +121,8 @@ def run(
         FPGA family: test what synthesis for it makes of the unit; on Verilator only.
     environment : mapping or None
         Variables that the bench reads.
+    share : float
+        Of the cases that are run otherwise.
 
     Raises
     ------
@@ -138,7 +141,8 @@ def run(
     build.directory.mkdir(parents=True, exist_ok=True)
     with FileLock(build.directory / "lock"), surroundings:
         build.make()
-        return build.test(seed, bench or f"{_packages()[unit]}.bench", environment or {})
+        module = bench or f"{_packages()[unit]}.bench"
+        return build.test(seed, module, environment or {}, share)
 
 
 class _Build:
@@ -192,7 +196,7 @@ class _Build:
             raise BenchError(f"{self._title} could not be built: {error}; see {log}") from error
         stamp.write_text(contents)
 
-    def test(self, seed: int, bench: str, environment: Mapping[str, str]) -> Outcome:
+    def test(self, seed: int, bench: str, environment: Mapping[str, str], share: float) -> Outcome:
         log = self.directory / "test.log"
         results = self.directory / "results.xml"
         with suppress(SystemExit, RuntimeError):  # the results tell
@@ -206,7 +210,7 @@ class _Build:
                     **environment,
                     "ADAGRAIN_UNIT": _package(self._unit).__name__,
                     "ADAGRAIN_VARIANT": self._variant,
-                    "ADAGRAIN_SWEEP": str(self._sweep()),
+                    "ADAGRAIN_SWEEP": str(share * self._sweep()),
                     "COCOTB_REWRITE_ASSERTION_FILES": _EXPLAINED,
                 },
                 results_xml=str(results),

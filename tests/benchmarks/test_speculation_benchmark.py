@@ -1,16 +1,11 @@
 """What the benchmark of speculation makes of the times that it has measured."""
 
-import subprocess
-import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
 import speculation
 from _link import Link
 from _speculation_ways import DDP, SPECULATION, is_adaptive
-
-BENCHMARK = Path(speculation.__file__)
 
 
 def measured(**times: list[float]) -> dict[str, dict[str, Any]]:
@@ -45,7 +40,13 @@ def test_ways_that_adapt() -> None:
         (["never"], "ways must have one of ddp, ddp 1, ddp 0.25, ddp 0.08"),
     ],
 )
-def test_ways_that_there_are_not(ways: list[str], message: str) -> None:
-    command = [sys.executable, str(BENCHMARK), "--ways", *ways]
-    outcome = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert outcome.returncode == 2 and message in outcome.stderr
+def test_ways_that_there_are_not(
+    ways: list[str],
+    message: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr("sys.argv", ["speculation.py", "--ways", *ways])
+    with pytest.raises(SystemExit) as ended:
+        speculation.main()
+    assert ended.value.code == 2 and message in capsys.readouterr().err

@@ -44,7 +44,8 @@ def test_what_is_found_in_notes() -> None:
 
 
 @needs_lab
-@pytest.mark.parametrize("faults", [1, pytest.param(8, marks=pytest.mark.full)])
+@pytest.mark.full  # tests/host/test_speculation_restarts.py kills workers without the lab
+@pytest.mark.parametrize("faults", [1, 8])
 def test_a_run_in_the_lab_ends_with_the_weights_of_one_without_faults(
     faults: int, tmp_path: Path
 ) -> None:

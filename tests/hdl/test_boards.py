@@ -1,4 +1,3 @@
-# amaranth: UnusedElaboratable=no
 """Additions of boards to the device: a PLL's numbers, and leds."""
 
 import pytest

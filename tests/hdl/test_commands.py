@@ -1,4 +1,3 @@
-# amaranth: UnusedElaboratable=no
 """Handlers of requests: what they refuse to be built with, and replies that have to wait.
 
 Their behaviour is benched in sim, where the link hardly ever lets a reply wait.

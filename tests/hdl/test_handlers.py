@@ -1,4 +1,3 @@
-# amaranth: UnusedElaboratable=no
 """The joints of units and a device: descriptors that do not fit their gateware are refused."""
 
 from collections.abc import Iterator

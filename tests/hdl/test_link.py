@@ -1,4 +1,3 @@
-# amaranth: UnusedElaboratable=no
 """Parts of the link in Amaranth's simulator: COBS at its boundaries, the queue."""
 
 import random

@@ -1,4 +1,3 @@
-# amaranth: UnusedElaboratable=no
 """Parameters of the units of switchable precision; their behaviour is benched in sim."""
 
 import pytest

@@ -1,4 +1,3 @@
-# amaranth: UnusedElaboratable=no
 """The stream queue; its behaviour is benched in sim/queue."""
 
 from adagrain.hdl.stream.packet import Packet

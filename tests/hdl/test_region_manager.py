@@ -1,4 +1,3 @@
-# amaranth: UnusedElaboratable=no
 """Parts of the Region Manager: the divider, and what the layouts promise."""
 
 import random

@@ -1,4 +1,3 @@
-# amaranth: UnusedElaboratable=no
 """Statistics: what the tensor input refuses, and the cycles that the page states."""
 
 import pytest

@@ -1,4 +1,3 @@
-# amaranth: UnusedElaboratable=no
 """Bit rates of the serial line."""
 
 import pytest

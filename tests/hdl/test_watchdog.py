@@ -1,4 +1,3 @@
-# amaranth: UnusedElaboratable=no
 """Handlers that hang are given up, and no others: the dispatcher and its watchdog."""
 
 import enum

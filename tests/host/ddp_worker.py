@@ -9,13 +9,13 @@ from functools import partial
 
 import torch
 import torch.distributed as dist
+from builds import TINY
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 
 import adagrain
 from adagrain.host.distributed.process_group import leave_group
 from adagrain.host.distributed.timing import Timing
-from adagrain.models.interface.configuration import configuration
 from adagrain.models.interface.units.region_manager import CadencePolicy
 
 OPTIMIZERS = {
@@ -87,7 +87,7 @@ def setup(options: argparse.Namespace):
         model,
         optimizers,
         device=options.device,
-        preset=configuration("tiny", units=("statistics", "region_manager"), histogram=True),
+        preset=TINY,
         by=options.by,
         cadence=cadence,
         cadences=json.loads(options.cadences),

@@ -68,6 +68,7 @@ def test_ways_to_step_are_equal_at_cadences(
     assert train(*CADENCES, *arguments) == accumulated
 
 
+@pytest.mark.full  # as at cadences, above
 def test_a_step_may_be_compiled(train: Train) -> None:
     compiled = train("--compile-step", "--steps", "4")
     assert compiled["sha256"] == train("--steps", "4")["sha256"]

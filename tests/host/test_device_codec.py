@@ -21,13 +21,12 @@ from adagrain.models.codec import (
 )
 from adagrain.models.interface.codec import BlockOutcome
 from adagrain.models.interface.configuration import configuration
-from adagrain.models.interface.formats import STREAMED
 from adagrain.models.interface.units.decoder import DecoderOpcode
 from adagrain.models.interface.units.encoder import EncoderOpcode
 from adagrain.models.mask import KeepTable, masked
 from adagrain.sim.simulators import runner
 
-BUILT = configuration("tiny", formats=STREAMED, units=("statistics", "encoder", "decoder"))
+BUILT = configuration("small")
 DTYPES = (torch.float16, torch.bfloat16)
 #: Keeps the four highest half binades below 2.
 LARGE = KeepTable(127, [int(number < 4) for number in range(64)])

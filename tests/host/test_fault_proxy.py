@@ -4,10 +4,10 @@ import os
 from collections.abc import Iterator
 
 import pytest
+from builds import TINY
 
 import adagrain
 from adagrain.host.device.coprocessor import Coprocessor
-from adagrain.models.interface.configuration import configuration
 from adagrain.models.region_manager.table import default_parameters, region_record
 from adagrain.sim.simulators import runner
 from adagrain.sim.virtual_board import VirtualBoard
@@ -18,7 +18,6 @@ pytestmark = pytest.mark.skipif(
     runner.missing("verilator") is not None, reason=str(runner.missing("verilator"))
 )
 
-TINY = configuration("tiny", units=("statistics", "region_manager"), histogram=True)
 
 #: Chance of each fault, alone and all together: at each byte, each frame, or each chunk.
 CHANCES: dict[str, dict[Fault | Mishap, float]] = {

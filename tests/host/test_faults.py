@@ -6,6 +6,7 @@ import time
 
 import pytest
 import torch
+from builds import TINY
 from transports import BreakingTransport, DyingTransport, ForgetfulTransport, LossyTransport
 
 import adagrain
@@ -19,8 +20,6 @@ from adagrain.models.interface.units.statistics import StatisticsOpcode
 from adagrain.models.region_manager.table import default_parameters, region_record
 from adagrain.models.statistics import statistics
 from adagrain.sim.virtual_board.faulty_line import Fault
-
-TINY = configuration("tiny", units=("statistics", "region_manager"), histogram=True)
 
 
 def opened(

@@ -61,13 +61,17 @@ def compiled(component: Any, name: str, **_: Any) -> CompiledUnit:
 
 def sabotaged(scheme: str) -> Transport:
     with pytest.MonkeyPatch.context() as patch:
-        if scheme == "sim":
+        if scheme != "virtual":
             patch.setattr(simulated, "Coprocessor", SabotagedCoprocessor)
             patch.setattr(simulated, "CompiledUnit", compiled)
-            return simulated.SimulatedTransport(BUILD)
+            return simulated.SimulatedTransport(BUILD, data_port=scheme == "sim")
         patch.setattr(serial_coprocessor, "Coprocessor", SabotagedCoprocessor)
         patch.setattr(board, "CompiledUnit", compiled)
         return virtual.VirtualTransport(BUILD)
+
+
+#: All behind its pins, which takes a build of its own: requests go the same way.
+BOARD = pytest.param("virtual", marks=pytest.mark.full)
 
 
 @pytest.fixture(scope="module")
@@ -79,7 +83,7 @@ def transports() -> Iterator[dict[str, Transport]]:
         transport.close()
 
 
-@pytest.fixture(params=["sim", "virtual"])
+@pytest.fixture(params=["sim", BOARD])
 def transport(request: pytest.FixtureRequest, transports: dict[str, Transport]) -> Transport:
     if request.param not in transports:
         transports[request.param] = sabotaged(request.param)
@@ -179,14 +183,13 @@ _EMPTY = (
 _OPCODES = (*_ANSWERING, *_WRITING, TileOpcode.SCALES, TileOpcode.SETTLE)
 
 
-def _cases(opcodes: Sequence[IntEnum], on_board: Sequence[IntEnum]) -> list[Any]:
-    """All in simulation; on the virtual board only some in each run: they go the same way."""
+def _cases(opcodes: Sequence[IntEnum]) -> list[Any]:
     return [
         pytest.param(
             scheme,
             opcode,
             id=f"{scheme}-{type(opcode).__name__}.{opcode.name}",
-            marks=() if scheme == "sim" or opcode in on_board else pytest.mark.full,
+            marks=BOARD.marks if scheme == "virtual" else (),
         )
         for scheme in ("sim", "virtual")
         for opcode in opcodes
@@ -194,12 +197,15 @@ def _cases(opcodes: Sequence[IntEnum], on_board: Sequence[IntEnum]) -> list[Any]
 
 
 #: With no data port, tensors come in frames.
-_FRAMES = pytest.param("virtual", TensorOpcode.DATA, id="virtual-statistics-data")
+_FRAMES = [
+    pytest.param("frames", TensorOpcode.DATA, id="frames"),
+    pytest.param("virtual", TensorOpcode.DATA, id="virtual-frames", marks=BOARD.marks),
+]
 
 
 @pytest.mark.parametrize(
     ("transport", "opcode"),
-    [*_cases(_OPCODES, (RegionOpcode.STEP,)), _FRAMES],
+    [*_cases(_OPCODES), *_FRAMES],
     indirect=["transport"],
 )
 def test_calls_that_hang_once_are_made_again(
@@ -226,7 +232,7 @@ _FOR_EVER = {
 
 @pytest.mark.parametrize(
     ("transport", "opcode"),
-    _cases(tuple(_FOR_EVER), (RegionOpcode.STEP,)),
+    _cases(tuple(_FOR_EVER)),
     indirect=["transport"],
 )
 def test_a_unit_that_hangs_for_ever(

@@ -12,7 +12,7 @@ from adagrain.models.difference import difference
 from adagrain.models.interface.configuration import configuration
 from adagrain.sim.simulators import runner
 
-BUILT = configuration("tiny", units=("statistics", "difference"))
+BUILT = configuration("small")
 GUESS, TRUTH = torch.randn(2, 3, 37, generator=torch.Generator().manual_seed(3))
 
 
@@ -56,7 +56,7 @@ def test_wrong_arguments(device: Coprocessor) -> None:
         device.difference(GUESS, TRUTH, 128)
     with pytest.raises(TypeError, match="x must be a tensor, not list"):
         device.difference([1.0], TRUTH)
-    with pytest.raises(ValueError, match="unit must be one of statistics, difference, not 'codec'"):
+    with pytest.raises(ValueError, match=r"unit must be one of statistics, .*, not 'codec'"):
         device.run_pass("codec", [TRUTH])
     with pytest.raises(ValueError, match="tensors of difference must be a and b, not 1"):
         device.run_pass("difference", [TRUTH])

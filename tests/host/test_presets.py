@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import pytest
+from matrices import GRANULAR
 
 import adagrain
 from adagrain.models.interface.configuration import PRESETS, Configuration, configuration
@@ -10,8 +11,7 @@ from adagrain.models.interface.formats import FormatCode
 from adagrain.models.interface.precision import INTEGERS
 from adagrain.sim.simulators import runner
 
-#: The widest build, but for what its width does not touch; and that of integers with the fewest
-#: slices of which a row's first word is full before its last sum is taken.
+#: The widest build, but for what its width does not touch.
 NARROW = configuration(
     "wide",
     lanes=1,
@@ -21,7 +21,10 @@ NARROW = configuration(
     operands=64,
     units=("statistics", "region_manager", "granularity_unit"),
 )
+#: One that other tests have compiled; the widest; that of integers with the fewest slices of which
+#: a row's first word is full before its last sum is taken.
 SMALL_BUILDS = {
+    "granular": GRANULAR,
     "wide": NARROW,
     "integers": replace(NARROW, slices=8, precisions=INTEGERS),
 }
@@ -40,7 +43,10 @@ def check(built: Configuration) -> None:
         assert longest == 0
 
 
-@pytest.mark.parametrize("name", ["wide", pytest.param("integers", marks=pytest.mark.full)])
+@pytest.mark.parametrize(
+    "name",
+    [n if n == "granular" else pytest.param(n, marks=pytest.mark.full) for n in SMALL_BUILDS],
+)
 def test_small_builds_pass_their_selftest(name: str) -> None:
     check(SMALL_BUILDS[name])
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 import torch
+from builds import TINY
 
 import adagrain
 from adagrain.host.device.coprocessor import Coprocessor
@@ -16,9 +17,6 @@ from adagrain.host.link.transport.stepped import SteppedTransport
 from adagrain.models.interface.configuration import configuration
 from adagrain.sim.simulators import runner
 from adagrain.sim.virtual_board import VirtualBoard
-
-#: With all units, unlike the device preset.
-TINY = configuration("tiny", units=("statistics", "region_manager"), histogram=True)
 
 needs_verilator = pytest.mark.skipif(
     runner.missing("verilator") is not None, reason=str(runner.missing("verilator"))
@@ -97,6 +95,7 @@ def test_a_board_that_is_unplugged() -> None:
 
 
 @needs_verilator
+@pytest.mark.full  # a build of its own, which answers nothing; test_something_else_answers stays
 def test_a_wrong_bit_rate_is_named() -> None:
     with (
         SteppedTransport(configuration("tiny"), adapter_baud=1e6) as line,

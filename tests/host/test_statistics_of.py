@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 import torch
+from builds import TINY
 from golden_device import opened
 from transports import BreakingTransport, DyingTransport, ForgetfulTransport, LossyTransport
 
@@ -18,7 +19,6 @@ from adagrain.models.statistics import Statistics, statistics_of
 from adagrain.sim.virtual_board.faulty_line import Fault
 
 SMALL = configuration("small")
-TINY = configuration("tiny")
 
 #: Ways to a device, all of which have a window.
 WAYS: dict[str, Callable[[], Coprocessor]] = {

@@ -2,6 +2,7 @@
 
 import itertools
 import math
+import os
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
@@ -16,6 +17,8 @@ from adagrain.models.arithmetic.float import Flag, Rounded
 from adagrain.models.interface.precision import LEVELS, Precision, unpacked
 from adagrain.models.rescale import EXPONENTS, packed_rows, rescale
 from adagrain.sim.benches.float.traffic import special
+
+FULL = os.environ.get("ADAGRAIN_FULL") == "1"
 
 FP32, FP16, INT8, INT4 = Precision
 
@@ -101,8 +104,10 @@ def demand_equal(words: np.ndarray, mode: Precision, exponent: int, to: Precisio
 
 @every_target
 @pytest.mark.parametrize("exponent", [-30, -12, -3, 0, 1, 6, 20])
-def test_every_number_of_fp16(exponent: int, to: Precision) -> None:
-    demand_equal(np.arange(1 << 16), FP16, exponent, to)
+def test_numbers_of_fp16(exponent: int, to: Precision) -> None:
+    """All of them times 1; times another power of two, all of them or each seventh."""
+    step = 1 if FULL or not exponent else 7
+    demand_equal(np.arange(exponent % step, 1 << 16, step), FP16, exponent, to)
 
 
 @every_target

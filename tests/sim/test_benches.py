@@ -1,5 +1,7 @@
 """Runs every unit's cocotb bench on its variants and simulators."""
 
+import os
+
 import pytest
 
 from adagrain.sim.simulators import runner
@@ -23,7 +25,7 @@ COVERED = {
     "dot_product": ("two_sums", "two_of_integers"),
     "encoder": ("one_lane", "four_lanes"),
     "float": ("multiply_fp16", "add_fp16", "narrow"),
-    "granularity_unit": ("one_slice", "integers"),
+    "granularity_unit": ("one_slice", "integers", "integers_four_slices"),
     "link": ("small", "single"),
     "mask": ("one_lane", "four_lanes"),
     "precision_controller": ("many_channel_groups",),
@@ -46,6 +48,11 @@ def firsts() -> dict[str, str]:
     return dict(reversed(quick))
 
 
+#: Of a bench's cases, those that are run with a new seed and with a fixed one: they take most of
+#: the time, and compiled RTL is given many more.
+SHARES = (1.0, 1.0) if os.environ.get("ADAGRAIN_FULL") == "1" else (0.5, 0.25)
+
+
 @pytest.mark.parametrize(
     ("unit", "variant", "simulator"),
     [pytest.param(*run, marks=pytest.mark.full if is_slow(*run) else ()) for run in RUNS],
@@ -54,7 +61,7 @@ def test_bench(unit: str, variant: str, simulator: runner.Simulator) -> None:
     """With a seed that a failure tells."""
     if reason := runner.missing(simulator):
         pytest.skip(reason)
-    assert runner.run(unit, variant, simulator).tests > 0
+    assert runner.run(unit, variant, simulator, share=SHARES[0]).tests > 0
 
 
 @pytest.mark.parametrize(("unit", "variant"), firsts().items())
@@ -62,4 +69,4 @@ def test_bench_with_a_fixed_seed(unit: str, variant: str) -> None:
     """A bench finds again what it finds: a failure is the last change's."""
     if reason := runner.missing("verilator"):
         pytest.skip(reason)
-    assert runner.run(unit, variant, seed=20).tests > 0
+    assert runner.run(unit, variant, seed=20, share=SHARES[1]).tests > 0

@@ -15,6 +15,9 @@ from adagrain.sim.simulators.stimulus import Stimulus
 #: Sums that a unit holds where terms are made by hand.
 ENTRIES = 8
 
+#: Builds are kept by them.
+NAMES = {DotProduct: "dot_product", IntegerDotProduct: "integer_dot_product"}
+
 #: Sums, each of up to 60 pairs of words.
 SUMS = 50_000 if os.environ.get("ADAGRAIN_FULL") == "1" else 1_500
 CHUNK = 500
@@ -118,7 +121,7 @@ def totals_are(unit: CompiledUnit, given: list[Term], wanted: list[tuple[int, ..
 def test_integers_wrap_around_and_tell(
     kind: type[DotProduct | IntegerDotProduct], factor: int, pairs: int
 ) -> None:
-    with CompiledUnit(kind(ENTRIES), kind.__name__.lower()) as unit:
+    with CompiledUnit(kind(ENTRIES), NAMES[kind]) as unit:
         given = same_in_all_lanes(factor, 0, pairs)
         totals_are(unit, given, [total_of(4 * pairs * factor * factor)])
 

@@ -15,7 +15,10 @@ TILES = 3_000 if os.environ.get("ADAGRAIN_FULL") == "1" else 100
 
 @pytest.mark.parametrize(
     "variant",
-    [v if v == "integers" else pytest.param(v, marks=pytest.mark.full) for v in VARIANTS],
+    [
+        v if v == "integers_four_slices" else pytest.param(v, marks=pytest.mark.full)
+        for v in VARIANTS
+    ],
 )
 def test_compiled_unit_equals_the_model(variant: str, seed: int) -> None:
     rng, component = np.random.default_rng(seed), VARIANTS[variant]()
