@@ -11,7 +11,7 @@ import adagrain
 from adagrain.host.distributed import agreement
 from adagrain.host.distributed.exchange import Exchange, Pending
 from adagrain.host.distributed.timing import Timing
-from adagrain.host.speculation import speculate
+from adagrain.host.speculation import beginning
 from adagrain.host.speculation.speculate import Speculation
 from adagrain.models.interface.units.region_manager import SpeculationPolicy
 
@@ -62,13 +62,13 @@ def begun(
     **options: Any,
 ) -> Speculation:
     """Speculation of each region, which it never leaves, with updates that arrive late."""
-    real = speculate.chosen_exchange
-    speculate.chosen_exchange = lambda *own, **named: late(real(*own, **named), looks)
+    real = beginning.chosen_exchange
+    beginning.chosen_exchange = lambda *own, **named: late(real(*own, **named), looks)
     chosen = {"policy": ALWAYS, "timing": FIXED, "bucket_bytes": 1} | options
     try:
         return adagrain.speculate(model, optimizer, **chosen)
     finally:
-        speculate.chosen_exchange = real
+        beginning.chosen_exchange = real
 
 
 def sgd(model: nn.Module) -> torch.optim.Optimizer:

@@ -33,6 +33,15 @@ class Apart(nn.Module):
         self.outer = nn.Linear(12, 2)
 
 
+def lacking(model: nn.Module) -> Regions:
+    return Regions([*adagrain.regions(model, "tensor")][1:])
+
+
+def whole(model: nn.Module) -> Regions:
+    parts = [ParameterSlice(name, own) for name, own in model.named_parameters()]
+    return Regions([Region("all", tuple(parts))])
+
+
 def shared(model: nn.Module) -> Regions:
     name, weight = "0.weight", model[0].weight  # type: ignore[index]
     both = [Region(own, (ParameterSlice(name, weight),)) for own in ("a", "b")]
@@ -58,7 +67,16 @@ WRONG: dict[str, tuple[Callable[[], nn.Module], dict[str, Any], str]] = {
     ),
     "hooked": (hooked, {}, "parameter '0.weight' must have no hooks, but has"),
     "rows": (plain, {"by": "rows:2"}, r"'0.weight\[0:8\]' is a block of rows"),
-    "in none": (Apart, {}, "parameter 'inner.weight' must be in one region, but is in none"),
+    "in none": (
+        plain,
+        {"by": lacking},
+        "parameter '0.weight' must be in one region, but is in none",
+    ),
+    "controller": (
+        Apart,
+        {"by": whole},
+        "'inner.weight' must be in no region, as one of a controller, but is in 'all'",
+    ),
     "in two": (plain, {"by": shared}, "'0.weight' must be in one region, but is in 'a' and 'b'"),
     "deep, cadences": (
         plain,
@@ -86,8 +104,8 @@ def test_what_speculation_cannot_begin_with_is_named(case: str) -> None:
     make, options, message = WRONG[case]
     model, options = make(), dict(options)
     kind = options.pop("make", lambda parameters: torch.optim.SGD(parameters, lr=0.1))
-    if options.get("by") is shared:
-        options["by"] = shared(model)
+    if options.get("by") in (lacking, shared, whole):
+        options["by"] = options["by"](model)
     with pytest.raises((TypeError, ValueError), match=message):
         adagrain.speculate(model, kind(model.parameters()), **options)
 
