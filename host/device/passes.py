@@ -9,6 +9,7 @@ import torch
 
 from adagrain.host.link.frame_size import FrameSize
 from adagrain.host.link.session import Request, Session
+from adagrain.host.link.transport.base import DirectTransport
 from adagrain.models.difference import Difference, check_pair
 from adagrain.models.interface.configuration import Configuration
 from adagrain.models.interface.formats import format_of
@@ -91,8 +92,10 @@ class Passes:
         check_pair(a, b)
         if exponent is None:
             exponent = unbiased(self.one(b, 0, histogram=False).largest_exponent)
-        pairs = torch.stack([elements_of(a), elements_of(b)], dim=1)
-        one = _pass(DIFFERENCE, pairs, _checked(exponent))
+        guess, truth, common = elements_of(a), elements_of(b), _checked(exponent)
+        if direct_of(self._session) is not None:
+            return self._recovery.run(lambda: self._direct.difference(guess, truth, common))
+        one = _pass(DIFFERENCE, torch.stack([guess, truth], dim=1), common)
         return Difference.from_record(self._recovery.run(lambda: self._ask(one)))
 
     def run(
@@ -129,7 +132,7 @@ class Passes:
         exponents = [_checked(exponent) for exponent in exponents]
         if direct_of(self._session) is not None:
             elements = [elements_of(x) for x in tensors]
-            return self._recovery.run(lambda: self._directly(elements, exponents))
+            return self._recovery.run(lambda: self._direct.statistics_of(elements, exponents))
         rows = zip(tensors, exponents, strict=True)
         passes = [_pass(STATISTICS, x, exponent) for x, exponent in rows]
         found: list[Statistics] = []
@@ -138,13 +141,12 @@ class Passes:
             found += self._recovery.run(partial(self._pipelined, group))
         return found
 
-    def _directly(
-        self, elements: Sequence[torch.Tensor], exponents: Sequence[int]
-    ) -> list[Statistics]:
-        """Within an operation on a device in this process: without frames."""
+    @property
+    def _direct(self) -> DirectTransport:
+        """Within an operation on a device in this process: what is asked without frames."""
         direct = direct_of(self._session)
         assert direct is not None  # so is what takes its place
-        return direct.statistics_of(elements, exponents)
+        return direct
 
     def _filling(self, passes: Sequence[_Pass]) -> Sequence[_Pass]:
         """The first passes, as many as fill the window: what is repeated after a reset is short."""

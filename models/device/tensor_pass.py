@@ -1,5 +1,7 @@
 """Passes over tensors, for any unit: the twin of ``hdl/tensor_input/tensor_pass.py``."""
 
+from collections.abc import Mapping
+
 import torch
 
 from adagrain.models.interface.configuration import Configuration
@@ -52,6 +54,11 @@ class TensorPassModel(UnitModel):
         """The record of a pass that has ended."""
         raise NotImplementedError
 
+    def add(self, fields: Mapping[str, int]) -> None:
+        """Let registers that sum a field of records take in one, given by its fields."""
+        for name, field in self._summed.items():
+            self.totals[name] += fields[field]
+
     def hello(self) -> None:
         self.begun = None
 
@@ -69,7 +76,5 @@ class TensorPassModel(UnitModel):
         if begin is None:
             raise Refusal(Status.NOT_STARTED)
         record = self.result(begin, self.tensor_input.end())
-        fields = unpack(self._ends, record)
-        for name, field in self._summed.items():
-            self.totals[name] += fields[field]
+        self.add(unpack(self._ends, record))
         return record

@@ -36,8 +36,7 @@ def test_differences_are_the_golden_models(device: Coprocessor, dtype: torch.dty
     assert device.difference(b, b).bitwise_equal
     assert device.difference(a.t()[:5], b.t()[:5]) == difference(a.t()[:5], b.t()[:5])
     assert device.difference(a[0, :1], b[0, :1]).count == 1
-    if device.backend.startswith("RTL"):
-        assert device.counters()["pairs"] - before == 4 * 111 + 15 + 1
+    assert device.counters()["pairs"] - before == 4 * 111 + 15 + 1
 
 
 def test_passes_of_any_unit(device: Coprocessor) -> None:

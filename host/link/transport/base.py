@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     import torch
 
     from adagrain.models.device.golden_table import GoldenTable
+    from adagrain.models.difference import Difference
     from adagrain.models.statistics import Statistics
 
 __all__ = ["DirectTransport", "Transport"]
@@ -89,4 +90,15 @@ class DirectTransport(Protocol):
             Each of one dimension, contiguous, on the CPU, of a format that was built.
         exponents : sequence of int
             The shared exponent of each, -126 to 127.
+        """
+
+    def difference(self, a: "torch.Tensor", b: "torch.Tensor", exponent: int) -> "Difference":
+        """Result of a pass over a guess and the truth; counted as one through frames is.
+
+        Parameters
+        ----------
+        a, b : Tensor
+            As those of :meth:`statistics_of`, of one format and length.
+        exponent : int
+            The shared exponent, -126 to 127.
         """

@@ -2,12 +2,14 @@
 
 import time
 from collections.abc import Sequence
+from dataclasses import asdict
 
 import numpy as np
 import torch
 
 from adagrain.models.device.coprocessor import CoprocessorModel
 from adagrain.models.device.golden_table import GoldenTable
+from adagrain.models.difference import Difference, difference
 from adagrain.models.interface.configuration import Configuration
 from adagrain.models.statistics import KERNELS, Statistics, statistics_of
 
@@ -24,7 +26,7 @@ class GoldenTransport:
     kernel : str
         ``"fused"`` for the compiled kernel, ``"reference"`` for integers on torch tensors.
     direct : bool
-        Whether statistics of several tensors, and decisions, are computed in one call without
+        Whether statistics of several tensors, differences, and decisions are computed without
         frames; ``False`` sends all through frames, as tests of the link need it.
 
     Raises
@@ -81,6 +83,11 @@ class GoldenTransport:
         powers = commands.configuration.powers
         found = statistics_of(tensors, exponents, powers=powers, kernel=self._kernel)
         commands["statistics"].totals["elements"] += sum(one.count for one in found)
+        return found
+
+    def difference(self, a: torch.Tensor, b: torch.Tensor, exponent: int) -> Difference:
+        found = difference(a, b, exponent, kernel=self._kernel)
+        self._model.commands["difference"].add(asdict(found))
         return found
 
     def close(self) -> None:
