@@ -16,7 +16,7 @@ import adagrain
 from adagrain.host.train.data import Dataset, load
 from adagrain.models.interface.units.region_manager import SpeculationPolicy
 
-__all__ = ["DDP", "LOCAL", "NETS", "SPECULATION", "WAYS", "Way", "is_adaptive", "made"]
+__all__ = ["DDP", "LOCAL", "NETS", "SPECULATION", "WAYS", "Way", "made"]
 
 BATCH, RATE, MOMENTUM = 32, 0.05, 0.9
 
@@ -70,9 +70,6 @@ LOCAL: dict[str, tuple[type[PostLocalSGD | DiLoCo], int]] = {
 #: All ways by name.
 WAYS = (*DDP, *SPECULATION, *LOCAL)
 
-#: Policies that have nothing to find out.
-_FIXED = (SpeculationPolicy.NEVER, SpeculationPolicy.ALWAYS)
-
 
 class Way(Protocol):
     """A way to train.
@@ -93,11 +90,6 @@ class Way(Protocol):
 
     def facts(self) -> dict[str, Any]:
         """What is to be told of it so far."""
-
-
-def is_adaptive(name: str) -> bool:
-    """True if a way becomes another one in the course of some epochs."""
-    return name in SPECULATION and SPECULATION[name].get("policy") not in _FIXED
 
 
 def made(name: str, net: str, passes: tuple[float, float], tau: float, seed: int = 0) -> Way:

@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 import torch.distributed as dist
-from _speculation_ways import Way, is_adaptive, made
+from _speculation_ways import SPECULATION, Way, made
 
 from adagrain.host.distributed.process_group import leave_group
 
@@ -49,7 +49,7 @@ def main() -> None:
     dist.init_process_group("gloo")
     ways = {name: made(name, job["net"], job["passes"], job["tau"]) for name in job["ways"]}
     for name, way in ways.items():
-        take(way, job["settling"] if is_adaptive(name) else WARM_UP)
+        take(way, job["settling"] if name in SPECULATION else WARM_UP)
     for _ in range(job["repeats"]):
         for name, way in ways.items():
             turn(name, way, job["steps"])

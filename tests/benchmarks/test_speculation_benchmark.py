@@ -5,7 +5,6 @@ from typing import Any
 import pytest
 import speculation
 from _link import Link
-from _speculation_ways import DDP, SPECULATION, is_adaptive
 
 
 def measured(**times: list[float]) -> dict[str, dict[str, Any]]:
@@ -25,12 +24,6 @@ def test_the_best_cap_is_that_with_the_least_median() -> None:
     assert kept["best_ddp"] == "ddp 1" and kept["link"] == "100 Mbit/s, 5 ms, 2 workers"
     assert kept["tau"] == 0.5
     assert kept["ddp 1"]["ms"] == 2 and kept["ddp 1"]["wire_bytes"] == 8
-
-
-def test_ways_that_adapt() -> None:
-    adaptive = [way for way in [*DDP, *SPECULATION] if is_adaptive(way)]
-    assert adaptive[:4] == ["nothing accepted", "adaptive", "seed_literal", "adaptive, depth 2"]
-    assert all("adaptive" in way for way in adaptive[3:]) and len(adaptive) == 7
 
 
 @pytest.mark.parametrize(
