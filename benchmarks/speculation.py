@@ -4,9 +4,9 @@ All ways take turns in one run; figures are medians over the repeats, and ratios
 best of DDP's bucket caps, repeat by repeat. Passes of convolutions, of 94 thousand parameters, are
 padded to a given time by sleeps; the transformer, of a million, takes the time that it takes.
 Ways of the runtime have had ten decision epochs before their first turn, so that policies know what
-to do, and all are equally far in training. Bytes are those on the wire, of all workers, headers and all.
-"Device" is what statistics, differences and decisions of the first worker's golden device take of a
-step.
+to do, and all are equally far in training. Bytes are those on the wire, of all workers, headers and
+all. "Device" is what statistics, differences and decisions of the first worker's golden device take
+of a step.
 """
 
 import argparse
