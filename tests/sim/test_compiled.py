@@ -293,3 +293,19 @@ def test_a_cache_that_cannot_be_written_is_named(
         CompiledUnit(Queue(8, depth=4), "queue")
     with pytest.raises(CacheError, match=message):
         runner.run("queue", "single")
+
+
+def test_no_program_called_python_is_needed(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """As on Debian, and where an environment's interpreter is called by its path."""
+    programs, cache = tmp_path / "programs", tmp_path / "cache"
+    programs.mkdir()
+    for folder in map(Path, os.environ["PATH"].split(os.pathsep)):
+        for program in folder.glob("*"):
+            if program.name != "python" and not (programs / program.name).is_symlink():
+                (programs / program.name).symlink_to(program)
+    monkeypatch.setenv("PATH", str(programs))
+    monkeypatch.setenv("ADAGRAIN_CACHE", str(cache))
+    with CompiledUnit(Shelf(), "shelf") as unit:
+        unit.step(1)
