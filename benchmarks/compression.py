@@ -73,7 +73,7 @@ def main() -> None:
             outcomes = outcomes_of(job, made.places)
     else:
         outcomes = outcomes_of(job, [Place((), {"MASTER_ADDR": "127.0.0.1"})] * 2)
-    name = f"compression_link_{options.link:g}" if options.link else "compression"
+    name = "_".join(("compression", *_parts(options)))
     figures = {
         f"{task}_{way}": _figure([own for own in outcomes if own["task"] == task], way, job)
         for task in job["tasks"]
@@ -83,6 +83,13 @@ def main() -> None:
     report(name, figures)
     if not options.link:
         draw(tasks, job["ways"], figures, RESULTS / f"{name}.png")
+
+
+def _parts(options: argparse.Namespace) -> list[str]:
+    """What is in the name of a record beside the benchmark's."""
+    if options.link:
+        return ["link", f"{options.link:g}"]
+    return [f"{options.steps}_steps"] if options.steps else []
 
 
 def outcomes_of(job: dict[str, Any], places: list[Place]) -> list[dict[str, Any]]:
