@@ -204,6 +204,11 @@ COMMANDS: dict[str, Run | str] = {
         "python benchmarks/speculation.py --repeats 1 --steps 2 --settling 2 --ways ddp always",
         full=True,
     ),
+    "python benchmarks/speculation.py --net transformer --rate 1000 --delay 1": Run(
+        "python benchmarks/speculation.py --net transformer --rate 1000 --delay 1 --repeats 1 "
+        "--steps 2 --settling 2 --ways ddp always",
+        full=True,
+    ),
     "python benchmarks/speculation.py --record": RECORDS,
     "python benchmarks/speculation_loss.py --rate 100 --delay 20": Run(
         "python benchmarks/speculation_loss.py --seeds 1 --steps 12 --ways ddp adaptive 'DiLoCo 4'",
