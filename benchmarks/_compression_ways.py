@@ -90,7 +90,7 @@ WAYS: dict[str, Callable[[DistributedDataParallel], State]] = {
         f"threshold_{percent}%_2_bits": partial(
             _ours, {"density": percent / 100, "mantissa_bits": 2}
         )
-        for percent in (3, 1, 0.8)
+        for percent in (4, 3, 1, 0.8)
     },
     "threshold_before_1%": partial(_ours, {"density": 0.01, "mask": "threshold_before"}),
     "top_by_share_1%": partial(_ours, {"density": 0.01, "mask": "top_by_share"}),

@@ -19,6 +19,7 @@ from statistics import median
 from typing import Any
 
 from _compression_picture import draw
+from _compression_ways import WAYS as KNOWN
 from _frontier import mean, standard_error
 from _lab import lab
 from _link import Link, reason_against
@@ -56,6 +57,8 @@ def main() -> None:
     parser.add_argument("--tasks", nargs="+", choices=[*STEPS], help="which of them")
     parser.add_argument("--seeds", type=int, default=1)
     options = parser.parse_args()
+    if unknown := [way for way in options.ways or () if way not in KNOWN]:
+        parser.error(f"ways must be of {', '.join(KNOWN)}, not {unknown[0]!r}")
     if options.link and (reason := reason_against()):
         print(f"left out: {reason}")
         return
