@@ -99,6 +99,31 @@ def test_a_bucket_waits_for_its_last_gradient() -> None:
     speculation.close()
 
 
+@pytest.mark.parametrize("broken", ["forward pass", "backward pass"])
+def test_a_step_that_fails_begins_all_its_collectives(broken: str) -> None:
+    """The others wait in each of them; and none that is under way is begun again."""
+    model, speculation = watched(depth=0)
+    events_of(model, speculation)
+    model.events.clear()
+    real = model.note
+
+    def note(number: int) -> None:
+        real(number)
+        if number == 1:
+            raise ArithmeticError("layer 1 is broken")
+
+    def closure() -> torch.Tensor:
+        if broken == "forward pass":
+            raise ArithmeticError("layer 1 is broken")
+        model.note = note  # type: ignore[method-assign]
+        return loss_of(model)
+
+    with pytest.raises(ArithmeticError, match="layer 1 is broken"):
+        speculation.step(closure)
+    assert model.events.count("exchange") == 3
+    speculation.close()
+
+
 def test_nothing_departs_while_a_guess_is_unresolved() -> None:
     model, speculation = watched()
     assert events_of(model, speculation) == OVERLAPPED
