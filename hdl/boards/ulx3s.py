@@ -8,8 +8,9 @@ from .ecp5_clock import Ecp5Clock
 __all__ = ["ULX3S_25F", "ULX3S_85F", "ULX3S_85F_GRANULAR"]
 
 #: Nextpnr's default router takes several times as long, or with most of the FPGA in use comes to no
-#: end; with more weight on timing than its default, placement gave the granular board 8 % more.
-_OPTIONS = ("--router", "router2", "--placer-heap-timingweight", "30")
+#: end. Its default placer made wires a third longer, all in one half of the FPGA, and no router came to
+#: an end there.
+_OPTIONS = ("--router", "router2", "--placer", "static")
 
 ULX3S_85F = Board(
     name="ulx3s",

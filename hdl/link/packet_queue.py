@@ -6,6 +6,7 @@ from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
 from adagrain.hdl.checks import check_power_of_two
+from adagrain.hdl.stream.pipeline import elastic
 
 __all__ = ["PacketQueue", "queued_byte_layout"]
 
@@ -29,9 +30,10 @@ class PacketQueue(wiring.Component):
     """Memory that takes a packet's body first and puts its head before it.
 
     A packet can be read when its end has come: the head, then the bytes kept. Taking and
-    giving go on at the same time, each one byte per cycle; a packet's head can leave two
-    cycles after its end came. ``i.ready`` is low while the memory is full, and does not depend
-    on what is offered. The reader must know by itself where packets end.
+    giving go on at the same time, each one byte per cycle; a packet's head can leave three
+    cycles after its end came, since block RAM is slow, and has a register behind it.
+    ``i.ready`` is low while the memory is full, and does not depend on what is offered. The
+    reader must know by itself where packets end.
 
     A packet's bytes, those to be dropped included, must be at most ``depth - 2``: a longer
     one waits for room for ever.
@@ -94,13 +96,16 @@ class PacketQueue(wiring.Component):
             with m.Else():
                 m.d.sync += tail.eq(tail + 1)
 
+        read = stream.Signature(8).create(path=("read",))
         m.d.comb += [
-            read_port.en.eq(~self.o.valid | self.o.ready),
+            read_port.en.eq(~read.valid | read.ready),
             read_port.addr.eq(position),
-            self.o.payload.eq(read_port.data),
+            read.payload.eq(read_port.data),
         ]
+        with m.If(elastic(m, read, self.o, 1)):
+            m.d.sync += self.o.payload.eq(read.payload)
         with m.If(read_port.en):
-            m.d.sync += self.o.valid.eq(position != head)
+            m.d.sync += read.valid.eq(position != head)
             with m.If(position != head):
                 m.d.sync += position.eq(position + 1)
 
