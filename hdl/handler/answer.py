@@ -9,6 +9,7 @@ from amaranth.lib.wiring import In, Out
 
 from adagrain.hdl.checks import check_integer
 from adagrain.hdl.stream.packet import Packet
+from adagrain.hdl.stream.pipeline import elastic
 from adagrain.models.interface.protocol import Status
 
 __all__ = ["Answer"]
@@ -17,9 +18,9 @@ __all__ = ["Answer"]
 class Answer(wiring.Component):
     """Sends a status, and then a packet of one of several sources, or none.
 
-    The status leaves in the cycle after it was given; packets pass without delay, a byte per cycle.
-    A status is taken when nothing is left of the answer before. A handler, whose next request does
-    not come sooner, finds it ready.
+    The status leaves two cycles after it was given; packets pass through a register, a byte per
+    cycle. A status is taken when nothing is left of the answer before, but for its last byte. A
+    handler, whose next request does not come sooner, finds it ready.
 
     Parameters
     ----------
@@ -59,7 +60,10 @@ class Answer(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        given, o = Signal.like(self.i_status.payload), self.o
+        given = Signal.like(self.i_status.payload)
+        o = stream.Signature(Packet).create(path=("next",))
+        with m.If(elastic(m, o, self.o, 1)):
+            m.d.sync += self.o.payload.eq(o.payload)
         with m.FSM():
             with m.State("IDLE"):
                 m.d.comb += self.i_status.ready.eq(1)
