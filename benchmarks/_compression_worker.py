@@ -13,6 +13,7 @@ import torch.distributed as dist
 from _compression_ways import TASKS, WAYS, Task, optimizer_of
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel
+from torch.optim.lr_scheduler import LinearLR
 
 from adagrain.host.distributed.process_group import leave_group
 
@@ -81,7 +82,9 @@ def trained(
     torch.manual_seed(seed)
     model = DistributedDataParallel(task.make(), bucket_cap_mb=BUCKET)
     state = WAYS[way](model)
-    optimizer = optimizer_of(way, torch.optim.SGD(model.parameters(), lr=task.rate, momentum=0.9))
+    descent = torch.optim.SGD(model.parameters(), lr=task.rate, momentum=0.9)
+    schedule = LinearLR(descent, 1.0, task.last_rate, steps)
+    optimizer = optimizer_of(way, descent)
     generator = torch.Generator().manual_seed(1000 * seed + dist.get_rank())
     x, y = task.held_out()
     losses, seconds, found, masking = [], [], list[int](), list[float]()
@@ -95,6 +98,7 @@ def trained(
             inputs, labels = task.batch(generator)
             nn.functional.cross_entropy(model(inputs), labels).backward()
             optimizer.step()
+            schedule.step()
             passed += time.perf_counter() - began
             busy += time.process_time() - worked
             step += 1
