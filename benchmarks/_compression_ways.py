@@ -1,11 +1,12 @@
 """Ways to exchange gradients that are compared, and the trainings that they are compared on."""
 
 from collections.abc import Callable
-from functools import cache, partial
+from functools import partial
 from itertools import pairwise
 from typing import Any, NamedTuple
 
 import torch
+from _augmented_digits import augmented, digits, held_out
 from _text import Transformer, batch_of
 from torch import nn
 from torch.distributed.algorithms.ddp_comm_hooks import default_hooks
@@ -20,7 +21,6 @@ from torch.nn.parallel import DistributedDataParallel
 
 from adagrain.host.compression.hook import CompressionState, compress_hook
 from adagrain.host.compression.options import MASKS
-from adagrain.host.train.data import Dataset, load
 from adagrain.host.train.networks import build
 from adagrain.host.train.text import text
 
@@ -69,13 +69,25 @@ def _ours(options: dict[str, Any], model: DistributedDataParallel) -> State:
     return state
 
 
-#: Kinds of the learned mask, bytes that probes take a pass on the MLP, and the options.
-LEARNED = (
-    ("value", 170, {"probe_passes": 64}),
-    ("value_16", 680, {"probe_passes": 16}),
-    ("seed_features", 0, {"features": "seed"}),
-    ("no_features", 0, {"features": "none"}),
-)
+#: Budgets of a pass in bytes, by the end of a way's name, and what a probe takes: those of the
+#: MLP, and of the transformer, of which about 1 % is sent.
+BUDGETS = {"3kB": (3_000, 10_880), "21kB": (21_000, 104_000)}
+
+#: Kinds of the learned mask, and their options.
+LEARNED: dict[str, dict[str, Any]] = {
+    "value": {"probe_passes": 64},
+    "value_16": {"probe_passes": 16},
+    "seed_features": {"features": "seed"},
+    "no_features": {"features": "none"},
+}
+
+
+def _learned(options: dict[str, Any], budget: int, probe: int) -> dict[str, Any]:
+    """Options of the exchange, with so many bytes for slots and probes together."""
+    passes = options.get("probe_passes")
+    spent = probe // passes if passes else 0
+    return {"budget": budget - spent, "mask": "learned", "learned": options}
+
 
 #: By name, what registers a hook on a model.
 WAYS: dict[str, Callable[[DistributedDataParallel], State]] = {
@@ -96,24 +108,40 @@ WAYS: dict[str, Callable[[DistributedDataParallel], State]] = {
     "top_by_share_1%": partial(_ours, {"density": 0.01, "mask": "top_by_share"}),
     "top_1%": partial(_ours, {"density": 0.01, "mask": "top"}),
     "random_1%": partial(_ours, {"density": 0.01, "mask": "random"}),
-    **{f"{mask}_3kB": partial(_ours, {"budget": 3000, "mask": mask}) for mask in MASKS},
     **{
-        f"learned_{name}_3kB": partial(
-            _ours, {"budget": 3000 - probes, "mask": "learned", "learned": options}
-        )
-        for name, probes, options in LEARNED
+        f"{mask}_{name}": partial(_ours, {"budget": budget, "mask": mask})
+        for mask in MASKS
+        for name, (budget, _) in BUDGETS.items()
+    },
+    **{
+        f"learned_{kind}_{name}": partial(_ours, _learned(options, *budget))
+        for kind, options in LEARNED.items()
+        for name, budget in BUDGETS.items()
     },
     "auto_1%": partial(_ours, {"density": 0.01, "bypass": "auto"}),
 }
 
 
 class Task(NamedTuple):
-    """A training: network, batches, rate of SGD with momentum 0.9, and what is held out."""
+    """A training by SGD with momentum 0.9.
+
+    Parameters
+    ----------
+    make, batch
+        Its network, and its batches.
+    rate : float
+        Of the first step.
+    held_out
+        What losses are of.
+    last_rate : float
+        What the rate falls to in a line by the last step, as a part of the first.
+    """
 
     make: Callable[[], nn.Module]
     batch: Callable[[torch.Generator], Batch]
     rate: float
     held_out: Callable[[], Batch]
+    last_rate: float = 1.0
 
 
 def _layers(*widths: int) -> nn.Sequential:
@@ -137,17 +165,6 @@ def _characters(number: int, windows: int, generator: torch.Generator) -> Batch:
     return batch_of(text()[number], windows, generator)
 
 
-@cache
-def _digits() -> Dataset:
-    return load("digits")
-
-
-def _images(count: int, generator: torch.Generator) -> Batch:
-    data = _digits()
-    chosen = torch.randint(len(data.inputs), (count,), generator=generator)
-    return data.inputs[chosen], data.labels[chosen]
-
-
 TASKS = {
     "transformer_0.8M": Task(
         Transformer,
@@ -156,10 +173,11 @@ TASKS = {
         lambda: _characters(1, 64, torch.Generator().manual_seed(5)),
     ),
     "conv_0.3M": Task(
-        lambda: build(_digits(), torch.initial_seed(), "conv"),
-        partial(_images, 32),
-        0.05,
-        lambda: (_digits().test_inputs, _digits().test_labels),
+        lambda: build(digits(), torch.initial_seed(), "conv"),
+        partial(augmented, 64),
+        0.02,
+        held_out,
+        last_rate=0.0,
     ),
     "mlp_0.1M": Task(
         partial(_layers, 64, 256, 256, 10),

@@ -13,10 +13,12 @@ import torch.distributed as dist
 from _compression_ways import TASKS, WAYS, Task, optimizer_of
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel
+from torch.optim.lr_scheduler import LinearLR
 
 from adagrain.host.distributed.process_group import leave_group
 
-#: Times that what is held out is looked at in the steps of the first way.
+#: Times that what is held out is looked at in the steps of the first way, where seconds count;
+#: elsewhere once, at the end.
 LOOKS = 30
 
 #: Times the steps of the first way that others have to reach its loss.
@@ -81,7 +83,9 @@ def trained(
     torch.manual_seed(seed)
     model = DistributedDataParallel(task.make(), bucket_cap_mb=BUCKET)
     state = WAYS[way](model)
-    optimizer = optimizer_of(way, torch.optim.SGD(model.parameters(), lr=task.rate, momentum=0.9))
+    descent = torch.optim.SGD(model.parameters(), lr=task.rate, momentum=0.9)
+    schedule = LinearLR(descent, 1.0, task.last_rate, steps)
+    optimizer = optimizer_of(way, descent)
     generator = torch.Generator().manual_seed(1000 * seed + dist.get_rank())
     x, y = task.held_out()
     losses, seconds, found, masking = [], [], list[int](), list[float]()
@@ -95,6 +99,7 @@ def trained(
             inputs, labels = task.batch(generator)
             nn.functional.cross_entropy(model(inputs), labels).backward()
             optimizer.step()
+            schedule.step()
             passed += time.perf_counter() - began
             busy += time.process_time() - worked
             step += 1
@@ -125,8 +130,8 @@ def main() -> None:
     dist.init_process_group("gloo")
     for task, steps in job["tasks"].items():
         for way in job["ways"]:
-            trained(TASKS[task], way, 3, 1)  # compiles, and loads what is compiled
-        every = max(1, steps // LOOKS)
+            trained(TASKS[task], way, 3, 3)  # compiles, and loads what is compiled
+        every = max(1, steps // LOOKS) if job["to_loss"] else steps
         for seed in job["seeds"]:
             wanted, most = None, steps
             for way in job["ways"]:

@@ -14,6 +14,7 @@ until the loss that FP16 has at the end of its steps, for which others have twic
 
 import argparse
 import socket
+from collections.abc import Sequence
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -57,8 +58,7 @@ def main() -> None:
     parser.add_argument("--tasks", nargs="+", choices=[*STEPS], help="which of them")
     parser.add_argument("--seeds", type=int, default=1)
     options = parser.parse_args()
-    if unknown := [way for way in options.ways or () if way not in KNOWN]:
-        parser.error(f"ways must be of {', '.join(KNOWN)}, not {unknown[0]!r}")
+    check_ways(parser, options.ways)
     if options.link and (reason := reason_against()):
         print(f"left out: {reason}")
         return
@@ -88,11 +88,17 @@ def main() -> None:
         draw(tasks, job["ways"], figures, RESULTS / f"{name}.png")
 
 
+def check_ways(parser: argparse.ArgumentParser, ways: Sequence[str] | None) -> None:
+    """Refuse a way that there is not."""
+    if unknown := [way for way in ways or () if way not in KNOWN]:
+        parser.error(f"ways must be of {', '.join(KNOWN)}, not {unknown[0]!r}")
+
+
 def _parts(options: argparse.Namespace) -> list[str]:
     """What is in the name of a record beside the benchmark's."""
     if options.link:
         return ["link", f"{options.link:g}"]
-    return [f"{options.steps}_steps"] if options.steps else []
+    return [*([f"{options.steps}_steps"] if options.steps else []), *(options.tasks or ())]
 
 
 def outcomes_of(job: dict[str, Any], places: list[Place]) -> list[dict[str, Any]]:

@@ -1,9 +1,10 @@
 """The learned mask against others in as many bytes, over several seeds; and what it takes.
 
-Two workers on gloo train the MLP of ``compression.py``, each way in turn, from the same weights on
-the same batches. Each way has the same budget: 3 kB that a worker puts into its slot in a pass, of
-which what learns from probes spends a part on these. Losses are of what is held out; they are
-compared seed by seed with those of ``threshold``. Time is the processor's.
+Two workers on gloo train the MLP or the transformer of ``compression.py``, each way in turn, from
+the same weights on the same batches. Each way has the same budget, 3 or 21 kB that a worker puts
+into its slot in a pass, of which what learns from probes spends a part on these. Losses are of
+what is held out; they are compared seed by seed with those of ``threshold``. Time is the
+processor's.
 """
 
 import argparse
@@ -11,34 +12,38 @@ import math
 import statistics
 from typing import Any
 
-from _link import Place
 from _report import report
-from compression import STEPS, outcomes_of
+from _workers import Place
+from compression import STEPS, check_ways, outcomes_of
 
-#: The first one is what others are held against.
+#: Budgets by task, as they are called in the names of ways.
+BUDGETS = {"mlp_0.1M": "3kB", "transformer_0.8M": "21kB"}
+
+#: Without their budgets. The first one is what others are held against.
 WAYS = (
-    *("threshold_3kB", "threshold_before_3kB", "top_by_share_3kB", "random_3kB", "learned_3kB"),
-    *("learned_value_3kB", "learned_value_16_3kB"),
-    *("learned_seed_features_3kB", "learned_no_features_3kB"),
+    *("threshold", "threshold_before", "top_by_share", "random", "learned"),
+    *("learned_value", "learned_value_16", "learned_seed_features", "learned_no_features"),
 )
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--task", choices=STEPS, default="mlp_0.1M")
+    parser.add_argument("--task", choices=BUDGETS, default="mlp_0.1M")
     parser.add_argument("--steps", type=int)
     parser.add_argument("--seeds", type=int, default=5)
-    parser.add_argument("--ways", nargs="+", default=WAYS)
+    parser.add_argument("--ways", nargs="+", help="names, with their budgets")
     parser.add_argument("--record", help="name of the results; otherwise that of the task")
     options = parser.parse_args()
+    check_ways(parser, options.ways)
+    ways = options.ways or [f"{way}_{BUDGETS[options.task]}" for way in WAYS]
     job = {
         "tasks": {options.task: options.steps or STEPS[options.task]},
         "seeds": [*range(options.seeds)],
-        "ways": options.ways,
+        "ways": ways,
         "to_loss": False,
     }
     outcomes = outcomes_of(job, [Place((), {"MASTER_ADDR": "127.0.0.1"})] * 2)
-    by_way = {way: [own for own in outcomes if own["way"] == way] for way in options.ways}
+    by_way = {way: [own for own in outcomes if own["way"] == way] for way in ways}
     first, *_ = by_way.values()
     steps = job["tasks"][options.task]
     task = "" if options.task == "mlp_0.1M" else f"_{options.task}"

@@ -1,15 +1,53 @@
-"""What the benchmark of compression refuses."""
+"""What the benchmarks of compression refuse, and the digits that they make."""
 
 import sys
+from collections.abc import Callable
 
 import compression
+import learned_mask
 import pytest
+import torch
+from _augmented_digits import augmented, digits, held_out
 
 
+@pytest.mark.parametrize("main", [compression.main, learned_mask.main])
 def test_ways_that_there_are_not(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    main: Callable[[], None], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(sys, "argv", ["compression.py", "--ways", "fp16", "fast"])
     with pytest.raises(SystemExit):
-        compression.main()
+        main()
     assert "ways must be of dense, fp16, powersgd_1, " in capsys.readouterr().err
+
+
+def test_digits_follow_from_the_generator_and_are_never_met_twice() -> None:
+    x, labels = augmented(200, torch.Generator().manual_seed(1))
+    same, _ = augmented(200, torch.Generator().manual_seed(1))
+    other, _ = augmented(200, torch.Generator().manual_seed(2))
+    assert x.equal(same)
+    assert not any(row in other for row in x)
+    assert x.shape == (200, *digits().inputs.shape[1:])
+    assert labels.unique().tolist() == [*range(digits().classes)]
+
+
+def test_clear_digits_are_shifted_by_a_pixel_at_most(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("_SECOND", "_NOISE"):
+        monkeypatch.setattr(f"_augmented_digits.{name}", 0)
+    darkest = digits().inputs.min()
+    data = torch.nn.functional.pad(digits().inputs, [1] * 4, value=float(darkest))
+    moved = torch.stack([data[:, :, y : y + 8, x : x + 8] for y in range(3) for x in range(3)])
+    x, labels = augmented(60, torch.Generator().manual_seed(3))
+    for image, label in zip(x, labels, strict=True):
+        where = (moved == image).flatten(2).all(dim=2).nonzero()
+        assert (digits().labels[where[:, 1]] == label).any()
+
+
+def test_digits_held_out_are_of_images_that_none_trains_with(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert held_out()[0].equal(held_out()[0])
+    for name in ("_SHIFT", "_SECOND", "_NOISE"):
+        monkeypatch.setattr(f"_augmented_digits.{name}", 0)
+    x, _ = held_out()
+    known = {image.numpy().tobytes() for image in digits().inputs}
+    assert not any(image.numpy().tobytes() in known for image in x)
