@@ -196,11 +196,16 @@ class Training:
         def update(flight: Any, regions: Any) -> None:
             real(flight, regions)
             for region in regions:
+                assert all(step < flight.step.number for step in self.updated_in(region))
                 found = digest(arrivals._members[region])
                 self.anchors.setdefault(flight.step.number, {})[region] = found
 
         arrivals._update = update
         self.collectives.speculation = self.speculation
+
+    def updated_in(self, region: int) -> list[int]:
+        """Steps whose update a region has got."""
+        return [step for step, own in self.anchors.items() if region in own]
 
     def _cadences(self) -> dict[str, Any]:
         options = self.options
@@ -296,7 +301,10 @@ class Training:
             "accepts": dict(counts.accepts),
             "redone": speculation.passes_redone,
             "dropped": speculation.dropped,
-            "anchors": [[*map(own.get, range(4))] for _, own in sorted(self.anchors.items())],
+            "anchors": [
+                [self.anchors.get(step, {}).get(region) for region in range(4)]
+                for step in range(self.options["steps"])
+            ],
             "gains": speculation.gains,
             "missing": self.collectives.missing,
             "cadences": speculation.cadences,
@@ -304,6 +312,10 @@ class Training:
             **self._told_of_exchange(),
             "agreed": [[*log.agreed.accepts, *log.agreed.trials] for log in self.agreed],
             "states": [[own["state"] for own in log.decisions.values()] for log in self.agreed],
+            "decided": [
+                {name: 1 << own["cadence"] for name, own in log.decisions.items()}
+                for log in self.agreed
+            ],
         }
 
     def _told_of_precisions(self) -> dict[str, Any]:

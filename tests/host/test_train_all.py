@@ -85,7 +85,7 @@ def test_thresholds_learn_while_guesses_are_made(train: Train, runs: Path) -> No
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (("--depth", "2"), "depth must be 0 or 1 where regions have cadences, not 2"),
+        (("--depth", "2"), "depth must be 0 or 1 with compression, not 2"),
         (("--mask", "learned"), "mask must not learn from activations"),
         (("--by", "rows:2"), "regions must have whole parameters for speculation"),
         (("--device-preset", "full"), "'full' has no slices"),
