@@ -132,4 +132,4 @@ def test_200_steps(train: Train) -> None:
     runs = [{"depth": depth, "tau": tau} for depth in (2, 3) for tau in (0, 1.0)]
     common = NOISE | {"optimizer": "adamw", "count": 3, "steps": 200, "timeout": 1200}
     for ranks in train(*runs, **common):
-        assert all(own["missing"] for own in ranks) and lost(ranks) < 1e-4
+        assert all(own["guessed"] for own in ranks) and lost(ranks) < 1e-4
