@@ -54,10 +54,13 @@ SPECULATION: dict[str, dict[str, Any]] = {
     "adaptive, depth 2": {"depth": 2},
     "never, cadences": {**_NEVER, **_CADENCES},
     "adaptive, cadences": _CADENCES,
+    "adaptive, cadences, depth 2": {**_CADENCES, "depth": 2},
     "never, compressed": {**_NEVER, **_COMPRESSED},
     "adaptive, compressed": _COMPRESSED,
+    "adaptive, compressed, depth 2": {**_COMPRESSED, "depth": 2},
     "never, cadences, compressed": {**_NEVER, **_CADENCES, **_COMPRESSED},
     "adaptive, cadences, compressed": {**_CADENCES, **_COMPRESSED},
+    "adaptive, cadences, compressed, depth 2": {**_CADENCES, **_COMPRESSED, "depth": 2},
 }
 
 #: Schemes of local steps by name: what makes them, and their periods.

@@ -105,14 +105,14 @@ class Bypass:
         """Whether there is a decision behind a pass."""
         return self._mode == "auto" and _decides(number)
 
-    def decide(self, number: int, times: Times) -> None:
-        """Decide behind a pass."""
+    def decide(self, first: int, times: Times) -> None:
+        """Decide behind a pass; the decision holds from another one on, counted from 0."""
         now, other = self._worth * times.compressed, float(times.uncompressed)
         if self._active:
             now, other = other, now
         if other < (1 - _SAVED) * now:
             self._active = not self._active
-        self.decisions.append(Decision(number + 1, self._active, times))
+        self.decisions.append(Decision(first, self._active, times))
 
     def state_dict(self) -> dict[str, Any]:
         """What a resumed run needs."""

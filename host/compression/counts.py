@@ -27,6 +27,11 @@ class Counts:
     refused: int = 0
     void: int = 0
 
+    def add(self, others: "Counts") -> None:
+        """Add those of a pass."""
+        for name, value in asdict(others).items():
+            setattr(self, name, getattr(self, name) + value)
+
     def state_dict(self) -> dict[str, int]:
         """All of them."""
         return asdict(self)

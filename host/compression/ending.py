@@ -14,45 +14,55 @@ class Ending(Protocol):
     ----------
     end : callable
         Does it.
+    before : Ending or None
+        What has to be done first.
     """
 
-    def __init__(self, end: Callable[[], None]) -> None: ...
+    def __init__(self, end: Callable[[], None], before: "Ending | None") -> None: ...
 
     def arrived(self) -> bool:
         """True where it is known that it has been done."""
 
     def wait(self) -> None:
-        """See to it that it has been done.
+        """See to it that it has been done. It may be called again.
 
         Raises
         ------
         Exception
-            What it raised.
+            What it raised, or what is before it.
         """
 
 
 class WhenAsked:
     """Done where it is waited for."""
 
-    def __init__(self, end: Callable[[], None]) -> None:
+    def __init__(self, end: Callable[[], None], before: Ending | None) -> None:
         self._end = end
+        self._before = before
+        self._is_done = False
 
     def arrived(self) -> bool:
         """As :meth:`Ending.arrived`."""
-        return False
+        return self._is_done
 
     def wait(self) -> None:
         """As :meth:`Ending.wait`."""
-        self._end()
+        before, self._before = self._before, None
+        if before is not None:
+            before.wait()
+        if not self._is_done:
+            self._is_done = True
+            self._end()
 
 
 class Aside:
     """Done in a thread of its own, which does not keep a program from ending."""
 
-    def __init__(self, end: Callable[[], None]) -> None:
-        self._end = end
+    def __init__(self, end: Callable[[], None], before: Ending | None) -> None:
         self._error: BaseException | None = None
-        self._thread = threading.Thread(target=self._run, name="adagrain exchange", daemon=True)
+        self._thread = threading.Thread(
+            target=self._run, args=(end, before), name="adagrain exchange", daemon=True
+        )
         self._thread.start()
 
     def arrived(self) -> bool:
@@ -65,8 +75,10 @@ class Aside:
         if self._error is not None:
             raise self._error
 
-    def _run(self) -> None:
+    def _run(self, end: Callable[[], None], before: Ending | None) -> None:
         try:
-            self._end()
+            if before is not None:
+                before.wait()
+            end()
         except BaseException as error:
             self._error = error

@@ -1,7 +1,9 @@
 """The compressed exchange: what few elements take, from every worker to every other."""
 
+from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import torch
@@ -9,10 +11,9 @@ import torch.distributed as dist
 
 from adagrain.host.distributed.exchange import DenseExchange, Flat, Pending, Share
 from adagrain.host.distributed.lockstep import Lockstep
-from adagrain.host.distributed.lost import waited_for
 from adagrain.host.distributed.sent import Sent
 
-from .averaging import void_regions
+from .arrival import Arrival
 from .bypass import Bypass
 from .coder import Coder, coder_of
 from .counts import Counts
@@ -22,14 +23,14 @@ from .layout import Layout
 from .mask import Learner
 from .masks import mask_of
 from .options import CompressionOptions
+from .outcome import Outcome
+from .passage import Passage
 from .plan import Plan
 from .probe import Probe
 from .sending import Sending
 from .stopwatch import Stopwatch
 from .tally import Tally
 from .target import Target
-from .under_way import Dense, Framed
-from .verdict import Found, agree
 
 __all__ = ["CompressedExchange"]
 
@@ -45,8 +46,11 @@ class CompressedExchange:
     residual; so does what did not fit. Where it is faster, elements go as BF16, uncompressed,
     as they begin.
 
-    All but the sending is done where a pass is waited for, or, with ``aside``, in a thread. Then no
-    collective begins because a worker waits, nor does a worker wait for another one to wait.
+    A pass that is waited for counts at once. With a ``depth`` from 1 on so many passes may be under
+    way, and each ends in a thread, in their order, as soon as it can: no collective begins because
+    a worker waits, nor does a worker wait for another one to wait. What it has become counts at
+    :meth:`end_pass`, so sizes of slots and decisions are the same on all workers in each pass. What
+    is left of a pass is in the next one's gradients; what turns out to be lost is added at its end.
 
     Shares of no region are averaged whole, as :class:`DenseExchange` does it.
 
@@ -55,7 +59,8 @@ class CompressedExchange:
     group : ProcessGroup or None
         The workers; uncompressed elements go here.
     lockstep : Lockstep
-        Tells why a worker failed; frames go over its group. Nobody else uses it, with ``aside``.
+        Tells why a worker failed; passes are agreed on over its group. With a depth nobody else
+        uses it.
     options : CompressionOptions
         Masks and all else.
     elements : int
@@ -66,13 +71,16 @@ class CompressedExchange:
         As that of :class:`~.compressor.Compressor`.
     device : Coder or None
         The device that is registered, if there is one.
-    aside : bool
-        Passes end in a thread, as soon as they can.
+    depth : int
+        Passes under way at a time, each of them once per step; 0: each is waited for.
+    frames : ProcessGroup or None
+        Where frames go, on the CPU; with a depth nobody else uses it. ``None``: that of
+        ``lockstep``.
 
     Members
     -------
     passes : int
-        Backward passes that were exchanged.
+        Backward passes whose exchange has departed.
     counts : Counts
         What did not go as it should.
     bypass : Bypass
@@ -93,7 +101,8 @@ class CompressedExchange:
         whole_passes: bool = False,
         idle_waits: bool = False,
         device: Coder | None = None,
-        aside: bool = False,
+        depth: int = 0,
+        frames: dist.ProcessGroup | None = None,
     ) -> None:
         self.workers = dist.get_world_size(group)
         self.rank = dist.get_rank(group)
@@ -102,30 +111,37 @@ class CompressedExchange:
         self.counts = Counts()
         self.bypass = Bypass(options.bypass, options.worth)
         self.mask = mask_of(options, self.rank)
-        self._group = group
-        self._lockstep = lockstep
         self._options = options
-        self._whole_passes = whole_passes
+        self._depth = depth
         self._dense = DenseExchange(group)
         self._feedback = Feedback(enabled=options.error_feedback, momentum=options.momentum)
         self._target = Target(options, elements)
         self._plan = Plan(options.plan_passes, self._target)
-        self._coder = coder_of(options.coder, device)
+        self._stopwatch = Stopwatch()
+        coder = coder_of(options.coder, device)
+        known: dict[str, Any] = {
+            "feedback": self._feedback,
+            "mask": self.mask,
+            "target": self._target,
+        }
         self._sending = Sending(
-            *(group, lockstep.group, options, self._coder),
-            feedback=self._feedback,
-            mask=self.mask,
-            target=self._target,
+            *(group, frames or lockstep.group, options, coder),
+            **known,
             plan=self._plan,
             idle_waits=idle_waits,
         )
-        self._probe = Probe(lockstep.group if aside else group, lockstep.group)
-        self._ends: type[Ending] = Aside if aside else WhenAsked
-        self._ending: Ending | None = None
-        self._waiting: list[Share] = []
-        self._begun: list[Framed | Dense] = []
+        self._arrival = Arrival(
+            *(group, lockstep, coder, self._sending),
+            **known,
+            bypass=self.bypass,
+            probe=Probe(lockstep.group if depth else group, lockstep.group),
+            stopwatch=self._stopwatch,
+            whole_passes=whole_passes,
+        )
+        self._ends: type[Ending] = Aside if depth else WhenAsked
+        self._current: Passage | None = None
+        self._departed: deque[Passage] = deque()
         self._tally = Tally()
-        self._stopwatch = Stopwatch()
 
     @property
     def _kind(self) -> str:
@@ -137,69 +153,67 @@ class CompressedExchange:
         return self.bypass.active(self.passes)
 
     def begin(self, shares: Sequence[Share], flat: Flat | None = None) -> Pending:
-        """As :meth:`Exchange.begin`; a pass that has departed is ended first."""
-        if self._ending is not None:
-            self.settle()
+        """As :meth:`Exchange.begin`; the oldest pass ends first, if as many are under way."""
+        passage = self._opened()
         alone = [share for share in shares if share.region is None]
         own = [share for share in shares if share.region is not None]
-        pending = _Pending(self, self._dense.begin(alone) if alone else None)
+        pending = _Pending(self, passage, self._dense.begin(alone) if alone else None)
         self.bytes_sent += sum(share.mean.nbytes for share in alone)
         if not self.bypassed:
-            self._waiting += own
+            passage.waiting += own
         elif own:
             means = _together(own) if flat is None else flat.means
             out = [share.average for share in own] if flat is None else [flat.averages]
-            self._add(self._sending.dense(Layout.of(own), means, out))
+            begun = self._sending.dense(Layout.of(own), means, out)
+            self.bytes_sent += begun.bytes_sent
+            passage.begun.append(begun)
         return pending
 
     def depart(self) -> Exception | None:
-        """As :meth:`Exchange.depart`."""
-        if self._ending is None and (self._waiting or self._begun):
+        """As :meth:`Exchange.depart`; with a depth, also where nothing has begun."""
+        if self._current is None and not self._depth:
+            return self._sending.failure
+        passage, self._current = self._opened(), None
+        if not passage.is_empty:
             self._stopwatch.waits()
-            if self._waiting:
-                self._send()
-            self._ending = self._ends(self._end)
+            self._leave(passage)
+            before = next((own.ending for own in reversed(self._departed) if own.ending), None)
+            passage.ending = self._ends(
+                partial(self._arrival.end, self.passes - 1, passage), before
+            )
+        self._departed.append(passage)
         return self._sending.failure
 
-    def arrived(self) -> bool:
-        """True where it is known that :meth:`settle` has nothing to wait for."""
-        if self._ending is None:
-            return not (self._waiting or self._begun)
-        return self._ending.arrived()
-
-    def settle(self) -> None:
-        """End the pass: wait for all that has begun, agree on it, and give the averages out.
+    def end_pass(self) -> None:
+        """As :meth:`Exchange.end_pass`: wait for the oldest one, and have it count.
 
         Raises
         ------
         WorkerFailedError, WorkerLostError
             If the workers cannot go on together. On a worker that failed, its own error.
         """
-        self.depart()
-        ending, self._ending = self._ending, None
-        if ending is not None:
-            ending.wait()
+        passage = self._departed.popleft()
+        passage.wait()
+        outcome = passage.outcome
+        if outcome is None:
+            return
+        self._feedback.give_back(outcome.lost)
+        for layout, longest in outcome.wanted:
+            self._plan.wanted(layout, longest)
+        self._plan.end_pass(outcome.number)
+        self.counts.add(outcome.counts)
+        self._tally.join(outcome.sent)
+        self.bytes_sent += outcome.bytes_sent
+        if outcome.times is not None:
+            self.bypass.decide(self.passes, outcome.times)
 
-    def _end(self) -> None:
-        """End a pass that has departed."""
-        begun, self._begun = self._begun, []
-        for one in begun:
-            one.wait()
-        self._judge([one for one in begun if isinstance(one, Framed)])
-        averages = [one.average(self.workers) for one in begun]
-        void = void_regions([one.layout for one in begun], averages)
-        if void and self._whole_passes:
-            void = {region for one in begun for region, _ in one.layout.keys}
-        self.counts.void += bool(void)
-        for one, average in zip(begun, averages, strict=True):
-            one.keep(self._feedback, void)
-            one.give(average)
-            self._tally.add(one.layout, one.sent, one.bits())
-            if isinstance(one, Framed) and isinstance(self.mask, Learner):
-                with self._stopwatch.codes():
-                    self.mask.heard(one.layout, one.made.frame, average)
-        self._probe_gradients()
-        self._end_pass(begun)
+    def finish(self, passage: Passage) -> None:
+        """Wait for a pass; without a depth all end that have departed."""
+        if passage is self._current:
+            self.depart()
+        passage.wait()
+        while self._departed and not self._depth:
+            self.end_pass()
 
     def sent(self) -> dict[int, Sent]:
         """As :meth:`Exchange.sent`."""
@@ -213,7 +227,7 @@ class CompressedExchange:
         RuntimeError
             If an exchange is under way.
         """
-        if not self.arrived():
+        if self._current is not None or not all(own.arrived() for own in self._departed):
             raise RuntimeError("state must be taken when no exchange is under way")
         return {
             "kind": self._kind,
@@ -224,6 +238,7 @@ class CompressedExchange:
             "target": self._target.state_dict(),
             "plan": self._plan.state_dict(),
             "bypass": self.bypass.state_dict(),
+            "outcomes": [own.outcome and own.outcome.save() for own in self._departed],
         }
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
@@ -246,75 +261,40 @@ class CompressedExchange:
             (self.bypass, "bypass"),
         ):
             part.load_state_dict(state[name])
+        restored = (saved and Outcome.restored(saved) for saved in state["outcomes"])
+        self._departed = deque(map(Passage, restored))
 
-    def _send(self) -> None:
-        """Make a frame of all that waits."""
-        shares = sorted(self._waiting, key=lambda share: (share.region or 0, share.start))
-        self._waiting = []
-        layout, places = Layout.of(shares), [share.average for share in shares]
-        with self._stopwatch.codes():
-            made = self._sending.framed(self.passes, layout, _together(shares), places)
-        self._add(made)
+    def _opened(self) -> Passage:
+        """The pass that has not departed."""
+        if self._current is None:
+            while len(self._departed) >= max(1, self._depth):
+                self.end_pass()
+            self._current = Passage()
+        return self._current
 
-    def _add(self, begun: Framed | Dense) -> None:
-        self.bytes_sent += begun.bytes_sent
-        self._begun.append(begun)
-
-    def _judge(self, framed: Sequence[Framed]) -> None:
-        """Decode all frames, and agree on those that count."""
-        if not framed:
-            return
-        with self._stopwatch.codes():
-            found = [Found(one.made.wanted, self._refused(one)) for one in framed]
-        failure = self._sending.failure
-        verdict = agree(failure is not None, found, self._lockstep.group, self.workers)
-        self.bytes_sent += verdict.bytes_sent
-        if verdict.failed:
-            self._lockstep.tell(failure)
-        for one, agreed in zip(framed, verdict.found, strict=True):
-            one.leave_out(agreed.refused)
-            self._plan.wanted(one.layout, agreed.wanted)
-            self.counts.refused += agreed.refused[self.rank]
-            self.counts.overflows += one.made.left_out > 0
-            self.counts.left_out += one.made.left_out
-
-    def _refused(self, framed: Framed) -> list[bool]:
-        """By rank, frames that cannot be used here."""
-        try:
-            return framed.decode(self._coder)
-        except Exception as error:
-            self._sending.fail(error)
-            return [True] * self.workers
-
-    def _probe_gradients(self) -> None:
-        """Average what the mask wants to know of all workers' gradients."""
-        sample = self.mask.sample() if isinstance(self.mask, Learner) else None
-        if sample is not None and isinstance(self.mask, Learner):
-            with waited_for("the probe of gradients"):
-                dist.all_reduce(sample, group=self._group)
-            self.bytes_sent += sample.nbytes
-            self.mask.probed(sample.float().mul_(1.0 / self.workers))
-
-    def _end_pass(self, begun: Sequence[Framed | Dense]) -> None:
-        framed = [one for one in begun if isinstance(one, Framed)]
-        if framed and self._options.budget is not None:
-            sent = sum(int(one.made.sent.count_nonzero()) for one in framed)
-            self._target.sent(sum(len(one.made.frame) for one in framed), sent)
-        with self._stopwatch.codes():
-            self.mask.end_pass(self._target.density(self.passes + 1))
-        if self.bypass.decides(self.passes):
-            self._decide(framed)
-        self._plan.end_pass(self.passes)
+    def _leave(self, passage: Passage) -> None:
+        """Make a frame of what waits, and keep what is not sent."""
+        if passage.waiting:
+            self._send(passage)
+        for one in passage.begun:
+            one.leave(self._feedback)
+        if passage.framed and self._options.budget is not None:
+            sent = sum(int(one.made.sent.count_nonzero()) for one in passage.framed)
+            self._target.sent(sum(len(one.made.frame) for one in passage.framed), sent)
         self.passes += 1
-        self._stopwatch.ends()
+        if not isinstance(self.mask, Learner):  # else it hears of the pass first
+            with passage.codes():
+                self.mask.end_pass(self._target.density(self.passes))
 
-    def _decide(self, framed: Sequence[Framed]) -> None:
-        slots = sum(one.bytes_sent for one in framed)
-        elements = sum(one.layout.elements for one in framed)
-        before, device = self._probe.bytes_sent, framed[0].selected.sent.device
-        self.bypass.decide(self.passes, self._probe.times(self._stopwatch, slots, elements, device))
-        self.bytes_sent += self._probe.bytes_sent - before
-        self._stopwatch.decides()
+    def _send(self, passage: Passage) -> None:
+        """Make a frame of all that waits."""
+        shares = sorted(passage.waiting, key=lambda share: (share.region or 0, share.start))
+        passage.waiting = []
+        layout, places = Layout.of(shares), [share.average for share in shares]
+        with passage.codes():
+            made = self._sending.framed(self.passes, layout, _together(shares), places)
+        self.bytes_sent += made.bytes_sent
+        passage.begun.append(made)
 
 
 def _together(shares: Sequence[Share]) -> torch.Tensor:
@@ -326,12 +306,13 @@ class _Pending:
     """A beginning's part of the pass, and the exchange of its shares of no region."""
 
     exchange: CompressedExchange
+    passage: Passage
     alone: Pending | None
 
     def arrived(self) -> bool:
-        return self.exchange.arrived() and (self.alone is None or self.alone.arrived())
+        return self.passage.arrived() and (self.alone is None or self.alone.arrived())
 
     def wait(self) -> None:
-        self.exchange.settle()
+        self.exchange.finish(self.passage)
         if self.alone is not None:
             self.alone.wait()

@@ -1,14 +1,14 @@
 """Error feedback: what was not sent is added to the next gradient; and momentum beside it."""
 
-from collections.abc import Mapping, Set
+from collections.abc import Iterable, Mapping, Set
 from typing import Any, NamedTuple
 
 import torch
 
-from .layout import Layout
+from .layout import Key, Layout
 from .memory import Memory
 
-__all__ = ["Feedback", "Values"]
+__all__ = ["Feedback", "Lost", "Values"]
 
 
 class Values(NamedTuple):
@@ -26,11 +26,30 @@ class Values(NamedTuple):
     velocity: torch.Tensor | None
 
 
+class Lost(NamedTuple):
+    """What was sent of a share, and not used.
+
+    Members
+    -------
+    is_velocity : bool
+        It is of the velocity, not of the residual.
+    key : tuple
+        Which share it is.
+    values : Tensor
+        What has to be added again.
+    """
+
+    is_velocity: bool
+    key: Key
+    values: torch.Tensor
+
+
 class Feedback:
     """Residuals of this worker, and velocities, where momentum is corrected.
 
-    v = gradient + residual; of what is sent, residual = v − sent, which is exact. Nothing changes
-    before :meth:`keep`, when it is known what has arrived.
+    v = gradient + residual; of what is sent, residual = v − sent, which is exact. The next pass
+    goes on from there. What turns out not to have been used is added again; in front of the next
+    pass that is as if it had not been sent.
 
     Momentum correction (Lin et al., Deep Gradient Compression, 2018) has momentum here instead of
     in the optimizer: v = velocity + residual, and the velocity of what is sent begins anew.
@@ -59,20 +78,11 @@ class Feedback:
             return Values(own + self._residuals.of(layout, own.device), velocity)
         return Values(own.clone(), velocity)
 
-    def keep(
-        self,
-        layout: Layout,
-        values: Values,
-        sent: torch.Tensor,
-        *,
-        arrived: bool,
-        void: Set[int],
-        everything: bool,
-    ) -> None:
-        """Keep what has not arrived.
+    def keep(self, layout: Layout, values: Values, sent: torch.Tensor, *, everything: bool) -> None:
+        """Keep what is not sent, as if all that is will arrive.
 
-        Of a region that is void, or if nothing has arrived, all is kept; but a share with a number
-        that is not finite stays as it was before this pass.
+        But nothing of a share is in an average that is not finite: there all is kept, or, where the
+        share itself is not finite, it stays as it was before this pass.
 
         Parameters
         ----------
@@ -81,22 +91,57 @@ class Feedback:
         values : Values
             What :meth:`values` gave.
         sent : Tensor
-            What was sent of it.
-        arrived : bool
-            Whether it was added to the average.
-        void : set of int
-            Regions whose average is not used.
+            What is sent of it.
         everything : bool
             Whether all elements were meant to be sent; velocities go on then.
         """
-        device = values.v.device
-        if self._enabled:
-            left = values.v - sent
-            self._store(self._residuals.of(layout, device), layout, left, values.v, arrived, void)
-        if values.velocity is not None:
-            left = values.velocity if everything else values.velocity * (sent == 0)
-            old = self._velocities.of(layout, device)
-            self._store(old, layout, left, values.velocity, arrived, void)
+        for memory, whole, left in self._left(values, sent, everything=everything):
+            own = memory.of(layout, left.device)
+            if torch.isfinite(left.sum()):
+                own.copy_(left)
+                continue
+            rows = zip(*map(layout.parts, (own, whole, left)), strict=True)
+            for kept, all_of_it, some in rows:
+                if some.isfinite().all():
+                    kept.copy_(some)
+                elif all_of_it.isfinite().all():
+                    kept.copy_(all_of_it)
+
+    def lost(
+        self,
+        layout: Layout,
+        values: Values,
+        sent: torch.Tensor,
+        *,
+        void: Set[int],
+        everything: bool,
+    ) -> list["Lost"]:
+        """What :meth:`keep` has not kept of regions whose average is not used.
+
+        Nothing changes here, so this may be called while other passes begin.
+
+        Parameters
+        ----------
+        layout, values, sent, everything
+            As those of :meth:`keep`.
+        void : set of int
+            The regions.
+        """
+        if void.isdisjoint(region for region, _ in layout.keys):
+            return []
+        return [
+            Lost(memory is self._velocities, key, all_of_it - some)
+            for memory, whole, left in self._left(values, sent, everything=everything)
+            for key, all_of_it, some in zip(
+                layout.keys, layout.parts(whole), layout.parts(left), strict=True
+            )
+            if key[0] in void and some.isfinite().all()
+        ]
+
+    def give_back(self, lost: Iterable["Lost"]) -> None:
+        """Keep what :meth:`lost` gave."""
+        for own in lost:
+            (self._velocities if own.is_velocity else self._residuals).add(own.key, own.values)
 
     def state_dict(self) -> dict[str, Any]:
         """What a resumed run needs, of this worker."""
@@ -110,22 +155,14 @@ class Feedback:
         self._residuals.load_state_dict(state["residuals"])
         self._velocities.load_state_dict(state["velocities"])
 
-    @staticmethod
-    def _store(
-        old: torch.Tensor,
-        layout: Layout,
-        left: torch.Tensor,
-        whole: torch.Tensor,
-        arrived: bool,
-        void: Set[int],
-    ) -> None:
-        """Store what is left, or the whole of what did not arrive."""
-        if arrived and not void:
-            old.copy_(left)
-            return
-        rows = zip(layout.keys, *map(layout.parts, (old, left, whole)), strict=True)
-        for (region, _), kept, some, all_of_it in rows:
-            if arrived and region not in void:
-                kept.copy_(some)
-            elif all_of_it.isfinite().all():
-                kept.copy_(all_of_it)
+    def _left(
+        self, values: Values, sent: torch.Tensor, *, everything: bool
+    ) -> list[tuple[Memory, torch.Tensor, torch.Tensor]]:
+        """What there was, and what is left of it, by where that is kept."""
+        found = []
+        if self._enabled:
+            found.append((self._residuals, values.v, values.v - sent))
+        if values.velocity is not None:
+            left = values.velocity if everything else values.velocity * (sent == 0)
+            found.append((self._velocities, values.velocity, left))
+        return found

@@ -25,6 +25,10 @@ class Memory:
         flat = self._flats.get(layout.keys)
         return self._gathered(layout, device) if flat is None else flat
 
+    def add(self, key: Key, values: torch.Tensor) -> None:
+        """Add to the numbers of a share that has been asked for."""
+        self._parts[key] += values.to(self._parts[key].device)
+
     def state_dict(self) -> dict[Key, torch.Tensor]:
         """A copy of all, by share."""
         return {key: part.to("cpu", copy=True) for key, part in self._parts.items()}

@@ -9,7 +9,6 @@ import torch.distributed as dist
 from adagrain.host.distributed.lost import waited_for
 
 from .bypass import Times
-from .stopwatch import Stopwatch
 
 __all__ = ["Probe"]
 
@@ -38,13 +37,15 @@ class Probe:
         self._group = group
         self._frames = frames
 
-    def times(self, stopwatch: Stopwatch, slots: int, elements: int, device: torch.device) -> Times:
+    def times(
+        self, coding: float, elsewhere: float, slots: int, elements: int, device: torch.device
+    ) -> Times:
         """Measure.
 
         Parameters
         ----------
-        stopwatch : Stopwatch
-            What this worker took.
+        coding, elsewhere : float
+            Seconds that this worker took: for masks and frames, and between exchanges.
         slots, elements : int
             Bytes of all slots of a pass, and elements of all its gradients.
         device : torch.device
@@ -56,7 +57,6 @@ class Probe:
         with waited_for("the probe of the line"):
             gather = _seconds(lambda: dist.all_gather(others, own, group=self._frames))
             reduce = _seconds(lambda: dist.all_reduce(dense, group=self._group))
-            coding, elsewhere = stopwatch.coding, stopwatch.elsewhere
             seconds = coding, gather, reduce * elements / len(dense), elsewhere
             found = torch.tensor([round(1e6 * value) for value in seconds])
             dist.all_reduce(found, dist.ReduceOp.MAX, group=self._frames)

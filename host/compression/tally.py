@@ -1,6 +1,6 @@
 """What was sent of each region, counted until somebody asks."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import torch
@@ -36,6 +36,11 @@ class Tally:
             own = Sent(size, int(np.count_nonzero(found[start : start + size])), taken)
             self._sent[region] = own.plus(self._sent.get(region, Sent(0, 0, 0)))
             start += size
+
+    def join(self, sent: Mapping[int, Sent]) -> None:
+        """Count what another one has counted, by region."""
+        for region, own in sent.items():
+            self._sent[region] = own.plus(self._sent.get(region, Sent(0, 0, 0)))
 
     def take(self) -> dict[int, Sent]:
         """What was counted since this was called last, by region."""

@@ -13,7 +13,7 @@ from adagrain.models.codec import region_bytes
 from .averaging import average_of_frames
 from .coder import Coder
 from .compressor import Selected
-from .feedback import Feedback
+from .feedback import Feedback, Lost
 from .frames import Coded, Gathering
 from .layout import Layout
 
@@ -88,16 +88,16 @@ class Framed:
         """The average, FP32."""
         return average_of_frames(self.decoded, workers, self.layout.elements)
 
-    def keep(self, feedback: Feedback, void: set[int]) -> None:
-        """Keep what was not sent, or did not arrive."""
-        feedback.keep(
-            self.layout,
-            self.selected.values,
-            self.made.sent,
-            arrived=self.decoded[self.rank] is not None,
-            void=void,
-            everything=False,
-        )
+    def leave(self, feedback: Feedback) -> None:
+        """Keep what is not sent."""
+        feedback.keep(self.layout, self.selected.values, self.made.sent, everything=False)
+
+    def lost(self, feedback: Feedback, void: set[int]) -> list[Lost]:
+        """What was sent of void regions, or of all where the frame does not count."""
+        arrived = self.decoded[self.rank] is not None
+        void = void if arrived else {region for region, _ in self.layout.keys}
+        values, sent = self.selected.values, self.made.sent
+        return feedback.lost(self.layout, values, sent, void=void, everything=False)
 
     def give(self, average: torch.Tensor) -> None:
         """Write the averages to where they belong."""
@@ -147,10 +147,13 @@ class Dense:
         """The average, FP32."""
         return self.reduced.float().mul_(1.0 / workers)
 
-    def keep(self, feedback: Feedback, void: set[int]) -> None:
+    def leave(self, feedback: Feedback) -> None:
         """Keep what rounding took."""
-        values, sent = self.selected
-        feedback.keep(self.layout, values, sent, arrived=True, void=void, everything=True)
+        feedback.keep(self.layout, *self.selected, everything=True)
+
+    def lost(self, feedback: Feedback, void: set[int]) -> list[Lost]:
+        """What was sent of void regions."""
+        return feedback.lost(self.layout, *self.selected, void=void, everything=True)
 
     def give(self, average: torch.Tensor) -> None:
         """Write the averages to where they belong."""

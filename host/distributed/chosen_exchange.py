@@ -53,7 +53,8 @@ def chosen_exchange(
     device: Coprocessor,
     *,
     idle_waits: bool = False,
-    aside: bool = False,
+    depth: int = 0,
+    frames: dist.ProcessGroup | None = None,
 ) -> Exchange:
     """The exchange of a model's regions; dense without options.
 
@@ -65,7 +66,7 @@ def chosen_exchange(
         Its regions.
     options : CompressionOptions or None
         How to compress.
-    group, lockstep, device, idle_waits, aside
+    group, lockstep, device, idle_waits, depth, frames
         As those of :class:`~adagrain.host.compression.exchange.CompressedExchange`.
     """
     if options is None:
@@ -74,7 +75,8 @@ def chosen_exchange(
         *(group, lockstep, options, sum(region.numel for region in regions)),
         idle_waits=idle_waits,
         device=device,
-        aside=aside,
+        depth=depth,
+        frames=frames,
     )
     watch(exchange.mask, model, (region.slices[0].parameter for region in regions))
     return exchange

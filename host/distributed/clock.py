@@ -40,15 +40,20 @@ class Clock:
         Numbers of the regions that are due.
     slow : frozenset of int
         Numbers of the regions whose cadence is above 1.
+    coming : dict of int to int
+        Cadences that are to come, by region.
     """
 
     def __init__(self, cadences: Sequence[int], epoch_steps: int) -> None:
         self._epoch_steps = epoch_steps
         self.restore(0, cadences)
 
-    def restore(self, step: int, cadences: Sequence[int]) -> None:
-        """Go to a step, with what the cadences are in it."""
+    def restore(
+        self, step: int, cadences: Sequence[int], coming: Mapping[int, int] | None = None
+    ) -> None:
+        """Go to a step, with what the cadences are in it, and those that are to come."""
         self.step = step
+        self.coming = dict(coming or {})
         self.cadences = list(cadences)
         self.due = [region for region in range(len(cadences)) if self.is_due(region)]
         self.slow = frozenset(r for r, cadence in enumerate(cadences) if cadence > 1)
@@ -72,15 +77,23 @@ class Clock:
         return Moment(self.cadences, self.due, self.closes_epoch)
 
     def advance(self, cadences: Mapping[int, int]) -> None:
-        """Go on to the next step, from which on some regions may have another cadence."""
-        if self.slow or cadences:
-            now = [cadences.get(region, old) for region, old in enumerate(self.cadences)]
-            self.restore(self.step + 1, now)
-        else:
-            self.step += 1
+        """Go on to the next step; then as :meth:`change`."""
+        self.step += 1
+        if self.slow or self.coming or cadences:
+            self.change(cadences)
 
     def change(self, cadences: Mapping[int, int]) -> None:
-        """Have some regions have another cadence from this step on, which nobody has begun yet."""
-        if cadences:
-            now = [cadences.get(region, old) for region, old in enumerate(self.cadences)]
-            self.restore(self.step, now)
+        """Have some regions have another cadence, as soon as a period begins, of both.
+
+        That is in this step, which nobody has begun yet, or in a later one: nothing that has been
+        accumulated is lost, and nothing enters twice. Behind a decision epoch it is at once.
+        """
+        coming = self.coming | dict(cadences)
+        ready = {r for r, own in coming.items() if self._begins_both(r, own)}
+        now = [coming[r] if r in ready else old for r, old in enumerate(self.cadences)]
+        later = {region: own for region, own in coming.items() if region not in ready}
+        self.restore(self.step, now, later)
+
+    def _begins_both(self, region: int, cadence: int) -> bool:
+        """This step is the first of a period, of the region's cadence and of another one."""
+        return self.step % max(cadence, self.cadences[region]) == 0

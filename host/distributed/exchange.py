@@ -101,8 +101,15 @@ class Exchange(Protocol):
             Why this worker could not send its part. It takes part in all collectives nevertheless.
         """
 
+    def end_pass(self) -> None:
+        """Say that the step is decided on of which the oldest pass is that has not ended.
+
+        For exchanges whose passes may be under way while others begin: what has become of the
+        pass counts from now on, which is at the same place of the run on all workers.
+        """
+
     def sent(self) -> Mapping[int, Sent] | None:
-        """What has been sent of each region since this was called last.
+        """What has been sent of each region since this was called last, in passes that have ended.
 
         ``None``: regions go whole.
         """
@@ -155,6 +162,9 @@ class DenseExchange:
 
     def depart(self) -> None:
         """As :meth:`Exchange.depart`."""
+
+    def end_pass(self) -> None:
+        """As :meth:`Exchange.end_pass`."""
 
     def sent(self) -> None:
         """As :meth:`Exchange.sent`."""

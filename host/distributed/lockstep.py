@@ -11,7 +11,7 @@ import torch.distributed as dist
 
 from .all_reduce import AllReduce
 from .lost import WorkerLostError, waited_for
-from .process_group import time_out_of
+from .process_group import on_processors, time_out_of
 
 __all__ = ["DisagreementError", "Lockstep", "WorkerFailedError", "is_known"]
 
@@ -63,13 +63,8 @@ class Lockstep:
     def __init__(self, group: dist.ProcessGroup) -> None:
         self._ranks = dist.get_process_group_ranks(group)
         self._rank = dist.get_rank(group)
-        part = len(self._ranks) < dist.get_world_size()
-        time_out = time_out_of(group)
-        self._patience = min(_PATIENCE, time_out.total_seconds())
-        with waited_for("the making of a process group"):
-            self.group = dist.new_group(
-                self._ranks, timeout=time_out, backend="gloo", use_local_synchronization=part
-            )
+        self._patience = min(_PATIENCE, time_out_of(group).total_seconds())
+        self.group = on_processors(group)
         self._sent: tuple[torch.Tensor, AllReduce] | None = None
         self._looked = False
 

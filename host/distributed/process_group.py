@@ -6,7 +6,9 @@ from datetime import timedelta
 import torch.distributed as dist
 from torch.distributed.constants import default_pg_timeout
 
-__all__ = ["leave_group", "time_out_of"]
+from .lost import waited_for
+
+__all__ = ["leave_group", "on_processors", "time_out_of"]
 
 #: Seconds that gloo's threads get to let go of the last tensors: they need Python's lock, and a
 #: loaded machine may not run them at once.
@@ -21,6 +23,24 @@ def time_out_of(group: dist.ProcessGroup) -> timedelta:
     options = [group._get_backend(place).options for place in group._device_types]
     told = [own._timeout for own in options if own is not None]
     return min(told, default=default_pg_timeout)
+
+
+def on_processors(group: dist.ProcessGroup) -> dist.ProcessGroup:
+    """Another group of the same workers, whose collectives run on the CPU, with its time-out.
+
+    All of them must make one at the same time.
+
+    Raises
+    ------
+    WorkerLostError
+        If another worker is not there.
+    """
+    ranks = dist.get_process_group_ranks(group)
+    part = len(ranks) < dist.get_world_size()
+    with waited_for("the making of a process group"):
+        return dist.new_group(
+            ranks, timeout=time_out_of(group), backend="gloo", use_local_synchronization=part
+        )
 
 
 def leave_group() -> None:

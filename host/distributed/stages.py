@@ -62,6 +62,7 @@ class Stages:
         depth: int = 1,
     ) -> None:
         self._regions = regions
+        self._exchange = exchange
         self._options = options
         names, sinks = regions.names, options.all_sinks()
         longest = longest_cadences(names, options.cadence_max)
@@ -132,6 +133,7 @@ class Stages:
 
     def decide_late(self, step: Step) -> StepLog:
         """As :meth:`end`, of a step that has landed while the clock has gone on."""
+        self._exchange.end_pass()
         decided = self.decide.decide(step)
         log = self.commit.log(step, decided)
         self.commit.change(step, decided)

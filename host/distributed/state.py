@@ -58,6 +58,7 @@ class State:
             "workers": self._exchange.workers,
             "step": self._clock.step,
             "cadences": list(self._clock.cadences),
+            "coming": dict(self._clock.coming),
             "exponents": list(self._energies.exponents),
             "accumulators": [total.clone() for total in self._accumulators.totals],
             "check": self._decide.checksum,
@@ -84,7 +85,7 @@ class State:
         workers = self._exchange.workers
         if state["workers"] != workers:
             raise ValueError(f"state must be of {workers} workers, not {state['workers']}")
-        self._clock.restore(state["step"], state["cadences"])
+        self._clock.restore(state["step"], state["cadences"], state["coming"])
         self._energies.exponents = list(state["exponents"])
         for total, saved in zip(self._accumulators.totals, state["accumulators"], strict=True):
             total.copy_(saved)

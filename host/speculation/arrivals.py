@@ -3,10 +3,11 @@
 import time
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import takewhile
 
 import torch
 from torch import nn
-from torch.nn.utils import clip_grad_norm_
+from torch.nn.utils import clip_grads_with_norm_, get_total_norm
 
 from adagrain.host.distributed.checksum import checksum_of
 from adagrain.host.distributed.flown import Flown
@@ -99,6 +100,10 @@ class Arrivals:
 
     def take_off(self, flight: Flight) -> None:
         """A step has been committed."""
+        if flight.weights is not None:
+            for region in {*range(len(self._members))} - flight.unresolved:
+                if self.is_resolved(region):
+                    flight.weights[region] = checksum_of(self._members[region])
         self.flights.append(flight)
         self._decisions.take_off(flight.step.number)
 
@@ -125,7 +130,7 @@ class Arrivals:
         """Apply what has arrived, without waiting."""
         now = time.perf_counter()
         self.blind, self._looked = max(self.blind, now - self._looked), now
-        for flight in [*self.flights]:
+        for flight in [own for own in self.flights if own.there is None]:
             next_ones = [own for own in flight.departed if self._is_next(flight, own.regions)]
             whole = self._clip is not None
             arrived = self._course.arrived(flight, next_ones, whole=whole)
@@ -174,16 +179,22 @@ class Arrivals:
     def _bring(self, at: int, regions: Collection[int]) -> None:
         """Wait for regions' updates by a flight, and by those before it, and apply them."""
         flight = self.flights[at]
-        own = [
-            one for one in flight.departed if self._clip or not {*one.regions}.isdisjoint(regions)
-        ]
+        own = [one for one in flight.departed if not {*one.regions}.isdisjoint(regions)]
+        if own and self._clip:
+            own = [*flight.departed]
+        if at:
+            self._bring(at - 1, {*regions}.union(*(one.regions for one in own)))
         if own:
-            if at:
-                self._bring(at - 1, {region for one in own for region in one.regions})
             self._apply(flight, own)
 
     def _apply(self, flight: Flight, arriving: Sequence[Departed]) -> None:
-        """Wait for buckets, and update the regions of one while the next is under way."""
+        """Wait for buckets, and update the regions of one while the next is under way.
+
+        All of a flight may be there before all of an earlier one, which has other regions; they
+        land in their order.
+        """
+        if flight.there is not None:
+            return
         if flight.step.agreed is None:
             with self._waiting(flight):
                 self._stages.agree.end(flight.step)
@@ -194,7 +205,9 @@ class Arrivals:
             self._update(flight, [region for own in part for region in own.regions])
         flight.departed = [own for own in flight.departed if own not in arriving]
         if not flight.departed:
-            self._land(flight)
+            flight.there = time.perf_counter()
+        while self.flights and self.flights[0].there is not None:
+            self._land(self.flights[0], self.flights[0].there)
 
     @contextmanager
     def _waiting(self, flight: Flight) -> Iterator[None]:
@@ -206,28 +219,41 @@ class Arrivals:
 
     def _update(self, flight: Flight, regions: Sequence[int]) -> None:
         """Update the anchors of regions, and judge those whose guess has entered."""
-        due, place = flight.step.due, flight.step.current.place
+        due = flight.step.due
         arrived = [p for region in regions for p in self._members[region]]
-        graded = arrived if self._clip is None else self._parameters
-        for parameter in graded:
-            parameter.grad = torch.empty_like(parameter)
-            self._stages.accumulators.write_back(parameter, parameter.grad, due, place)
+        for parameter in arrived:
+            parameter.grad = self._average(flight, parameter)
         if self._clip is not None:
-            clip_grad_norm_(self._parameters, self._clip)
+            norm = get_total_norm([self._average(flight, own) for own in self._parameters])
+            clip_grads_with_norm_(arrived, self._clip, norm)
         entered = [region for region in regions if self._tags.has(region)]
         before = [flat(self._members[region]).clone() for region in entered]
         flight.replay.update(
             [p for region in regions if region in due for p in self._members[region]]
         )
-        for parameter in graded:
+        for parameter in arrived:
             parameter.grad = None
         flight.unresolved.difference_update(regions)
         for region in regions:
             self._guesses.outdate(region)
-            if flight.weights:
-                flight.weights[region] = checksum_of(self._members[region])
+            self._note_weights(flight, region)
         for region, old in zip(entered, before, strict=True):
             self._compare(flight.step.number, region, old)
+
+    def _average(self, flight: Flight, parameter: nn.Parameter) -> torch.Tensor:
+        """A parameter's gradient in a flight, averaged over the workers; zeros if it is not due."""
+        gradient, place = torch.empty_like(parameter), flight.step.current.place
+        self._stages.accumulators.write_back(parameter, gradient, flight.step.due, place)
+        return gradient
+
+    def _note_weights(self, flight: Flight, region: int) -> None:
+        """Note a region's anchor for all who ask for it, from a flight to the next it is due in."""
+        behind = self.flights[self.flights.index(flight) :]
+        during = takewhile(lambda own: region not in own.unresolved, behind)
+        if asking := [own.weights for own in during if own.weights is not None]:
+            found = checksum_of(self._members[region])
+            for weights in asking:
+                weights[region] = found
 
     def _update_apart(self, landed: Sequence[Flight]) -> None:
         """Update parameters in no region by flights that have landed."""
@@ -250,9 +276,9 @@ class Arrivals:
             accepted &= verdict.accepted
         self._tags.resolve(region, accepted=accepted, last=not chains[-1].left)
 
-    def _land(self, flight: Flight) -> None:
-        """All of a flight has arrived."""
-        missing = time.perf_counter() - (flight.since or time.perf_counter())
+    def _land(self, flight: Flight, there: float) -> None:
+        """All of a flight has arrived, and of those before it."""
+        missing = there - (flight.since or there)
         hidden = flight.seen - flight.began - flight.waited
         flight.step.flown = Flown(flight.passes_redone, flight.waited, hidden, missing)
         self._stages.land(flight.step)

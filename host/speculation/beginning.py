@@ -20,6 +20,7 @@ from adagrain.host.distributed.common import common_values
 from adagrain.host.distributed.exchange import DenseExchange, Exchange
 from adagrain.host.distributed.lockstep import Lockstep
 from adagrain.host.distributed.lost import waited_for
+from adagrain.host.distributed.process_group import on_processors
 from adagrain.host.distributed.reducer_options import ReducerOptions
 from adagrain.host.regions.regions import By, Regions, regions, trainable
 from adagrain.models.interface.configuration import Configuration
@@ -119,9 +120,12 @@ class Beginning:
         """The exchange between the workers, and what takes steps; all begin with equal weights."""
         model, group, chosen = self._model, self._group, self._options
         _make_equal(model, group)
-        alone = self._lockstep if self._compressing is None else Lockstep(group)
+        compresses = self._compressing is not None
         exchange = chosen_exchange(
-            *(model, group, self._regions, alone, self._compressing, self.device), aside=True
+            *(model, group, self._regions, Lockstep(group) if compresses else self._lockstep),
+            *(self._compressing, self.device),
+            depth=max(1, chosen.depth),
+            frames=on_processors(group) if compresses else None,
         )
         measures = chosen.bucket_bytes is None and chosen.replay is None
         link = _link_of(model, group) if measures else None
@@ -150,7 +154,7 @@ class Beginning:
         self.device.replaceable = True
         self.closes.append(self.device)
         check_device(self.device)
-        check_compression(self._compressing, self.device, self._options.depth)
+        check_compression(self._compressing, self.device)
 
     def _common(self) -> dict[str, Any]:
         """Values that must be equal on all workers."""

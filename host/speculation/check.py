@@ -111,19 +111,17 @@ def check_device(device: Coprocessor) -> None:
         )
 
 
-def check_compression(options: CompressionOptions | None, device: Coprocessor, depth: int) -> None:
+def check_compression(options: CompressionOptions | None, device: Coprocessor) -> None:
     """See to it that gradients can be compressed while a step is computed.
 
     Raises
     ------
     ValueError
-        If several updates may be in flight; the mask learns from activations, of which a step may
-        compute several; or the coder is no use.
+        If the mask learns from activations, of which a step may compute several; or the coder is
+        no use.
     """
     if options is None:
         return
-    if depth > 1:
-        raise ValueError(f"depth must be 0 or 1 with compression, not {depth}")
     if options.mask == "learned" or isinstance(options.mask, Learner):
         raise ValueError(
             "mask must not learn from activations where steps may be computed twice, so not be "

@@ -61,6 +61,8 @@ class Flight:
         Seconds that were waited for them so far.
     seen : float
         When something of it was seen to be there last, in seconds.
+    there : float or None
+        When all of it had been applied, in seconds; ``None``: something is missing.
     """
 
     step: Step
@@ -77,6 +79,7 @@ class Flight:
     began: float = field(default_factory=time.perf_counter)
     waited: float = 0.0
     seen: float = 0.0
+    there: float | None = None
 
     def __post_init__(self) -> None:
         self.unresolved = {region for own in self.departed for region in own.regions}

@@ -107,21 +107,7 @@ class SpeculationOptions:
         chosen = cls(**{name: value for name, value in options.items() if name in own})
         if rest.get("cadence") is None:
             rest = _EVERY_STEP | rest
-        reducing = ReducerOptions(**rest)
-        if reducing.cadence or any(c > 1 for c in reducing.cadences.values()):
-            chosen.check_cadenced()
-        return chosen, reducing
-
-    def check_cadenced(self) -> None:
-        """See to it that regions may have cadences.
-
-        Raises
-        ------
-        ValueError
-            If several updates may be in flight.
-        """
-        if self.depth > 1:
-            raise ValueError(f"depth must be 0 or 1 where regions have cadences, not {self.depth}")
+        return chosen, ReducerOptions(**rest)
 
     def common(self) -> dict[str, Any]:
         """Values that all workers must have in common."""

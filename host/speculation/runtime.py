@@ -155,7 +155,7 @@ class Runtime:
 
     @property
     def cadences(self) -> dict[str, int]:
-        """Steps per update, by region, as far as has been decided."""
+        """Steps per update, by region, in the next step, as far as has been decided."""
         return dict(zip(self._regions.names, self._stages.clock.cadences, strict=True))
 
     @property

@@ -136,7 +136,7 @@ class Speculation:
 
     @property
     def cadences(self) -> dict[str, int]:
-        """Steps per update, by region, as far as has been decided."""
+        """Steps per update, by region, in the next step, as far as has been decided."""
         return self._open().cadences
 
     @property

@@ -46,6 +46,4 @@ def _check_parts(options: "TrainingOptions") -> None:
     if options.granular:
         _ = options.policy
     _ = options.compression
-    speculation = options.speculation
-    if speculation and options.decides_cadences:
-        speculation.check_cadenced()
+    _ = options.speculation

@@ -57,5 +57,5 @@ def rehearse(options: TrainingOptions) -> nn.Module:
             Granularity(network, device)
         if options.speculation:
             check_device(device)
-            check_compression(options.compression, device, options.depth)
+            check_compression(options.compression, device)
     return network

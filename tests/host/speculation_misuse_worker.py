@@ -202,13 +202,23 @@ def mask_fails_on_one() -> None:
 
 
 @case
-def encoding_fails_on_one() -> None:
-    Setup(compression={"coder": Failing("encode"), "bypass": "never"}).train(6)
+def encoding_fails_on_one(**options: Any) -> None:
+    Setup(compression={"coder": Failing("encode"), "bypass": "never"}, **options).train(6)
 
 
 @case
-def decoding_fails_on_one() -> None:
-    Setup(compression={"coder": Failing("decode"), "bypass": "never"}).train(6)
+def encoding_fails_three_deep_on_one() -> None:
+    encoding_fails_on_one(depth=3)
+
+
+@case
+def decoding_fails_on_one(**options: Any) -> None:
+    Setup(compression={"coder": Failing("decode"), "bypass": "never"}, **options).train(6)
+
+
+@case
+def decoding_fails_three_deep_on_one() -> None:
+    decoding_fails_on_one(depth=3, cadences={"a": 2})
 
 
 @case
@@ -221,19 +231,29 @@ def decoding_fails_on_one_that_settles() -> None:
 
 
 @case
-def closure_fails_on_one_with_frames() -> None:
-    setup = Setup(compression={"bypass": "never"})
+def closure_fails_on_one_with_frames(**options: Any) -> None:
+    setup = Setup(compression={"bypass": "never"}, **options)
     setup.train()
     fail_on_one(setup)
 
 
 @case
-def gone_with_frames() -> None:
-    setup = Setup(compression={"bypass": "never"})
+def closure_fails_three_deep_on_one_with_frames() -> None:
+    closure_fails_on_one_with_frames(depth=3, cadences={"a": 2})
+
+
+@case
+def gone_with_frames(**options: Any) -> None:
+    setup = Setup(compression={"bypass": "never"}, **options)
     setup.train()
     if on_one():
         sys.exit(3)
     setup.train()
+
+
+@case
+def gone_three_deep_with_frames() -> None:
+    gone_with_frames(depth=3)
 
 
 @case

@@ -94,7 +94,7 @@ class Collectives:
         in_step = threading.current_thread() is threading.main_thread()
         if in_step and self.speculation is not None:
             assert self.speculation._runtime._tags.mask == 0
-            if tensor.is_floating_point():
+            if tensor.dtype != torch.int64:  # gradients, or a frame of them
                 self._check_missing(self.speculation._runtime)
         self.begun[in_step].append((tensor.numel(), str(tensor.dtype)))
 
@@ -130,6 +130,39 @@ def forget_guesses(speculation: Any) -> None:
     arrivals.guess = guess
 
 
+class Balance:
+    """What was given to a compressed exchange, and what has come of it: nothing may be lost.
+
+    Each is a projection on a random vector; what is not finite is not given.
+    """
+
+    def __init__(self) -> None:
+        self.given = self.averaged = 0.0
+
+    def watch(self, exchange: Any) -> None:
+        real = exchange.begin
+
+        def begin(shares: Any, *flat: Any) -> Any:
+            for share in shares:
+                if share.region is not None and share.mean.isfinite().all():
+                    self.given += projected(share.mean, share.region, share.start)
+            return real(shares, *flat)
+
+        exchange.begin = begin
+
+    def found(self, exchange: CompressedExchange) -> list[float]:
+        """What was given, its averages that were used, and what is left."""
+        kept = exchange.state_dict()["feedback"]["residuals"]
+        left = sum(projected(own, *key) for key, own in kept.items())
+        return [self.given, self.averaged, left]
+
+
+def projected(values: torch.Tensor, region: int, start: int = 0) -> float:
+    generator = torch.Generator().manual_seed(region)
+    along = torch.randn(1 << 10, generator=generator, dtype=torch.float64)
+    return float(values.reshape(-1).double() @ along[start : start + values.numel()])
+
+
 class Training:
     """A run."""
 
@@ -140,6 +173,7 @@ class Training:
         self.speculation: Any = None
         self.anchors: dict[int, dict[int, str]] = {}
         self.agreed: list[Any] = []
+        self.balance = Balance()
         torch.manual_seed(7)
         self.model = NETWORKS[options["network"]]()
         if options["granular"] is not None:
@@ -190,17 +224,26 @@ class Training:
         )
         if options["void"]:
             forget_guesses(self.speculation)
+        self.balance.watch(self.speculation.exchange)
         arrivals = self.speculation._runtime._arrivals
         real = arrivals._update
 
         def update(flight: Any, regions: Any) -> None:
             real(flight, regions)
+            averages = arrivals._stages.accumulators.averages[flight.step.current.place]
             for region in regions:
+                if region in flight.step.due:
+                    self.balance.averaged += projected(averages[region], region)
+                assert all(step < flight.step.number for step in self.updated_in(region))
                 found = digest(arrivals._members[region])
                 self.anchors.setdefault(flight.step.number, {})[region] = found
 
         arrivals._update = update
         self.collectives.speculation = self.speculation
+
+    def updated_in(self, region: int) -> list[int]:
+        """Steps whose update a region has got."""
+        return [step for step, own in self.anchors.items() if region in own]
 
     def _cadences(self) -> dict[str, Any]:
         options = self.options
@@ -296,7 +339,10 @@ class Training:
             "accepts": dict(counts.accepts),
             "redone": speculation.passes_redone,
             "dropped": speculation.dropped,
-            "anchors": [[*map(own.get, range(4))] for _, own in sorted(self.anchors.items())],
+            "anchors": [
+                [self.anchors.get(step, {}).get(region) for region in range(4)]
+                for step in range(self.options["steps"])
+            ],
             "gains": speculation.gains,
             "missing": self.collectives.missing,
             "cadences": speculation.cadences,
@@ -304,6 +350,10 @@ class Training:
             **self._told_of_exchange(),
             "agreed": [[*log.agreed.accepts, *log.agreed.trials] for log in self.agreed],
             "states": [[own["state"] for own in log.decisions.values()] for log in self.agreed],
+            "decided": [
+                {name: 1 << own["cadence"] for name, own in log.decisions.items()}
+                for log in self.agreed
+            ],
         }
 
     def _told_of_precisions(self) -> dict[str, Any]:
@@ -325,7 +375,9 @@ class Training:
         tree_map_only(torch.Tensor, tensors.append, exchange.state_dict())
         numbers = tree_map_only(torch.Tensor, lambda _: None, exchange.state_dict())
         return {
+            "balance": self.balance.found(exchange),
             "refused": exchange.counts.refused,
+            "overflows": exchange.counts.overflows,
             "bypassed": exchange.bypass.record,
             "exchange": digest(tensors) + str(numbers),
         }

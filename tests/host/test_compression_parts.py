@@ -170,15 +170,37 @@ def test_momentum_correction_is_that_of_the_paper() -> None:
         assert values.v.tolist() == residual.tolist()
         chosen = np.abs(residual) > 5
         sent = torch.from_numpy(np.where(chosen, residual, 0).astype(np.float32)).bfloat16()
-        feedback.keep(layout, values, sent, arrived=True, void=set(), everything=False)
+        feedback.keep(layout, values, sent, everything=False)
         residual -= sent.float().numpy()
         velocity[chosen & (sent.float().numpy() != 0)] = 0
+
+
+def test_what_is_lost_is_given_back_as_if_it_had_not_been_sent() -> None:
+    """To the bit, of the void region alone; what is not finite stays as it was."""
+    feedback, layout = Feedback(momentum=0.5), layout_of(3, 3, 3)
+    v = torch.randn(9, generator=torch.Generator().manual_seed(2))
+    for step in range(2):
+        if step:
+            v[7] = torch.inf
+        before = feedback.state_dict()
+        values = feedback.values(layout, v)
+        sent = torch.where(v.abs() > 0.3, values.v, 0.0).bfloat16()
+        feedback.keep(layout, values, sent, everything=False)
+        assert feedback.lost(layout, values, sent, void={3}, everything=False) == []
+        lost = feedback.lost(layout, values, sent, void={1, 2}, everything=False)
+        feedback.give_back(lost)
+        for name, whole in (("residuals", values.v), ("velocities", values.velocity)):
+            kept = [*feedback.state_dict()[name].values()]
+            assert whole is not None and not torch.equal(kept[0], whole[:3])
+            assert torch.equal(kept[1], whole[3:6])
+            wanted = whole[6:] if not step else before[name][2, 0]
+            assert torch.equal(kept[2], wanted)
 
 
 def test_without_feedback_nothing_is_kept() -> None:
     feedback, layout = Feedback(enabled=False), layout_of(3)
     values = feedback.values(layout, torch.ones(3))
-    feedback.keep(layout, values, torch.zeros(3), arrived=True, void=set(), everything=False)
+    feedback.keep(layout, values, torch.zeros(3), everything=False)
     assert feedback.values(layout, torch.ones(3)).v.tolist() == [1, 1, 1]
     assert not feedback.state_dict()["residuals"]
 

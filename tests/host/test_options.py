@@ -101,10 +101,6 @@ from adagrain.models.interface.precision import Precision
             "tau must be left out with training preset 'cadence', not 0.1: it belongs to "
             "speculate and all",
         ),
-        (
-            {"preset": "all", "depth": 2},
-            "depth must be 0 or 1 where regions have cadences, not 2",
-        ),
         ({"workers": 0}, "workers must be at least 1, not 0"),
         ({"steps": 0}, "steps must be at least 1, not 0"),
         ({"batch": -3}, "batch must be at least 1, not -3"),

@@ -75,8 +75,12 @@ def test_a_recorded_run_is_replayed_to_the_bit(recorded: Path, replay: Replay) -
 
 @pytest.mark.parametrize(
     "options",
-    [(*OPTIONS, "--depth", "2"), (*OPTIONS, "--preset", "all", "--density", "0.2")],
-    ids=["several in flight", "all"],
+    [
+        (*OPTIONS, "--depth", "2"),
+        (*OPTIONS, "--preset", "all", "--density", "0.2"),
+        (*OPTIONS, "--preset", "all", "--density", "0.2", "--depth", "2"),
+    ],
+    ids=["several in flight", "all", "all, several in flight"],
 )
 def test_others_are_replayed(
     options: tuple[str, ...], train: Train, replay: Replay, tmp_path: Path

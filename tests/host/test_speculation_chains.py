@@ -1,8 +1,8 @@
 """Chains of guesses on one worker: bounded staleness, against the rule written down plainly."""
 
 import copy
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import pytest
 import torch
@@ -24,13 +24,20 @@ OPTIMIZERS: dict[str, Callable[[Any], torch.optim.Optimizer]] = {
     "adamw": lambda p: torch.optim.AdamW(p, lr=0.05),
 }
 
-STEPS = 9
+#: Cadences of the three layers from a step on, in which a period of the old and of the new begins.
+ALWAYS_DUE = {0: (1, 1, 1)}
+CHANGING = {0: (2, 4, 1), 4: (4, 1, 2), 8: (1, 2, 1), 10: (1, 1, 2)}
+
+STEPS = 13
 
 #: What the other workers make of a gradient.
 TRUTH = 0.75
 
+#: Rates fall by this from step to step; cadences do not raise them above the cap.
+DECAY, CAP = 0.9, 0.2
 
-def network() -> nn.Module:
+
+def network() -> nn.Sequential:
     torch.manual_seed(4)
     return nn.Sequential(nn.Linear(12, 8), nn.Tanh(), nn.Linear(8, 8), nn.Tanh(), nn.Linear(8, 2))
 
@@ -52,53 +59,109 @@ def scaled(model: nn.Module, optimizer: Any, **options: Any) -> Speculation:
         return begun(model, optimizer, **options)
 
 
-def reference(kind: str, depth: int, *, accepts: bool) -> list[torch.Tensor]:
-    """The rule, as it is written."""
-    model = network()
-    optimizer = OPTIMIZERS[kind](model.parameters())
-    missing: list[list[torch.Tensor]] = []
+class Update(NamedTuple):
+    """What a layer is updated with."""
 
-    def stepped(own: nn.Module, gradients: list[torch.Tensor], stepping: Any) -> None:
-        for parameter, gradient in zip(own.parameters(), gradients, strict=True):
-            parameter.grad = gradient.clone()
-        stepping.step()
-
-    def arrive() -> None:
-        stepped(model, [TRUTH * gradient for gradient in missing.pop(0)], optimizer)
-
-    for step in range(STEPS):
-        if not accepts and len(missing) == depth:
-            arrive()
-        guess = copy.deepcopy(model)
-        replayed = OPTIMIZERS[kind](guess.parameters())
-        replayed.load_state_dict(copy.deepcopy(optimizer.state_dict()))
-        for gradients in missing:
-            stepped(guess, gradients, replayed)
-        found = torch.autograd.grad(loss_of(guess, step), [*guess.parameters()])
-        if len(missing) == depth:
-            arrive()
-        missing.append([*found])
-    while missing:
-        arrive()
-    return [*model.parameters()]
+    mean: list[torch.Tensor]
+    rate: float
 
 
+class Reference:
+    """The rule, as it is written; each layer has an optimizer of its own."""
+
+    def __init__(self, kind: str, cadences: Mapping[int, Sequence[int]]) -> None:
+        self.model = network()
+        self._kind = kind
+        self._cadences = cadences
+        self._optimizers = self._made(self.model)
+        self._rate = self._optimizers[0].param_groups[0]["lr"]
+        self._sums: list[list[torch.Tensor]] = [[], [], []]
+        self._missing: list[dict[int, Update]] = []
+
+    def run(self, depth: int, *, accepts: bool) -> int:
+        """All steps; in how many of them a guess was compared with the truth."""
+        compared, cadences = 0, self._cadences[0]
+        for step in range(STEPS):
+            cadences = self._cadences.get(step, cadences)
+            compared += len(self._missing) == depth and bool(self._missing[0])
+            if not accepts and len(self._missing) == depth:
+                self._arrive()
+            guess = copy.deepcopy(self.model)
+            replayed = self._made(guess)
+            for own, true in zip(replayed, self._optimizers, strict=True):
+                own.load_state_dict(copy.deepcopy(true.state_dict()))
+            for updates in self._missing:
+                self._update(guess, replayed, updates, 1.0)
+            loss_of(guess, step).backward()
+            if len(self._missing) == depth:
+                self._arrive()
+            self._missing.append(self._gathered(guess, step, cadences))
+            self._rate *= DECAY
+        while self._missing:
+            self._arrive()
+        return compared
+
+    def _made(self, model: nn.Sequential) -> list[torch.optim.Optimizer]:
+        return [OPTIMIZERS[self._kind](layer.parameters()) for layer in model[::2]]
+
+    def _gathered(self, guess: nn.Sequential, step: int, cadences: Any) -> dict[int, Update]:
+        """Means of the layers that are due."""
+        found = {}
+        for number, (layer, cadence) in enumerate(zip(guess[::2], cadences, strict=True)):
+            own = [parameter.grad for parameter in layer.parameters()]
+            before = self._sums[number]
+            sums = [a + b for a, b in zip(before, own, strict=True)] if before else own
+            self._sums[number] = sums
+            if (step + 1) % cadence == 0:
+                rate = self._rate * min(cadence, max(1.0, CAP / self._rate))
+                found[number] = Update([total * (1.0 / cadence) for total in sums], rate)
+                self._sums[number] = []
+        return found
+
+    def _arrive(self) -> None:
+        self._update(self.model, self._optimizers, self._missing.pop(0), TRUTH)
+
+    @staticmethod
+    def _update(
+        model: nn.Sequential, optimizers: Any, updates: Mapping[int, Update], part: float
+    ) -> None:
+        for number, update in updates.items():
+            for parameter, mean in zip(model[2 * number].parameters(), update.mean, strict=True):
+                parameter.grad = part * mean
+            optimizers[number].param_groups[0]["lr"] = update.rate
+            optimizers[number].step()
+            optimizers[number].zero_grad()
+
+
+@pytest.mark.parametrize("cadences", [ALWAYS_DUE, CHANGING], ids=["always due", "cadences"])
 @pytest.mark.parametrize("accepts", [True, False])
 @pytest.mark.parametrize("depth", [1, 2, 3])
 @pytest.mark.parametrize("kind", OPTIMIZERS)
 def test_a_step_goes_out_from_the_newest_guesses_and_nothing_older(
-    kind: str, depth: int, accepts: bool
+    kind: str, depth: int, accepts: bool, cadences: Mapping[int, Sequence[int]]
 ) -> None:
-    """Rejected, it goes out from the update that it must have, and guesses of the newer ones."""
+    """Rejected, it goes out from the update that it must have, and guesses of the newer ones.
+
+    Each link of a guess has the mean, the cadence and the rate of its step.
+    """
     model = network()
+    optimizer = OPTIMIZERS[kind](model.parameters())
+    schedule = torch.optim.lr_scheduler.ExponentialLR(optimizer, DECAY)
     tau = float("inf") if accepts else 0
-    speculation = scaled(model, OPTIMIZERS[kind](model.parameters()), depth=depth, tau=tau)
+    speculation = scaled(model, optimizer, depth=depth, tau=tau, cap=CAP)
     for step in range(STEPS):
+        if step in cadences:
+            clock = speculation._runtime._stages.clock  # type: ignore[union-attr]
+            clock.change(dict(enumerate(cadences[step])))
+            assert clock.cadences == [*cadences[step]]
         speculation.step(lambda step=step: loss_of(model, step))
-    assert speculation.passes_redone == (0 if accepts else STEPS - depth)
+        schedule.step()
+    reference = Reference(kind, cadences)
+    compared = reference.run(depth, accepts=accepts)
+    assert compared >= (STEPS - depth) / 2
+    assert speculation.passes_redone == (0 if accepts else compared)
     speculation.close()
-    wanted = reference(kind, depth, accepts=accepts)
-    for one, own in zip(model.parameters(), wanted, strict=True):
+    for one, own in zip(model.parameters(), reference.model.parameters(), strict=True):
         assert torch.equal(one, own)
 
 

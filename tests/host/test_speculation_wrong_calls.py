@@ -78,16 +78,6 @@ WRONG: dict[str, tuple[Callable[[], nn.Module], dict[str, Any], str]] = {
         "'inner.weight' must be in no region, as one of a controller, but is in 'all'",
     ),
     "in two": (plain, {"by": shared}, "'0.weight' must be in one region, but is in 'a' and 'b'"),
-    "deep, cadences": (
-        plain,
-        {"depth": 2, "cadences": {"0": 2}, "cadence_max": 2},
-        "depth must be 0 or 1 where regions have cadences, not 2",
-    ),
-    "deep, compression": (
-        plain,
-        {"depth": 3, "compression": {}},
-        "depth must be 0 or 1 with compression, not 3",
-    ),
     "tiny": (plain, {"preset": "tiny"}, "a device with the unit 'difference', which device preset"),
     "kind": (plain, {"make": torch.optim.LBFGS}, "does not work with LBFGS"),
     "not all": (

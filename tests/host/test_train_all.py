@@ -82,10 +82,17 @@ def test_thresholds_learn_while_guesses_are_made(train: Train, runs: Path) -> No
     assert found["accuracy"] > 0.5
 
 
+def test_several_updates_in_flight(train: Train, runs: Path) -> None:
+    deep = (*ALL, "--speculation-policy", "always", "--depth", "2")
+    found = train(runs, "deep", *deep, late=True)
+    assert found["speculation"]["accepts"] > 0
+    assert found["bytes_sent"] < found["bytes_dense"] / 2
+    assert max(found["cadences"].values()) > 1 and found["accuracy"] > 0.5
+
+
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (("--depth", "2"), "depth must be 0 or 1 where regions have cadences, not 2"),
         (("--mask", "learned"), "mask must not learn from activations"),
         (("--by", "rows:2"), "regions must have whole parameters for speculation"),
         (("--device-preset", "full"), "'full' has no slices"),

@@ -8,6 +8,8 @@ from recordings import Entry, Runs, found
 
 from adagrain.models.interface.recording import Kind, file_of, read_entries
 
+COMPRESSED = {"density": 0.3, "bypass": "never"}
+
 EXAMPLE = Path(__file__).parents[3] / "examples" / "speculative.py"
 
 
@@ -21,7 +23,9 @@ EXAMPLE = Path(__file__).parents[3] / "examples" / "speculative.py"
         ({"depth": 3, "looks": 30, "network": "residual", "passes": 2, "tau": 0.5}, 3),
         ({"depth": 2, "looks": 20, "clip": 0.05}, 2),
         ({"cadences": {"0": 2, "4": 4}, "tau": 0.5, "steps": 24}, 2),
-        ({"compression": {"density": 0.3, "bypass": "never"}, "tau": 0.7}, 2),
+        ({"depth": 2, "cadences": {"0": 2, "4": 4}, "tau": 0.5, "looks": 12, "steps": 24}, 3),
+        ({"compression": COMPRESSED, "tau": 0.7}, 2),
+        ({"compression": COMPRESSED, "depth": 2, "tau": 1.0, "looks": 12, "steps": 24}, 3),
     ],
     ids=str,
 )
@@ -49,7 +53,9 @@ def test_forced_arrivals_are_replayed(
         ({"depth": 2}, 2),
         ({"depth": 4, "bucket_bytes": None}, 3),
         ({"cadences": {"0": 2, "4": 4}, "bucket_bytes": None}, 3),
-        ({"compression": {"density": 0.3, "bypass": "never"}}, 2),
+        ({"depth": 3, "cadences": {"0": 2, "4": 4}, "clip": 0.05}, 2),
+        ({"compression": COMPRESSED}, 2),
+        ({"compression": COMPRESSED, "depth": 3, "cadences": {"0": 2, "4": 4}}, 2),
     ],
     ids=str,
 )

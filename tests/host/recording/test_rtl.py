@@ -41,7 +41,10 @@ def test_the_rtl_decides_on_regions_that_are_due(workers: Runs, tmp_path: Path, 
     """In some steps none is. Two recordings, in the other of which there are two runs."""
     cadences = {"0": 2, "1": 2, "4": 4, "6": 4}
     every_second, deep = tmp_path / "every_second", tmp_path / "deep"
-    runs = {"record": str(every_second), "cadences": cadences}, {"record": str(deep), "depth": 2}
+    runs = (
+        {"record": str(every_second), "cadences": cadences, "depth": 2},
+        {"record": str(deep), "depth": 2},
+    )
     found(workers(*runs, policy="cost_aware", reloaded=6))
     same = recompute(file_of(every_second, 0), seed=seed)
     assert (same.steps, same.epochs, same.decisions) == (12, 3, 6 * 2 + 3 * 2)

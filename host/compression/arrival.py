@@ -1,0 +1,176 @@
+"""The arrival of a backward pass: averages are given out, and it is known what has become of it."""
+
+from collections.abc import Sequence
+
+import torch
+import torch.distributed as dist
+
+from adagrain.host.distributed.lockstep import Lockstep
+from adagrain.host.distributed.lost import waited_for
+
+from .averaging import void_regions
+from .bypass import Bypass, Times
+from .coder import Coder
+from .counts import Counts
+from .feedback import Feedback
+from .mask import Learner, Mask
+from .outcome import Outcome
+from .passage import Passage
+from .probe import Probe
+from .sending import Sending
+from .stopwatch import Stopwatch
+from .tally import Tally
+from .target import Target
+from .under_way import Framed
+from .verdict import Found, agree
+
+__all__ = ["Arrival"]
+
+
+class Arrival:
+    """Waits for passes that have departed, one after the other, perhaps in a thread.
+
+    Nothing changes here that the frames of other passes depend on, but what a mask learns.
+
+    Parameters
+    ----------
+    group : ProcessGroup or None
+        The workers.
+    lockstep : Lockstep
+        Tells why a worker failed; the workers agree on passes over its group.
+    coder : Coder
+        Takes frames apart.
+    sending : Sending
+        Knows why this worker has failed, if it has.
+    feedback, mask, target, bypass, probe, stopwatch
+        Parts of the exchange.
+    whole_passes : bool
+        As that of :class:`~.exchange.CompressedExchange`.
+    """
+
+    def __init__(
+        self,
+        group: dist.ProcessGroup | None,
+        lockstep: Lockstep,
+        coder: Coder,
+        sending: Sending,
+        *,
+        feedback: Feedback,
+        mask: Mask,
+        target: Target,
+        bypass: Bypass,
+        probe: Probe,
+        stopwatch: Stopwatch,
+        whole_passes: bool,
+    ) -> None:
+        self._group = group
+        self._workers = dist.get_world_size(group)
+        self._rank = dist.get_rank(group)
+        self._lockstep = lockstep
+        self._coder = coder
+        self._sending = sending
+        self._feedback = feedback
+        self._mask = mask
+        self._target = target
+        self._bypass = bypass
+        self._probe = probe
+        self._stopwatch = stopwatch
+        self._whole_passes = whole_passes
+
+    def end(self, number: int, passage: Passage) -> None:
+        """Wait for a pass, give its averages out, and find the outcome.
+
+        Parameters
+        ----------
+        number : int
+            Of the pass, counted from 0.
+        passage : Passage
+            The pass; something has departed.
+
+        Raises
+        ------
+        WorkerFailedError, WorkerLostError
+            If the workers cannot go on together. On a worker that failed, its own error.
+        """
+        for one in passage.begun:
+            one.wait()
+        outcome = self._judged(number, passage)
+        averages = [one.average(self._workers) for one in passage.begun]
+        void = self._void(passage, averages)
+        outcome.counts.void += bool(void)
+        tally = Tally()
+        for one, average in zip(passage.begun, averages, strict=True):
+            outcome.lost += one.lost(self._feedback, void)
+            one.give(average)
+            tally.add(one.layout, one.sent, one.bits())
+        outcome.sent = tally.take()
+        if isinstance(self._mask, Learner):
+            self._teach(self._mask, passage, averages, outcome)
+        if self._bypass.decides(number):
+            outcome.times = self._measured(passage, outcome)
+        self._stopwatch.ends()
+        passage.outcome = outcome
+
+    def _judged(self, number: int, passage: Passage) -> Outcome:
+        """Decode all frames, and agree on those that count."""
+        framed, outcome = passage.framed, Outcome(number)
+        if not framed:
+            return outcome
+        with passage.codes():
+            found = [Found(one.made.wanted, self._refused(one)) for one in framed]
+        failure = self._sending.failure
+        verdict = agree(failure is not None, found, self._lockstep.group, self._workers)
+        outcome.bytes_sent += verdict.bytes_sent
+        if verdict.failed:
+            self._lockstep.tell(failure)
+        for one, agreed in zip(framed, verdict.found, strict=True):
+            one.leave_out(agreed.refused)
+            outcome.wanted.append((one.layout, agreed.wanted))
+            refused, left_out = agreed.refused[self._rank], one.made.left_out
+            outcome.counts.add(Counts(int(left_out > 0), left_out, int(refused)))
+        return outcome
+
+    def _refused(self, framed: Framed) -> list[bool]:
+        """By rank, frames that cannot be used here."""
+        try:
+            return framed.decode(self._coder)
+        except Exception as error:
+            self._sending.fail(error)
+            return [True] * self._workers
+
+    def _void(self, passage: Passage, averages: Sequence[torch.Tensor]) -> set[int]:
+        """Regions whose average is of no use."""
+        layouts = [one.layout for one in passage.begun]
+        void = void_regions(layouts, averages)
+        if void and self._whole_passes:
+            return {region for layout in layouts for region, _ in layout.keys}
+        return void
+
+    def _teach(
+        self, mask: Learner, passage: Passage, averages: Sequence[torch.Tensor], outcome: Outcome
+    ) -> None:
+        """Tell a mask that learns what was sent, and what it wants to know of all gradients."""
+        for one, average in zip(passage.begun, averages, strict=True):
+            if isinstance(one, Framed):
+                with passage.codes():
+                    mask.heard(one.layout, one.made.frame, average)
+        sample = mask.sample()
+        if sample is not None:
+            with waited_for("the probe of gradients"):
+                dist.all_reduce(sample, group=self._group)
+            outcome.bytes_sent += sample.nbytes
+            mask.probed(sample.float().mul_(1.0 / self._workers))
+        with passage.codes():
+            self._mask.end_pass(self._target.density(outcome.number + 1))
+
+    def _measured(self, passage: Passage, outcome: Outcome) -> Times:
+        """Times that a decision on the bypass follows from."""
+        framed = passage.framed
+        slots = sum(one.bytes_sent for one in framed)
+        elements = sum(one.layout.elements for one in framed)
+        before, device = self._probe.bytes_sent, framed[0].selected.sent.device
+        own = passage.coding, self._stopwatch.elsewhere
+        times = self._probe.times(*own, slots, elements, device)
+        outcome.bytes_sent += self._probe.bytes_sent - before
+        self._stopwatch.decides()
+        return times

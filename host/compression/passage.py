@@ -1,0 +1,73 @@
+"""A backward pass's exchange, from its first share until it counts."""
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from adagrain.host.distributed.exchange import Share
+
+from .ending import Ending
+from .outcome import Outcome
+from .under_way import Dense, Framed
+
+__all__ = ["Passage"]
+
+
+class Passage:
+    """What a pass has to exchange, and how far that is.
+
+    Parameters
+    ----------
+    outcome : Outcome or None
+        What has become of it, where that is known.
+
+    Members
+    -------
+    waiting : list of Share
+        What will go as a frame.
+    begun : list of Framed or Dense
+        What is under way.
+    ending : Ending or None
+        Waits for it, and finds the outcome; ``None`` before it has departed, and of nothing.
+    coding : float
+        Seconds that masks, frames and back have taken.
+    """
+
+    def __init__(self, outcome: Outcome | None = None) -> None:
+        self.outcome = outcome
+        self.waiting: list[Share] = []
+        self.begun: list[Framed | Dense] = []
+        self.ending: Ending | None = None
+        self.coding = 0.0
+
+    @property
+    def framed(self) -> list[Framed]:
+        """What goes as frames."""
+        return [one for one in self.begun if isinstance(one, Framed)]
+
+    @property
+    def is_empty(self) -> bool:
+        """There is nothing to exchange."""
+        return not (self.waiting or self.begun)
+
+    @contextmanager
+    def codes(self) -> Iterator[None]:
+        """Add what is done within to the coding."""
+        began = time.perf_counter()
+        yield
+        self.coding += time.perf_counter() - began
+
+    def arrived(self) -> bool:
+        """True where it is known that :meth:`wait` has nothing to wait for."""
+        return self.is_empty if self.ending is None else self.ending.arrived()
+
+    def wait(self) -> None:
+        """Wait for all of a pass that has departed.
+
+        Raises
+        ------
+        WorkerFailedError, WorkerLostError
+            If the workers cannot go on together. On a worker that failed, its own error.
+        """
+        if self.ending is not None:
+            self.ending.wait()
