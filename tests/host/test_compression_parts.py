@@ -77,11 +77,11 @@ def test_what_is_not_finite_stays_so() -> None:
 @pytest.mark.parametrize("density", [0.5, 0.1, 0.01, 0.001])
 def test_thresholds_have_the_density_that_is_wanted(density: float, seed: int) -> None:
     generator = torch.Generator().manual_seed(seed)
-    x = torch.randn(100_000, generator=generator)
+    x = torch.randn(1_000_000, generator=generator)
     for values in (x, x**3, 1e-30 * x.exp()):
         threshold = threshold_for(half_binades(values, [len(x)])[0], density)
         found = float((values.abs() >= threshold).float().mean())
-        assert found == pytest.approx(density, rel=0.1 + 5 / (density * len(x)) ** 0.5)
+        assert found == pytest.approx(density, rel=0.15 + 5 / (density * len(x)) ** 0.5)
 
 
 def test_thresholds_at_the_ends() -> None:
