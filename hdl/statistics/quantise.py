@@ -68,7 +68,7 @@ class Quantise(wiring.Component):
             flags.zero.eq(self.present & (self.word[:31] == 0)),
             flags.finite.eq(self.present & ~special),
             negative.eq(sign),
-            significand.eq(Cat(mantissa, field != 0)),
+            significand.eq(Mux(self.present & ~special, Cat(mantissa, field != 0), 0)),
             shift.eq(self.exponent - Mux(field == 0, 1, field)),
         ]
 
@@ -84,11 +84,11 @@ class Quantise(wiring.Component):
         m.d.sync += [
             flags_2.eq(flags),
             negative_2.eq(negative),
-            too_large.eq(flags.finite & (shift < 0) & (significand != 0)),
+            too_large.eq((shift < 0) & (significand != 0)),
             shifted.eq(wide[15:]),
             lost.eq(wide[:15].any()),
         ]
-        with m.If(~flags.finite | (shift >= 16)):  # below ½, however large the significand
+        with m.If(shift >= 16):  # below ½, however large the significand
             m.d.sync += [shifted.eq(0), lost.eq(0)]
 
         # Stage 3: round to nearest even, clamp, give the sign back.
