@@ -7,7 +7,19 @@ from typing import Any
 
 from process_groups import WorkerServer
 
-__all__ = ["NOTHING_IS_ACCEPTED", "OFF", "Found", "Train", "assert_equal", "trained"]
+__all__ = [
+    "COMPRESSED",
+    "LATE",
+    "MIXED",
+    "NOISE",
+    "NOTHING_IS_ACCEPTED",
+    "OFF",
+    "RESIDUAL",
+    "Found",
+    "Train",
+    "assert_equal",
+    "trained",
+]
 
 WORKER = Path(__file__).parent / "speculation_worker.py"
 
@@ -17,6 +29,22 @@ Train = Callable[..., Found]
 
 OFF = {"depth": 0, "policy": "never"}
 NOTHING_IS_ACCEPTED = {"tau": 0}
+COMPRESSED = {"compression": {"density": 0.1, "bypass": "never"}}
+
+#: Cadences by region; 1 for the others.
+MIXED = {"cadences": {"0": 2, "4": 4}}
+RESIDUAL = {"network": "residual", "cadences": {"first": 4, "one": 2, "last": 2}}
+
+#: A policy to which little noise is enough: each region comes to a cadence of 4.
+NOISE = {
+    "cadence": "noise",
+    "cadence_max": 4,
+    "steps": 32,
+    "parameters": {"dwell": 1, "noise": 8, "noise_samples": 4},
+}
+
+#: Updates that nobody finds before he waits for them.
+LATE = {"looks": 10**9}
 
 #: What must be equal on all workers.
 ALIKE = ("weights", "anchors", "agreed", "states", "collectives", "dropped", "cadences")

@@ -5,23 +5,18 @@ from typing import Any
 
 import pytest
 from process_groups import WorkerServer
-from speculation_runs import NOTHING_IS_ACCEPTED, OFF, Train, assert_equal, trained
-
-#: By region; 1 for the others.
-MIXED = {"cadences": {"0": 2, "4": 4}}
-RESIDUAL = {"network": "residual", "cadences": {"first": 4, "one": 2, "last": 2}}
-COMPRESSED = {"compression": {"density": 0.1, "bypass": "never"}}
-
-#: A policy to which little noise is enough.
-NOISE = {
-    "cadence": "noise",
-    "cadence_max": 4,
-    "steps": 32,
-    "parameters": {"dwell": 1, "noise": 8, "noise_samples": 4},
-}
-
-#: Updates that never arrive before they are waited for.
-LATE = {"looks": 10**9}
+from speculation_runs import (
+    COMPRESSED,
+    LATE,
+    MIXED,
+    NOISE,
+    NOTHING_IS_ACCEPTED,
+    OFF,
+    RESIDUAL,
+    Train,
+    assert_equal,
+    trained,
+)
 
 
 @pytest.fixture(scope="module")

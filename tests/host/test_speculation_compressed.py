@@ -5,9 +5,7 @@ from typing import Any
 
 import pytest
 from process_groups import WorkerServer
-from speculation_runs import NOTHING_IS_ACCEPTED, OFF, Train, assert_equal, trained
-
-COMPRESSED = {"compression": {"density": 0.1, "bypass": "never"}}
+from speculation_runs import COMPRESSED, NOTHING_IS_ACCEPTED, OFF, Train, assert_equal, trained
 
 
 @pytest.fixture(scope="module")

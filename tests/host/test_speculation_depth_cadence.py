@@ -6,25 +6,10 @@ from typing import Any
 
 import pytest
 from process_groups import WorkerServer
-from speculation_runs import OFF, Train, assert_equal, trained
-
-#: By region; 1 for the others.
-MIXED = {"cadences": {"0": 2, "4": 4}}
-RESIDUAL = {"network": "residual", "cadences": {"first": 4, "one": 2, "last": 2}}
+from speculation_runs import LATE, MIXED, NOISE, OFF, RESIDUAL, Train, assert_equal, trained
 
 #: Nothing is due in three of four steps.
 SELDOM = {"cadences": dict.fromkeys("0146", 4)}
-
-#: A policy to which little noise is enough: each region comes to a cadence of 4.
-NOISE = {
-    "cadence": "noise",
-    "cadence_max": 4,
-    "steps": 32,
-    "parameters": {"dwell": 1, "noise": 8, "noise_samples": 4},
-}
-
-#: Updates that nobody finds before he waits for them.
-LATE = {"looks": 10**9}
 
 
 @pytest.fixture(scope="module")

@@ -5,25 +5,21 @@ from typing import Any
 
 import pytest
 from process_groups import WorkerServer
-from speculation_runs import OFF, Found, Train, assert_equal, trained
+from speculation_runs import (
+    COMPRESSED,
+    LATE,
+    MIXED,
+    NOISE,
+    OFF,
+    Found,
+    Train,
+    assert_equal,
+    trained,
+)
 
-COMPRESSED = {"compression": {"density": 0.1, "bypass": "never"}}
 MOST = {"compression": {"density": 0.9, "bypass": "never"}}
 RANDOM = {"mask": "random", "momentum": 0.9, "bypass": "never"}
 
-#: By region; 1 for the others.
-MIXED = {"cadences": {"0": 2, "4": 4}}
-
-#: A policy to which little noise is enough.
-NOISE = {
-    "cadence": "noise",
-    "cadence_max": 4,
-    "steps": 32,
-    "parameters": {"dwell": 1, "noise": 8, "noise_samples": 4},
-}
-
-#: Updates that nobody finds before he waits for them.
-LATE = {"looks": 10**9}
 
 #: Frames of the first worker that the second one cannot decode: each is told of behind the next.
 DAMAGED = {"damaged": [3, 4, 9]}
