@@ -24,7 +24,10 @@ from adagrain.host.compression.options import MASKS
 from adagrain.host.train.networks import build
 from adagrain.host.train.text import text
 
-__all__ = ["TASKS", "WAYS", "Task", "optimizer_of"]
+__all__ = ["MOMENTUM", "TASKS", "WAYS", "Task", "optimizer_of"]
+
+#: That of SGD.
+MOMENTUM = 0.9
 
 #: Step in which PowerSGD and local SGD begin: the earliest that PowerSGD can.
 BEGIN = 2
@@ -57,6 +60,9 @@ def _local_sgd(model: DistributedDataParallel) -> State:
 
 def optimizer_of(way: str, optimizer: torch.optim.Optimizer) -> torch.optim.Optimizer:
     """A way's optimizer, given that of all others."""
+    if way in CORRECTED:
+        for group in optimizer.param_groups:
+            group["momentum"] = 0.0
     if way not in PERIODS:
         return optimizer
     averager = PeriodicModelAverager(period=PERIODS[way], warmup_steps=BEGIN)
@@ -68,6 +74,9 @@ def _ours(options: dict[str, Any], model: DistributedDataParallel) -> State:
     model.register_comm_hook(state, compress_hook)
     return state
 
+
+#: Ways with momentum correction, which have the optimizer's momentum, by name: their densities.
+CORRECTED = {f"corrected_{percent}%_2_bits": percent / 100 for percent in (4, 1)}
 
 #: Budgets of a pass in bytes, by the end of a way's name, and what a probe takes: those of the
 #: MLP, and of the transformer, of which about 1 % is sent.
@@ -104,6 +113,12 @@ WAYS: dict[str, Callable[[DistributedDataParallel], State]] = {
         )
         for percent in (4, 3, 1, 0.8)
     },
+    **{
+        name: partial(
+            _ours, {"density": density, "mantissa_bits": 2, "mask": "top", "momentum": MOMENTUM}
+        )
+        for name, density in CORRECTED.items()
+    },
     "threshold_before_1%": partial(_ours, {"density": 0.01, "mask": "threshold_before"}),
     "top_by_share_1%": partial(_ours, {"density": 0.01, "mask": "top_by_share"}),
     "top_1%": partial(_ours, {"density": 0.01, "mask": "top"}),
@@ -123,7 +138,7 @@ WAYS: dict[str, Callable[[DistributedDataParallel], State]] = {
 
 
 class Task(NamedTuple):
-    """A training by SGD with momentum 0.9.
+    """A training by SGD with momentum.
 
     Parameters
     ----------
