@@ -199,6 +199,7 @@ COMMANDS: dict[str, Run | str] = {
     "powersgd_1 powersgd_2 powersgd_4 threshold_4%_2_bits threshold_3%_2_bits threshold_1%_2_bits "
     "threshold_0.8%_2_bits corrected_4%_2_bits corrected_1%_2_bits": RECORDS,
     "python benchmarks/learned_mask.py --seeds 5 --steps 240": RECORDS,
+    "python benchmarks/learned_mask.py --task transformer_0.8M --seeds 5 --steps 120": RECORDS,
     "python benchmarks/learned_mask.py --seeds 3 --steps 240 --ways threshold_3kB learned_3kB "
     "--record learned_mask_cost": RECORDS,
     "python benchmarks/presets.py": Run("python benchmarks/presets.py --seeds 1", full=True),
