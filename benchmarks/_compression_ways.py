@@ -63,6 +63,9 @@ def optimizer_of(way: str, optimizer: torch.optim.Optimizer) -> torch.optim.Opti
     if way in CORRECTED:
         for group in optimizer.param_groups:
             group["momentum"] = 0.0
+    if way == "dense_nesterov":
+        for group in optimizer.param_groups:
+            group["nesterov"] = True
     if way not in PERIODS:
         return optimizer
     averager = PeriodicModelAverager(period=PERIODS[way], warmup_steps=BEGIN)
@@ -75,8 +78,12 @@ def _ours(options: dict[str, Any], model: DistributedDataParallel) -> State:
     return state
 
 
-#: Ways with momentum correction, which have the optimizer's momentum, by name: their densities.
-CORRECTED = {f"corrected_{percent}%_2_bits": percent / 100 for percent in (4, 1)}
+#: Ways with momentum correction, which have the optimizer's momentum, by name: their options.
+CORRECTED = {
+    f"{kind}_{percent}%_2_bits": {"density": percent / 100, "nesterov": kind == "nesterov"}
+    for kind in ("corrected", "nesterov")
+    for percent in (4, 1)
+}
 
 #: Budgets of a pass in bytes, by the end of a way's name, and what a probe takes: those of the
 #: MLP, and of the transformer, of which about 1 % is sent.
@@ -101,6 +108,7 @@ def _learned(options: dict[str, Any], budget: int, probe: int) -> dict[str, Any]
 #: By name, what registers a hook on a model.
 WAYS: dict[str, Callable[[DistributedDataParallel], State]] = {
     "dense": partial(_plain, default_hooks.allreduce_hook),
+    "dense_nesterov": partial(_plain, default_hooks.allreduce_hook),
     "fp16": partial(_plain, default_hooks.fp16_compress_hook),
     **{f"powersgd_{rank}": partial(_power_sgd, rank) for rank in (1, 2, 4)},
     **dict.fromkeys(PERIODS, _local_sgd),
@@ -114,10 +122,8 @@ WAYS: dict[str, Callable[[DistributedDataParallel], State]] = {
         for percent in (4, 3, 1, 0.8)
     },
     **{
-        name: partial(
-            _ours, {"density": density, "mantissa_bits": 2, "mask": "top", "momentum": MOMENTUM}
-        )
-        for name, density in CORRECTED.items()
+        name: partial(_ours, options | {"mantissa_bits": 2, "mask": "top", "momentum": MOMENTUM})
+        for name, options in CORRECTED.items()
     },
     "threshold_before_1%": partial(_ours, {"density": 0.01, "mask": "threshold_before"}),
     "top_by_share_1%": partial(_ours, {"density": 0.01, "mask": "top_by_share"}),

@@ -114,7 +114,9 @@ class CompressedExchange:
         self._options = options
         self._depth = depth
         self._dense = DenseExchange(group)
-        self._feedback = Feedback(enabled=options.error_feedback, momentum=options.momentum)
+        self._feedback = Feedback(
+            enabled=options.error_feedback, momentum=options.momentum, nesterov=options.nesterov
+        )
         self._target = Target(options, elements)
         self._plan = Plan(options.plan_passes, self._target)
         self._stopwatch = Stopwatch()

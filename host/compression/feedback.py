@@ -19,7 +19,7 @@ class Values(NamedTuple):
     v : Tensor
         Gradient, or its velocity, and residual; FP32, of one dimension.
     velocity : Tensor or None
-        Σ momentum^i · gradient; ``None`` without momentum correction.
+        Σ momentum^i · gradient, the newest one in; ``None`` without momentum correction.
     """
 
     v: torch.Tensor
@@ -53,6 +53,8 @@ class Feedback:
 
     Momentum correction (Lin et al., Deep Gradient Compression, 2018) has momentum here instead of
     in the optimizer: v = velocity + residual, and the velocity of what is sent begins anew.
+    Nesterov's, as the authors' own program has it too, is ahead by a step: v = gradient +
+    momentum · velocity + residual.
 
     Parameters
     ----------
@@ -60,11 +62,16 @@ class Feedback:
         Otherwise what is not sent is forgotten.
     momentum : float
         0: no correction.
+    nesterov : bool
+        Whether it is Nesterov's.
     """
 
-    def __init__(self, *, enabled: bool = True, momentum: float = 0.0) -> None:
+    def __init__(
+        self, *, enabled: bool = True, momentum: float = 0.0, nesterov: bool = False
+    ) -> None:
         self._enabled = enabled
         self._momentum = momentum
+        self._nesterov = nesterov
         self._residuals = Memory()
         self._velocities = Memory()
 
@@ -73,7 +80,7 @@ class Feedback:
         own, velocity = gradient.float(), None
         if self._momentum:
             velocity = self._velocities.of(layout, own.device).mul(self._momentum).add_(own)
-            own = velocity
+            own = own.add(velocity, alpha=self._momentum) if self._nesterov else velocity
         if self._enabled:
             return Values(own + self._residuals.of(layout, own.device), velocity)
         return Values(own.clone(), velocity)

@@ -52,6 +52,8 @@ class CompressionOptions:
     momentum : float
         Momentum correction: the optimizer's momentum, which must be 0 there then. From 0 to below
         1; 0 does not correct.
+    nesterov : bool
+        Momentum correction is Nesterov's.
     warmup_passes : int
         Passes in which the density falls to what it is to be, by one factor each.
     warmup_density : float
@@ -84,6 +86,7 @@ class CompressionOptions:
     mantissa_bits: int = MANTISSA_BITS
     error_feedback: bool = True
     momentum: float = 0.0
+    nesterov: bool = False
     warmup_passes: int = 0
     warmup_density: float = 0.25
     plan_passes: int = 32
@@ -108,8 +111,11 @@ class CompressionOptions:
                 raise ValueError(
                     f"warmup_passes must be 0 where there is a budget, not {self.warmup_passes}"
                 )
-        if not isinstance(self.error_feedback, bool):
-            raise TypeError(f"error_feedback must be True or False, not {self.error_feedback!r}")
+        for name in ("error_feedback", "nesterov"):
+            if not isinstance(getattr(self, name), bool):
+                raise TypeError(f"{name} must be True or False, not {getattr(self, name)!r}")
+        if self.nesterov and not self.momentum:
+            raise ValueError("nesterov must be False without momentum correction, not True")
         if self.mask not in MASKS and not hasattr(self.mask, "keep"):
             raise ValueError(
                 f"mask must be one of {', '.join(MASKS)}, or a Mask, not {self.mask!r}"

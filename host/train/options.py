@@ -131,6 +131,7 @@ class TrainingOptions:
     momentum_correction: bool = option(
         False, "Momentum comes before the mask, not behind the exchange.", presets=COMPRESSED
     )
+    nesterov: bool = compressed("nesterov", "Momentum correction is Nesterov's.")
     warmup_passes: int = compressed(
         "warmup_passes", "Steps in which the density falls to what it is to be."
     )

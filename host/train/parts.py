@@ -15,7 +15,7 @@ __all__ = ["compressed", "compression_of", "speculation_of", "speculative"]
 
 #: Options of the compressed exchange that have the same name in a run.
 _COMPRESSION = (
-    *("density", "mask", "mantissa_bits", "error_feedback"),
+    *("density", "mask", "mantissa_bits", "error_feedback", "nesterov"),
     *("warmup_passes", "warmup_density", "bypass", "coder", "seed"),
 )
 

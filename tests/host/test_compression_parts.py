@@ -158,14 +158,15 @@ def test_memory_follows_parameters_into_other_buckets() -> None:
     assert again.of(layout_of(2, 3, 4), CPU).tolist() == [0, 1, 3, 4, 5, 11, 12, 13, 14]
 
 
-def test_momentum_correction_is_that_of_the_paper() -> None:
-    feedback, layout = Feedback(momentum=0.75), layout_of(6)
+@pytest.mark.parametrize("nesterov", [False, True])
+def test_momentum_correction_is_that_of_the_paper(nesterov: bool) -> None:
+    feedback, layout = Feedback(momentum=0.75, nesterov=nesterov), layout_of(6)
     generator = np.random.default_rng(0)
     velocity, residual = np.zeros((2, 6), dtype=np.float32)
     for _ in range(5):
         gradient = generator.integers(-8, 8, 6).astype(np.float32)
         velocity = np.float32(0.75) * velocity + gradient
-        residual += velocity
+        residual += np.float32(0.75) * velocity + gradient if nesterov else velocity
         values = feedback.values(layout, torch.from_numpy(gradient))
         assert values.v.tolist() == residual.tolist()
         chosen = np.abs(residual) > 5
@@ -173,6 +174,21 @@ def test_momentum_correction_is_that_of_the_paper() -> None:
         feedback.keep(layout, values, sent, everything=False)
         residual -= sent.float().numpy()
         velocity[chosen & (sent.float().numpy() != 0)] = 0
+
+
+@pytest.mark.parametrize("nesterov", [False, True])
+def test_uncompressed_it_is_the_optimizers_own_momentum(nesterov: bool) -> None:
+    feedback, layout = Feedback(momentum=0.5, nesterov=nesterov), layout_of(6)
+    weights = torch.zeros(6, requires_grad=True)
+    optimizer = torch.optim.SGD([weights], lr=1, momentum=0.5, nesterov=nesterov)
+    generator = torch.Generator().manual_seed(4)
+    for _ in range(4):
+        before = weights.detach().clone()
+        weights.grad = torch.randint(-8, 8, (6,), generator=generator).float()
+        optimizer.step()
+        values = feedback.values(layout, weights.grad)
+        assert torch.equal(values.v, before - weights)
+        feedback.keep(layout, values, values.v.bfloat16(), everything=True)
 
 
 def test_what_is_lost_is_given_back_as_if_it_had_not_been_sent() -> None:
@@ -351,6 +367,8 @@ def test_compression_must_be_worth_it(elsewhere: int, worth: float, bypassed: bo
         ({"mantissa_bits": 8}, "mantissa_bits must be a whole number from 0 to 7, not 8"),
         ({"mantissa_bits": 2.0}, r"mantissa_bits must be a whole number from 0 to 7, not 2\.0"),
         ({"error_feedback": 1}, "error_feedback must be True or False, not 1"),
+        ({"nesterov": 1}, "nesterov must be True or False, not 1"),
+        ({"nesterov": True}, "nesterov must be False without momentum correction, not True"),
         ({"momentum": 1.0}, r"momentum must be a number from 0 to below 1, not 1\.0"),
         ({"warmup_passes": -1}, "warmup_passes must be a whole number, at least 0, not -1"),
         ({"warmup_density": 0}, "warmup_density must be a number above 0 and .*, not 0"),

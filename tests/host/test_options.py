@@ -60,6 +60,10 @@ from adagrain.models.interface.precision import Precision
             "momentum must be a number from 0 to below 1, not 1.0",
         ),
         (
+            {"preset": "compress", "nesterov": True},
+            "nesterov must be False without momentum correction, not True",
+        ),
+        (
             {"preset": "compress", "error_feedback": 1},
             "error_feedback must be true or false, not 1",
         ),
@@ -244,9 +248,16 @@ def test_how_gradients_are_compressed() -> None:
     chosen = {"mask": "top", "mantissa_bits": 2, "error_feedback": False, "bypass": "auto"}
     warmup = {"density": 0.05, "warmup_passes": 9, "warmup_density": 0.5}
     options = TrainingOptions(
-        name="run", preset="all", momentum_correction=True, seed=4, **chosen, **warmup
+        name="run",
+        preset="all",
+        momentum_correction=True,
+        nesterov=True,
+        seed=4,
+        **chosen,
+        **warmup,
     )
-    assert options.compression == CompressionOptions(**chosen, **warmup, momentum=0.9, seed=4)
+    corrected = {"momentum": 0.9, "nesterov": True}
+    assert options.compression == CompressionOptions(**chosen, **warmup, **corrected, seed=4)
     options = TrainingOptions(name="run", preset="all", budget=5000)
     assert options.compression == replace(usual, budget=5000)
 

@@ -17,6 +17,14 @@ MUTANTS = (
         simulated("test_commands.py", "replies_that_wait"),
     ),
     Mutant(
+        "an answer that waits in its handler is overwritten",
+        "hdl/handler/answer.py",
+        "            m.d.sync += self.o.payload.eq(o.payload)\n",
+        "            m.d.sync += self.o.p.last.eq(o.p.last)\n"
+        "        m.d.sync += self.o.p.data.eq(o.p.data)\n",
+        simulated("test_commands.py", "halves_of_long_counters"),
+    ),
+    Mutant(
         "dispatcher leaves a refused payload behind",
         "hdl/device/dispatcher.py",
         "m.d.comb += self.i.ready.eq(~payload_over)",

@@ -1,6 +1,6 @@
 """Mutants of `link`."""
 
-from .mutant import Mutant, bench
+from .mutant import Mutant, bench, simulated
 
 __all__ = ["MUTANTS"]
 
@@ -62,6 +62,13 @@ MUTANTS = (
         "tail.eq(next_head + 1)",
         "tail.eq(tail + 1)",
         _LINK,
+    ),
+    Mutant(
+        "a byte that waits in the packet queue is overwritten",
+        "hdl/link/packet_queue.py",
+        "with m.If(elastic(m, read, self.o, 1)):",
+        "with m.If(elastic(m, read, self.o, 1) | self.o.valid):",
+        simulated("test_link.py", "queue"),
     ),
     Mutant(
         "a repeat is executed again",
