@@ -1,6 +1,6 @@
 """The driver's copy of a unit's table, from which a device that lost its own is restored."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from adagrain.host.link.frame_size import FrameSize
@@ -84,6 +84,13 @@ class Mirror:
         split = self.unit[table_of(self.unit).step].request.head_size
         decided = b"".join(golden.step(one[:split], one[split:]) for one in payloads)
         return replace(self, golden=golden), decided
+
+    def decided(
+        self, head: Mapping[str, int], updates: Sequence[Mapping[str, int]]
+    ) -> tuple["Mirror", list[dict[str, int]]]:
+        """As :meth:`stepped`, of all fields of the records."""
+        golden = self.golden.copy()
+        return replace(self, golden=golden), golden.decide(head, updates)
 
     def check_updates(self, numbers: Sequence[int]) -> None:
         """Make sure that a step can update these entries.

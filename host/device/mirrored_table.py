@@ -6,7 +6,7 @@ from adagrain.host.errors import DeviceError
 from adagrain.host.link.frame_size import FrameSize
 from adagrain.host.link.session import Request, Session
 from adagrain.models.interface.configuration import Configuration
-from adagrain.models.interface.records import pack, size, unpack_all
+from adagrain.models.interface.records import complete, pack, size, unpack_all
 from adagrain.models.interface.units import Unit
 from adagrain.models.interface.units.ranges import Range
 
@@ -113,12 +113,12 @@ class MirroredTable:
             If the device fails, or decides differently from the golden model.
         """
         step, number = self._unit[self._of.step], self._of.number
-        begin = pack(step.request.record, **head) if head or step.request.head else b""
-        records = [pack(step.request.items, **update) for update in updates]
+        request = step.request
+        begin = complete(request.record, **head) if head or request.head else {}
+        records = [complete(request.items, **update) for update in updates]
         with self._recovery:
-            self.mirror.check_updates([update.get(number, 0) for update in updates])
-            decided = self._recovery.run(lambda: self._decide(records, begin))
-        return unpack_all(step.reply.items, decided)
+            self.mirror.check_updates([update[number] for update in records])
+            return self._recovery.run(lambda: self._decide(records, begin))
 
     def read(self, first: int, count: int) -> list[dict[str, int]]:
         """Entries as they stand in the device, by the names of their fields.
@@ -169,14 +169,19 @@ class MirroredTable:
             raise ValueError(f"settings of {self._unit.name} must be None: it has none")
         return pack(self._unit[self._of.settings].request.record, **settings)
 
-    def _decide(self, updates: Sequence[bytes], begin: bytes) -> bytes:
+    def _decide(
+        self, updates: Sequence[Mapping[str, int]], begin: Mapping[str, int]
+    ) -> list[dict[str, int]]:
         """Within an operation: decisions, which must be the golden model's."""
         direct = direct_of(self._session)
         if direct is not None and self.is_built:
-            self.mirror, decided = self.mirror.stepped([begin + b"".join(updates)])
+            self.mirror, decisions = self.mirror.decided(begin, updates)
             direct.adopt(self._unit.name, self.mirror.golden, len(updates))
-            return decided
-        payloads = self._steps(updates, begin, self._session.frame_size)
+            return decisions
+        step = self._unit[self._of.step]
+        head = pack(step.request.record, **begin) if begin else b""
+        records = [pack(step.request.items, **update) for update in updates]
+        payloads = self._steps(records, head, self._session.frame_size)
         after, decided = self.mirror.stepped(payloads)
         replies = self._call(Request(self._of.step, payload) for payload in payloads)
         if self.is_built and b"".join(replies) != decided:
@@ -185,7 +190,7 @@ class MirroredTable:
                 "the golden model"
             )
         self.mirror = after
-        return decided
+        return unpack_all(step.reply.items, decided)
 
     def _call(self, requests: Iterable[Request]) -> list[bytes]:
         """Replies of the device, if it has the unit."""

@@ -1,5 +1,6 @@
 """Base of the golden models of units' tables."""
 
+from collections.abc import Iterable, Mapping
 from typing import Protocol, Self
 
 __all__ = ["GoldenTable"]
@@ -30,3 +31,8 @@ class GoldenTable(Protocol):
 
     def step(self, head: bytes, updates: bytes) -> bytes:
         """Take updates into account that follow each other; the decisions, one behind the other."""
+
+    def decide(
+        self, head: Mapping[str, int], updates: Iterable[Mapping[str, int]]
+    ) -> list[dict[str, int]]:
+        """As :meth:`step`, of all fields of the records, by name and in their order."""

@@ -7,11 +7,13 @@ gateware instantiates it as a signal, the host packs and unpacks it here.
 import operator
 from collections.abc import Callable, Mapping
 from functools import cache
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple, NoReturn, TypeVar
 
 from amaranth.lib import data
 
-__all__ = ["pack", "size", "unpack", "unpack_all"]
+__all__ = ["complete", "pack", "size", "unpack", "unpack_all"]
+
+_Made = TypeVar("_Made")
 
 
 class _Field(NamedTuple):
@@ -30,8 +32,8 @@ class _Form(NamedTuple):
     -------
     zeros : dict of str to int
         All fields, empty.
-    join : callable
-        Fields as one integer; ``None`` if one does not fit.
+    join, complete : callable
+        Fields as one integer, or as they are, as Python's integers; ``None`` if one does not fit.
     split, split_named : callable
         All fields of such an integer, or those that are not reserved.
     """
@@ -40,6 +42,7 @@ class _Form(NamedTuple):
     fields: dict[str, _Field]
     zeros: dict[str, int]
     join: Callable[[Mapping[str, int]], int | None]
+    complete: Callable[[Mapping[str, int]], dict[str, int] | None]
     split: Callable[[int], dict[str, int]]
     split_named: Callable[[int], dict[str, int]]
 
@@ -58,15 +61,19 @@ def pack(layout: data.Layout, **fields: int) -> bytes:
         If a field does not exist, or a value is no integer or does not fit it.
     """
     form = _form(layout)
-    if not form.zeros.keys() >= fields.keys():
-        _refuse(form, fields)
-    try:
-        bits = form.join({**form.zeros, **fields})
-    except TypeError:
-        bits = None
-    if bits is None:
-        _refuse(form, fields)
-    return bits.to_bytes(form.size, "little")
+    return _fitting(form, form.join, fields).to_bytes(form.size, "little")
+
+
+def complete(layout: data.Layout, **fields: int) -> dict[str, int]:
+    """All fields of the record that :func:`pack` would make, reserved ones too.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As :func:`pack`.
+    """
+    form = _form(layout)
+    return _fitting(form, form.complete, fields)
 
 
 def unpack(layout: data.Layout, raw: bytes, *, reserved: bool = False) -> dict[str, int]:
@@ -109,17 +116,50 @@ def _form(layout: data.Layout) -> _Form:
         fields,
         dict.fromkeys(fields, 0),
         _joining(fields),
+        _completing(fields),
         _splitting(fields),
         _splitting(named),
     )
 
 
+def _fitting(
+    form: _Form, compiled: Callable[[Mapping[str, int]], _Made | None], fields: Mapping[str, int]
+) -> _Made:
+    """What compiled code makes of the fields, and of 0 for those that are not named."""
+    if not form.zeros.keys() >= fields.keys():
+        _refuse(form, fields)
+    try:
+        made = compiled({**form.zeros, **fields})
+    except TypeError:
+        made = None
+    if made is None:
+        _refuse(form, fields)
+    return made
+
+
 def _joining(fields: Mapping[str, _Field]) -> Callable[[Mapping[str, int]], int | None]:
-    """Compiled: a loop over the fields takes three times as long, and steps pack many records."""
-    rows = [*enumerate(fields.items())]
+    bits = [f"(x{n} & {(1 << f.width) - 1}) << {f.offset}" for n, f in enumerate(fields.values())]
+    return _compiled(" | ".join(bits) or "0", fields)
+
+
+def _completing(fields: Mapping[str, _Field]) -> Callable[[Mapping[str, int]], Any]:
+    rows = [f"{name!r}: x{n}" for n, name in enumerate(fields)]
+    return _compiled(f"{{{', '.join(rows)}}}", fields)
+
+
+def _compiled(made: str, fields: Mapping[str, _Field]) -> Callable[[Mapping[str, int]], Any]:
+    """Compiled: a loop over the fields takes three times as long, and steps pack many records.
+
+    Parameters
+    ----------
+    made : str
+        What is made of the fields, which are named by their places: x0, x1 …
+    fields : mapping
+        The fields; ``None`` is made where one does not fit.
+    """
+    rows = enumerate(fields.items())
     fits = [f"{f.low} <= (x{n} := index(given[{name!r}])) <= {f.high}" for n, (name, f) in rows]
-    bits = [f"(x{n} & {(1 << f.width) - 1}) << {f.offset}" for n, (_, f) in rows]
-    source = f"lambda given: ({' | '.join(bits) or 0}) if {' and '.join(fits) or True} else None"
+    source = f"lambda given: ({made}) if {' and '.join(fits) or True} else None"
     return eval(source, {"index": operator.index})
 
 

@@ -7,7 +7,7 @@ updates, so that noise at a threshold does not flap. Floor and ceiling, which a 
 sets, prevail over that, and are counted where they do.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from types import SimpleNamespace
 
 from adagrain.models.interface.precision import Precision
@@ -133,8 +133,14 @@ class PrecisionTable:
 
     def step(self, head: bytes, updates: bytes) -> bytes:
         """Take updates that follow each other into account; their decisions, likewise."""
-        told = unpack_all(PrecisionUpdate, updates)
-        return b"".join(pack(PrecisionDecision, **self.update(update)) for update in told)
+        decided = self.decide({}, unpack_all(PrecisionUpdate, updates))
+        return b"".join(pack(PrecisionDecision, **decision) for decision in decided)
+
+    def decide(
+        self, head: Mapping[str, int], updates: Iterable[Mapping[str, int]]
+    ) -> list[dict[str, int]]:
+        """As :meth:`step`, of the records' fields; there is no head."""
+        return [self.update(update) for update in updates]
 
     def update(self, update: Mapping[str, int]) -> dict[str, int]:
         """Take one update into account.

@@ -1,8 +1,9 @@
 """Golden model of the Region Manager: the region table and what a step does to it."""
 
+from collections.abc import Iterable, Mapping
 from types import SimpleNamespace
 
-from adagrain.models.interface.records import pack, size, unpack
+from adagrain.models.interface.records import pack, size, unpack, unpack_all
 from adagrain.models.interface.units.region_manager import (
     MAX_WORKERS,
     Decision,
@@ -30,6 +31,9 @@ from .policies import decide_cadence, decide_speculation
 from .settings import default_parameters, region_record
 
 __all__ = ["RegionTable", "default_parameters", "region_record"]
+
+#: Fields of a decision on an update that is refused, beside its status.
+_REFUSED = unpack(Decision, bytes(size(Decision)))
 
 #: Bytes of a word of the table.
 WORD = 8
@@ -139,23 +143,22 @@ class RegionTable:
         ValueError
             If a length is wrong, or the parameters' ``workers`` is not from 1 to 1024.
         """
+        width = size(RegionUpdate)
+        if len(updates) % width:
+            raise ValueError(f"updates must be whole records of {width} bytes, not {len(updates)}")
+        decided = self.decide(unpack(RegionStep, head), unpack_all(RegionUpdate, updates))
+        return b"".join(pack(Decision, **decision) for decision in decided)
+
+    def decide(
+        self, head: Mapping[str, int], updates: Iterable[Mapping[str, int]]
+    ) -> list[dict[str, int]]:
+        """As :meth:`step`, of the records' fields: all of them, in their order."""
         if not 1 <= self._parameters.workers <= MAX_WORKERS:
             raise ValueError(
                 f"workers must be from 1 to {MAX_WORKERS}, not {self._parameters.workers}"
             )
-        width = size(RegionUpdate)
-        if len(updates) % width:
-            raise ValueError(f"updates must be whole records of {width} bytes, not {len(updates)}")
-        loss_rate, alarm = self._begin(SimpleNamespace(**unpack(RegionStep, head)))
-        decisions = []
-        for start in range(0, len(updates), width):
-            update = SimpleNamespace(**unpack(RegionUpdate, updates[start : start + width]))
-            status = self._status(update)
-            decision = {"region": update.region, "status": status}
-            if status == DecisionStatus.OK:
-                decision.update(self._update(update, loss_rate, alarm))
-            decisions.append(pack(Decision, **decision))
-        return b"".join(decisions)
+        loss_rate, alarm = self._begin(SimpleNamespace(**head))
+        return [self._decision(SimpleNamespace(**update), loss_rate, alarm) for update in updates]
 
     def _begin(self, step: SimpleNamespace) -> tuple[int, bool]:
         """Bring the run's averages up to date; the loss rate and the state of the loss guard."""
@@ -173,6 +176,13 @@ class RegionTable:
             return 0, False
         rate = fall(run.loss_fast, run.loss_slow)
         return rate, bool(run.guard and -rate > run.guard)
+
+    def _decision(self, update: SimpleNamespace, loss_rate: int, alarm: bool) -> dict[str, int]:
+        status = self._status(update)
+        decision = {"region": update.region, "status": int(status)}
+        if status == DecisionStatus.OK:
+            return decision | self._update(update, loss_rate, alarm)
+        return _REFUSED | decision
 
     def _status(self, update: SimpleNamespace) -> DecisionStatus:
         if update.region >= self.regions:
@@ -199,11 +209,11 @@ class RegionTable:
             decide_speculation(record, run, loss_rate)
             guarded = decide_cadence(record, run, alarm)
         return {
-            "state": record.state,
+            "state": int(record.state),
             "confidence": record.confidence,
-            "changed": (record.state, record.cadence) != (state, cadence),
-            "alpha_held": not learns,
-            "guarded": guarded,
+            "changed": int((record.state, record.cadence) != (state, cadence)),
+            "alpha_held": int(not learns),
+            "guarded": int(guarded),
             "alpha": record.alpha >> ALPHA_BITS,
             "percentage": record.percentage,
             "gain": record.gain,

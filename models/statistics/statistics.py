@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from fractions import Fraction
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 import torch
@@ -19,7 +19,7 @@ from .reference import Sums, reference_sums
 
 __all__ = [
     "EXPONENT_BIAS", "FRACTION_BITS", "KERNELS", "Statistics", "statistics", "statistics_of",
-    "unbiased",
+    "statistics_of_elements", "unbiased",
 ]  # fmt: skip
 
 EXPONENT_BIAS = 127
@@ -211,18 +211,36 @@ def statistics_of(
         )
     for x, exponent in zip(tensors, exponents, strict=True):
         _check(x, exponent, powers, kernel)
+    flats = [_flat(x) for x in tensors]
+    return statistics_of_elements(flats, exponents, powers=powers, kernel=kernel)
+
+
+def statistics_of_elements(
+    tensors: Sequence[torch.Tensor],
+    exponents: Sequence[int],
+    *,
+    powers: int = 4,
+    kernel: str = "fused",
+) -> list[Statistics]:
+    """As :func:`statistics_of`, of what has been checked: several times a step, of many tensors.
+
+    Parameters
+    ----------
+    tensors : sequence of Tensor
+        Each of one dimension, contiguous, on the CPU.
+    exponents, powers, kernel
+        As in :func:`statistics_of`.
+    """
     if not tensors:
         return []
-    flats = [_flat(x) for x in tensors]
     biased = [exponent + EXPONENT_BIAS for exponent in exponents]
     if kernel == "fused":
-        sums = fused_sums_of(flats, biased, powers)
+        sums = fused_sums_of(tensors, biased, powers)
     else:
-        rows = zip(flats, biased, strict=True)
+        rows = zip(tensors, biased, strict=True)
         sums = [KERNELS[kernel](x, format_of(x.dtype), e, powers, False) for x, e in rows]
-    return [
-        _of(own, x.numel(), exponent) for own, x, exponent in zip(sums, flats, biased, strict=True)
-    ]
+    found = zip(sums, tensors, biased, strict=True)
+    return [_of(own, x.numel(), exponent) for own, x, exponent in found]
 
 
 def _check(x: torch.Tensor, exponent: int | None, powers: int, kernel: str) -> None:
@@ -246,16 +264,11 @@ def _flat(x: torch.Tensor) -> torch.Tensor:
 def _of(
     sums: Sums, count: int, exponent: int, bins: tuple[tuple[int, int], ...] | None = None
 ) -> Statistics:
-    found: dict[str, Any] = {
-        **sums,
-        "count": count,
-        "exponent": exponent,
-        "overflow": 0,
-        "histogram": bins,
-    }
-    del found["raw_bins"]
     made = object.__new__(Statistics)
-    vars(made).update(found)  # many are made in each step; the frozen class is slow to make them
+    found = vars(made)  # many are made in each step; the frozen class is slow to make them
+    found.update(sums)
+    del found["raw_bins"]
+    found.update(count=count, exponent=exponent, overflow=0, histogram=bins)
     return made
 
 

@@ -2,11 +2,12 @@
 
 import random
 
+import numpy as np
 import pytest
 from amaranth.hdl import signed, unsigned
 from amaranth.lib import data
 
-from adagrain.models.interface.records import pack, size, unpack, unpack_all
+from adagrain.models.interface.records import complete, pack, size, unpack, unpack_all
 from adagrain.models.interface.units import UNITS
 from adagrain.models.interface.units.granularity_unit import TileRun
 from adagrain.models.interface.units.precision_controller import PrecisionUpdate
@@ -44,6 +45,11 @@ def test_equal_to_amaranth_s_own(layout: data.Layout, seed: int) -> None:
         assert raw == layout.const(fields).as_value().value.to_bytes(size(layout), "little")
         assert unpack(layout, raw) == fields
         assert unpack_all(layout, raw * 3) == [fields] * 3
+        some = dict(generator.sample(sorted(fields.items()), len(fields) // 2))
+        given = {name: np.int64(v) if -(2**63) <= v < 2**63 else v for name, v in some.items()}
+        whole = complete(layout, **given)
+        assert whole == unpack(layout, pack(layout, **some), reserved=True)
+        assert {*map(type, whole.values())} == {int}
 
 
 @pytest.mark.parametrize("layout", [*LAYOUTS.values(), MIXED], ids=[*LAYOUTS, "mixed"])
@@ -55,6 +61,8 @@ def test_what_does_not_fit_a_field_is_refused(layout: data.Layout) -> None:
                 ValueError, match=f"{name} must be from {low} to {high}, not {value}"
             ):
                 pack(layout, **{str(name): value})
+            with pytest.raises(ValueError, match=f"not {value}"):
+                complete(layout, **{str(name): value})
 
 
 def test_wrong_records() -> None:

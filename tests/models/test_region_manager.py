@@ -156,6 +156,22 @@ def test_random_runs_stay_in_range() -> None:
     assert checked > 1000
 
 
+def test_decisions_are_the_same_without_records() -> None:
+    for run in runs(8, 10, 16, 30):
+        packed, fields = RegionTable(16), RegionTable(16)
+        for table in (packed, fields):
+            table.settings = run.parameters
+            table.write(0, run.table)
+        for head, updates in run.steps:
+            told = unpack_all(RegionUpdate, updates)
+            decided = fields.decide(unpack(RegionStep, head), told)
+            assert decided == unpack_all(Decision, packed.step(head, updates))
+            for one in decided:
+                assert [*one] == [*unpack(Decision, bytes(size(Decision)))]  # in their order
+                assert {*map(type, one.values())} == {int}
+        assert fields.read(0, 64) == packed.read(0, 64)
+
+
 def test_words_keep_what_is_written() -> None:
     table = RegionTable(4)
     raw = bytes(range(64)) * 2

@@ -11,7 +11,7 @@ from adagrain.models.device.coprocessor import CoprocessorModel
 from adagrain.models.device.golden_table import GoldenTable
 from adagrain.models.difference import Difference, difference
 from adagrain.models.interface.configuration import Configuration
-from adagrain.models.statistics import KERNELS, Statistics, statistics_of
+from adagrain.models.statistics import KERNELS, Statistics, statistics_of_elements
 
 __all__ = ["GoldenTransport"]
 
@@ -81,7 +81,7 @@ class GoldenTransport:
     ) -> list[Statistics]:
         commands = self._model.commands
         powers = commands.configuration.powers
-        found = statistics_of(tensors, exponents, powers=powers, kernel=self._kernel)
+        found = statistics_of_elements(tensors, exponents, powers=powers, kernel=self._kernel)
         commands["statistics"].totals["elements"] += sum(one.count for one in found)
         return found
 
