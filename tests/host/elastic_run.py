@@ -18,8 +18,8 @@ from typing import Any
 import torch
 import torch.distributed as dist
 from broken_collectives import FAULTS, BrokenCollectives
+from speculation_judges import digest
 from speculation_setup import begun, plain, several, sgd
-from speculation_worker import digest
 from torch.distributed.launcher.api import LaunchConfig, elastic_launch
 
 import adagrain

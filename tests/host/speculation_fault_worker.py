@@ -10,8 +10,8 @@ from typing import Any
 import torch
 import torch.distributed as dist
 from broken_collectives import BrokenCollectives
+from speculation_judges import digest
 from speculation_setup import begun, plain, several, sgd
-from speculation_worker import digest
 
 from adagrain.host.speculation.speculate import Speculation
 
