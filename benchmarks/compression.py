@@ -41,6 +41,7 @@ WAYS = (
     *("fp16", "dense", "powersgd_1", "powersgd_2", "powersgd_4"),
     *("threshold_5%", "threshold_1%", "threshold_0.1%", "threshold_1%_2_bits"),
     "threshold_before_1%",
+    *("corrected_1%_2_bits", "nesterov_1%_2_bits"),
     *("top_by_share_1%", "top_1%", "random_1%"),
 )
 LINK_WAYS = (

@@ -2,7 +2,8 @@
 
 Two workers on gloo train alike networks in turns, one thread each: plain, with all cadences at 1,
 and with cadences that the golden device chooses up to 4. The medians of the same rounds, in seconds
-that pass and in those of the processor, and what part of a step each stage takes.
+that pass and in those of the processor; each round begins with another way. In rounds of their own,
+since timers take time too, what part of a step each stage takes.
 
 Names of networks and a number of rounds may be given: ``transformer_0.8M --rounds 40``.
 """
@@ -12,7 +13,7 @@ import os
 import socket
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import torch
@@ -106,28 +107,36 @@ def _work(rank: int, port: int, queue: Any, networks: list[str], rounds: int) ->
 
 def _figures(network: str, rounds: int) -> dict[str, Any]:
     """A network's medians and shares."""
-    make, batches = NETWORKS[network]
-    x, y = batches(torch.Generator().manual_seed(dist.get_rank()))
-    stages = {way: Stages() for way in WAYS}
-    steps = {way: _training(make, options, x, y, stages[way]) for way, options in WAYS.items()}
-    found = _measured(network, steps, rounds)
+    found = _measured(network, _trainings(network, {}), rounds)
     plain = found.pop("plain")
     figures: dict[str, Any] = {f"plain_{network}_ms": 1e3 * plain.wall}
     for way, times in found.items():
         figures[f"{way}_to_plain_{network}"] = times.wall / plain.wall
         figures[f"{way}_to_plain_{network}_processor"] = times.processor / plain.processor
-        figures[f"shares_{way}_{network}"] = stages[way].shares(times.wall, skip=WARM_UP)
+    stages = {way: Stages() for way in found}
+    timed = _measured(f"{network}, timed", _trainings(network, stages), rounds // 2)
+    for way, own in stages.items():
+        figures[f"shares_{way}_{network}"] = own.shares(timed[way].wall, skip=WARM_UP)
     return figures
+
+
+def _trainings(network: str, stages: Mapping[str, Stages]) -> dict[str, Callable[[], None]]:
+    """A step of each way; stages of those that there are timers for are timed."""
+    make, batches = NETWORKS[network]
+    x, y = batches(torch.Generator().manual_seed(dist.get_rank()))
+    return {way: _training(make, own, x, y, stages.get(way)) for way, own in WAYS.items()}
 
 
 def _measured(network: str, steps: dict[str, Callable[[], None]], rounds: int) -> dict[str, Times]:
     """Median seconds of a step, by way."""
     times: dict[str, list[Times]] = {way: [] for way in steps}
-    for _ in track(range(rounds + WARM_UP), network, disable=dist.get_rank() > 0):
-        for way, step in steps.items():
+    ways = [*steps]
+    for number in track(range(rounds + WARM_UP), network, disable=dist.get_rank() > 0):
+        first = number % len(ways)
+        for way in ways[first:] + ways[:first]:
             dist.barrier()
             wall, processor = time.perf_counter(), time.process_time()
-            step()
+            steps[way]()
             passed = time.perf_counter() - wall, time.process_time() - processor
             times[way].append(Times(*passed))
     return {
@@ -141,19 +150,22 @@ def _training(
     options: dict[str, Any] | None,
     x: torch.Tensor,
     y: torch.Tensor,
-    stages: Stages,
+    stages: Stages | None,
 ) -> Callable[[], None]:
     torch.manual_seed(0)
     model = DistributedDataParallel(make())
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9)
     if options is not None:
-        stages.watch(adagrain.register(model, optimizer, **options))
+        state = adagrain.register(model, optimizer, **options)
+        if stages is not None:
+            stages.watch(state)
 
     def step() -> None:
         optimizer.zero_grad()
         nn.functional.cross_entropy(model(x), y).backward()
         optimizer.step()
-        stages.end_step()
+        if stages is not None:
+            stages.end_step()
 
     return step
 

@@ -29,6 +29,9 @@ WORKER = Path(__file__).with_name("_speculation_worker.py")
 
 PORT = 29_530
 
+#: The largest error of a guess, relative to the truth, where it is not given.
+TAU = 0.5
+
 #: Steps in front of the first turn: ten epochs, and some.
 SETTLING = 10 * 16 + 4
 
@@ -43,7 +46,7 @@ def main() -> None:
     parser.add_argument(
         "--settling", type=int, default=SETTLING, help=f"steps before; usually {SETTLING}"
     )
-    parser.add_argument("--tau", type=float, default=0.5, help="usually 0.5")
+    parser.add_argument("--tau", type=float, default=TAU, help=f"usually {TAU}")
     parser.add_argument("--ways", nargs="+", default=[*WAYS], metavar="WAY")
     parser.add_argument("--record", action="store_true", help="keep the figures")
     options = parser.parse_args()
@@ -60,10 +63,11 @@ def main() -> None:
 
 
 def kind_of(options: argparse.Namespace) -> str:
-    """What is in the name of a record beside the link; nothing for padded convolutions."""
+    """What is in the name of a record beside the link; nothing for padded convolutions at τ 0.5."""
+    tau = "" if options.tau == TAU else f"tau_{options.tau:g}_"
     if options.net != "convolutions":
-        return f"{options.net}_"
-    return "" if options.forward or options.backward else "unpadded_"
+        return f"{options.net}_{tau}"
+    return tau if options.forward or options.backward else f"unpadded_{tau}"
 
 
 def turns(made: Lab, options: argparse.Namespace) -> dict[str, dict[str, Any]]:
