@@ -196,8 +196,9 @@ COMMANDS: dict[str, Run | str] = {
     "powersgd_1 powersgd_2 powersgd_4 threshold_3%_2_bits threshold_1%_2_bits "
     "threshold_0.8%_2_bits": RECORDS,
     "python benchmarks/compression.py --steps 240 --seeds 5 --tasks conv_0.3M --ways fp16 "
-    "powersgd_1 powersgd_2 powersgd_4 threshold_4%_2_bits threshold_3%_2_bits threshold_1%_2_bits "
-    "threshold_0.8%_2_bits corrected_4%_2_bits corrected_1%_2_bits": RECORDS,
+    "dense_nesterov powersgd_1 powersgd_2 powersgd_4 threshold_4%_2_bits threshold_3%_2_bits "
+    "threshold_1%_2_bits threshold_0.8%_2_bits corrected_4%_2_bits corrected_1%_2_bits "
+    "nesterov_4%_2_bits nesterov_1%_2_bits": RECORDS,
     "python benchmarks/learned_mask.py --seeds 5 --steps 240": RECORDS,
     "python benchmarks/learned_mask.py --task transformer_0.8M --seeds 5 --steps 120": RECORDS,
     "python benchmarks/learned_mask.py --seeds 3 --steps 240 --ways threshold_3kB learned_3kB "
@@ -214,6 +215,8 @@ COMMANDS: dict[str, Run | str] = {
         full=True,
     ),
     "python benchmarks/speculation.py --record": RECORDS,
+    "python benchmarks/speculation.py --rate 100 --delay 50 --steps 12 --tau 1 --record --ways ddp "
+    '"ddp 0.25" "ddp 0.08" "depth 0" adaptive "adaptive, depth 2"': RECORDS,
     "python benchmarks/speculation_loss.py --rate 100 --delay 20": Run(
         "python benchmarks/speculation_loss.py --seeds 1 --steps 12 --ways ddp adaptive 'DiLoCo 4'",
         full=True,
