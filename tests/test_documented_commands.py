@@ -201,6 +201,8 @@ COMMANDS: dict[str, Run | str] = {
     "nesterov_4%_2_bits nesterov_1%_2_bits": RECORDS,
     "python benchmarks/learned_mask.py --seeds 5 --steps 240": RECORDS,
     "python benchmarks/learned_mask.py --task transformer_0.8M --seeds 5 --steps 120": RECORDS,
+    "python benchmarks/learned_mask.py --task transformer_0.8M --seeds 10 --steps 120 --ways "
+    "threshold_21kB learned_21kB --record learned_mask_transformer_ten_seeds": RECORDS,
     "python benchmarks/learned_mask.py --seeds 3 --steps 240 --ways threshold_3kB learned_3kB "
     "--record learned_mask_cost": RECORDS,
     "python benchmarks/presets.py": Run("python benchmarks/presets.py --seeds 1", full=True),
