@@ -2,7 +2,6 @@
 
 from collections import deque
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -14,6 +13,7 @@ from adagrain.host.distributed.lockstep import Lockstep
 from adagrain.host.distributed.sent import Sent
 
 from .arrival import Arrival
+from .beginning import Beginning
 from .bypass import Bypass
 from .coder import Coder, coder_of
 from .counts import Counts
@@ -159,7 +159,7 @@ class CompressedExchange:
         passage = self._opened()
         alone = [share for share in shares if share.region is None]
         own = [share for share in shares if share.region is not None]
-        pending = _Pending(self, passage, self._dense.begin(alone) if alone else None)
+        pending = Beginning(self.finish, passage, self._dense.begin(alone) if alone else None)
         self.bytes_sent += sum(share.mean.nbytes for share in alone)
         if not self.bypassed:
             passage.waiting += own
@@ -301,20 +301,3 @@ class CompressedExchange:
 
 def _together(shares: Sequence[Share]) -> torch.Tensor:
     return torch.cat([share.mean.reshape(-1) for share in shares])
-
-
-@dataclass
-class _Pending:
-    """A beginning's part of the pass, and the exchange of its shares of no region."""
-
-    exchange: CompressedExchange
-    passage: Passage
-    alone: Pending | None
-
-    def arrived(self) -> bool:
-        return self.passage.arrived() and (self.alone is None or self.alone.arrived())
-
-    def wait(self) -> None:
-        self.exchange.finish(self.passage)
-        if self.alone is not None:
-            self.alone.wait()
