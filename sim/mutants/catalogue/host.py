@@ -28,4 +28,11 @@ MUTANTS = (
         "decision.values() for decision in decisions[-1:])",
         tested("host/test_lockstep.py", "decisions_differ"),
     ),
+    Mutant(
+        "Nesterov's correction is not ahead",
+        "host/compression/feedback.py",
+        "own.add(velocity, alpha=self._momentum)",
+        "own.add(velocity)",
+        tested("host/test_compression_parts.py", "momentum"),
+    ),
 )
