@@ -14,9 +14,13 @@ from adagrain.host.link.frame_size import FrameSize
 from adagrain.host.link.session import Request
 from adagrain.models.device.commands import CommandModel
 from adagrain.models.interface.configuration import configuration
-from adagrain.models.interface.records import size
+from adagrain.models.interface.records import complete, pack, size, unpack, unpack_all
 from adagrain.models.interface.units import UNITS
-from adagrain.models.interface.units.region_manager import RegionOpcode, RegionRecord
+from adagrain.models.interface.units.region_manager import (
+    RegionOpcode,
+    RegionParameters,
+    RegionRecord,
+)
 from adagrain.models.region_manager.table import default_parameters, region_record
 
 TABLES = [name for name, unit in UNITS.items() if unit.table is not None]
@@ -49,6 +53,29 @@ def test_requests_make_a_device_equal_to_the_mirror(name: str, payload: int) -> 
     items = 40 * UNITS[name].items_per_entry
     assert model[name].table.read(0, items) == mirror.read(0, 40)
     assert mirror.read(23, 17) == bytes(17 * size(UNITS[name].table.record))
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_a_step_makes_another_mirror(name: str) -> None:
+    """The same one with records and without; that of before stays as it is."""
+    unit, rng = UNITS[name], random.Random(3)
+    assert unit.table is not None
+    step = unit[unit.table.step]
+    settings = pack(RegionParameters, **SETTINGS[name]) if name in SETTINGS else None
+    before = Mirror.empty(unit, GRANULAR).written(records(name, 20, seed=3), 0, settings)
+    head = complete(step.request.record) if step.request.head else {}
+    updates = []
+    for number in range(9):
+        drawn = unpack(step.request.items, rng.randbytes(step.request.item_size))
+        fields = {key: value % 2**50 for key, value in drawn.items()} | {unit.table.number: number}
+        updates.append(complete(step.request.items, **fields))
+    kept = before.read(0, 20)
+    packed = b"".join(pack(step.request.items, **own) for own in updates)
+    after, decided = before.stepped([bytes(step.request.head_size) + packed])
+    same, decisions = before.decided(head, updates)
+    assert before.read(0, 20) == kept != after.read(0, 20)
+    assert same.read(0, 20) == after.read(0, 20)
+    assert decisions == unpack_all(step.reply.items, decided)
 
 
 @pytest.mark.parametrize("name", TABLES)
