@@ -31,7 +31,7 @@ STEPS, EVERY, TIME_OUT = 24, 3, 3.0
 KILLED_AT_ANY_TIME = "killed at any time"
 
 #: Collectives and seconds in which a fault happens.
-_CALLS, _SECONDS = 60, 1.0
+_CALLS, _SECONDS = 60, 0.5
 
 
 def work(job: dict[str, Any]) -> str:
@@ -39,8 +39,9 @@ def work(job: dict[str, Any]) -> str:
     torch.set_num_threads(1)
     dist.init_process_group("gloo", timeout=datetime.timedelta(seconds=TIME_OUT))
     rank, attempt = dist.get_rank(), int(os.environ["TORCHELASTIC_RESTART_COUNT"])
+    killer = None
     if attempt < job["faults"]:
-        break_something(random.Random(f"{job['seed']} {attempt}"), job["workers"])
+        killer = break_something(random.Random(f"{job['seed']} {attempt}"), job["workers"])
     torch.manual_seed(7)
     model = plain()
     optimizer = sgd(model)
@@ -67,20 +68,35 @@ def work(job: dict[str, Any]) -> str:
             checkpoints.save(step + 1, {name: part.state_dict() for name, part in parts.items()})
     speculation.close()
     leave_group()
+    if killer is not None:
+        killer.cancel()  # torch's agent hangs where a worker that has ended is killed
     return digest(model.state_dict().values())
 
 
-def break_something(chosen: random.Random, workers: int) -> None:
-    """Have one of the faults happen to some of the workers; all of them draw the same."""
+def break_something(chosen: random.Random, workers: int) -> threading.Timer | None:
+    """Have one of the faults happen to some of the workers, who draw the same; what kills this one.
+
+    Returns
+    -------
+    Timer or None
+        Where it is killed at some time.
+    """
     fault = chosen.choice([*(name for name in FAULTS if name != "stopped"), KILLED_AT_ANY_TIME])
     ranks = chosen.sample(range(workers), chosen.randint(1, workers))
     at, seconds = chosen.randrange(_CALLS), chosen.uniform(0, _SECONDS)
     if dist.get_rank() not in ranks:
-        return
+        return None
     if fault == KILLED_AT_ANY_TIME:
-        threading.Timer(seconds, os.kill, (os.getpid(), signal.SIGKILL)).start()
-    else:
-        BrokenCollectives(fault, at, TIME_OUT).arm()
+        killer = threading.Timer(seconds, os.kill, (os.getpid(), signal.SIGKILL))
+        killer.start()
+        return killer
+    BrokenCollectives(fault, at, TIME_OUT).arm()
+    return None
+
+
+def _attempt(path: Path) -> int:
+    """Number of the attempt that a file tells of."""
+    return int(path.name.split(".")[1])
 
 
 def main() -> None:
@@ -99,9 +115,9 @@ def main() -> None:
         start_method="fork",
     )
     weights = elastic_launch(config, work)(job)
-    began: dict[str, list[int]] = {}
-    for path in sorted(Path(job["folder"]).glob("began.*")):
-        began.setdefault(path.name.split(".")[1], []).append(int(path.read_text()))
+    began: dict[int, list[int]] = {}
+    for path in sorted(Path(job["folder"]).glob("began.*"), key=_attempt):
+        began.setdefault(_attempt(path), []).append(int(path.read_text()))
     print(json.dumps({"weights": [*weights.values()], "began": began}), flush=True)
 
 
