@@ -134,6 +134,7 @@ class CompiledUnit:
         self._in_transfer = dict(zip(self._inputs, self._in_transfers, strict=True))
         self._out_transfer = dict(zip(self._outputs, self._out_transfers, strict=True))
         self._unit: ctypes.c_void_p | None = None
+        self._process = os.getpid()
         self._library = library(
             component,
             ports,
@@ -234,9 +235,14 @@ class CompiledUnit:
         return _known(self._inputs | self._outputs, name, "stream")
 
     def close(self) -> None:
-        """Free the unit and finish its waves; may be called twice."""
+        """Free the unit and finish its waves; may be called twice.
+
+        In a process that was forked behind the construction it does neither: the unit is the other
+        process's, and so are the threads that freeing it would wait for.
+        """
         if self._unit is not None:
-            self._library.unit_delete(self._unit)
+            if self._process == os.getpid():
+                self._library.unit_delete(self._unit)
             self._unit = None
 
     def __enter__(self) -> "CompiledUnit":

@@ -309,3 +309,21 @@ def test_no_program_called_python_is_needed(
     monkeypatch.setenv("ADAGRAIN_CACHE", str(cache))
     with CompiledUnit(Shelf(), "shelf") as unit:
         unit.step(1)
+
+
+FORKED = """
+import os, sys
+from adagrain.hdl.stream.queue import Queue
+from adagrain.sim.compiled import CompiledUnit
+
+unit = CompiledUnit(Queue(8, depth=4), "queue")
+child = os.fork()
+unit.close()  # in both
+os._exit(0 if child == 0 or os.waitpid(child, 0)[1] == 0 else 1)
+"""
+
+
+def test_a_forked_process_does_not_free_what_is_its_parent_s() -> None:
+    """It would wait for threads that are not there."""
+    forked = subprocess.run([sys.executable, "-c", FORKED], timeout=300, check=False)
+    assert forked.returncode == 0
