@@ -33,11 +33,17 @@ def trained(way: Way, data: Dataset, steps: int, wanted: float | None) -> dict[s
     steps : int
         After these the accuracy is taken.
     wanted : float or None
-        The loss; ``None``: that after the steps.
+        The loss; ``None``: as many steps as were asked for, and no more.
+
+    Returns
+    -------
+    dict
+        Loss, accuracy and milliseconds of a step after the steps, and ``curve``: by look, seconds
+        of training and loss.
     """
-    seconds, to_loss, every, taken = 0.0, 0.0, max(1, steps // LOOKS), 0
-    outcome: dict[str, Any] = {}
-    while taken < steps or (wanted is not None and not to_loss and taken < MOST * steps):
+    seconds, reached, every, taken = 0.0, wanted is None, max(1, steps // LOOKS), 0
+    outcome: dict[str, Any] = {"curve": []}
+    while taken < steps or (not reached and taken < MOST * steps):
         began = time.perf_counter()
         for _ in range(every):
             way.step()
@@ -45,11 +51,11 @@ def trained(way: Way, data: Dataset, steps: int, wanted: float | None) -> dict[s
         seconds += time.perf_counter() - began
         taken += every
         loss, accuracy = looked(way, data)
-        if wanted is not None and loss <= wanted:
-            to_loss = to_loss or seconds
+        outcome["curve"].append((seconds, loss))
+        reached = reached or (wanted is not None and loss <= wanted)
         if taken == steps:
-            outcome = {"loss": loss, "accuracy": accuracy, "ms": 1e3 * seconds / steps}
-    return outcome | {"to_loss": to_loss if wanted is not None else seconds}
+            outcome |= {"loss": loss, "accuracy": accuracy, "ms": 1e3 * seconds / steps}
+    return outcome
 
 
 def looked(way: Way, data: Dataset) -> tuple[float, float]:

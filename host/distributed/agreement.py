@@ -17,6 +17,9 @@ __all__ = ["Agreed", "Agreeing", "Agreement", "LocalEnergy", "Trials"]
 _LOSS_ONE = 1 << 16
 _LOSS_LARGEST = (1 << 32) - 1
 
+#: Bits of a count of guesses: each is one of a region, a step, a worker.
+_COUNT = 32
+
 
 class LocalEnergy(NamedTuple):
     """Contribution of a worker for a region that is due: its part of A, and counts of elements."""
@@ -31,6 +34,16 @@ class Trials(NamedTuple):
 
     accepts: int
     trials: int
+
+    @property
+    def word(self) -> int:
+        """Both in one word, so that the sum of words is that of sums."""
+        return self.accepts << _COUNT | self.trials
+
+    @classmethod
+    def of_word(cls, word: int) -> "Trials":
+        """Both sums."""
+        return cls(word >> _COUNT, word & ((1 << _COUNT) - 1))
 
 
 @dataclass(frozen=True)
@@ -74,7 +87,7 @@ class Agreement:
     group : ProcessGroup or None
         The workers; its collectives run on the CPU.
     guesses : bool
-        Sum what became of guesses, too.
+        Sum what became of guesses, too. Both counts of a region go in one word.
     """
 
     def __init__(
@@ -86,7 +99,7 @@ class Agreement:
         guesses: bool = False,
     ) -> None:
         self._regions = regions
-        self._columns = len(LocalEnergy._fields) + (len(Trials._fields) if guesses else 0)
+        self._columns = len(LocalEnergy._fields) + guesses
         self._timing = timing
         self._group = group
 
@@ -127,7 +140,7 @@ class Agreement:
         for region, own in energies.items():
             values[region : len(own) * self._regions : self._regions] = own
         for region, tried in guesses.items():
-            values[len(LocalEnergy._fields) * self._regions + region :: self._regions] = tried
+            values[len(LocalEnergy._fields) * self._regions + region] = tried.word
         values += (*_told(losses), *self._timing.local(stall, redo), int(failed))
         vector = torch.tensor(values, dtype=torch.int64)
         with waited_for("the agreement on energies"):
@@ -147,7 +160,8 @@ class Agreement:
         columns = [
             tuple(sums[at : at + self._regions]) for at in range(0, len(sums), self._regions)
         ]
-        energy, non_finite, saturated, accepts, trials, *_ = (*columns, (), ())
+        energy, non_finite, saturated, *words = columns
+        accepts, trials = zip(*map(Trials.of_word, *words), strict=True) if words else ((), ())
         stall, redo = self._timing.agreed(agreeing.step, stall, redo)
         mean = loss // told if told else None
         return Agreed(energy, non_finite, saturated, accepts, trials, mean, stall, redo, failed)

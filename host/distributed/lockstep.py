@@ -62,10 +62,9 @@ class Lockstep:
 
     def __init__(self, group: dist.ProcessGroup) -> None:
         self._ranks = dist.get_process_group_ranks(group)
-        self._rank = dist.get_rank(group)
         self._patience = min(_PATIENCE, time_out_of(group).total_seconds())
         self.group = on_processors(group)
-        self._sent: tuple[torch.Tensor, AllReduce] | None = None
+        self._sent: tuple[torch.Tensor, dist.Work] | None = None
         self._looked = False
 
     def begin(self, options: Mapping[str, Any], error: Exception | None) -> None:
@@ -179,33 +178,36 @@ class Lockstep:
             raise
 
     def _send(self, row: Mapping[str, int], text: str) -> None:
-        """Begin to sum everybody's rows, each in a place of its own."""
-        table = np.zeros((len(self._ranks), len(_FIELDS) + _TEXT // 8), dtype=np.int64)
-        own = table[self._rank]
+        """Begin to gather everybody's rows."""
+        own = np.zeros(len(_FIELDS) + _TEXT // 8, dtype=np.int64)
         own[: len(_FIELDS)] = [row.get(name, 0) for name in _FIELDS]
         if text:
             raw = text.encode()[:_TEXT].ljust(_TEXT, b"\0")
             own[len(_FIELDS) :] = np.frombuffer(raw, dtype=np.int64)
+        table = torch.empty((len(self._ranks), len(own)), dtype=torch.int64)
         with waited_for("the comparison of the workers"):
-            sums = torch.from_numpy(table)
-            self._sent = sums, AllReduce(sums, self.group)
+            under_way = dist.all_gather(
+                [*table], torch.from_numpy(own), group=self.group, async_op=True
+            )
+            assert under_way is not None
+            self._sent = table, under_way
 
     def _wait(self) -> None:
         if self._sent:
             self._wait_for(self._sent[1])
             self._sent = None
 
-    def _wait_for(self, under_way: AllReduce) -> None:
+    def _wait_for(self, under_way: AllReduce | dist.Work) -> None:
         """Wait for the others as long as a worker that fails does."""
         with suppress(RuntimeError):
             under_way.wait(datetime.timedelta(seconds=self._patience))
 
     def _check(self) -> None:
         assert self._sent
-        sums, under_way = self._sent
+        rows, under_way = self._sent
         with waited_for("the comparison of the workers"):
             under_way.wait()
-        self._sent, table = None, sums.numpy()
+        self._sent, table = None, rows.numpy()
         columns = dict(zip(_FIELDS, table[:, : len(_FIELDS)].T.tolist(), strict=True))
         if any(columns["failed"]):
             place = columns["failed"].index(1)
