@@ -24,7 +24,7 @@ from adagrain.host.compression.options import MASKS
 from adagrain.host.train.networks import build
 from adagrain.host.train.text import text
 
-__all__ = ["MOMENTUM", "TASKS", "WAYS", "Task", "optimizer_of"]
+__all__ = ["MOMENTUM", "TASKS", "WAYS", "Task", "optimizer_of", "rate_of"]
 
 #: That of SGD.
 MOMENTUM = 0.9
@@ -63,13 +63,18 @@ def optimizer_of(way: str, optimizer: torch.optim.Optimizer) -> torch.optim.Opti
     if way in CORRECTED:
         for group in optimizer.param_groups:
             group["momentum"] = 0.0
-    if way == "dense_nesterov":
+    if way in DENSE_NESTEROV:
         for group in optimizer.param_groups:
             group["nesterov"] = True
     if way not in PERIODS:
         return optimizer
     averager = PeriodicModelAverager(period=PERIODS[way], warmup_steps=BEGIN)
     return PostLocalSGDOptimizer(optimizer, averager)
+
+
+def rate_of(way: str, task: "Task") -> float:
+    """Learning rate of the first step."""
+    return task.rate * DENSE_NESTEROV.get(way, 1.0)
 
 
 def _ours(options: dict[str, Any], model: DistributedDataParallel) -> State:
@@ -84,6 +89,9 @@ CORRECTED = {
     for kind in ("corrected", "nesterov")
     for percent in (4, 1)
 }
+
+#: Dense ways with Nesterov's momentum by name: their rate by the task's.
+DENSE_NESTEROV = {"dense_nesterov": 1.0, "dense_nesterov_half_rate": 0.5}
 
 #: Budgets of a pass in bytes, by the end of a way's name, and what a probe takes: those of the
 #: MLP, and of the transformer, of which about 1 % is sent.
@@ -108,7 +116,7 @@ def _learned(options: dict[str, Any], budget: int, probe: int) -> dict[str, Any]
 #: By name, what registers a hook on a model.
 WAYS: dict[str, Callable[[DistributedDataParallel], State]] = {
     "dense": partial(_plain, default_hooks.allreduce_hook),
-    "dense_nesterov": partial(_plain, default_hooks.allreduce_hook),
+    **dict.fromkeys(DENSE_NESTEROV, partial(_plain, default_hooks.allreduce_hook)),
     "fp16": partial(_plain, default_hooks.fp16_compress_hook),
     **{f"powersgd_{rank}": partial(_power_sgd, rank) for rank in (1, 2, 4)},
     **dict.fromkeys(PERIODS, _local_sgd),

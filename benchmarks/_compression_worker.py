@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 import torch.distributed as dist
-from _compression_ways import MOMENTUM, TASKS, WAYS, Task, optimizer_of
+from _compression_ways import MOMENTUM, TASKS, WAYS, Task, optimizer_of, rate_of
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 from torch.optim.lr_scheduler import LinearLR
@@ -83,7 +83,7 @@ def trained(
     torch.manual_seed(seed)
     model = DistributedDataParallel(task.make(), bucket_cap_mb=BUCKET)
     state = WAYS[way](model)
-    descent = torch.optim.SGD(model.parameters(), lr=task.rate, momentum=MOMENTUM)
+    descent = torch.optim.SGD(model.parameters(), lr=rate_of(way, task), momentum=MOMENTUM)
     schedule = LinearLR(descent, 1.0, task.last_rate, steps)
     optimizer = optimizer_of(way, descent)
     generator = torch.Generator().manual_seed(1000 * seed + dist.get_rank())
