@@ -100,14 +100,13 @@ class CompiledUnit:
         All that tells this component from others of the same source code, as the ``repr`` of its
         parameters does. Given that, a component of the project that has not changed is found in
         the cache without being elaborated, which takes seconds for a large one.
-
     family : str or None
         FPGA, a key of :data:`FAMILIES`: compile what synthesis for it makes of the component.
 
     Raises
     ------
     ValueError
-        If a stream has a constant ``valid`` or ``ready``.
+        If a stream has a constant ``valid`` or ``ready``; from each method after :meth:`close`.
     ToolMissingError, BuildError
         As :func:`adagrain.sim.compiled.library.library`.
     """
@@ -133,7 +132,7 @@ class CompiledUnit:
         self._out_transfers = (_Transfer * len(ports.outputs))()
         self._in_transfer = dict(zip(self._inputs, self._in_transfers, strict=True))
         self._out_transfer = dict(zip(self._outputs, self._out_transfers, strict=True))
-        self._unit: ctypes.c_void_p | None = None
+        self._made: ctypes.c_void_p | None = None
         self._process = os.getpid()
         self._library = library(
             component,
@@ -144,7 +143,7 @@ class CompiledUnit:
             family=family,
         )
         self._declare()
-        self._unit = ctypes.c_void_p(self._library.unit_new(str(self.waves or "").encode()))
+        self._made = ctypes.c_void_p(self._library.unit_new(str(self.waves or "").encode()))
         if self.waves:
             print(f"waves of {name} go to {self.waves.resolve()}", file=sys.stderr)
 
@@ -235,15 +234,15 @@ class CompiledUnit:
         return _known(self._inputs | self._outputs, name, "stream")
 
     def close(self) -> None:
-        """Free the unit and finish its waves; may be called twice.
+        """Free the unit and finish its waves; may be called twice. It cannot be used any more.
 
         In a process that was forked behind the construction it does neither: the unit is the other
         process's, and so are the threads that freeing it would wait for.
         """
-        if self._unit is not None:
+        if self._made is not None:
             if self._process == os.getpid():
-                self._library.unit_delete(self._unit)
-            self._unit = None
+                self._library.unit_delete(self._made)
+            self._made = None
 
     def __enter__(self) -> "CompiledUnit":
         return self
@@ -252,8 +251,14 @@ class CompiledUnit:
         self.close()
 
     def __del__(self) -> None:
-        if getattr(self, "_unit", None) is not None:
+        if getattr(self, "_made", None) is not None:
             self.close()
+
+    @property
+    def _unit(self) -> ctypes.c_void_p:
+        if self._made is None:
+            raise ValueError(f"{self.name} must not be used after close()")
+        return self._made
 
     def _declare(self) -> None:
         unit, size, text, number = (

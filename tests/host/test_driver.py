@@ -13,6 +13,7 @@ import adagrain
 from adagrain.host.device.coprocessor import Coprocessor
 from adagrain.host.errors import ClosedError
 from adagrain.host.link.transport.golden import GoldenTransport
+from adagrain.host.link.transport.simulated import SimulatedTransport
 from adagrain.models.interface.configuration import configuration
 from adagrain.models.precision_controller import precision_record
 from adagrain.models.region_manager.table import default_parameters, region_record
@@ -102,6 +103,14 @@ def test_a_device_that_was_closed(call: Callable[[Any], Any], replaceable: bool)
     with pytest.raises(ClosedError, match=r"device must be open, but golden model.* was closed"):
         call(device)
     assert device.state_dict()["table"] == b""
+
+
+def test_a_closed_simulation_is_freed() -> None:
+    transport = SimulatedTransport(configuration("tiny"))
+    transport.close()
+    transport.close()
+    with pytest.raises(ValueError, match=r"coprocessor must not be used after close\(\)"):
+        transport.receive(1, 1.0)
 
 
 def test_a_closed_device_refuses_all_threads_and_keeps_none_waiting() -> None:

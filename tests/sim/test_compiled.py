@@ -3,9 +3,11 @@
 
 import os
 import random
+import re
 import subprocess
 import sys
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -327,3 +329,21 @@ def test_a_forked_process_does_not_free_what_is_its_parent_s() -> None:
     """It would wait for threads that are not there."""
     forked = subprocess.run([sys.executable, "-c", FORKED], timeout=300, check=False)
     assert forked.returncode == 0
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda unit: unit.run({"i_8": bytes(1)}, {"o_8": 1}, max_cycles=9),
+        lambda unit: unit.step(1),
+        lambda unit: unit.reset(),
+        lambda unit: unit.set("pair", {"a": 1, "b": 2}),
+        lambda unit: unit.get("sum"),
+    ],
+)
+def test_a_unit_that_was_closed_is_refused(use: Callable[[CompiledUnit], object]) -> None:
+    unit = CompiledUnit(Shelf(), "shelf")
+    unit.close()
+    unit.close()
+    with pytest.raises(ValueError, match=re.escape("shelf must not be used after close()")):
+        use(unit)

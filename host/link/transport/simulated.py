@@ -93,4 +93,4 @@ class SimulatedTransport:
         return np.concatenate(words)
 
     def close(self) -> None:
-        self._to_device = b""
+        self._unit.close()
