@@ -1,11 +1,13 @@
 """Cost of ``register`` in a script's step, against plain DistributedDataParallel.
 
 Two workers on gloo train alike networks in turns, one thread each: plain, with all cadences at 1,
-and with cadences that the golden device chooses up to 4. The medians of the same rounds, in seconds
-that pass and in those of the processor; each round begins with another way. In rounds of their own,
-since timers take time too, what part of a step each stage takes.
+and with cadences that the golden device chooses up to 4. A turn is of some steps, as in a script
+that trains one network; the first of them, which find the caches full of another way's, do not
+count. Medians over all others of the same rounds, in seconds that pass and in those of the
+processor; each round begins with another way. In rounds of their own, since timers take time too,
+what part of a step each stage takes.
 
-Names of networks and a number of rounds may be given: ``transformer_0.8M --rounds 40``.
+Names of networks and a number of rounds may be given: ``transformer_0.8M --rounds 10``.
 """
 
 import argparse
@@ -30,7 +32,10 @@ import adagrain
 from adagrain.host.distributed.process_group import leave_group
 from adagrain.host.train.text import text
 
-WORKERS, ROUNDS, WARM_UP = 2, 120, 8
+WORKERS, ROUNDS, WARM_UP = 2, 30, 2
+
+#: Steps of a turn, and how many of them do not count.
+TURN, COLD = 8, 2
 
 #: Ways to train, and the options of ``register``.
 WAYS: dict[str, dict[str, Any] | None] = {
@@ -116,7 +121,7 @@ def _figures(network: str, rounds: int) -> dict[str, Any]:
     stages = {way: Stages() for way in found}
     timed = _measured(f"{network}, timed", _trainings(network, stages), rounds // 2)
     for way, own in stages.items():
-        figures[f"shares_{way}_{network}"] = own.shares(timed[way].wall, skip=WARM_UP)
+        figures[f"shares_{way}_{network}"] = own.shares(timed[way].wall, skip=WARM_UP * TURN)
     return figures
 
 
@@ -135,14 +140,19 @@ def _measured(network: str, steps: dict[str, Callable[[], None]], rounds: int) -
         first = number % len(ways)
         for way in ways[first:] + ways[:first]:
             dist.barrier()
-            wall, processor = time.perf_counter(), time.process_time()
-            steps[way]()
-            passed = time.perf_counter() - wall, time.process_time() - processor
-            times[way].append(Times(*passed))
+            turn = [_timed(steps[way]) for _ in range(TURN)]
+            if number >= WARM_UP:
+                times[way] += turn[COLD:]
     return {
-        way: Times(*map(statistics.median, zip(*found[WARM_UP:], strict=True)))
+        way: Times(*map(statistics.median, zip(*found, strict=True)))
         for way, found in times.items()
     }
+
+
+def _timed(step: Callable[[], None]) -> Times:
+    wall, processor = time.perf_counter(), time.process_time()
+    step()
+    return Times(time.perf_counter() - wall, time.process_time() - processor)
 
 
 def _training(

@@ -2,8 +2,9 @@
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 from adagrain.hdl.boards import BOARDS
@@ -26,12 +27,52 @@ WAYS = r"FP32|FP16|(INT8|INT4|dynamic, .*)(, INT4 backward)?"
 MARGINS = (("accuracy_above_frontier", 2), ("loss_below_frontier", 4))
 
 
+#: Links of the network lab: Mbit/s, and ms one way.
+LINKS = ("100_5", "100_20", "100_50", "20_5", "1000_1")
+
+#: Ways to train in the lab whose steps are shown, by the names of the benchmark.
+STEPS = {
+    "depth 0": "`depth=0`",
+    "never": "depth 1, nothing guessed",
+    "adaptive": "`cost_aware`",
+    "always": "`always`",
+    "seed_literal": "`seed_literal`",
+    "adaptive, depth 2": "`cost_aware`, depth 2",
+    "adaptive, cadences": "`cost_aware`, large layers every 2 or 4 steps",
+    "adaptive, cadences, depth 2": "the same, depth 2",
+    "adaptive, compressed": "`cost_aware`, compressed to 10 %",
+    "adaptive, compressed, depth 2": "the same, depth 2",
+    "adaptive, cadences, compressed": "`cost_aware`, both",
+    "adaptive, cadences, compressed, depth 2": "both, depth 2",
+    "PostLocalSGD 4": "PyTorch's PostLocalSGD, every 4 steps",
+    "PostLocalSGD 16": "every 16 steps",
+    "DiLoCo 16": "DiLoCo, every 16 steps",
+}
+
+#: Those that train to a loss.
+LOSSES = {
+    **{way: STEPS[way] for way in ("adaptive", "adaptive, depth 2")},
+    **{way: STEPS[way] for way in ("adaptive, cadences", "adaptive, cadences, depth 2")},
+    **{
+        f"{kind} {period}": f"{kind}, every {period} steps"
+        for kind in ("PostLocalSGD", "DiLoCo")
+        for period in (4, 16)
+    },
+}
+
+
 def pages() -> dict[Path, str]:
     """Each page with its tables as the results have them."""
     return {
         ROOT / "README.md": _with_blocks(_filled("README.md", boards=_boards())),
         ROOT / "docs" / "granular.md": _filled(
             "docs/granular.md", digits=_granular("digits"), text=_granular("text")
+        ),
+        ROOT / "docs" / "speculation.md": _filled(
+            "docs/speculation.md",
+            steps=_steps(),
+            losses=_losses(_faster),
+            accuracies=_losses(_points),
         ),
         ROOT / "docs" / "precision.md": _filled(
             "docs/precision.md", slices=_slices(), tiles=_tiles()
@@ -122,6 +163,38 @@ def _slices() -> str:
             for name, row in rows
         ),
     )
+
+
+def _steps() -> str:
+    """By link, a step's time by that of plain DDP with the best bucket cap."""
+    found = [_results(f"speculation_{link}") for link in LINKS]
+    best = [f"{record[record['best_ddp']]['ms']:.0f}" for record in found]
+    rows = [
+        (name, *(f"{record[way]['ratio_to_best_ddp']:.2f}" for record in found))
+        for way, name in STEPS.items()
+    ]
+    return _table(_links(), [("best DDP, ms a step", *best), *rows])
+
+
+def _losses(cell: Callable[[Mapping[str, Any]], str]) -> str:
+    """By link, something of each way that was trained to a loss."""
+    found = [_results(f"speculation_loss_{link}") for link in LINKS]
+    rows = ((name, *(cell(record[way]) for record in found)) for way, name in LOSSES.items())
+    return _table(_links(), rows)
+
+
+def _links() -> tuple[str, ...]:
+    return "Mbit/s, ms one way", *(link.replace("_", ", ") for link in LINKS)
+
+
+def _faster(row: Mapping[str, Any]) -> str:
+    """How much faster it is to the losses that are wanted, in the median; none: not reached."""
+    ratios = map(median, row["times_faster_to_loss"].values())
+    return " / ".join(f"{ratio:.2f}" if ratio else "–" for ratio in ratios)
+
+
+def _points(row: Mapping[str, Any]) -> str:
+    return f"{row['points_beside_ddp']:+.2f} ± {row['error_of_points']:.2f}"
 
 
 def _granular(task: str) -> str:
