@@ -14,6 +14,7 @@ from amaranth.lib import wiring
 from adagrain.sim.simulators.payload import decode, encode
 from adagrain.sim.simulators.verilator import waves_format
 
+from .binding import StopAt, Transfer, declare, fill
 from .library import library
 from .ports import StreamPort, ports_of
 
@@ -58,24 +59,6 @@ class DeadlockError(TimeoutError):
     def __init__(self, message: str, run: Run) -> None:
         super().__init__(message)
         self.run = run
-
-
-class _Transfer(ctypes.Structure):
-    _fields_ = (
-        ("data", ctypes.c_void_p),
-        ("count", ctypes.c_uint64),
-        ("done", ctypes.c_uint64),
-        ("chance", ctypes.c_uint32),
-        ("offered", ctypes.c_uint32),
-    )
-
-
-class _Stop(ctypes.Structure):
-    _fields_ = (
-        ("output", ctypes.c_int64),
-        ("value", ctypes.c_uint64),
-        ("count", ctypes.c_uint64),
-    )
 
 
 class CompiledUnit:
@@ -128,8 +111,8 @@ class CompiledUnit:
         self._inputs = {port.name: port for port in ports.inputs}
         self._outputs = {port.name: port for port in ports.outputs}
         self._others = {port.name: (index, port) for index, port in enumerate(ports.others)}
-        self._in_transfers = (_Transfer * len(ports.inputs))()
-        self._out_transfers = (_Transfer * len(ports.outputs))()
+        self._in_transfers = (Transfer * len(ports.inputs))()
+        self._out_transfers = (Transfer * len(ports.outputs))()
         self._in_transfer = dict(zip(self._inputs, self._in_transfers, strict=True))
         self._out_transfer = dict(zip(self._outputs, self._out_transfers, strict=True))
         self._made: ctypes.c_void_p | None = None
@@ -142,7 +125,7 @@ class CompiledUnit:
             made_from=made_from,
             family=family,
         )
-        self._declare()
+        declare(self._library)
         self._made = ctypes.c_void_p(self._library.unit_new(str(self.waves or "").encode()))
         if self.waves:
             print(f"waves of {name} go to {self.waves.resolve()}", file=sys.stderr)
@@ -187,8 +170,8 @@ class CompiledUnit:
         """
         given = {name: self._elements(name, buffer) for name, buffer in inputs.items()}
         taken = {name: self._room(name, count) for name, count in outputs.items()}
-        _fill(self._in_transfer, given, idle)
-        _fill(self._out_transfer, taken, stall)
+        fill(self._in_transfer, given, idle)
+        fill(self._out_transfer, taken, stall)
         cycles = ctypes.c_uint64()
         ended = self._library.unit_run(
             self._unit,
@@ -260,27 +243,6 @@ class CompiledUnit:
             raise ValueError(f"{self.name} must not be used after close()")
         return self._made
 
-    def _declare(self) -> None:
-        unit, size, text, number = (
-            ctypes.c_void_p,
-            ctypes.c_size_t,
-            ctypes.c_char_p,
-            ctypes.c_uint64,
-        )
-        transfers, stop = ctypes.POINTER(_Transfer), ctypes.POINTER(_Stop)
-        run = (unit, transfers, transfers, stop, number, number, ctypes.POINTER(number))
-        for name, result, arguments in (
-            ("unit_new", unit, (text,)),
-            ("unit_delete", None, (unit,)),
-            ("unit_reset", None, (unit,)),
-            ("unit_step", None, (unit, number)),
-            ("unit_set", None, (unit, size, text)),
-            ("unit_get", None, (unit, size, text)),
-            ("unit_run", ctypes.c_bool, run),
-        ):
-            function = getattr(self._library, name)
-            function.restype, function.argtypes = result, arguments
-
     def _elements(self, name: str, buffer: Buffer) -> np.ndarray:
         port = _known(self._inputs, name, "input stream")
         array = buffer if isinstance(buffer, np.ndarray) else np.frombuffer(buffer, np.uint8)
@@ -297,14 +259,14 @@ class CompiledUnit:
         port = _known(self._outputs, name, "output stream")
         return np.empty(count if port.words == 1 else (count, port.words), port.dtype)
 
-    def _stop(self, stop: Stop | None, taken: dict[str, np.ndarray]) -> _Stop:
+    def _stop(self, stop: Stop | None, taken: dict[str, np.ndarray]) -> StopAt:
         if stop is None:
-            return _Stop(-1, 0, 0)
+            return StopAt(-1, 0, 0)
         if stop.stream not in taken:
             raise ValueError(f"stop must be at one of the outputs, not at {stop.stream!r}")
         if self._outputs[stop.stream].words > 1:
             raise ValueError(f"stop must be at a stream of at most 64 bits, not {stop.stream}")
-        return _Stop(list(self._outputs).index(stop.stream), stop.value, stop.times)
+        return StopAt(list(self._outputs).index(stop.stream), stop.value, stop.times)
 
     def _complaint(
         self, result: Run, given: dict[str, np.ndarray], taken: dict[str, np.ndarray]
@@ -317,20 +279,6 @@ class CompiledUnit:
             ),
         ]
         return f"{self.name} came to no end in {result.cycles} cycles: {', '.join(moved)}"
-
-
-def _fill(
-    transfers: dict[str, _Transfer],
-    arrays: dict[str, np.ndarray],
-    chances: Mapping[str, int] | int,
-) -> None:
-    for name, transfer in transfers.items():
-        transfer.done = transfer.offered = transfer.count = 0
-        if name in arrays:
-            array = arrays[name]
-            transfer.data = array.__array_interface__["data"][0]
-            transfer.count = len(array)
-            transfer.chance = chances if isinstance(chances, int) else chances.get(name, 0)
 
 
 def _known(streams: dict[str, StreamPort], name: str, kind: str) -> StreamPort:
