@@ -13,13 +13,15 @@ from .decoder import DECODER
 from .difference import DIFFERENCE
 from .encoder import ENCODER
 from .granularity_unit import GRANULARITY_UNIT
+from .operation import Operation, Payload
 from .precision_controller import PRECISION_CONTROLLER
 from .region_manager import REGION_MANAGER
+from .register import Register
 from .statistics import STATISTICS
 from .system import LINE, LINK, SYSTEM
 from .table import Table
 from .tensor_input import TENSOR_INPUT
-from .unit import Operation, Payload, Register, Unit, load
+from .unit import Unit, load
 
 __all__ = [
     "ALWAYS",

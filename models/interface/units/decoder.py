@@ -8,9 +8,11 @@ from amaranth.lib import data
 from adagrain.models.interface.codec import BlockOutcome
 
 from .code_lengths import WORD_BYTES, CodeLengths
+from .operation import Operation, Payload
 from .ranges import Range
+from .register import Register
 from .tensor_input import TENSOR_FIELDS
-from .unit import Operation, Payload, Register, Unit
+from .unit import Unit
 
 __all__ = ["CODED_WORD", "DECODER", "DecoderBegin", "DecoderOpcode", "DecoderRecord"]
 

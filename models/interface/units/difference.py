@@ -5,8 +5,10 @@ import enum
 from amaranth.hdl import unsigned
 from amaranth.lib import data
 
+from .operation import Operation, Payload
+from .register import Register
 from .tensor_input import TENSOR_FIELDS
-from .unit import Operation, Payload, Register, Unit
+from .unit import Unit
 
 __all__ = ["DIFFERENCE", "DifferenceBegin", "DifferenceOpcode", "DifferenceRecord"]
 

@@ -8,10 +8,12 @@ from amaranth.lib import data
 from adagrain.models.interface.formats import FormatCode
 
 from .code_lengths import WORD_BYTES, CodeLengths
+from .operation import Operation, Payload
 from .ranges import Range
+from .register import Register
 from .statistics import BINS
 from .tensor_input import TENSOR_FIELDS
-from .unit import Operation, Payload, Register, Unit
+from .unit import Unit
 
 __all__ = [
     "ENCODER",

@@ -5,9 +5,10 @@ import enum
 from amaranth.hdl import unsigned
 from amaranth.lib import data
 
+from .operation import Operation, Payload
 from .ranges import First, Range
 from .table import Table
-from .unit import Operation, Payload, Unit
+from .unit import Unit
 
 __all__ = [
     "PRECISION_CONTROLLER",

@@ -7,9 +7,11 @@ from amaranth.lib import data
 
 from adagrain.models.interface.policies import CadencePolicy, SpeculationPolicy, SpeculationState
 
+from .operation import Operation, Payload
 from .ranges import First, Range
+from .register import Register
 from .table import Table
-from .unit import Operation, Payload, Register, Unit
+from .unit import Unit
 
 __all__ = [
     "MAX_WORKERS",

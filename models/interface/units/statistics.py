@@ -5,9 +5,11 @@ import enum
 from amaranth.hdl import signed, unsigned
 from amaranth.lib import data
 
+from .operation import Operation, Payload
 from .ranges import ByteRange
+from .register import Register
 from .tensor_input import TENSOR_FIELDS
-from .unit import Operation, Payload, Register, Unit
+from .unit import Unit
 
 __all__ = [
     "BINS",

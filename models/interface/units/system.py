@@ -6,8 +6,10 @@ from amaranth.hdl import unsigned
 
 from adagrain.models.interface.protocol import MAGIC, PROTOCOL_VERSION
 
+from .operation import Operation, Payload
 from .ranges import ByteRange
-from .unit import Operation, Payload, Register, Unit
+from .register import Register
+from .unit import Unit
 
 __all__ = ["LINE", "LINK", "SYSTEM", "SystemOpcode"]
 

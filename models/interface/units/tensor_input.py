@@ -5,7 +5,8 @@ import enum
 from amaranth.hdl import unsigned
 from amaranth.lib import data
 
-from .unit import Operation, Payload, Unit
+from .operation import Operation, Payload
+from .unit import Unit
 
 __all__ = ["BEAT", "TENSOR_INPUT", "TensorBegin", "TensorOpcode"]
 

@@ -3,158 +3,25 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from amaranth.hdl import Shape
 from amaranth.lib import data
 
 from adagrain.models.interface.formats import FormatCode
 
+from .operation import Operation
+from .register import Register
 from .table import Table
 
 if TYPE_CHECKING:
     from adagrain.models.interface.configuration import Configuration
 
-__all__ = ["GROUPS", "SPAN", "Operation", "Payload", "Register", "Unit", "load"]
+__all__ = ["GROUPS", "SPAN", "Unit", "load"]
 
 #: Groups of opcodes that there are, and the opcodes, or words of registers, of each.
 GROUPS, SPAN = 16, 16
-
-
-@dataclass(frozen=True)
-class Payload:
-    """Bytes of a request or of a reply: a record, then any number of items, either of them or none.
-
-    Parameters
-    ----------
-    head : StructLayout or None
-        Record at its beginning.
-    items : ShapeLike or None
-        What follows, any number of times.
-    least : int
-        Fewest items.
-
-    Raises
-    ------
-    ValueError
-        If the record, or an item, is no whole number of bytes.
-    """
-
-    head: data.StructLayout | None = None
-    items: Any = None
-    least: int = 0
-
-    def __post_init__(self) -> None:
-        for name, shape in (("record", self.head), ("item", self.items)):
-            if shape is not None and _bits(shape) % 8:
-                raise ValueError(f"{name} must be whole bytes long, not {_bits(shape)} bits")
-
-    @property
-    def record(self) -> data.StructLayout:
-        """The record at its beginning.
-
-        Raises
-        ------
-        ValueError
-            If there is none.
-        """
-        if self.head is None:
-            raise ValueError("payload must begin with a record, but it has none")
-        return self.head
-
-    @property
-    def head_size(self) -> int:
-        """Bytes of the record."""
-        return 0 if self.head is None else _bits(self.head) // 8
-
-    @property
-    def item_size(self) -> int:
-        """Bytes of an item; 0 where there are none."""
-        return 0 if self.items is None else _bits(self.items) // 8
-
-    def fits(self, length: int) -> bool:
-        """True where so many bytes can be such a payload."""
-        rest = length - self.head_size
-        if self.items is None:
-            return rest == 0
-        return rest >= self.least * self.item_size and rest % self.item_size == 0
-
-
-@dataclass(frozen=True)
-class Operation:
-    """An operation that a request may ask a unit for.
-
-    Parameters
-    ----------
-    opcode : IntEnum
-        Its number, whose upper half is the unit's group, and its name.
-    request, reply : Payload
-        What travels to the device, and back where the status is OK.
-    about : str
-        What it does.
-
-    Raises
-    ------
-    ValueError
-        If a request has items of a size that is no power of two: a device counts them by a shift.
-    """
-
-    opcode: enum.IntEnum
-    request: Payload
-    reply: Payload
-    about: str
-
-    def __post_init__(self) -> None:
-        size = self.request.item_size
-        if size & (size - 1):
-            raise ValueError(
-                f"items of {self.opcode.name} must be a power of two bytes long, not {size}"
-            )
-
-
-@dataclass(frozen=True)
-class Register:
-    """A number that the host may read.
-
-    Parameters
-    ----------
-    name : str
-        By which the unit's gateware drives it, and the host names it.
-    about : str
-        What it tells, with its unit.
-    bits : int
-        32, or 64: then its lower and its upper half are two words that follow each other.
-    constant : callable or None
-        Its value in a build of a configuration, where that is all it depends on.
-    clocked : bool
-        Counts clock cycles, which a golden model does not have: there it reads 0.
-    sums : str
-        Field of the unit's record which it adds up over all passes that have ended, if it does.
-
-    Raises
-    ------
-    ValueError
-        If it has another number of bits.
-    """
-
-    name: str
-    about: str
-    bits: int = 32
-    constant: Callable[[Configuration], int] | None = None
-    clocked: bool = False
-    sums: str = ""
-
-    def __post_init__(self) -> None:
-        if self.bits not in (32, 64):
-            raise ValueError(f"register {self.name} must have 32 or 64 bits, not {self.bits}")
-
-    @property
-    def words(self) -> int:
-        """Words of 32 bits."""
-        return self.bits // 32
 
 
 @dataclass(frozen=True, eq=False)
@@ -281,7 +148,7 @@ class Unit:
     @property
     def items_per_entry(self) -> int:
         """Items that make up an entry of its table."""
-        return _bits(self._table().record) // 8 // self.item_size
+        return self._table().record.size // 8 // self.item_size
 
     def items(self, configuration: Configuration) -> int:
         """Items of its table in a build of a configuration."""
@@ -322,7 +189,7 @@ class Unit:
                     f"not {getattr(table, name)!r}"
                 )
         written, read = self[table.write].request.item_size, self[table.read].reply.item_size
-        entry, updates = _bits(table.record) // 8, self[table.step].request.items
+        entry, updates = table.record.size // 8, self[table.step].request.items
         if not written or written != read or entry % written:
             raise ValueError(
                 f"record of the table of {self.name}, {entry} bytes, must be written and read in "
@@ -363,7 +230,3 @@ def load(place: str) -> Any:
     """The object at a place ``module:name``."""
     module, _, name = place.partition(":")
     return getattr(import_module(module), name)
-
-
-def _bits(shape: Any) -> int:
-    return Shape.cast(shape).width
