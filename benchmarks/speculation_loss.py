@@ -34,8 +34,8 @@ CHOSEN = (
     *("PostLocalSGD 4", "PostLocalSGD 16", "DiLoCo 4", "DiLoCo 16"),
 )
 
-#: Losses that are wanted, by the one that DDP has after its steps.
-LEVELS = (1.0, 1.1, 1.25)
+#: Losses that are wanted, by the one that DDP has after its steps; and what figures are called.
+LEVELS = {f"times_faster_to_{level:g}_of_loss": level for level in (1.0, 1.1, 1.25)}
 
 #: The largest error of a guess, relative to the truth, where it is not given.
 TAU = 0.5
@@ -87,9 +87,9 @@ def figure(first: list[dict[str, Any]], own: list[dict[str, Any]]) -> dict[str, 
     return {
         "ms_a_step": median(run["ms"] for run in own),
         "times_faster": [round(before["ms"] / run["ms"], 3) for before, run in pairs],
-        "times_faster_to_loss": {
-            f"{level:g}": [round(sooner(before, run, level), 3) for before, run in pairs]
-            for level in LEVELS
+        **{
+            name: [round(sooner(before, run, level), 3) for before, run in pairs]
+            for name, level in LEVELS.items()
         },
         "accuracy": mean([run["accuracy"] for run in own]),
         "points_beside_ddp": mean(points),
@@ -109,14 +109,14 @@ def sooner(before: dict[str, Any], run: dict[str, Any], level: float) -> float:
 
 def show(figures: dict[str, dict[str, Any]]) -> None:
     """Print a table of them."""
-    losses = [f"to {level:g} of its loss" for level in LEVELS]
+    losses = [f"to {level:g} of its loss" for level in LEVELS.values()]
     table = Table("way", "ms a step", "steps as fast", *losses, "accuracy", "beside DDP")
     for way, own in figures.items():
         table.add_row(
             way,
             f"{own['ms_a_step']:.0f}",
             f"{median(own['times_faster']):.2f}",
-            *(f"{median(ratios):.2f}" for ratios in own["times_faster_to_loss"].values()),
+            *(f"{median(own[name]):.2f}" for name in LEVELS),
             f"{own['accuracy']:.2f} %",
             f"{own['points_beside_ddp']:+.2f} ± {own['error_of_points']:.2f}",
         )
