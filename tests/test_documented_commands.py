@@ -196,9 +196,9 @@ COMMANDS: dict[str, Run | str] = {
     "powersgd_1 powersgd_2 powersgd_4 threshold_3%_2_bits threshold_1%_2_bits "
     "threshold_0.8%_2_bits": RECORDS,
     "python benchmarks/compression.py --steps 240 --seeds 5 --tasks conv_0.3M --ways fp16 "
-    "dense_nesterov powersgd_1 powersgd_2 powersgd_4 threshold_4%_2_bits threshold_3%_2_bits "
-    "threshold_1%_2_bits threshold_0.8%_2_bits corrected_4%_2_bits corrected_1%_2_bits "
-    "nesterov_4%_2_bits nesterov_1%_2_bits": RECORDS,
+    "dense_nesterov dense_nesterov_half_rate powersgd_1 powersgd_2 powersgd_4 "
+    "threshold_4%_2_bits threshold_3%_2_bits threshold_1%_2_bits threshold_0.8%_2_bits "
+    "corrected_4%_2_bits corrected_1%_2_bits nesterov_4%_2_bits nesterov_1%_2_bits": RECORDS,
     "python benchmarks/learned_mask.py --seeds 5 --steps 240": RECORDS,
     "python benchmarks/learned_mask.py --task transformer_0.8M --seeds 5 --steps 120": RECORDS,
     "python benchmarks/learned_mask.py --task transformer_0.8M --seeds 10 --steps 120 --ways "
