@@ -1,7 +1,8 @@
 """Cost of ``register`` in a script's step, against plain DistributedDataParallel.
 
 Two workers on gloo train alike networks in turns, one thread each: plain, with all cadences at 1,
-and with cadences that the golden device chooses up to 4. A turn is of some steps, as in a script
+and with cadences that the golden device chooses up to 4; and with PyTorch's own hook that does what
+plain DDP does, for what any hook in Python costs. A turn is of some steps, as in a script
 that trains one network; the first of them, which find the caches full of another way's, do not
 count. Medians over all others of the same rounds, in seconds that pass and in those of the
 processor; each round begins with another way. In rounds of their own, since timers take time too,
@@ -26,6 +27,7 @@ from _stages import Stages
 from _text import Transformer, batch_of
 from rich.progress import track
 from torch import nn
+from torch.distributed.algorithms.ddp_comm_hooks.default_hooks import allreduce_hook
 from torch.nn.parallel import DistributedDataParallel
 
 import adagrain
@@ -37,12 +39,14 @@ WORKERS, ROUNDS, WARM_UP = 2, 30, 2
 #: Steps of a turn, and how many of them do not count.
 TURN, COLD = 8, 2
 
-#: Ways to train, and the options of ``register``.
-WAYS: dict[str, dict[str, Any] | None] = {
-    "plain": None,
+#: Our ways to train: the options of ``register``.
+OPTIONS: dict[str, dict[str, Any]] = {
     "cadence_1": {"cadence_max": 1},
     "cadence_to_4": {"cadence_max": 4},
 }
+
+#: All of them.
+WAYS = ("plain", "torch_hook", *OPTIONS)
 
 Batch = tuple[torch.Tensor, torch.Tensor]
 
@@ -118,7 +122,7 @@ def _figures(network: str, rounds: int) -> dict[str, Any]:
     for way, times in found.items():
         figures[f"{way}_to_plain_{network}"] = times.wall / plain.wall
         figures[f"{way}_to_plain_{network}_processor"] = times.processor / plain.processor
-    stages = {way: Stages() for way in found}
+    stages = {way: Stages() for way in OPTIONS}
     timed = _measured(f"{network}, timed", _trainings(network, stages), rounds // 2)
     for way, own in stages.items():
         figures[f"shares_{way}_{network}"] = own.shares(timed[way].wall, skip=WARM_UP * TURN)
@@ -129,7 +133,7 @@ def _trainings(network: str, stages: Mapping[str, Stages]) -> dict[str, Callable
     """A step of each way; stages of those that there are timers for are timed."""
     make, batches = NETWORKS[network]
     x, y = batches(torch.Generator().manual_seed(dist.get_rank()))
-    return {way: _training(make, own, x, y, stages.get(way)) for way, own in WAYS.items()}
+    return {way: _training(make, way, x, y, stages.get(way)) for way in WAYS}
 
 
 def _measured(network: str, steps: dict[str, Callable[[], None]], rounds: int) -> dict[str, Times]:
@@ -157,7 +161,7 @@ def _timed(step: Callable[[], None]) -> Times:
 
 def _training(
     make: Callable[[], nn.Module],
-    options: dict[str, Any] | None,
+    way: str,
     x: torch.Tensor,
     y: torch.Tensor,
     stages: Stages | None,
@@ -165,8 +169,10 @@ def _training(
     torch.manual_seed(0)
     model = DistributedDataParallel(make())
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9)
-    if options is not None:
-        state = adagrain.register(model, optimizer, **options)
+    if way == "torch_hook":
+        model.register_comm_hook(None, allreduce_hook)
+    if way in OPTIONS:
+        state = adagrain.register(model, optimizer, **OPTIONS[way])
         if stages is not None:
             stages.watch(state)
 

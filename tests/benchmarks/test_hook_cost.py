@@ -22,7 +22,7 @@ def test_each_stage_has_a_share() -> None:
     """All stages take time, and none is left out because a method has another name by now."""
     stages = Stages()
     x, y = torch.randn(4, 3), torch.randint(2, (4,))
-    step = hook_cost._training(lambda: nn.Linear(3, 2), {"cadence_max": 1}, x, y, stages)
+    step = hook_cost._training(lambda: nn.Linear(3, 2), "cadence_1", x, y, stages)
     for _ in range(3):
         step()
     shares = stages.shares(1.0, skip=1)
