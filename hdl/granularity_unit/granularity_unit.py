@@ -7,9 +7,9 @@ from amaranth.utils import exact_log2
 
 from adagrain.hdl.dot_product import DotProduct, IntegerDotProduct
 from adagrain.hdl.dot_product.dot_product import terms_layout
-from adagrain.hdl.stream.pipeline import elastic
 from adagrain.hdl.stream.queue import Queue
 from adagrain.hdl.stream.skid import Skid
+from adagrain.hdl.stream.spill_register import SpillRegister
 from adagrain.hdl.tensor_input import Beat
 from adagrain.models.interface.precision import INTEGERS, WORD, Precision, check_precisions
 from adagrain.models.interface.units.granularity_unit import ROWS, TileResult, TileRun
@@ -207,19 +207,16 @@ class GranularityUnit(wiring.Component):
         layout = data.StructLayout(
             {"common": terms_layout(ROWS), "b": data.ArrayLayout(WORD, self._slices)}
         )
-        m.submodules.skid = skid = Skid(layout)
-        held = Signal(layout, reset_less=True)
+        m.submodules.register = register = SpillRegister(layout)
         m.d.comb += [
-            skid.i.payload.eq(held),
-            self.busy.eq(~sequencer.i.ready | sequencer.o.valid | skid.o.valid),
+            register.i.valid.eq(sequencer.o.valid),
+            sequencer.o.ready.eq(register.i.ready),
+            register.i.p.common.eq(sequencer.o.payload),
+            register.i.p.common.a.eq(operands.a),
+            *[register.i.p.b[number].eq(word) for number, word in enumerate(operands.b)],
+            self.busy.eq(~sequencer.i.ready | sequencer.o.valid | register.o.valid),
         ]
-        with m.If(elastic(m, sequencer.o, skid.i, 1)):
-            m.d.sync += [
-                held.common.eq(sequencer.o.payload),
-                held.common.a.eq(operands.a),
-                *[held.b[number].eq(word) for number, word in enumerate(operands.b)],
-            ]
-        return skid.o
+        return register.o
 
     def _collect(self, m: Module, results: Results, sums: list[stream.Interface]) -> None:
         """A row of sums, and what becomes of it."""

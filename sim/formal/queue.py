@@ -6,6 +6,7 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 
 from adagrain.hdl.stream.queue import Queue
 from adagrain.hdl.stream.skid import Skid
+from adagrain.hdl.stream.spill_register import SpillRegister
 
 from .harness import Proof, counted, demand_order, demand_patience, demand_stable, transfers
 
@@ -27,7 +28,7 @@ class QueueProof(Proof):
     def __init__(self) -> None:
         super().__init__({"i": In(stream.Signature(2)), "o": Out(stream.Signature(2))})
 
-    def unit(self) -> Queue | Skid:
+    def unit(self) -> Queue | Skid | SpillRegister:
         """The unit that is proved."""
         return Queue(2, depth=self.ELEMENTS)
 

@@ -25,6 +25,7 @@ from .queue import QueueProof, SingleProof
 from .receiver import ReceiverProof
 from .results import ResultsProof
 from .skid import SkidProof
+from .spill_register import SpillRegisterProof
 from .watchdog import WatchdogProof
 
 __all__ = ["PROOFS", "Found", "Holds", "prove"]
@@ -33,6 +34,7 @@ PROOFS: Mapping[str, type[Proof]] = {
     "queue": QueueProof,
     "single": SingleProof,
     "skid": SkidProof,
+    "spill_register": SpillRegisterProof,
     "packet_queue": PacketQueueProof,
     "cobs": CobsProof,
     "downsizer": DownsizerProof,

@@ -93,6 +93,7 @@ from adagrain.hdl.statistics.power_sums import PowerSums
 from adagrain.hdl.stream.queue import Queue
 from adagrain.hdl.stream.records import Deserializer, Serializer
 from adagrain.hdl.stream.skid import Skid
+from adagrain.hdl.stream.spill_register import SpillRegister
 from adagrain.hdl.tensor_input import TensorInput, Unpacker
 from adagrain.hdl.tensor_input.downsizer import Downsizer
 from adagrain.hdl.tensor_input.pass_commands import PassCommands
@@ -297,6 +298,7 @@ CLASSES: dict[type, dict[str, Given]] = {
     Serializer: {"length": BYTES},
     Session: {"configuration": BUILT},
     Skid: {"shape": Given(8)},
+    SpillRegister: {"shape": Given(8)},
     Statistics: {
         "lanes": LANES,
         "powers": POWERS,

@@ -8,7 +8,7 @@ import pytest
 from adagrain.sim.formal import PROOFS, Holds, prove
 
 #: Those that CI runs; the others take up to a minute each.
-QUICK = ("single", "skid", "queue", "narrow")
+QUICK = ("single", "skid", "spill_register", "queue", "narrow")
 
 
 @pytest.mark.parametrize(
