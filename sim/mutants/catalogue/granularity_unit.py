@@ -20,13 +20,6 @@ MUTANTS = (
         bench("granularity_unit", "three_slices"),
     ),
     Mutant(
-        "words for the slices outlive a reset",
-        "hdl/stream/spill_register.py",
-        "valid, full, moves = Signal(), Signal(), Signal()",
-        "valid, full, moves = Signal(reset_less=True), Signal(), Signal()",
-        bench("granularity_unit", "three_slices"),
-    ),
-    Mutant(
         "terms outlive a reset",
         "hdl/stream/pipeline.py",
         "valid = Signal(stages)",
