@@ -202,12 +202,14 @@ class GranularityUnit(wiring.Component):
     ) -> stream.Interface:
         """Terms of all slices, from a register: memories are slow, and far from most slices.
 
-        Nor can a slice that waits tell this register, and the memories, in the same cycle.
+        Nor can a slice that waits tell the memories in the same cycle. Slices of all precisions
+        fill an FPGA: there is nothing between them and the register.
         """
         layout = data.StructLayout(
             {"common": terms_layout(ROWS), "b": data.ArrayLayout(WORD, self._slices)}
         )
-        m.submodules.register = register = SpillRegister(layout)
+        large = self._precisions != INTEGERS
+        m.submodules.register = register = SpillRegister(layout, registered=large)
         m.d.comb += [
             register.i.valid.eq(sequencer.o.valid),
             sequencer.o.ready.eq(register.i.ready),

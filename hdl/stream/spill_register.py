@@ -4,7 +4,12 @@ from typing import Any
 
 from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import stream, wiring
-from amaranth.lib.wiring import In, Out
+from amaranth.lib.wiring import In, Out, connect, flipped
+
+from adagrain.hdl.checks import check_flag
+
+from .pipeline import elastic
+from .skid import Skid
 
 __all__ = ["SpillRegister"]
 
@@ -12,15 +17,17 @@ __all__ = ["SpillRegister"]
 class SpillRegister(wiring.Component):
     """Cuts all combinational paths of a stream, without a memory.
 
-    An element per cycle, latency 1. ``i.ready``, ``o.valid`` and ``o.payload`` come from registers;
-    the one that is behind ``o`` follows ``o.ready`` in the same cycle. Named after
-    ``spill_register`` of PULP's ``common_cells``, whose output is a multiplexer; here the
-    multiplexer stands in front of the register.
+    An element per cycle, latency 1. ``i.ready`` and ``o.valid`` come from registers. So does
+    ``o.payload``, for words that have far to go; or, as in ``spill_register`` of PULP's
+    ``common_cells``, from a multiplexer of two registers: it takes less logic where what follows
+    can be merged with it, and registers need not know ``o.ready`` in the same cycle.
 
     Parameters
     ----------
     shape : ShapeLike
         Shape of the payload.
+    registered : bool
+        ``o.payload`` comes from a register.
 
     Members
     -------
@@ -28,14 +35,28 @@ class SpillRegister(wiring.Component):
         Elements in; ``ready`` while none is spilled.
     o : ``Out(stream.Signature(shape))``
         The same elements in the same order.
+
+    Raises
+    ------
+    TypeError
+        If ``registered`` is not a bool.
     """
 
-    def __init__(self, shape: Any) -> None:
-        self._shape = shape
+    def __init__(self, shape: Any, *, registered: bool = True) -> None:
+        check_flag("registered", registered)
+        self._shape, self._registered = shape, registered
         super().__init__({"i": In(stream.Signature(shape)), "o": Out(stream.Signature(shape))})
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
+        if self._registered:
+            self._select_before(m)
+        else:
+            self._select_behind(m)
+        return m
+
+    def _select_before(self, m: Module) -> None:
+        """What was spilled, or what comes, goes into the register."""
         held, spilled = Signal(self._shape, reset_less=True), Signal(self._shape, reset_less=True)
         valid, full, moves = Signal(), Signal(), Signal()
         m.d.comb += [
@@ -52,4 +73,12 @@ class SpillRegister(wiring.Component):
             ]
         with m.If(~full):
             m.d.sync += spilled.eq(self.i.payload)
-        return m
+
+    def _select_behind(self, m: Module) -> None:
+        """The register, and a skid behind it."""
+        m.submodules.skid = skid = Skid(self._shape)
+        held = Signal(self._shape, reset_less=True)
+        m.d.comb += skid.i.payload.eq(held)
+        with m.If(elastic(m, self.i, skid.i, 1)):
+            m.d.sync += held.eq(self.i.payload)
+        connect(m, skid.o, flipped(self.o))

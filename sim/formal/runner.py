@@ -25,7 +25,7 @@ from .queue import QueueProof, SingleProof
 from .receiver import ReceiverProof
 from .results import ResultsProof
 from .skid import SkidProof
-from .spill_register import SpillRegisterProof
+from .spill_register import SpillProof, SpillRegisterProof
 from .watchdog import WatchdogProof
 
 __all__ = ["PROOFS", "Found", "Holds", "prove"]
@@ -35,6 +35,7 @@ PROOFS: Mapping[str, type[Proof]] = {
     "single": SingleProof,
     "skid": SkidProof,
     "spill_register": SpillRegisterProof,
+    "spill": SpillProof,
     "packet_queue": PacketQueueProof,
     "cobs": CobsProof,
     "downsizer": DownsizerProof,

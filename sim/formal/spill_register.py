@@ -4,7 +4,7 @@ from adagrain.hdl.stream.spill_register import SpillRegister
 
 from .queue import QueueProof
 
-__all__ = ["SpillRegisterProof"]
+__all__ = ["SpillProof", "SpillRegisterProof"]
 
 
 class SpillRegisterProof(QueueProof):
@@ -19,3 +19,16 @@ class SpillRegisterProof(QueueProof):
 
     def unit(self) -> SpillRegister:
         return SpillRegister(2)
+
+
+class SpillProof(SpillRegisterProof):
+    """The same with the multiplexer behind the registers."""
+
+    MUTANT = (
+        "hdl/stream/spill_register.py",
+        "connect(m, skid.o, flipped(self.o))",
+        "connect(m, skid.o, flipped(self.o))\n        m.d.comb += skid.o.ready.eq(1)",
+    )
+
+    def unit(self) -> SpillRegister:
+        return SpillRegister(2, registered=False)

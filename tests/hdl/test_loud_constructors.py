@@ -298,7 +298,7 @@ CLASSES: dict[type, dict[str, Given]] = {
     Serializer: {"length": BYTES},
     Session: {"configuration": BUILT},
     Skid: {"shape": Given(8)},
-    SpillRegister: {"shape": Given(8)},
+    SpillRegister: {"shape": Given(8), "registered": flag(True)},
     Statistics: {
         "lanes": LANES,
         "powers": POWERS,
