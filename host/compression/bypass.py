@@ -5,11 +5,8 @@ from typing import Any, NamedTuple
 
 __all__ = ["Bypass", "Decision", "Times"]
 
-#: The first decision comes after so many passes, the next ones after twice as many each …
-_FIRST = 8
-
-#: … until this many lie between two.
-_LONGEST = 1024
+#: The first decisions come after so many passes, further ones each time after so many.
+_EARLY, _LATE = (4, 16, 64, 256), 1024
 
 #: A change must save this part of the time at least.
 _SAVED = 0.1
@@ -134,4 +131,4 @@ def _is_measured(number: int) -> bool:
 
 def _decides(number: int) -> bool:
     done = number + 1
-    return done >= _FIRST and (done % _LONGEST == 0 or (done < _LONGEST and not done & (done - 1)))
+    return done in _EARLY or done % _LATE == 0

@@ -315,24 +315,24 @@ def test_warm_up_and_budget() -> None:
 def test_the_bypass_changes_where_it_is_worth_it() -> None:
     bypass = Bypass("auto", 1.0)
     assert [n + 1 for n in range(5000) if bypass.decides(n)] == [
-        *(8, 16, 32, 64, 128, 256, 512),
+        *(4, 16, 64, 256),
         *(1024, 2048, 3072, 4096),
     ]
     taken = []
     for number, times in (
-        (7, Times(50, 50, 95, 0)),
+        (3, Times(50, 50, 95, 0)),
         (15, Times(50, 50, 80, 0)),
-        (31, Times(50, 40, 95, 0)),
-        (63, Times(50, 30, 95, 0)),
+        (63, Times(50, 40, 95, 0)),
+        (255, Times(50, 30, 95, 0)),
     ):
         bypass.decide(number, times)
         taken.append(bypass.active(number + 1))
     assert taken == [False, True, True, False]
-    bypass.decide(127, Times(9, 9, 1, 0))
-    assert [n for n in range(128, 256) if not bypass.active(n)] == [254, 255]
+    bypass.decide(1023, Times(9, 9, 1, 0))
+    assert [n for n in range(1024, 2048) if not bypass.active(n)] == [2046, 2047]
     again = Bypass(bypass.record, 1.0)
-    assert again.record == {} and not again.decides(7)
-    assert [again.active(n) for n in (0, 9, 16, 29, 30, 31, 32, 64, 130)] == [
+    assert again.record == {} and not again.decides(3)
+    assert [again.active(n) for n in (0, 9, 16, 61, 62, 63, 64, 256, 1030)] == [
         *(False, False, True, True, False, False, True, False, True)
     ]
     other = Bypass("auto", 1.0)
