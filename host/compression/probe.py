@@ -15,7 +15,7 @@ __all__ = ["Probe"]
 #: Elements of the all-reduce that is measured, at most; the time is in proportion.
 _ELEMENTS = 1 << 17
 
-#: Looks at a fast line, of which the best counts: single ones are wrong by a factor of two at times.
+#: Looks at a fast line, of which the best counts: single ones are wrong by a factor of two.
 _LOOKS = 2
 
 #: Microseconds of a look after which there is no other: such a line is slow in any case.
