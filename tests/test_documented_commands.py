@@ -218,6 +218,8 @@ COMMANDS: dict[str, Run | str] = {
         full=True,
     ),
     "python benchmarks/speculation.py --record": RECORDS,
+    "python benchmarks/speculation.py --forward 0 --backward 0 --rate 100 --delay 20 --steps 12 "
+    "--record": RECORDS,
     "python benchmarks/speculation.py --rate 100 --delay 50 --steps 12 --tau 1 --record --ways ddp "
     '"ddp 0.25" "ddp 0.08" "depth 0" adaptive "adaptive, depth 2"': RECORDS,
     "python benchmarks/speculation_loss.py --rate 100 --delay 20": Run(
