@@ -6,12 +6,20 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import compression_bypass_cases as bypass_cases
+import compression_hook_cases as hook_cases
+import compression_reducer_cases as reducer_cases
 import pytest
+from compression_setup import CASES
 from process_groups import WorkerServer
 
 WORKER = Path(__file__).parent / "compression_worker.py"
 EXAMPLE = Path(__file__).parents[2] / "examples" / "compressed.py"
 Run = Callable[..., Any]
+
+#: Whose cases are run, all of them; and those that have tests of their own.
+RUN = {own.__name__ for own in (bypass_cases, hook_cases, reducer_cases)}
+BY_THEMSELVES = {"three_workers", "budget"}
 
 
 @pytest.fixture(scope="module")
@@ -32,29 +40,9 @@ def run(server: WorkerServer) -> Run:
 @pytest.mark.parametrize(
     "name",
     [
-        "everything_is_sent",
-        "masks",
-        "thirty_steps",
-        "accumulation",
-        "other_kinds_of_ddp",
-        "half_precision",
-        "every_pass_is_exchanged",
-        "resumed",
-        "overflow",
-        "overflow_of_what_is_not_finite",
-        "damaged_frames",
-        "coded_by_a_device",
-        "not_finite",
-        "unused_parameters",
-        "bypass",
-        "bypass_always",
-        "bytes_that_were_sent",
-        "learned",
-        "behind_the_reducer",
-        "dropped_behind_the_reducer",
-        "several_passes_behind_the_reducer",
-        "sent_by_region",
-        "resumed_behind_the_reducer",
+        name
+        for name, function in CASES.items()
+        if function.__module__ in RUN and name not in BY_THEMSELVES
     ],
 )
 def test_compressed_exchange(name: str, run: Run) -> None:

@@ -1,0 +1,61 @@
+"""Decisions on the bypass of the compressed exchange, the same on all workers."""
+
+from typing import Any
+
+import torch
+import torch.distributed as dist
+from compression_setup import Setup, case, gathered, replaced, same_bits, to_bf16
+
+from adagrain.host.compression import probe
+
+
+@case
+def bypass() -> Any:
+    """One worker alone finds the one way slow, and then the other: all decide alike."""
+    seconds = iter([0.0, 9.0, 9.0, 0.0])
+    other = probe._seconds
+    if dist.get_rank():
+        other = lambda call: (call(), next(seconds))[1]  # noqa: E731
+    found = []
+    with replaced(probe, "_seconds", other):
+        setup = Setup(density=0.1, bypass="auto")
+        sent = []
+        for step in range(40):
+            before = setup.state.bytes_sent
+            setup.backward(step)
+            sent.append(setup.state.bytes_sent - before)
+            setup.optimizer.step()
+    record = setup.state.exchange.bypass.record
+    found.append([record, setup.sha256(), [made.times for made in setup.state.decisions]])
+    assert record == {4: False, 16: True}
+    assert 2 * setup.residuals().numel() in sent[16:31]
+    again = Setup(density=0.1, bypass=record)
+    again.train(range(40))
+    assert again.sha256() == setup.sha256()
+    return found
+
+
+@case
+def bypass_outlier() -> Any:
+    """Of two looks at a fast line the best counts, whoever is slow in the other."""
+    looks = [0.001, 0.04, 0.002, 0.003]
+    seconds = iter(looks if dist.get_rank() else [0.0] * len(looks))
+    with replaced(probe, "_seconds", lambda call: (call(), next(seconds))[1]):
+        setup = Setup(density=0.1, bypass="auto")
+        setup.train(range(5))
+    (made,) = setup.state.decisions
+    assert (made.times.gather, made.times.dense) == (1000, 3000)
+    return made.times.gather
+
+
+@case
+def bypass_always() -> Any:
+    setup = Setup(bypass="always")
+    for step in range(3):
+        v = setup.own_gradients(step) + setup.residuals()
+        setup.backward(step)
+        first, second = gathered(to_bf16(v))
+        assert same_bits(setup.gradients(), to_bf16(first + second) * 0.5)
+        assert torch.equal(setup.residuals(), v - to_bf16(v))
+        setup.optimizer.step()
+    assert setup.state.bytes_sent == 3 * 2 * setup.residuals().numel()
