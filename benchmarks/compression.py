@@ -58,6 +58,7 @@ def main() -> None:
     parser.add_argument("--ways", nargs="+", help="which of them")
     parser.add_argument("--tasks", nargs="+", choices=[*STEPS], help="which of them")
     parser.add_argument("--seeds", type=int, default=1)
+    parser.add_argument("--record", metavar="NAME", help="name of the record; by default of these")
     options = parser.parse_args()
     check_ways(parser, options.ways)
     if options.link and (reason := reason_against()):
@@ -77,7 +78,7 @@ def main() -> None:
             outcomes = outcomes_of(job, made.places)
     else:
         outcomes = outcomes_of(job, [Place((), {"MASTER_ADDR": "127.0.0.1"})] * 2)
-    name = "_".join(("compression", *_parts(options)))
+    name = options.record or "_".join(("compression", *_parts(options)))
     figures = {
         f"{task}_{way}": _figure([own for own in outcomes if own["task"] == task], way, job)
         for task in job["tasks"]
