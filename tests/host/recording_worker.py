@@ -115,6 +115,7 @@ class Training:
         return {
             "weights": digest(self.model),
             "losses": losses,
+            "guessed_steps": counts.guessed,
             "guessed": sum(counts.trials.values()),
             "accepted": sum(counts.accepts.values()),
         }

@@ -66,7 +66,7 @@ def test_real_arrivals_are_replayed_whatever_the_delays(
     runs += [{"replay": str(tmp_path), "jitter": delays} for delays in (1, 2, 3)]
     once, *others = found(workers(*runs, count=count, steps=24, **common))
     assert all(other == once for other in others)
-    assert any(own["guessed"] for own in once)
+    assert any(own["guessed_steps"] for own in once)
 
 
 def test_measured_times_that_decide_are_replayed(workers: Runs, tmp_path: Path) -> None:
