@@ -102,7 +102,7 @@ class Arrival:
         for one, average in zip(passage.begun, averages, strict=True):
             outcome.lost += one.lost(self._feedback, void)
             one.give(average)
-            tally.add(one.layout, one.sent, one.bits())
+            tally.add(one.sent())
         outcome.sent = tally.take()
         if isinstance(self._mask, Learner):
             self._teach(self._mask, passage, averages, outcome)

@@ -204,7 +204,7 @@ class CompressedExchange:
             self._plan.wanted(layout, longest)
         self._plan.end_pass(outcome.number)
         self.counts.add(outcome.counts)
-        self._tally.join(outcome.sent)
+        self._tally.add(outcome.sent.items())
         self.bytes_sent += outcome.bytes_sent
         if outcome.times is not None:
             self.bypass.decide(self.passes, outcome.times)

@@ -102,12 +102,12 @@ class Feedback:
         everything : bool
             Whether all elements were meant to be sent; velocities go on then.
         """
-        for memory, whole, left in self._left(values, sent, everything=everything):
-            own = memory.of(layout, left.device)
-            if torch.isfinite(left.sum()):
-                own.copy_(left)
+        for memory, whole, taken in self._taken(values, sent, everything=everything):
+            own = memory.of(layout, whole.device)
+            if torch.isfinite(whole.sum()):
+                torch.sub(whole, taken, out=own)
                 continue
-            rows = zip(*map(layout.parts, (own, whole, left)), strict=True)
+            rows = zip(*map(layout.parts, (own, whole, whole - taken)), strict=True)
             for kept, all_of_it, some in rows:
                 if some.isfinite().all():
                     kept.copy_(some)
@@ -138,9 +138,9 @@ class Feedback:
             return []
         return [
             Lost(memory is self._velocities, key, all_of_it - some)
-            for memory, whole, left in self._left(values, sent, everything=everything)
+            for memory, whole, taken in self._taken(values, sent, everything=everything)
             for key, all_of_it, some in zip(
-                layout.keys, layout.parts(whole), layout.parts(left), strict=True
+                layout.keys, layout.parts(whole), layout.parts(whole - taken), strict=True
             )
             if key[0] in void and some.isfinite().all()
         ]
@@ -162,14 +162,18 @@ class Feedback:
         self._residuals.load_state_dict(state["residuals"])
         self._velocities.load_state_dict(state["velocities"])
 
-    def _left(
+    def _taken(
         self, values: Values, sent: torch.Tensor, *, everything: bool
     ) -> list[tuple[Memory, torch.Tensor, torch.Tensor]]:
-        """What there was, and what is left of it, by where that is kept."""
+        """What there was, and what of it is not left, by where the difference is kept.
+
+        That is finite where there was nothing else: elements that are sent are the nearest ones.
+        """
         found = []
         if self._enabled:
-            found.append((self._residuals, values.v, values.v - sent))
+            found.append((self._residuals, values.v, sent))
         if values.velocity is not None:
-            left = values.velocity if everything else values.velocity * (sent == 0)
-            found.append((self._velocities, values.velocity, left))
+            nothing = torch.zeros((), device=sent.device)
+            taken = nothing if everything else values.velocity.where(sent != 0, nothing)
+            found.append((self._velocities, values.velocity, taken))
         return found

@@ -141,26 +141,30 @@ class CompressionState:
         means = bucket.buffer()
         if means.is_sparse:
             raise TypeError("gradients must be dense, but one of an embedding is sparse")
-        flat = Flat(means, torch.empty_like(means))
         future: torch.futures.Future[torch.Tensor] = torch.futures.Future()
-        self._pending = self.exchange.begin(self._shares(bucket.parameters(), flat), flat)
-        self._waiting.append((future, flat.averages))
+        self._pending = self.exchange.begin(
+            self._shares(bucket.parameters(), means), Flat(means, means)
+        )
+        self._waiting.append((future, means))
         if bucket.is_last():
             self._end_pass()
         return future
 
-    def _shares(self, parameters: Sequence[torch.Tensor], flat: Flat) -> list[Share]:
-        shares, start = [], 0
-        for parameter in parameters:
-            if id(parameter) not in self._numbers:
-                raise ValueError(
-                    "parameters of a bucket must be those that were trainable when the state was "
-                    f"made, but one of shape {tuple(parameter.shape)} was not"
-                )
-            part = flat.part(start, parameter.numel())
-            shares.append(Share(self._numbers[id(parameter)], *part))
-            start += parameter.numel()
-        return shares
+    def _shares(self, parameters: Sequence[torch.Tensor], flat: torch.Tensor) -> list[Share]:
+        parts = flat.split([parameter.numel() for parameter in parameters])
+        return [
+            Share(self._number(parameter), part, part)
+            for parameter, part in zip(parameters, parts, strict=True)
+        ]
+
+    def _number(self, parameter: torch.Tensor) -> int:
+        number = self._numbers.get(id(parameter))
+        if number is None:
+            raise ValueError(
+                "parameters of a bucket must be those that were trainable when the state was "
+                f"made, but one of shape {tuple(parameter.shape)} was not"
+            )
+        return number
 
     def _end_pass(self) -> None:
         """Wait for all that has begun, and answer for all buckets."""

@@ -24,7 +24,7 @@ def rounded(x: torch.Tensor, bits: int = MANTISSA_BITS) -> torch.Tensor:
     found = x.bfloat16()
     if bits < MANTISSA_BITS:
         found = with_mantissa_bits(found, bits)
-    if not torch.isfinite(found.sum(dtype=torch.float32)):
+    if not torch.isfinite(found.sum()):
         most = (2.0 - 2.0**-bits) * 2.0**127
         beyond = found.isinf() & x.isfinite()
         found = torch.where(beyond, x.sign().mul_(most).bfloat16(), found)

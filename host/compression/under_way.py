@@ -8,6 +8,7 @@ import torch.distributed as dist
 
 from adagrain.host.distributed.exchange import spread
 from adagrain.host.distributed.lost import waited_for
+from adagrain.host.distributed.sent import Sent
 from adagrain.models.codec import region_bytes
 
 from .averaging import average_of_frames
@@ -58,16 +59,18 @@ class Framed:
         """Bytes of the slot."""
         return self.gathering.slots[self.rank].nbytes
 
-    @property
-    def sent(self) -> torch.Tensor:
-        """What this worker has sent, BF16."""
-        return self.made.sent
+    def sent(self) -> list[tuple[int, Sent]]:
+        """What this worker has sent of each share, by region.
 
-    def bits(self) -> list[int]:
-        """Bits of this worker's frame, dealt to the shares in proportion to their blocks."""
+        Bits of the frame are dealt to the shares in proportion to their blocks.
+        """
         own = region_bytes(self.made.frame, most=self.layout.elements)
         frame, blocks = 8 * len(self.made.frame), max(1, sum(own))
-        return [frame * part // blocks for part in own]
+        parts = self.layout.parts(self.made.sent.cpu().view(torch.int16))
+        return [
+            (region, Sent(len(part), int(part.count_nonzero()), frame * taken // blocks))
+            for (region, _), part, taken in zip(self.layout.keys, parts, own, strict=True)
+        ]
 
     def wait(self) -> None:
         """Wait for all workers' frames."""
@@ -129,14 +132,11 @@ class Dense:
         """Bytes of all elements."""
         return self.reduced.nbytes
 
-    @property
-    def sent(self) -> torch.Tensor:
-        """What this worker has sent, BF16."""
-        return self.selected.sent
-
-    def bits(self) -> list[int]:
-        """Bits of each share."""
-        return [8 * self.reduced.element_size() * size for size in self.layout.sizes]
+    def sent(self) -> list[tuple[int, Sent]]:
+        """What this worker has sent of each share, by region: all elements."""
+        bits = 8 * self.reduced.element_size()
+        rows = zip(self.layout.keys, self.layout.sizes, strict=True)
+        return [(region, Sent(size, size, bits * size)) for (region, _), size in rows]
 
     def wait(self) -> None:
         """Wait for the sum."""
@@ -144,8 +144,8 @@ class Dense:
             self.work.wait()
 
     def average(self, workers: int) -> torch.Tensor:
-        """The average, FP32."""
-        return self.reduced.float().mul_(1.0 / workers)
+        """The average, FP32; where it belongs, if that is one place of this type."""
+        return self._place().copy_(self.reduced).mul_(1.0 / workers)
 
     def leave(self, feedback: Feedback) -> None:
         """Keep what rounding took."""
@@ -157,4 +157,11 @@ class Dense:
 
     def give(self, average: torch.Tensor) -> None:
         """Write the averages to where they belong."""
-        spread(average, self.places)
+        if average is not self.places[0]:
+            spread(average, self.places)
+
+    def _place(self) -> torch.Tensor:
+        first = self.places[0]
+        if len(self.places) == 1 and first.dtype == torch.float32 and first.dim() == 1:
+            return first
+        return torch.empty_like(self.reduced, dtype=torch.float32)

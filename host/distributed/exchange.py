@@ -41,7 +41,7 @@ class Flat(NamedTuple):
     Members
     -------
     means, averages : Tensor
-        Of one dimension; not the same memory.
+        Of one dimension; perhaps the same memory, which then has the means no more.
     """
 
     means: torch.Tensor

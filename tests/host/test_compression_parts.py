@@ -264,12 +264,12 @@ def test_a_frame_s_bits_are_dealt_to_its_shares() -> None:
     sent[:4000:10], sent[4000:4500:5] = torch.randn(400).bfloat16(), torch.randn(100).bfloat16()
     made, unused = coded(codec, sent, layout, 7, 9000), cast("Any", None)
     framed = Framed(layout, [], 0, unused, made, unused)
-    first, second, third = framed.bits()
+    first, second, third = (own.bits for _, own in framed.sent())
     assert 8 * len(made.frame) - 3 <= first + second + third <= 8 * len(made.frame)
     assert third == 0 and 3 < first / second < 5
     found = Tally()
     for _ in range(2):
-        found.add(layout, framed.sent, framed.bits())
+        found.add(framed.sent())
     assert found.take() == {
         0: Sent(8000, 800, 2 * first), 1: Sent(1000, 200, 2 * second), 2: Sent(600, 0, 0)
     }  # fmt: skip
