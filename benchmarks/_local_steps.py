@@ -72,7 +72,7 @@ class DiLoCo(LocalSteps):
     model, optimizer, period
         As those of :class:`PostLocalSGD`.
     rate, momentum : float
-        The outer optimizer's; the paper's are 0.7 and 0.9.
+        The outer optimizer's; the paper has 0.7 and 0.9 for periods of hundreds of steps.
     """
 
     def __init__(
@@ -80,8 +80,8 @@ class DiLoCo(LocalSteps):
         model: nn.Module,
         optimizer: torch.optim.Optimizer,
         period: int,
-        rate: float = 0.7,
-        momentum: float = 0.9,
+        rate: float,
+        momentum: float,
     ) -> None:
         super().__init__(optimizer)
         self.model = model

@@ -16,7 +16,7 @@ import adagrain
 from adagrain.host.train.data import Dataset, load
 from adagrain.models.interface.units.region_manager import SpeculationPolicy
 
-__all__ = ["DDP", "LOCAL", "NETS", "SPECULATION", "WAYS", "Way", "made"]
+__all__ = ["CHOSEN", "DDP", "NETS", "SPECULATION", "WAYS", "Way", "made"]
 
 BATCH, RATE, MOMENTUM = 32, 0.05, 0.9
 
@@ -63,15 +63,26 @@ SPECULATION: dict[str, dict[str, Any]] = {
     "adaptive, cadences, compressed, depth 2": {**_CADENCES, **_COMPRESSED, "depth": 2},
 }
 
-#: Schemes of local steps by name: what makes them, and their periods.
-LOCAL: dict[str, tuple[type[PostLocalSGD | DiLoCo], int]] = {
-    f"{kind.__name__} {period}": (kind, period)
-    for kind in (PostLocalSGD, DiLoCo)
-    for period in (4, 16, 64)
+#: Rates and momenta of DiLoCo's outer optimizer that were tried; the first are its paper's.
+OUTER = ((0.7, 0.9), (0.1, 0.9), (0.3, 0.7), (0.5, 0.5), (0.7, 0.5), (0.9, 0.3))
+
+#: The best of them by period, on this network.
+_BEST = {4: (0.5, 0.5), 16: (0.3, 0.7), 64: (0.3, 0.7)}
+
+#: Schemes of local steps by name: what makes them, and their options.
+LOCAL: dict[str, tuple[type[PostLocalSGD | DiLoCo], tuple[float, ...]]] = {
+    **{f"PostLocalSGD {period}": (PostLocalSGD, (period,)) for period in _BEST},
+    **{f"DiLoCo {period}": (DiLoCo, (period, *best)) for period, best in _BEST.items()},
+    **{
+        f"DiLoCo {period} at {rate:g} {momentum:g}": (DiLoCo, (period, rate, momentum))
+        for period in _BEST
+        for rate, momentum in OUTER
+    },
 }
 
-#: All ways by name.
+#: All ways by name; those of other rates are to be asked for.
 WAYS = (*DDP, *SPECULATION, *LOCAL)
+CHOSEN = tuple(way for way in WAYS if " at " not in way)
 
 
 class Way(Protocol):
@@ -126,8 +137,8 @@ def made(name: str, net: str, passes: tuple[float, float], tau: float, seed: int
             options["cadences"] = _cadences(network)
         return _Speculative(network, batches, options)
     if name in LOCAL:
-        kind, period = LOCAL[name]
-        return _Local(network, batches, kind(network, _optimizer_of(network), period))
+        kind, how = LOCAL[name]
+        return _Local(network, batches, kind(network, _optimizer_of(network), *how))
     return _Plain(network, batches, DDP[name])
 
 

@@ -19,7 +19,7 @@ from _lab import Lab
 from _lab_options import add_link_options, add_pass_options, lab_of
 from _link import Link
 from _report import report
-from _speculation_ways import DDP, NETS, WAYS
+from _speculation_ways import CHOSEN, DDP, NETS, WAYS
 from _workers import told_by_first
 from rich.console import Console
 from rich.progress import Progress
@@ -47,7 +47,7 @@ def main() -> None:
         "--settling", type=int, default=SETTLING, help=f"steps before; usually {SETTLING}"
     )
     parser.add_argument("--tau", type=float, default=TAU, help=f"usually {TAU}")
-    parser.add_argument("--ways", nargs="+", default=[*WAYS], metavar="WAY")
+    parser.add_argument("--ways", nargs="+", default=[*CHOSEN], metavar="WAY")
     parser.add_argument("--record", action="store_true", help="keep the figures")
     options = parser.parse_args()
     if unknown := [way for way in options.ways if way not in WAYS]:

@@ -59,10 +59,14 @@ def main() -> None:
     figures = {way: figure(outcomes[options.ways[0]], own) for way, own in outcomes.items()}
     show(figures)
     if options.record:
-        tau = "" if options.tau == TAU else f"tau_{options.tau:g}_"
-        report(
-            f"speculation_loss_{tau}{link.name}", {"link": str(link), "tau": options.tau, **figures}
-        )
+        about = {"link": str(link), "tau": options.tau}
+        report(f"speculation_loss_{kind_of(options)}{link.name}", {**about, **figures})
+
+
+def kind_of(options: argparse.Namespace) -> str:
+    """What is in the name of a record beside the link; nothing for padded passes at τ 0.5."""
+    tau = "" if options.tau == TAU else f"tau_{options.tau:g}_"
+    return tau if options.forward or options.backward else f"unpadded_{tau}"
 
 
 def outcomes_of(made: Lab, options: argparse.Namespace) -> dict[str, list[dict[str, Any]]]:
