@@ -1,6 +1,6 @@
 """Sums of products of integers alone."""
 
-from amaranth.hdl import Const, EnableInserter, Module, Signal, Value
+from amaranth.hdl import EnableInserter, Module, Signal, Value
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -19,8 +19,9 @@ __all__ = ["IntegerDotProduct"]
 class IntegerDotProduct(wiring.Component):
     """Adds products of INT8 and INT4 to sums, as :class:`DotProduct` does, with less logic.
 
-    A pair of words per cycle, whatever the modes and sums. A sum leaves :attr:`LATENCY` cycles
-    after its last pair; all stages wait together for ``o``.
+    A pair of words per cycle, whatever the modes; one that goes on with the sum of the pair before
+    the last, and not of the last one, waits a cycle. A sum leaves :attr:`LATENCY` cycles after its
+    last pair; all stages wait together for ``o``.
 
     Parameters
     ----------
@@ -40,7 +41,7 @@ class IntegerDotProduct(wiring.Component):
         If a parameter is not what it must be.
     """
 
-    #: Cycles from a pair of words to the next one of the same sum.
+    #: Cycles from a pair of words to the next one of the same sum, where there is none in between.
     LOOP = 1
     LATENCY = ProductSum.LATENCY + 1
     PRECISIONS = INTEGERS
@@ -62,8 +63,8 @@ class IntegerDotProduct(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        last = Signal()
-        taken, enable = summing(m, self.i, self.o, self.LATENCY, busy=Const(0), last=last)
+        busy, last = Signal(), Signal()
+        taken, enable = summing(m, self.i, self.o, self.LATENCY, busy=busy, last=last)
         m.submodules.products = products = ProductSum()
         m.d.comb += [
             products.en.eq(enable),
@@ -73,8 +74,11 @@ class IntegerDotProduct(wiring.Component):
         ]
         stages = Module()
         stages.submodules.sums = sums = RunningSum(self._entries)
+        slot = self._slot(stages, taken)
+        under_way = later(stages, slot, 2)
         stages.d.comb += [
-            sums.slot.eq(later(stages, self._slot(stages, taken), ProductSum.LATENCY - 1)),
+            busy.eq(slot.returns & under_way.valid & (slot.index == under_way.index)),
+            sums.slot.eq(later(stages, slot, ProductSum.LATENCY - 1)),
             sums.i.eq(products.o),
             self.o.p.word.eq(sums.o),
             self.o.p.flags.overflow.eq(sums.overflow),

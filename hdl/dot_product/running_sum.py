@@ -33,9 +33,10 @@ def slot_layout(entries: int) -> data.StructLayout:
 class RunningSum(wiring.Component):
     """Adds integers to sums of 32 bits, which wrap around and tell it.
 
-    One integer per cycle, in any order of sums. The one that grows is in a register, all are in a
-    memory that is read synchronously, as an FPGA without any other has it. The slot comes a cycle
-    before its integer, and the sum a cycle after this. No back-pressure.
+    One integer per cycle. The sum that grows is in a register, from which all go into a memory that
+    is read synchronously, as an FPGA without any other has it. The slot comes a cycle before its
+    integer, and the sum a cycle after this. No back-pressure; no slot may return to the sum of the
+    slot two cycles before, which is on its way into the memory.
 
     Parameters
     ----------
@@ -73,22 +74,19 @@ class RunningSum(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        slot = later(m, self.slot, 1)
-        value, total = Signal(INTEGER_BITS), Signal(INTEGER_BITS)
-        stored = self._stored(m, slot, total)
-        m.d.comb += [
-            value.eq(Mux(slot.stays, self.o, stored)),
-            total.eq(value.as_signed() + self.i),
-        ]
+        slot, ended = later(m, self.slot, 1), later(m, self.slot, 2)
+        value = Signal(INTEGER_BITS)
+        m.d.comb += value.eq(Mux(slot.stays, self.o, self._stored(m, ended)))
         with m.If(slot.valid):
-            m.d.sync += self.o.eq(total)
-        self._tell(m, slot, value[-1])
+            m.d.sync += self.o.eq(value.as_signed() + self.i)
+        self._tell(m, slot, ended, value[-1])
         return m
 
-    def _stored(self, m: Module, slot: data.View, total: Value) -> Value:
-        """The number in the memory, to which the total goes in the same cycle.
+    def _stored(self, m: Module, ended: data.View) -> Value:
+        """The number in the memory, to which a sum goes a cycle after it has grown.
 
-        What is read is not what is written: the sum would stay.
+        The adder is the unit's longest path, and ends in its register. What is read is not what is
+        written.
         """
         sums = memory.Memory(
             shape=INTEGER_BITS, depth=self._entries, init=[], attrs={"no_rw_check": 1}
@@ -99,15 +97,14 @@ class RunningSum(wiring.Component):
         m.d.sync += stored.eq(Mux(self.slot.returns, read.data, 0))
         m.d.comb += [
             read.addr.eq(self.slot.index),
-            write.addr.eq(slot.index),
-            write.data.eq(total),
-            write.en.eq(slot.valid),
+            write.addr.eq(ended.index),
+            write.data.eq(self.o),
+            write.en.eq(ended.valid),
         ]
         return stored
 
-    def _tell(self, m: Module, slot: data.View, sign: Value) -> None:
+    def _tell(self, m: Module, slot: data.View, ended: data.View, sign: Value) -> None:
         """Tell that the sum has wrapped around; a 33rd bit of the memory would be a block RAM."""
-        ended = later(m, slot, 1)
         raised = Signal(self._entries)
         before, signs = Signal(), Signal(2)
         wraps = (signs[0] == signs[1]) & (self.o[-1] != signs[0])

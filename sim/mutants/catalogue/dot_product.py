@@ -83,6 +83,13 @@ MUTANTS = (
         bench("dot_product", "eight_of_integers"),
     ),
     Mutant(
+        "a sum on its way into the memory is not waited for",
+        "hdl/dot_product/integer_dot_product.py",
+        "slot.returns & under_way.valid & (slot.index == under_way.index)",
+        "slot.returns & under_way.valid & (slot.index != under_way.index)",
+        bench("dot_product", "eight_of_integers"),
+    ),
+    Mutant(
         "a sum in the memory forgets that it has wrapped around",
         "hdl/dot_product/running_sum.py",
         "slot.returns & raised.bit_select(slot.index, 1)",
