@@ -9,7 +9,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-__all__ = ["report", "show"]
+__all__ = ["RESULTS", "recorded", "report", "show"]
 
 RESULTS = Path(__file__).parent / "results"
 
@@ -32,6 +32,14 @@ def report(name: str, figures: Mapping[str, Figure]) -> None:
     text = json.dumps({**figures, "on": facts}, indent=2)
     (RESULTS / f"{name}.json").write_text(f"{text}\n")
     show(name, figures)
+
+
+def recorded(name: str) -> dict[str, Any]:
+    """The figures of a record, if there is one."""
+    path = RESULTS / f"{name}.json"
+    found: dict[str, Any] = json.loads(path.read_text()) if path.exists() else {}
+    found.pop("on", None)
+    return found
 
 
 def show(name: str, figures: Mapping[str, Figure]) -> None:
