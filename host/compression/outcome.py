@@ -1,7 +1,7 @@
 """What has become of a backward pass's exchange, kept until it counts."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, astuple, dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from adagrain.host.distributed.sent import Sent
@@ -50,7 +50,7 @@ class Outcome:
             "number": self.number,
             "wanted": [(*layout, longest) for layout, longest in self.wanted],
             "lost": [tuple(own) for own in self.lost],
-            "sent": {region: astuple(own) for region, own in self.sent.items()},
+            "sent": {region: tuple(own) for region, own in self.sent.items()},
             "counts": asdict(self.counts),
             "bytes_sent": self.bytes_sent,
             "times": self.times and tuple(self.times),

@@ -16,7 +16,8 @@ class Tally:
     def add(self, sent: Iterable[tuple[int, Sent]]) -> None:
         """Count what has been sent of some regions, each perhaps more than once."""
         for region, own in sent:
-            self._sent[region] = own.plus(self._sent.get(region, Sent(0, 0, 0)))
+            before = self._sent.get(region)
+            self._sent[region] = own if before is None else own.plus(before)
 
     def take(self) -> dict[int, Sent]:
         """What was counted since this was called last, by region."""

@@ -1,16 +1,15 @@
 """What a worker has sent of a region."""
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 __all__ = ["Sent"]
 
 
-@dataclass(frozen=True, slots=True)
-class Sent:
+class Sent(NamedTuple):
     """What an exchange that leaves elements out has sent of a region, on this worker.
 
-    Parameters
-    ----------
+    Members
+    -------
     elements : int
         Elements that there were, of all backward passes.
     nonzeros : int

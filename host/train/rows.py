@@ -1,6 +1,5 @@
 """Rows of regions and of channel groups that a run records of its events."""
 
-from dataclasses import asdict
 from typing import Any
 
 from adagrain.host.distributed.sent import Sent
@@ -54,4 +53,4 @@ def _region_row(name: str, log: StepLog, workers: int) -> dict[str, Any]:
 
 def _sent_row(sent: Sent) -> dict[str, Any]:
     more = {"density": sent.density, "bits_per_nonzero": sent.bits_per_nonzero}
-    return asdict(sent) | more
+    return sent._asdict() | more
