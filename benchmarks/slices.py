@@ -4,11 +4,12 @@ The slice, the dot product and what rescales on an ECP5; the granularity unit of
 an iCE40UP5K.
 """
 
+import argparse
 import sys
 from dataclasses import dataclass
 from typing import Any
 
-from _report import report
+from _report import recorded, report
 from rich.console import Console
 
 from adagrain.hdl.flow import place_alone
@@ -64,12 +65,16 @@ PEERS: dict[str, dict[str, Any]] = {
 
 
 def main() -> None:
-    """Place and route all of them."""
-    console = Console()
-    units = {}
+    """Place and route those that are named, or all."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    names = [row.unit for row in UNITS]
+    parser.add_argument("units", nargs="*", choices=[[], *names], default=[], metavar="UNIT")
+    chosen = parser.parse_args().units or names
+    console, units = Console(), recorded("slices")
     for row in UNITS:
-        with console.status("") as status:
-            units[row.unit] = placed(row, status)
+        if row.unit in chosen:
+            with console.status("") as status:
+                units[row.unit] = placed(row, status)
     report("slices", {**units, **PEERS})
     alone = units["slice"]
     small = alone["LUT"] <= LUTS and alone["DSP"] == DSPS
