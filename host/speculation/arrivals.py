@@ -268,13 +268,15 @@ class Arrivals:
     def _compare(self, step: int, region: int, before: torch.Tensor) -> None:
         """Compare what was guessed of a region's update by a step with the true one."""
         truth, chains = flat(self._members[region]), self._guesses.entered(region)
-        accepted = True
+        accepted = worthy = True
         for chain in chains:
             front, behind = chain.take(before)
             verdict = self._judge.judge(before, behind, truth, front)
             self._course.judge(step, region, verdict)
             accepted &= verdict.accepted
-        self._tags.resolve(region, accepted=accepted, last=not chains[-1].left)
+            worthy &= verdict.worthy
+        last = not chains[-1].left
+        self._tags.resolve(region, accepted=accepted, worthy=worthy, last=last)
 
     def _land(self, flight: Flight, there: float) -> None:
         """All of a flight has arrived, and of those before it."""

@@ -141,7 +141,7 @@ class Beginning:
     ) -> None:
         check_model(self._model)
         self._options, reducing = SpeculationOptions.of(options)
-        self._reducing = with_thresholds(reducing, self._options.tau, self._optimizers)
+        self._reducing = with_thresholds(reducing, self._options.worth, self._optimizers)
         self._compressing = compression_options(compression)
         parameters = trainable(self._model)
         self._regions = by if isinstance(by, Regions) else regions(self._model, by)

@@ -109,6 +109,16 @@ class SpeculationOptions:
             rest = _EVERY_STEP | rest
         return chosen, ReducerOptions(**rest)
 
+    @property
+    def worth(self) -> float:
+        """Largest error of a guess that policies take for worth it.
+
+        With several updates in flight a reject waits for the oldest of them, and a region that is
+        not guessed for all: there a guess is worth it where it is nearer to the truth than none;
+        but for τ = 0, which has nothing near.
+        """
+        return max(1.0, self.tau) if self.depth > 1 and self.tau else self.tau
+
     def common(self) -> dict[str, Any]:
         """Values that all workers must have in common."""
         names = [option.name for option in fields(self) if option.name not in _FOLDERS]

@@ -117,7 +117,7 @@ class Runtime:
         self._apart = buckets_apart([*out.values()])
         self._waits = not options.depth or (bool(out) and not options.tau)
         leaves = Leaves(model, known)
-        judge = Judge(device, options.tau, Form(options.form))
+        judge = Judge(device, options.tau, options.worth, Form(options.form))
         shared = regions, [own for name, own in known.items() if name not in out]
         self._guesses = Guesses(*shared, leaves, options.clip)
         self._decisions = Decisions(regions, self._stages, self._places, course)
@@ -281,12 +281,12 @@ class Runtime:
 
     def _commit(self, losses: Sequence[torch.Tensor], departure: Departure, redone: int) -> None:
         """End the contributions of a step; from now on its update is in flight."""
-        guesses, step = self._tags.guesses, departure.step
+        step = departure.step
         assert step is not None
         self._arrivals.commit()
         step.losses += [float(loss) for loss in losses]
         step.stall, step.redo = self._times(step)
-        step.guesses = self._outcomes.told(guesses, self._stages.clock.due)
+        step.guesses = self._outcomes.told(self._tags.worthy, self._stages.clock.due)
         departure.agree()
         self._planner.watch(departure.ready_after)
         self._planner.tell()
@@ -298,7 +298,7 @@ class Runtime:
         self._arrivals.take_off(flight)
         for optimizer in self._optimizers:
             optimizer.__dict__["_opt_called"] = True  # schedulers ask for it
-        self.counts.note(self._regions.names, guesses, guessed=self._guesses.any)
+        self.counts.note(self._regions.names, self._tags.guesses, guessed=self._guesses.any)
 
     def _times(self, step: Step) -> tuple[float, float]:
         """Seconds of stall and redo that a step tells."""

@@ -28,8 +28,8 @@ class Tags:
     -------
     mask : int
         Bit r is set while region r's guess has entered, and is not resolved.
-    guesses : dict of int to Trials
-        What became of resolved ones in this step.
+    guesses, worthy : dict of int to Trials
+        What became of resolved ones in this step: those that were accepted, or worth it.
     closed : bool
         Nothing is judged any more in this step: what enters, or has not been resolved, stays.
     """
@@ -37,13 +37,14 @@ class Tags:
     def __init__(self) -> None:
         self.mask = 0
         self.guesses: dict[int, Trials] = {}
+        self.worthy: dict[int, Trials] = {}
         self.closed = False
         self._places: dict[int, Place] = {}
         self._rejected: set[int] = set()
 
     def begin(self) -> None:
         """Begin a step."""
-        self.mask, self.guesses, self.closed = 0, {}, False
+        self.mask, self.guesses, self.worthy, self.closed = 0, {}, {}, False
         self._places.clear()
         self._rejected.clear()
 
@@ -58,12 +59,13 @@ class Tags:
         """True while a region's guess is not resolved."""
         return bool(self.mask >> region & 1)
 
-    def resolve(self, region: int, *, accepted: bool, last: bool = True) -> None:
+    def resolve(self, region: int, *, accepted: bool, worthy: bool, last: bool = True) -> None:
         """A region's guess was compared with its true update, the last one or an earlier one."""
         if last:
             self.mask &= ~(1 << region)
-        accepts, trials = self.guesses.get(region, (0, 0))
-        self.guesses[region] = Trials(accepts + int(accepted), trials + 1)
+        for guesses, own in ((self.guesses, accepted), (self.worthy, worthy)):
+            accepts, trials = guesses.get(region, (0, 0))
+            guesses[region] = Trials(accepts + int(own), trials + 1)
         if not accepted:
             self._rejected.add(region)
 

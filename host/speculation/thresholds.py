@@ -12,7 +12,7 @@ __all__ = ["momentum_of", "with_thresholds"]
 
 
 def with_thresholds(
-    options: ReducerOptions, tau: float, optimizers: Sequence[torch.optim.Optimizer]
+    options: ReducerOptions, worth: float, optimizers: Sequence[torch.optim.Optimizer]
 ) -> ReducerOptions:
     """The same options with thresholds for guesses; those that are given stay.
 
@@ -20,12 +20,12 @@ def with_thresholds(
     ----------
     options : ReducerOptions
         Those of a run.
-    tau : float
-        Largest error of a guess that is accepted.
+    worth : float
+        Largest error of a guess that is worth it.
     optimizers : sequence of torch.optim.Optimizer
         What makes guesses.
     """
-    thresholds = speculation_thresholds(tau, momentum_of(optimizers))
+    thresholds = speculation_thresholds(worth, momentum_of(optimizers))
     return replace(options, parameters={**thresholds, **options.parameters})
 
 

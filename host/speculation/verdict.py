@@ -26,11 +26,14 @@ class Verdict(NamedTuple):
     -------
     accepted : bool
         It may stand for the truth.
+    worthy : bool
+        It was worth it, whether or not it may.
     found : Difference
         What the device has found.
     """
 
     accepted: bool
+    worthy: bool
     found: Difference
 
 
@@ -48,13 +51,16 @@ class Judge:
     tau : float
         Largest error. 0: only weights that are equal to the bit are accepted, zeros of either
         sign being different.
+    worth : float
+        Largest error of one that was worth it, where τ is not 0.
     form : Form
-        How it is measured.
+        How they are measured.
     """
 
-    def __init__(self, device: Coprocessor, tau: float, form: Form) -> None:
+    def __init__(self, device: Coprocessor, tau: float, worth: float, form: Form) -> None:
         self._device = device
         self._tau = tau
+        self._worth = worth
         self._form = form
 
     def judge(
@@ -75,18 +81,21 @@ class Judge:
         """
         if self._tau == 0:
             found = self._device.difference(guess, truth, 0)
-            return Verdict(bool(found.bitwise_equal), found)
+            equal = bool(found.bitwise_equal)
+            return Verdict(equal, equal, found)
         a, b = guess - (before if front is None else front), truth - before
         found = self._device.difference(a, b, _exponent(a, b))
-        return Verdict(found.valid and self._is_near(found), found)
+        return Verdict(
+            self._is_within(self._tau, found), self._is_within(self._worth, found), found
+        )
 
-    def _is_near(self, found: Difference) -> bool:
-        """True if the error of a finite guess is no larger than τ."""
-        if math.isinf(self._tau):
-            return True
+    def _is_within(self, most: float, found: Difference) -> bool:
+        """True if a guess is finite, and its error no larger."""
+        if math.isinf(most) or not found.valid:
+            return found.valid
         error, size = _measured(found, self._form)
-        tau = Fraction(self._tau)
-        return error <= size * (tau * tau if self._form is Form.RMSE else tau)
+        part = Fraction(most)
+        return error <= size * (part * part if self._form is Form.RMSE else part)
 
 
 def _measured(found: Difference, form: Form) -> tuple[int, int]:

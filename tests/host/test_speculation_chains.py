@@ -183,9 +183,9 @@ def test_true_guesses_equal_speculation_off_whatever_is_rejected(
         tags, chosen = speculation._runtime._tags, several(3, 7)  # type: ignore[union-attr]
         real = tags.resolve
 
-        def resolve(region: int, *, accepted: bool, last: bool) -> None:
+        def resolve(region: int, *, accepted: bool, worthy: bool, last: bool) -> None:
             assert accepted
-            real(region, accepted=chosen() > 1, last=last)
+            real(region, accepted=chosen() > 1, worthy=worthy, last=last)
 
         tags.resolve = resolve  # type: ignore[method-assign]
         for step in range(12):
@@ -227,16 +227,16 @@ def test_a_guess_goes_on_from_the_state_that_another_has_left() -> None:
 def test_tags_stay_until_the_last_update_is_there_or_the_step_is_closed() -> None:
     tags = Tags()
     tags.put(1, Place(0, 4))
-    tags.resolve(1, accepted=True, last=False)
+    tags.resolve(1, accepted=True, worthy=True, last=False)
     assert tags.has(1)
-    tags.resolve(1, accepted=False)
+    tags.resolve(1, accepted=False, worthy=True)
     assert not tags.has(1) and tags.guesses == {1: (1, 2)} and tags.first_rejected == (0, 4)
     tags.discard()
     tags.put(1, Place(0, 5))
     assert tags.closed and tags.mask == 0
     tags.begin()
     tags.put(1, Place(0, 6))
-    tags.resolve(1, accepted=False)
+    tags.resolve(1, accepted=False, worthy=True)
     assert tags.first_rejected == (0, 6)
 
 

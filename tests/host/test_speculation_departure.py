@@ -147,7 +147,7 @@ def test_a_reject_breaks_the_backward_pass_off() -> None:
     model, speculation = watched(looks=lambda: 4 + 1)
     tags = speculation._runtime._tags  # type: ignore[union-attr]
     real = tags.resolve
-    tags.resolve = lambda region, **_: real(region, accepted=False)  # type: ignore[method-assign]
+    tags.resolve = lambda region, **_: real(region, accepted=False, worthy=True)  # type: ignore[method-assign]
     events_of(model, speculation)
     assert events_of(model, speculation) == ["layer 2", *OVERLAPPED]
     speculation.close()

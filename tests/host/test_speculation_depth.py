@@ -10,6 +10,9 @@ from speculation_runs import OFF, Train, assert_equal, trained
 #: Updates that nobody finds before he waits for them.
 LATE = {"looks": 10**9}
 
+#: Counts of guesses.
+KINDS = "accepts", "trials"
+
 
 @pytest.fixture(scope="module")
 def train(server: WorkerServer) -> Train:
@@ -89,8 +92,17 @@ def test_runs_whose_arrivals_are_alike_repeat(common: dict[str, Any], train: Tra
 def test_all_workers_agree_on_what_became_of_guesses(train: Train) -> None:
     (found,) = train({"depth": 2, "tau": 1.0, "steps": 17}, count=3)
     agreed = [sum(column) for column in zip(*found[0]["agreed"], strict=True)]
-    for kind, sums in (("accepts", agreed[:4]), ("trials", agreed[4:])):
+    for kind, sums in zip(KINDS, (agreed[:4], agreed[4:]), strict=True):
         assert sums == [sum(own[kind].get(name, 0) for own in found) for name in "0146"]
+
+
+def test_policies_are_told_of_guesses_that_were_worth_it(train: Train) -> None:
+    """What is rejected has to be nearer to the truth than no guess."""
+    (found,) = train({"depth": 2, "tau": 0.1, "steps": 17})
+    accepts, trials = (sum(sum(own[kind].values()) for own in found) for kind in KINDS)
+    told = [sum(column) for column in zip(*found[0]["agreed"], strict=True)]
+    assert sum(told[4:]) == trials
+    assert accepts < sum(told[:4]) <= trials
 
 
 @pytest.mark.parametrize("clip", [None, 0.05])

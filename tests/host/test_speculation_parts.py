@@ -22,7 +22,7 @@ def accepts(guess: list[float], truth: list[float], tau: float, form: str = "rms
     """The verdict on an update from weights of 0."""
     a, b = torch.tensor(guess), torch.tensor(truth)
     with adagrain.open_device("golden:", "small") as device:
-        return Judge(device, tau, Form(form)).judge(torch.zeros_like(a), a, b).accepted
+        return Judge(device, tau, tau, Form(form)).judge(torch.zeros_like(a), a, b).accepted
 
 
 @pytest.mark.parametrize(
@@ -41,10 +41,35 @@ def test_an_error_is_accepted_up_to_tau(form: str, error: float) -> None:
 
 def test_the_verdict_is_on_updates_and_not_on_weights() -> None:
     with adagrain.open_device("golden:", "small") as device:
-        judge = Judge(device, 0.1, Form.RMSE)
+        judge = Judge(device, 0.1, 0.1, Form.RMSE)
         before = torch.full((3,), 1000.0)
         assert not judge.judge(before, before + 2, before + 1).accepted
         assert judge.judge(before, before + 1, before + 1).accepted
+
+
+def test_a_guess_may_be_worth_it_and_not_stand_for_the_truth() -> None:
+    truth = torch.ones(4)
+    with adagrain.open_device("golden:", "small") as device:
+        judge = Judge(device, 0.25, 1.0, Form.RMSE)
+        for error, accepted, worthy in (
+            (0.25, True, True),
+            (1.0, False, True),
+            (1.1, False, False),
+        ):
+            verdict = judge.judge(torch.zeros(4), truth + error, truth)
+            assert (verdict.accepted, verdict.worthy) == (accepted, worthy)
+        exact = Judge(device, 0.0, 1.0, Form.RMSE).judge(torch.zeros(4), truth + 0.5, truth)
+        assert not exact.accepted and not exact.worthy
+
+
+@pytest.mark.parametrize(
+    ("depth", "tau", "worth"),
+    [(0, 0.5, 0.5), (1, 0.5, 0.5), (2, 0.5, 1.0), (3, 2.0, 2.0), (2, 0.0, 0.0)],
+)
+def test_several_in_flight_are_worth_it_where_they_are_nearer_than_none(
+    depth: int, tau: float, worth: float
+) -> None:
+    assert SpeculationOptions(depth=depth, tau=tau).worth == worth
 
 
 def test_tau_0_accepts_only_the_same_bits() -> None:
@@ -75,15 +100,16 @@ def test_tags_know_where_the_first_wrong_guess_has_entered() -> None:
         tags.put(region, Place(*place))
     tags.put(0, Place(2, 0))
     assert tags.mask == 0b1111
-    tags.resolve(2, accepted=True)
-    tags.resolve(0, accepted=False)
+    tags.resolve(2, accepted=True, worthy=True)
+    tags.resolve(0, accepted=False, worthy=False)
     assert tags.mask == 0b1010 and not tags.has(0)
     assert tags.first_rejected == (1, 2)
-    tags.resolve(1, accepted=False)
+    tags.resolve(1, accepted=False, worthy=True)
     assert tags.first_rejected == (0, 7)
     tags.discard()
     assert tags.first_rejected is None
     assert tags.guesses == {2: Trials(1, 1), 0: Trials(0, 1), 1: Trials(0, 1)}
+    assert tags.worthy == {2: Trials(1, 1), 0: Trials(0, 1), 1: Trials(1, 1)}
 
 
 @pytest.mark.parametrize(
