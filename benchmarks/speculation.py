@@ -18,7 +18,7 @@ from typing import Any
 from _lab import Lab
 from _lab_options import add_link_options, add_pass_options, lab_of
 from _link import Link
-from _report import report
+from _report import recorded, report
 from _speculation_ways import CHOSEN, DDP, NETS, WAYS
 from _workers import told_by_first
 from rich.console import Console
@@ -48,7 +48,9 @@ def main() -> None:
     )
     parser.add_argument("--tau", type=float, default=TAU, help=f"usually {TAU}")
     parser.add_argument("--ways", nargs="+", default=[*CHOSEN], metavar="WAY")
-    parser.add_argument("--record", action="store_true", help="keep the figures")
+    parser.add_argument(
+        "--record", action="store_true", help="keep the figures, beside those of other ways"
+    )
     options = parser.parse_args()
     if unknown := [way for way in options.ways if way not in WAYS]:
         parser.error(f"ways must be of {', '.join(WAYS)}, not {unknown[0]!r}")
@@ -59,7 +61,8 @@ def main() -> None:
         link = made.link
     show(found)
     if options.record:
-        report(f"speculation_{kind_of(options)}{link.name}", figures(found, link, options.tau))
+        name = f"speculation_{kind_of(options)}{link.name}"
+        report(name, {**recorded(name), **figures(found, link, options.tau)})
 
 
 def kind_of(options: argparse.Namespace) -> str:
