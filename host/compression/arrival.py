@@ -9,7 +9,7 @@ from adagrain.host.distributed.lockstep import Lockstep
 from adagrain.host.distributed.lost import waited_for
 
 from .averaging import void_regions
-from .bypass import Bypass, Coding, Times
+from .bypass import Bypass, Times
 from .coder import Coder
 from .counts import Counts
 from .feedback import Feedback
@@ -163,17 +163,14 @@ class Arrival:
         with passage.codes():
             self._mask.end_pass(self._target.density(outcome.number + 1))
 
-    def _measured(self, passage: Passage, outcome: Outcome) -> Times | None:
-        """Times that a decision on the bypass follows from; none before anything was coded."""
-        if framed := passage.framed:
-            slots = sum(one.bytes_sent for one in framed)
-            elements = sum(one.layout.elements for one in framed)
-            self._bypass.coding = Coding(passage.coding, slots, elements)
-        if self._bypass.coding is None:
-            return None
-        device = passage.begun[0].selected.sent.device
-        before = self._probe.bytes_sent
-        times = self._probe.times(self._bypass.coding, self._stopwatch.elsewhere, device)
+    def _measured(self, passage: Passage, outcome: Outcome) -> Times:
+        """Times that a decision on the bypass follows from."""
+        framed = passage.framed
+        slots = sum(one.bytes_sent for one in framed)
+        elements = sum(one.layout.elements for one in framed)
+        before, device = self._probe.bytes_sent, framed[0].selected.sent.device
+        own = passage.coding, self._stopwatch.elsewhere
+        times = self._probe.times(*own, slots, elements, device)
         outcome.bytes_sent += self._probe.bytes_sent - before
         self._stopwatch.decides()
         return times

@@ -3,32 +3,13 @@
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-__all__ = ["Bypass", "Coding", "Decision", "Times"]
+__all__ = ["Bypass", "Decision", "Times"]
 
 #: The first decisions come after so many passes, further ones each time after so many.
 _EARLY, _LATE = (4, 16, 64, 256), 1024
 
-#: This one comes too soon after another for compressed passes to pay that coding is measured in.
-_SOON = 16
-
 #: A change must save this part of the time at least.
 _SAVED = 0.1
-
-
-class Coding(NamedTuple):
-    """What a compressed pass took.
-
-    Members
-    -------
-    seconds : float
-        This worker's, for masks and frames.
-    slots, elements : int
-        Bytes of all its slots, and elements of its gradients.
-    """
-
-    seconds: float
-    slots: int
-    elements: int
 
 
 class Times(NamedTuple):
@@ -94,13 +75,10 @@ class Bypass:
     -------
     decisions : list of Decision
         All that were made.
-    coding : Coding or None
-        That of the last compressed pass in front of a decision.
     """
 
     def __init__(self, mode: str | Mapping[int, bool], worth: float) -> None:
         self.decisions: list[Decision] = []
-        self.coding: Coding | None = None
         self._mode = mode
         self._worth = worth
         self._active = mode == "always"
@@ -111,7 +89,7 @@ class Bypass:
         return {made.number: made.bypass for made in self.decisions}
 
     def active(self, number: int) -> bool:
-        """Whether a pass goes uncompressed; the two in front of most decisions do not.
+        """Whether a pass goes uncompressed; the two in front of a decision do not.
 
         What masks know is of the pass before; so the last of these is like any other.
         """
@@ -136,21 +114,19 @@ class Bypass:
     def state_dict(self) -> dict[str, Any]:
         """What a resumed run needs."""
         rows = [(made.number, made.bypass, tuple(made.times)) for made in self.decisions]
-        coding = self.coding and tuple(self.coding)
-        return {"active": self._active, "decisions": rows, "coding": coding}
+        return {"active": self._active, "decisions": rows}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Restore what :meth:`state_dict` gave; a mode that is no ``"auto"`` stays in force."""
         if self._mode == "auto":
             self._active = state["active"]
-        self.coding = state["coding"] and Coding(*state["coding"])
         self.decisions = [
             Decision(number, bypass, Times(*times)) for number, bypass, times in state["decisions"]
         ]
 
 
 def _is_measured(number: int) -> bool:
-    return any(_decides(own) and own + 1 != _SOON for own in (number, number + 1))
+    return _decides(number) or _decides(number + 1)
 
 
 def _decides(number: int) -> bool:

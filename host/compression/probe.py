@@ -8,7 +8,7 @@ import torch.distributed as dist
 
 from adagrain.host.distributed.lost import waited_for
 
-from .bypass import Coding, Times
+from .bypass import Times
 
 __all__ = ["Probe"]
 
@@ -45,29 +45,31 @@ class Probe:
         self._group = group
         self._frames = frames
 
-    def times(self, coding: Coding, elsewhere: float, device: torch.device) -> Times:
+    def times(
+        self, coding: float, elsewhere: float, slots: int, elements: int, device: torch.device
+    ) -> Times:
         """Measure.
 
         Parameters
         ----------
-        coding : Coding
-            What a compressed pass took.
-        elsewhere : float
-            Seconds that this worker took between exchanges.
+        coding, elsewhere : float
+            Seconds that this worker took: for masks and frames, and between exchanges.
+        slots, elements : int
+            Bytes of all slots of a pass, and elements of all its gradients.
         device : torch.device
             Where these are.
         """
-        own = torch.zeros(coding.slots, dtype=torch.uint8)
+        own = torch.zeros(slots, dtype=torch.uint8)
         others = [torch.empty_like(own) for _ in range(dist.get_world_size(self._frames))]
-        dense = torch.zeros(min(coding.elements, _ELEMENTS), dtype=torch.bfloat16, device=device)
+        dense = torch.zeros(min(elements, _ELEMENTS), dtype=torch.bfloat16, device=device)
         with waited_for("the probe of the line"):
-            found = self._look(others, own, dense, coding.seconds, elsewhere)
+            found = self._look(others, own, dense, coding, elsewhere)
             for _ in range(_LOOKS - 1):
                 if found.gather + found.dense > _LONG:
                     break
-                again = self._look(others, own, dense, coding.seconds, elsewhere)
+                again = self._look(others, own, dense, coding, elsewhere)
                 found = Times(*map(min, found, again))
-        return found._replace(dense=round(found.dense * coding.elements / len(dense)))
+        return found._replace(dense=round(found.dense * elements / len(dense)))
 
     def _look(
         self,
