@@ -1,6 +1,6 @@
 """Mutants of the decoder's handler: what is found to be sound, and what of it leaves."""
 
-from .mutant import Mutant, compiled
+from .mutant import Mutant, compiled, simulated
 
 __all__ = ["MUTANTS"]
 
@@ -47,7 +47,7 @@ MUTANTS = (
         "hdl/codec/element_words.py",
         "gathered.eq(Mux(ends, 0, self.o.payload))",
         "gathered.eq(self.o.payload)",
-        _CODEC,
+        simulated("test_element_words.py", "zeros_fill"),
     ),
     Mutant(
         "a symbol has an entry too few",
