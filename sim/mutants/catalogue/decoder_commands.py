@@ -32,7 +32,7 @@ MUTANTS = (
         "a pass that is given up stays in the decoder",
         "hdl/codec/decoder_pass.py",
         "forgets = ResetInserter(self.given_up)",
-        "forgets = ResetInserter(0)",
+        "forgets = ResetInserter(self.given_up & 0)",
         _CODEC,
     ),
     Mutant(
