@@ -57,8 +57,12 @@ def runs(seed: int, count: int, regions: int, steps: int) -> list[Run]:
 
 
 def stimuli(run: Run, regions: int) -> Iterator[Stimulus]:
-    """A run, and all that the golden model answers; at the end, the whole table."""
+    """A run, and all that the golden model answers; at the end, the whole table.
+
+    A reset leaves the unit's memory as it is: what runs before have written goes first.
+    """
     golden = RegionTable(regions)
+    yield write(0, golden.read(0, regions * size(RegionRecord) // WORD))
     yield from configured(golden, run)
     yield read(0, run.table)
     for head, updates in run.steps:
