@@ -63,7 +63,12 @@ def spent_in(mask: Any, found: list[float]) -> None:
 
 
 def trained(
-    task: Task, way: str, steps: int, every: int, seed: int = 0, wanted: float | None = None
+    task: Task,
+    way: str,
+    steps: int,
+    every: int,
+    seed: int = 0,
+    wanted: tuple[float, int] | None = None,
 ) -> dict[str, Any]:
     """Losses, seconds and bytes of a training, to its end or until a loss is reached.
 
@@ -77,8 +82,8 @@ def trained(
         Steps from one look at what is held out to the next.
     seed : int
         Of weights and batches.
-    wanted : float or None
-        The loss.
+    wanted : (float, int) or None
+        The loss, and the fewest steps.
     """
     torch.manual_seed(seed)
     model = DistributedDataParallel(task.make(), bucket_cap_mb=BUCKET)
@@ -90,10 +95,11 @@ def trained(
     x, y = task.held_out()
     losses, seconds, found, masking = [], [], list[int](), list[float]()
     passed, busy, step = 0.0, 0.0, 0
+    enough, fewest = wanted or (float("-inf"), steps)
     if state is not None:
         spent_in(state.exchange.mask, masking)
     with counted(found):
-        while step < steps and not (wanted is not None and losses and losses[-1] <= wanted):
+        while step < fewest or (step < steps and min(losses) > enough):
             began, worked = time.perf_counter(), time.process_time()
             optimizer.zero_grad()
             inputs, labels = task.batch(generator)
@@ -140,7 +146,7 @@ def main() -> None:
                     told = {"task": task, "way": way, "seed": seed, **outcome}
                     print(json.dumps(told), flush=True)
                 if job["to_loss"] and wanted is None:
-                    wanted, most = outcome["loss"], MOST * steps
+                    wanted, most = (outcome["loss"], steps), MOST * steps
     leave_group()
 
 
