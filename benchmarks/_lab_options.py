@@ -12,7 +12,7 @@ from _relay import RelayError
 
 from adagrain.sim.simulators.cache import CacheError
 
-__all__ = ["add_link_options", "add_pass_options", "lab_of"]
+__all__ = ["add_link_options", "add_pass_options", "add_record_option", "lab_of"]
 
 
 def add_link_options(parser: argparse.ArgumentParser) -> None:
@@ -32,6 +32,17 @@ def add_pass_options(parser: argparse.ArgumentParser) -> None:
     for name, usual in (("--forward", 20.0), ("--backward", 40.0)):
         text = f"usually {usual:g}"
         parser.add_argument(name, type=float, default=usual, metavar="MS", help=text)
+
+
+def add_record_option(parser: argparse.ArgumentParser) -> None:
+    """Let a benchmark keep its figures, all of one run: ``--record``, or ``--record NAME``."""
+    parser.add_argument(
+        "--record",
+        nargs="?",
+        const="",
+        metavar="NAME",
+        help="keep the figures, in place of those that there are; usually named after the link",
+    )
 
 
 @contextmanager

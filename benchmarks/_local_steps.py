@@ -26,10 +26,13 @@ class LocalSteps:
     ----------
     optimizer : torch.optim.Optimizer
         Takes steps of this worker's own.
+    period : int
+        Steps from one meeting of the workers to the next.
     """
 
-    def __init__(self, optimizer: torch.optim.Optimizer) -> None:
+    def __init__(self, optimizer: torch.optim.Optimizer, period: int) -> None:
         self._optimizer = optimizer
+        self.period = period
 
     def step(self, closure: Callable[[], torch.Tensor]) -> torch.Tensor:
         """Forward and backward pass, and a step; the loss."""
@@ -58,7 +61,7 @@ class PostLocalSGD(LocalSteps):
         state = PostLocalSGDState(None, None, BEGIN, post_local_gradient_allreduce=False)
         self.model.register_comm_hook(state, post_localSGD_hook)
         averager = PeriodicModelAverager(period=period, warmup_steps=BEGIN)
-        super().__init__(PostLocalSGDOptimizer(optimizer, averager))
+        super().__init__(PostLocalSGDOptimizer(optimizer, averager), period)
 
 
 class DiLoCo(LocalSteps):
@@ -83,9 +86,8 @@ class DiLoCo(LocalSteps):
         rate: float,
         momentum: float,
     ) -> None:
-        super().__init__(optimizer)
+        super().__init__(optimizer, period)
         self.model = model
-        self._period = period
         self._taken = 0
         self._own = [*model.parameters()]
         for parameter in self._own:
@@ -97,7 +99,7 @@ class DiLoCo(LocalSteps):
         """As that of :class:`LocalSteps`; the workers meet at the end of a period."""
         loss = super().step(closure)
         self._taken += 1
-        if self._taken % self._period == 0:
+        if self._taken % self.period == 0:
             self._meet()
         return loss
 

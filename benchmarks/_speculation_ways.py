@@ -92,9 +92,12 @@ class Way(Protocol):
     -------
     network : nn.Module
         What is trained.
+    period : int
+        Steps after which exchanges repeat.
     """
 
     network: nn.Module
+    period: int
 
     def step(self) -> None:
         """Take a step."""
@@ -168,6 +171,8 @@ class _Batches:
 
 
 class _Plain:
+    period = 1
+
     def __init__(self, network: nn.Module, batches: _Batches, cap: float | None) -> None:
         options: dict[str, Any] = {} if cap is None else {"bucket_cap_mb": cap}
         self.network = network
@@ -191,7 +196,7 @@ class _Local:
     def __init__(
         self, network: nn.Module, batches: _Batches, scheme: PostLocalSGD | DiLoCo
     ) -> None:
-        self.network = network
+        self.network, self.period = network, scheme.period
         self._batches, self._scheme = batches, scheme
 
     def step(self) -> None:
@@ -207,6 +212,7 @@ class _Local:
 class _Speculative:
     def __init__(self, network: nn.Module, batches: _Batches, options: dict[str, Any]) -> None:
         self.network, self._batches = network, batches
+        self.period = options.get("cadence_max", 1)
         self._speculation = adagrain.speculate(network, _optimizer_of(network), **options)
         self._stages = Stages()
         self._stages.watch_device(self._speculation.device)

@@ -19,13 +19,17 @@ SILENCE = 0.1
 
 
 def turn(name: str, way: Way, steps: int) -> None:
-    """Take steps, and tell of them."""
-    tell({"way": name, "begins": WARM_UP + steps})
+    """Take steps, and tell of them; whole periods are timed, and bytes are those of whole ones."""
+    timed = -(-steps // way.period) * way.period
+    rest = -(WARM_UP + timed) % way.period
+    tell({"way": name, "begins": WARM_UP + timed + rest})
     take(way, WARM_UP)
     dist.barrier()
     began = time.perf_counter()
-    take(way, steps)
-    seconds = (time.perf_counter() - began) / steps
+    take(way, timed)
+    seconds = (time.perf_counter() - began) / timed
+    take(way, rest)
+    way.settle()
     tell({"way": name, "seconds": seconds, **way.facts()})
 
 
@@ -50,6 +54,7 @@ def main() -> None:
     ways = {name: made(name, job["net"], job["passes"], job["tau"]) for name in job["ways"]}
     for name, way in ways.items():
         take(way, job["settling"] if name in SPECULATION else WARM_UP)
+        way.settle()
     for _ in range(job["repeats"]):
         for name, way in ways.items():
             turn(name, way, job["steps"])

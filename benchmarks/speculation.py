@@ -16,9 +16,8 @@ from statistics import median
 from typing import Any
 
 from _lab import Lab
-from _lab_options import add_link_options, add_pass_options, lab_of
-from _link import Link
-from _report import recorded, report
+from _lab_options import add_link_options, add_pass_options, add_record_option, lab_of
+from _report import report
 from _speculation_ways import CHOSEN, DDP, NETS, WAYS
 from _workers import told_by_first
 from rich.console import Console
@@ -32,6 +31,9 @@ PORT = 29_530
 #: The largest error of a guess, relative to the truth, where it is not given.
 TAU = 0.5
 
+#: Steps that are timed in a turn, unless there are more in a period of exchanges.
+STEPS = 16
+
 #: Steps in front of the first turn: ten epochs, and some.
 SETTLING = 10 * 16 + 4
 
@@ -42,15 +44,15 @@ def main() -> None:
     add_pass_options(parser)
     parser.add_argument("--net", choices=[*NETS], default="convolutions", help="what is trained")
     parser.add_argument("--repeats", type=int, default=5, help="usually 5")
-    parser.add_argument("--steps", type=int, default=20, help="of a turn; usually 20")
+    parser.add_argument(
+        "--steps", type=int, default=STEPS, help="of a turn, or more, up to whole periods"
+    )
     parser.add_argument(
         "--settling", type=int, default=SETTLING, help=f"steps before; usually {SETTLING}"
     )
     parser.add_argument("--tau", type=float, default=TAU, help=f"usually {TAU}")
     parser.add_argument("--ways", nargs="+", default=[*CHOSEN], metavar="WAY")
-    parser.add_argument(
-        "--record", action="store_true", help="keep the figures, beside those of other ways"
-    )
+    add_record_option(parser)
     options = parser.parse_args()
     if unknown := [way for way in options.ways if way not in WAYS]:
         parser.error(f"ways must be of {', '.join(WAYS)}, not {unknown[0]!r}")
@@ -60,9 +62,10 @@ def main() -> None:
         found = turns(made, options)
         link = made.link
     show(found)
-    if options.record:
-        name = f"speculation_{kind_of(options)}{link.name}"
-        report(name, {**recorded(name), **figures(found, link, options.tau)})
+    if options.record is not None:
+        settings = {name: getattr(options, name) for name in ("tau", "steps", "settling")}
+        name = options.record or f"speculation_{kind_of(options)}{link.name}"
+        report(name, {"link": str(link), **settings, **figures(found)})
 
 
 def kind_of(options: argparse.Namespace) -> str:
@@ -122,12 +125,10 @@ def show(found: dict[str, dict[str, Any]]) -> None:
     Console().print(table)
 
 
-def figures(found: dict[str, dict[str, Any]], link: Link, tau: float) -> dict[str, Any]:
+def figures(found: dict[str, dict[str, Any]]) -> dict[str, Any]:
     """What is recorded."""
     best = best_ddp(found)
     return {
-        "link": str(link),
-        "tau": tau,
         "best_ddp": best,
         **{
             way: {

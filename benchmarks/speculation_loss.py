@@ -15,8 +15,8 @@ from typing import Any
 
 from _frontier import mean, standard_error
 from _lab import Lab
-from _lab_options import add_link_options, add_pass_options, lab_of
-from _report import recorded, report
+from _lab_options import add_link_options, add_pass_options, add_record_option, lab_of
+from _report import report
 from _speculation_ways import WAYS
 from _workers import told_by_first
 from rich.console import Console
@@ -49,9 +49,7 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=240, help="of DDP; usually 240")
     parser.add_argument("--tau", type=float, default=TAU, help=f"usually {TAU}")
     parser.add_argument("--ways", nargs="+", default=[*CHOSEN], metavar="WAY")
-    parser.add_argument(
-        "--record", action="store_true", help="keep the figures, beside those of other ways"
-    )
+    add_record_option(parser)
     options = parser.parse_args()
     if unknown := [way for way in options.ways if way not in WAYS]:
         parser.error(f"ways must be of {', '.join(WAYS)}, not {unknown[0]!r}")
@@ -60,10 +58,10 @@ def main() -> None:
         link = made.link
     figures = {way: figure(outcomes[options.ways[0]], own) for way, own in outcomes.items()}
     show(figures)
-    if options.record:
-        name = f"speculation_loss_{kind_of(options)}{link.name}"
-        about = {"link": str(link), "tau": options.tau}
-        report(name, {**about, **recorded(name), **figures})
+    if options.record is not None:
+        name = options.record or f"speculation_loss_{kind_of(options)}{link.name}"
+        settings = {name: getattr(options, name) for name in ("tau", "steps", "seeds")}
+        report(name, {"link": str(link), **settings, **figures})
 
 
 def kind_of(options: argparse.Namespace) -> str:

@@ -1,10 +1,11 @@
 """What the benchmark of speculation makes of the times that it has measured."""
 
 from typing import Any
+from unittest.mock import Mock
 
+import _speculation_worker as worker
 import pytest
 import speculation
-from _link import Link
 
 
 def measured(**times: list[float]) -> dict[str, dict[str, Any]]:
@@ -20,10 +21,28 @@ def test_ratios_are_those_of_each_turn() -> None:
 def test_the_best_cap_is_that_with_the_least_median() -> None:
     found = measured(**{"ddp": [3.0, 3, 3], "ddp 1": [1.0, 2, 9], "never": [0.0, 0, 0]})
     assert speculation.best_ddp(found) == "ddp 1"
-    kept = speculation.figures(found, Link(100, 5), 0.5)
-    assert kept["best_ddp"] == "ddp 1" and kept["link"] == "100 Mbit/s, 5 ms, 2 workers"
-    assert kept["tau"] == 0.5
+    kept = speculation.figures(found)
+    assert kept["best_ddp"] == "ddp 1"
     assert kept["ddp 1"]["ms"] == 2 and kept["ddp 1"]["wire_bytes"] == 8
+
+
+@pytest.mark.parametrize(("period", "timed", "in_all"), [(1, 12, 16), (4, 12, 16), (16, 16, 32)])
+def test_a_turn_times_whole_periods_and_ends_with_nothing_in_flight(
+    period: int, timed: int, in_all: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An exchange of each sixteenth step, charged to twelve, makes its way a third slower."""
+    told, taken = list[dict[str, Any]](), list[str]()
+    way = Mock(period=period)
+    way.step.side_effect = lambda: taken.append("step")
+    way.settle.side_effect = lambda: taken.append("settle")
+    way.facts.return_value = {}
+    monkeypatch.setattr(worker, "tell", told.append)
+    monkeypatch.setattr(worker.dist, "barrier", lambda: None)
+    monkeypatch.setattr(worker.time, "perf_counter", lambda: float(len(taken) ** 2))
+    worker.turn("way", way, 12)
+    assert told[0]["begins"] == in_all and taken == [*["step"] * in_all, "settle"]
+    begun, ended = worker.WARM_UP, worker.WARM_UP + timed
+    assert told[1]["seconds"] == pytest.approx((ended**2 - begun**2) / timed)
 
 
 @pytest.mark.parametrize(
