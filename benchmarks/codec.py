@@ -1,9 +1,10 @@
 """The gradient codec: bits of each element that is not zero, and speed, beside general codecs.
 
-Gradients of three networks as BF16, masked by one threshold over the whole gradient. Ours is a
-frame with all headers, of one region a parameter; the others get the same elements as one buffer,
-pcodec also a buffer for each parameter. Times are of one thread, in turns, medians: tensors to a
-frame and back, against a joined buffer to bytes and back.
+Gradients of three networks, early, in the middle and late in training, as BF16, masked by one
+threshold over the whole gradient. Ours is a frame with all headers, of one region a parameter; the
+others get the same elements as one buffer, pcodec also a buffer for each parameter. Beside them is
+what indices of 32 bits and the values take. Times are of one thread, in turns, medians, in the
+middle of training: tensors to a frame and back, against a joined buffer to bytes and back.
 
 With ``--defaults`` it derives the default tables from other gradients instead, and prints them.
 """
@@ -26,6 +27,9 @@ from rich.progress import track
 from adagrain.models.codec import DEFAULT_TABLES, build_tables, decode, encode, histogram
 
 DENSITIES = 0.1, 0.01
+
+#: Steps of training by the end of the figures' names.
+STEPS = {"_early": 10, "": 60, "_late": 400}
 ROUNDS = 200
 
 #: Aims on the transformer: most bits by density, least speed against zstd-1.
@@ -51,13 +55,14 @@ def main() -> None:
     missed = []
     for network in NETWORKS:
         print(f"training {network}", flush=True)
-        gradient = gradients(network)
-        for density in DENSITIES:
-            own = masked(gradient, density)
-            bits = _bits(own, peers)
-            speeds = _speeds(own, peers["zstandard"], options.rounds, f"{network} {density:.0%}")
-            figures[f"{network}_{density:g}"] = {**bits, **speeds}
-            missed += _missed(network, density, bits, speeds)
+        for when, steps in STEPS.items():
+            gradient = gradients(network, steps=steps)
+            for density in DENSITIES:
+                name, own = f"{network}_{density:g}{when}", masked(gradient, density)
+                bits = _bits(own, peers)
+                speeds = {} if when else _speeds(own, peers["zstandard"], options.rounds, name)
+                figures[name] = {**bits, **speeds}
+                missed += [f"{name}: {what}" for what in _missed(network, density, bits, speeds)]
     figures["left_out"] = ", ".join(name for name, module in peers.items() if module is None)
     report("codec", figures)
     if missed:
@@ -95,8 +100,9 @@ def _bits(tensors: list[torch.Tensor], peers: dict[str, Any]) -> dict[str, float
     if peers["pcodec"]:
         sizes["pcodec"] = _pcodec([words])
         sizes["pcodec_by_parameter"] = _pcodec([_raw([x]) for x in tensors])
-    nonzero = int((words != 0).sum())
-    return {f"{name}_bits": 8 * size / nonzero for name, size in sizes.items()}
+    places = words.nonzero()[0]
+    sizes["index_32_value"] = places.astype("uint32").nbytes + words[places].nbytes
+    return {f"{name}_bits": 8 * size / len(places) for name, size in sizes.items()}
 
 
 def _pcodec(arrays: list[Any]) -> int:
@@ -150,7 +156,7 @@ def _missed(
             speed = speeds.get(f"{way}_speed_to_zstd_1", least)
             if speed < least:
                 missed.append(f"{way} at {speed:.2f} of zstd-1's speed, not {least}")
-    return [f"{network} at {density:.0%}: {what}" for what in missed]
+    return missed
 
 
 if __name__ == "__main__":
