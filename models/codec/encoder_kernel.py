@@ -15,6 +15,9 @@ __all__ = ["count_symbols", "largest_exponents", "pack", "pack_block", "scan"]
 #: By gap: its class.
 _CLASS = np.array([gap.bit_length() for gap in range(BLOCK)], dtype=np.uint8)
 
+#: Elements that are looked at together: as many as a vector register has.
+_SKIPPED = 8
+
 _ONE, _WORD_BITS = np.uint64(1), np.uint64(16)
 _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 
@@ -43,9 +46,23 @@ def scan(addresses, counts, first_blocks, places, found, ends):  # pragma: no co
 
 @njit(cache=True, nogil=True)
 def _gather(block, places, found):  # pragma: no cover - compiled
+    """Skip what is +0 as a whole; the number of elements that were gathered."""
+    k = 0
+    whole = block.size - block.size % _SKIPPED
+    for start in range(0, whole, _SKIPPED):
+        any_bits = np.uint16(0)
+        for i in range(start, start + _SKIPPED):
+            any_bits |= block[i]
+        if any_bits:
+            k += _gather_some(block, start, start + _SKIPPED, places[k:], found[k:])
+    return k + _gather_some(block, whole, block.size, places[k:], found[k:])
+
+
+@njit(cache=True, nogil=True)
+def _gather_some(block, start, end, places, found):  # pragma: no cover - compiled
     """Without a branch; the number of elements that were gathered."""
     k = 0
-    for i in range(block.size):
+    for i in range(start, end):
         word = block[i]
         places[k] = i
         found[k] = word
