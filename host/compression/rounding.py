@@ -5,6 +5,7 @@ import torch
 from adagrain.models.codec import with_mantissa_bits
 
 from .options import MANTISSA_BITS
+from .rounding_kernel import LEAST_SPECIAL, round_words
 
 __all__ = ["rounded"]
 
@@ -21,6 +22,16 @@ def rounded(x: torch.Tensor, bits: int = MANTISSA_BITS) -> torch.Tensor:
     bits : int
         Mantissa bits that are kept.
     """
+    if bits == MANTISSA_BITS and x.is_cpu:
+        found = torch.empty_like(x, dtype=torch.bfloat16)
+        words, out = x.view(torch.int32), found.view(torch.int16)
+        if round_words(words.numpy(), out.numpy()) < LEAST_SPECIAL:
+            return found
+    return _rounded_anyhow(x, bits)
+
+
+def _rounded_anyhow(x: torch.Tensor, bits: int) -> torch.Tensor:
+    """Any elements, wherever they are, in several passes."""
     found = x.bfloat16()
     if bits < MANTISSA_BITS:
         found = with_mantissa_bits(found, bits)

@@ -67,8 +67,18 @@ def test_what_is_left_of_rounded_elements_is_exact(bits: int, seed: int) -> None
     assert (left.double().abs() <= scale * 2.0**-bits).all()
 
 
+def test_elements_of_any_exponent_are_rounded_to_nearest_even(seed: int) -> None:
+    x = any_numbers(seed)
+    x[4:7] = torch.tensor([0x3F808000, 0x3F818000, 0x00008000], dtype=torch.int32).view(x.dtype)
+    x[x.abs() > 3e38] = 0.0
+    wanted = x.bfloat16()
+    wanted[wanted == 0] = 0.0
+    assert rounded(x).view(torch.int16).equal(wanted.view(torch.int16))
+
+
 def test_what_is_not_finite_stays_so() -> None:
     x = torch.tensor([torch.nan, torch.inf, -torch.inf, 3.4e38])
+    assert rounded(x).isfinite().tolist() == [False, False, False, True]
     found = rounded(x, 3)
     assert found[0].isnan() and found[1:3].tolist() == [torch.inf, -torch.inf]
     assert found[3] == 1.875 * 2.0**127
