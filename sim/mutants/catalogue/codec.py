@@ -23,6 +23,13 @@ MUTANTS = (
         _FRAMES,
     ),
     Mutant(
+        "elements behind a block's last eight are lost",
+        "models/codec/encoder_kernel.py",
+        "    return k + _gather_some(block, whole, block.size, places[k:], found[k:])",
+        "    return k",
+        _FRAMES,
+    ),
+    Mutant(
         "a block is padded with zeros",
         "models/codec/encoder_kernel.py",
         "out[word] = buffer | (_ALL >> used) & (~(_ALL >> full) if full < 64 else _ALL)",
