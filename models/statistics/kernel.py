@@ -22,6 +22,7 @@ from adagrain.models.interface.units.statistics import LARGEST_Q, RAW_BINS
 from adagrain.models.numerics.addresses import floats_at
 
 from .reference import Sums
+from .sums_kernel import add_bins, add_four_powers, add_two_powers
 
 __all__ = [
     "CHUNK",
@@ -68,8 +69,8 @@ def _scan(words, found):  # pragma: no cover - compiled
     low = np.int32(0x7FFFFFFF)
     high = np.int32(-0x80000000)
     for i in range(words.size):
-        key = words[i] ^ ((words[i] >> np.int32(31)) & _WORD)
-        zero += np.int32((words[i] & _WORD) == 0)
+        key = np.int32(words[i] ^ np.int32(np.int32(words[i] >> np.int32(31)) & _WORD))
+        zero += np.int32(np.int32(words[i] & _WORD) == 0)
         low = min(low, key)
         high = max(high, key)
     found[_ZERO] += zero
@@ -122,39 +123,6 @@ def _quantise_special(words, values, scales, q):  # pragma: no cover - compiled
 
 
 @njit(cache=True, nogil=True)
-def _add_powers(q, sums):  # pragma: no cover - compiled
-    s1 = np.int64(0)
-    s2 = np.int64(0)
-    for i in range(q.size):
-        s1 += q[i]
-        s2 += np.int64(q[i]) * np.int64(q[i])
-    sums[0] += s1
-    sums[1] += s2
-
-
-@njit(cache=True, nogil=True)
-def _add_high_powers(q, sums):  # pragma: no cover - compiled
-    s3 = np.int64(0)
-    low = np.int64(0)
-    high = np.int64(0)
-    for i in range(q.size):
-        square = q[i] * q[i]
-        s3 += np.int64(square) * np.int64(q[i])
-        low += np.int64(square) * np.int64(square & 0x7FFF)
-        high += np.int64(square) * np.int64(square >> 15)
-    sums[2] += s3
-    sums[3] += low
-    sums[4] += high
-
-
-@njit(cache=True, nogil=True)
-def _add_bins(words, bins):  # pragma: no cover - compiled
-    """Count magnitudes by their upper 15 bits: exponent and truncated significand."""
-    for i in range(words.size):
-        bins[(words[i] >> 16) & 0x7FFF] += 1
-
-
-@njit(cache=True, nogil=True)
 def _run(words, values, exponent, scales, powers, found, sums, bins):  # pragma: no cover - compiled
     """All of a chunk, block by block."""
     q = np.empty(_BLOCK, dtype=np.int32)
@@ -170,11 +138,12 @@ def _run(words, values, exponent, scales, powers, found, sums, bins):  # pragma:
             _quantise_special(words[start:end], values[start:end], scales, block)
         found[_LOW] = min(found[_LOW], low)
         found[_HIGH] = max(found[_HIGH], high)
-        _add_powers(block, sums)
         if powers == 4:
-            _add_high_powers(block, sums)
+            add_four_powers(block, sums)
+        else:
+            add_two_powers(block, sums)
         if bins.size:
-            _add_bins(words[start:end], bins)
+            add_bins(words[start:end], bins)
 
 
 @njit(cache=True, nogil=True)

@@ -99,6 +99,7 @@ REFERENCES = {
         "models/test_statistics_of.py",
     ),
     "statistics/kernel": ("exact fractions", "Fraction", "models/test_statistics.py"),
+    "statistics/sums_kernel": ("exact fractions", "Fraction", "models/test_statistics.py"),
     "statistics/reference": ("exact fractions", "Fraction", "models/test_statistics.py"),
 }
 
