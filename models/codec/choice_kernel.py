@@ -14,7 +14,10 @@ from adagrain.models.interface.codec import (
 
 from .package_merge import merge
 
-__all__ = ["best_lengths", "carried_bytes", "costs", "deal", "split"]
+__all__ = ["best_lengths", "carried_bytes", "costs", "deal", "likely_bits", "split"]
+
+#: By symbol: its gap's class, less its bin.
+_BEYOND = np.array([symbol // BINS - symbol % BINS for symbol in range(SYMBOLS)])
 
 
 @njit(cache=True, nogil=True)
@@ -127,6 +130,34 @@ def split(counts, mantissa_bits, rounds):  # pragma: no cover - compiled
 
 
 @njit(cache=True, nogil=True)
+def likely_bits(counts, mantissa_bits):  # pragma: no cover - compiled
+    """About the bits that everything takes with the first two tables of :func:`split`.
+
+    As if their codes were not of whole bits: without building them.
+
+    Parameters
+    ----------
+    counts, mantissa_bits
+        As those of :func:`split`.
+    """
+    slots = _first_slots(counts)
+    bits = 0.0
+    for slot in range(SLOTS):
+        weights = np.zeros(SYMBOLS, dtype=np.int64)
+        for region in range(counts.shape[0]):
+            if slots[region] == slot:
+                weights += counts[region]
+        total = np.float64(weights.sum())
+        for symbol in np.flatnonzero(weights):
+            beside = max(symbol // BINS - 1, 0) + max(mantissa_bits, 1)
+            if symbol == ESCAPE:
+                beside = GAP_BITS + 16
+            bits += weights[symbol] * (beside + np.log2(total / weights[symbol]))
+        bits += 8 * carried_bytes(weights)
+    return bits
+
+
+@njit(cache=True, nogil=True)
 def carried_bytes(lengths):  # pragma: no cover - compiled
     """Bytes that a table takes in a frame."""
     classes, bins = 1, 1
@@ -140,11 +171,12 @@ def carried_bytes(lengths):  # pragma: no cover - compiled
 @njit(cache=True, nogil=True)
 def _first_slots(counts):  # pragma: no cover - compiled
     """1 for regions whose mean of gap class − bin is above that of all their elements, else 0."""
-    regions = counts.shape[0]
-    sums, totals = np.zeros(regions, dtype=np.int64), np.zeros(regions, dtype=np.int64)
-    for region in range(regions):
+    sums, totals = np.zeros((2, counts.shape[0]), dtype=np.int64)
+    for region in range(counts.shape[0]):
+        own, total = np.int64(0), np.int64(0)
         for symbol in range(SYMBOLS):
-            sums[region] += counts[region, symbol] * (symbol // BINS - symbol % BINS)
-            totals[region] += counts[region, symbol]
+            own += counts[region, symbol] * _BEYOND[symbol]
+            total += counts[region, symbol]
+        sums[region], totals[region] = own, total
     mean = np.sum(sums) / max(np.sum(totals), 1)
     return (sums > mean * totals).astype(np.uint8)

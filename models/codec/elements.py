@@ -1,6 +1,6 @@
 """Tensors as the encoder takes them: words behind each other, and what of them is not zero."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -9,10 +9,11 @@ import torch
 from adagrain.models.interface.codec import CODED_FORMATS, SYMBOLS
 from adagrain.models.interface.formats import FORMATS, ElementFormat
 
+from .bases_kernel import shift_counts, shift_symbols
 from .encoder_kernel import count_symbols, largest_exponents, scan
 from .parts import blocks_of
 
-__all__ = ["Elements", "Symbols", "elements_of", "symbols_of"]
+__all__ = ["Elements", "Symbols", "elements_of", "from_one_base", "symbols_of"]
 
 
 class Elements(NamedTuple):
@@ -146,6 +147,29 @@ def symbols_of(
         counts,
     )
     return Symbols(bases, kept, symbols, elements.places[:size], counts)
+
+
+def from_one_base(
+    elements: Elements, symbols: Symbols, bits_of: Callable[[np.ndarray, int], float]
+) -> Symbols:
+    """The same with all bins counted from the largest base, where that is what takes fewer bits.
+
+    So it is where one threshold is for all regions: what comes often then has the same bins in
+    each. Their symbols are overwritten then.
+
+    Parameters
+    ----------
+    elements, symbols
+        The elements, and what :func:`symbols_of` made of them.
+    bits_of : callable
+        Bits that all elements take, by the counts of their symbols and their mantissa bits.
+    """
+    shifts = 2 * (symbols.bases.max() - symbols.bases)
+    counts, kept = shift_counts(symbols.counts, shifts), symbols.mantissa_bits
+    if bits_of(counts, kept) >= bits_of(symbols.counts, kept):
+        return symbols
+    shift_symbols(symbols.symbols, elements.ends, elements.first_blocks, shifts)
+    return symbols._replace(bases=symbols.bases + shifts // 2, counts=counts)
 
 
 def _bases(elements: Elements, exponents: Sequence[int]) -> np.ndarray:

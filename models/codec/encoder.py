@@ -10,8 +10,9 @@ from adagrain.models.interface.codec import BLOCK, SLOTS, SYMBOLS, TableNumber
 
 from .assembly import assemble
 from .choice import choose_slots, choose_tables
+from .choice_kernel import likely_bits
 from .defaults import DEFAULT_TABLES
-from .elements import Elements, Symbols, elements_of, symbols_of
+from .elements import Elements, Symbols, elements_of, from_one_base, symbols_of
 from .encoder_kernel import pack, pack_block
 from .parts import Parts
 from .table import CodeTable
@@ -43,7 +44,8 @@ def encode(
         One a region, of any shape; all BF16 or all FP16. What is not +0 is coded, −0 too.
     exponents : sequence of int or None
         Each region's base exponent, biased; elements with larger ones take an escape each.
-        ``None``: the largest of its finite elements.
+        ``None``: the largest of its finite elements, or of those of all regions, whichever takes
+        fewer bits.
     tables : sequence of CodeTable or None
         One or two. ``None``: two that are built of these tensors and carried, or the defaults;
         then no frame is longer than the elements and its headers.
@@ -77,8 +79,7 @@ def encode_by(
     """
     if tables is not None and not 1 <= len(tables) <= SLOTS:
         raise ValueError(f"tables must be one or two, not {len(tables)}")
-    elements = elements_of(tensors)
-    symbols = symbols_of(elements, exponents, mantissa_bits)
+    elements, symbols = _symbols(tensors, exponents, mantissa_bits, tables)
     if tables is None:
         own, slots = choose_tables(symbols.counts, symbols.mantissa_bits)
         blocks, sizes = packing(elements, symbols, own, slots)
@@ -150,7 +151,25 @@ def histogram(
     tensors, exponents, mantissa_bits
         As those of :func:`encode`.
     """
-    return symbols_of(elements_of(tensors), exponents, mantissa_bits).counts
+    return _symbols(tensors, exponents, mantissa_bits)[1].counts
+
+
+def _symbols(
+    tensors: Sequence[torch.Tensor],
+    exponents: Sequence[int] | None,
+    mantissa_bits: int | None,
+    tables: Sequence[CodeTable] | None = None,
+) -> tuple[Elements, Symbols]:
+    """Elements and symbols, from the bases that are given, or those that take fewer bits."""
+    elements = elements_of(tensors)
+    symbols = symbols_of(elements, exponents, mantissa_bits)
+    if exponents is not None:
+        return elements, symbols
+    if tables is None:
+        return elements, from_one_base(elements, symbols, likely_bits)
+    return elements, from_one_base(
+        elements, symbols, lambda counts, kept: choose_slots(counts, tables, kept)[1]
+    )
 
 
 def _frame(

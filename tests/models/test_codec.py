@@ -112,25 +112,26 @@ def test_any_tensors_come_back_and_equal_the_reference(
     assert same(decode(frame), x)
     assert same(by_reference(frame), x)
     if tables is not None:
-        assert frame == of_reference(x, code, kept, tables, counts, exponents)
+        given = [exponents] if exponents else bases_of(x, code)
+        assert frame in [of_reference(x, code, kept, tables, own) for own in given]
+
+
+def bases_of(x: list[torch.Tensor], code: FormatCode) -> list[list[int]]:
+    """Largest exponents of finite elements: of each region, and of all."""
+    exponent_bits, mantissa_bits = reference.FORMATS[code]
+    fields = [[w >> mantissa_bits & 2**exponent_bits - 1 for w in words_of(part)] for part in x]
+    own = [max((f for f in part if f < 2**exponent_bits - 1), default=0) for part in fields]
+    return [own, [max(own)] * len(x)]
 
 
 def of_reference(
-    x: list[torch.Tensor],
-    code: FormatCode,
-    kept: int,
-    tables: list[CodeTable],
-    counts: np.ndarray,
-    exponents: list[int] | None,
+    x: list[torch.Tensor], code: FormatCode, kept: int, tables: list[CodeTable], bases: list[int]
 ) -> bytes:
     """The same frame, from strings of bits; slots by what the elements take in them."""
     sizes = reference.FORMATS[code]
     regions = []
-    for n, part in enumerate(x):
+    for part, base in zip(x, bases, strict=True):
         words = words_of(part)
-        fields = [word >> sizes[1] & 2 ** sizes[0] - 1 for word in words]
-        finite = [field for field in fields if field < 2 ** sizes[0] - 1]
-        base = max(finite, default=0) if exponents is None else exponents[n]
         taken = [sum(map(len, elements(words, base, [*t.lengths], sizes, kept))) for t in tables]
         regions.append(Region(words, base, taken.index(min(taken))))
     own = [(int(table.number), [*table.lengths]) for table in tables]
@@ -154,12 +155,36 @@ def elements(
 @pytest.mark.parametrize("density", [0.5, 0.1, 0.01])
 def test_gradients_equal_the_reference(code: FormatCode, density: float) -> None:
     x = [masked(length, density, code, length) for length in (1, 500, 4096, 9000)]
-    counts = histogram(x)
     kept = FORMATS[code].mantissa_bits
-    for tables in ([WIDE, NARROW], [NARROW], build_tables(counts)):
+    for tables in ([WIDE, NARROW], [NARROW], build_tables(histogram(x))):
         frame = encode(x, tables=tables)
-        assert frame == of_reference(x, code, kept, tables, counts, None)
+        assert frame in [of_reference(x, code, kept, tables, own) for own in bases_of(x, code)]
         assert same(decode(frame), x)
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_bins_count_from_one_base_where_one_threshold_is_for_all(code: FormatCode) -> None:
+    generator = torch.Generator().manual_seed(int(code))
+    x = [torch.randn(20_000, generator=generator) ** 3 * 2.0 ** (-n / 3) for n in range(12)]
+    one, each = [torch.where(own.abs() > 4, own, 0.0) for own in x], []
+    largest = torch.cat(one).abs().max()
+    one[-1][0] = 1.5 * 2.0 ** (float(largest.log2().floor()) - 16)  # the first behind the last bin
+    for own in x:
+        each.append(torch.where(own.abs() > own.abs().quantile(0.95), own, 0.0))
+    for thresholds, place in ((one, 1), (each, 0)):
+        masked_ones = [own.to(FORMATS[code].dtype) for own in thresholds]
+        frame, bases = encode(masked_ones), bases_of(masked_ones, code)
+        assert frame == encode(masked_ones, exponents=bases[place])
+        assert len(frame) < len(encode(masked_ones, exponents=bases[1 - place]))
+        assert same(decode(frame), masked_ones)
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_a_base_far_above_a_region_takes_escapes_and_is_left(code: FormatCode) -> None:
+    spread = torch.tensor([2.0**-12, 2.0**8]).to(FORMATS[code].dtype)
+    x = [spread[:1].repeat(900), spread[1:].repeat(90)]
+    assert encode(x) == encode(x, exponents=bases_of(x, code)[0])
+    assert same(decode(encode(x, exponents=bases_of(x, code)[1])), x)
 
 
 @pytest.mark.parametrize("code", CODES)

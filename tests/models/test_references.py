@@ -14,6 +14,7 @@ REFERENCES = {
     "codec/bits": ("strings of bits", "codec_reference", "models/test_codec.py"),
     "codec/canonical": ("strings of bits", "codec_reference", "models/test_codec_tables.py"),
     "codec/choice": ("strings of bits", "element_bits", "models/test_codec.py"),
+    "codec/bases_kernel": ("strings of bits", "frame_of", "models/test_codec.py"),
     "codec/choice_kernel": ("strings of bits", "element_bits", "models/test_codec_tables.py"),
     "codec/decoder": ("strings of bits", "codec_reference", "models/test_codec_refusals.py"),
     "codec/decoder_kernel": ("strings of bits", "codec_reference", "models/test_codec_refusals.py"),

@@ -30,6 +30,13 @@ MUTANTS = (
         _FRAMES,
     ),
     Mutant(
+        "a symbol that is shifted may leave its class",
+        "models/codec/bases_kernel.py",
+        "stays = symbol % BINS + shift < BINS",
+        "stays = symbol % BINS + shift <= BINS",
+        tested("models/test_codec.py", "reference or one_base"),
+    ),
+    Mutant(
         "a block is padded with zeros",
         "models/codec/encoder_kernel.py",
         "out[word] = buffer | (_ALL >> used) & (~(_ALL >> full) if full < 64 else _ALL)",
