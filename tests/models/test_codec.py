@@ -176,6 +176,9 @@ def test_bins_count_from_one_base_where_one_threshold_is_for_all(code: FormatCod
         frame, bases = encode(masked_ones), bases_of(masked_ones, code)
         assert frame == encode(masked_ones, exponents=bases[place])
         assert len(frame) < len(encode(masked_ones, exponents=bases[1 - place]))
+        tables = [build_table(histogram(masked_ones).sum(axis=0), number=16, floor=1)]
+        agreed = encode(masked_ones, tables=tables)
+        assert agreed == encode(masked_ones, exponents=bases[place], tables=tables)
         assert same(decode(frame), masked_ones)
 
 
