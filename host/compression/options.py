@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
+from math import inf
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, Self
 
@@ -57,7 +58,7 @@ class CompressionOptions:
     warmup_passes : int
         Passes in which the density falls to what it is to be, by one factor each.
     warmup_density : float
-        Where it begins.
+        Where it begins; above the density.
     plan_passes : int
         Passes after which the sizes of slots are renewed.
     bypass : str or mapping
@@ -66,7 +67,7 @@ class CompressionOptions:
         to bool.
     worth : float
         How many times as fast a step must be with compression, for it is not learned as much in it:
-        what is not sent is late. Above 0.
+        what is not sent is late. Above 0, and finite.
     coder : str or Coder
         What makes frames, and takes them apart: ``"golden"``, the golden codec; ``"device"``, the
         registered device; or an opened one. Frames are the same.
@@ -99,7 +100,7 @@ class CompressionOptions:
         for name in ("density", "warmup_density"):
             check_number(self, name, Real, "a number above 0 and at most 1", lambda x: 0 < x <= 1)
         check_number(self, "momentum", Real, "a number from 0 to below 1", lambda x: 0 <= x < 1)
-        check_number(self, "worth", Real, "a positive number", lambda x: x > 0)
+        check_number(self, "worth", Real, "a positive, finite number", lambda x: 0 < x < inf)
         bits = f"a whole number from 0 to {MANTISSA_BITS}"
         check_number(self, "mantissa_bits", Integral, bits, lambda x: 0 <= x <= MANTISSA_BITS)
         for name, least in (("warmup_passes", 0), ("plan_passes", 1), ("seed", 0)):
@@ -111,6 +112,11 @@ class CompressionOptions:
                 raise ValueError(
                     f"warmup_passes must be 0 where there is a budget, not {self.warmup_passes}"
                 )
+        if self.warmup_passes and self.warmup_density <= self.density:
+            raise ValueError(
+                f"warmup_density must be above density, {self.density}, where there are "
+                f"warmup_passes, not {self.warmup_density}"
+            )
         for name in ("error_feedback", "nesterov"):
             if not isinstance(getattr(self, name), bool):
                 raise TypeError(f"{name} must be True or False, not {getattr(self, name)!r}")
@@ -127,12 +133,13 @@ class CompressionOptions:
                 f"learned must be empty unless mask is 'learned', not {dict(self.learned)}"
             )
         LearnedOptions.of(self.learned)
-        if not isinstance(self.bypass, Mapping) and self.bypass not in BYPASSES:
+        if isinstance(self.bypass, Mapping):
+            _check_record(self.bypass)
+        elif self.bypass not in BYPASSES:
             raise ValueError(
                 f"bypass must be one of {', '.join(BYPASSES)}, or a mapping from passes to bools, "
                 f"not {self.bypass!r}"
             )
-
         if self.coder not in CODERS and not hasattr(self.coder, "decode"):
             raise ValueError(
                 f"coder must be one of {', '.join(CODERS)}, or an opened device, not {self.coder!r}"
@@ -146,8 +153,20 @@ class CompressionOptions:
         ------
         TypeError
             If there is none of a name; what it may be instead is said.
+        ValueError
+            If one has no effect beside the others.
         """
         check_names("compression", options, [option.name for option in fields(cls)])
+        if options.get("budget") is not None and "density" in options:
+            raise ValueError(
+                "density must not be given beside a budget, which decides in its place, but is "
+                f"{options['density']!r}"
+            )
+        if "warmup_density" in options and not options.get("warmup_passes"):
+            raise ValueError(
+                "warmup_density must not be given without warmup_passes, but is "
+                f"{options['warmup_density']!r}"
+            )
         return cls(**options)
 
     def common(self) -> dict[str, Any]:
@@ -157,3 +176,14 @@ class CompressionOptions:
         bypass = sorted(self.bypass.items()) if isinstance(self.bypass, Mapping) else self.bypass
         learned = asdict(LearnedOptions.of(self.learned))
         return {**found, "mask": mask, "bypass": bypass, "learned": learned}
+
+
+def _check_record(record: Mapping[Any, Any]) -> None:
+    """See to it that decisions on the bypass are what they must be."""
+    for number, bypass in record.items():
+        if isinstance(number, bool) or not isinstance(number, Integral):
+            raise TypeError(f"a pass of bypass must be a whole number, at least 0, not {number!r}")
+        if number < 0:
+            raise ValueError(f"a pass of bypass must be a whole number, at least 0, not {number}")
+        if not isinstance(bypass, bool):
+            raise TypeError(f"bypass of pass {number} must be True or False, not {bypass!r}")

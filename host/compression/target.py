@@ -38,7 +38,7 @@ class Target:
         options = self._options
         if options.budget is not None:
             return min(8 * options.budget / SLACK / self._bits / self._elements, 1.0)
-        if number >= options.warmup_passes or options.warmup_density <= options.density:
+        if number >= options.warmup_passes:
             return options.density
         factor = options.density / options.warmup_density
         return options.warmup_density * factor ** (number / options.warmup_passes)
