@@ -95,6 +95,7 @@ class Arrival:
         for one in passage.begun:
             one.wait()
         outcome = self._judged(number, passage)
+        outcome.counts.dense_after_refusal = int(passage.is_resort)
         averages = [one.average(self._workers) for one in passage.begun]
         void = self._void(passage, averages)
         outcome.counts.void += bool(void)
@@ -106,7 +107,7 @@ class Arrival:
         outcome.sent = tally.take()
         if isinstance(self._mask, Learner):
             self._teach(self._mask, passage, averages, outcome)
-        if self._bypass.decides(number):
+        if passage.framed and self._bypass.decides(number):
             outcome.times = self._measured(passage, outcome)
         self._stopwatch.ends()
         passage.outcome = outcome
@@ -126,6 +127,7 @@ class Arrival:
         for one, agreed in zip(framed, verdict.found, strict=True):
             one.leave_out(agreed.refused)
             outcome.wanted.append((one.layout, agreed.wanted))
+            outcome.refused |= any(agreed.refused)
             refused, left_out = agreed.refused[self._rank], one.made.left_out
             outcome.counts.add(Counts(int(left_out > 0), left_out, int(refused)))
         return outcome
@@ -151,7 +153,7 @@ class Arrival:
     ) -> None:
         """Tell a mask that learns what was sent, and what it wants to know of all gradients."""
         for one, average in zip(passage.begun, averages, strict=True):
-            if isinstance(one, Framed):
+            if isinstance(one, Framed) and one.counts:
                 with passage.codes():
                     mask.heard(one.layout, one.made.frame, average)
         sample = mask.sample()

@@ -82,6 +82,7 @@ class Bypass:
         self._mode = mode
         self._worth = worth
         self._active = mode == "always"
+        self._refused = False
 
     @property
     def record(self) -> dict[int, bool]:
@@ -97,6 +98,16 @@ class Bypass:
             past = [first for first in self._mode if first <= number]
             return bool(past) and self._mode[max(past)] and not _is_measured(number)
         return self._active and not (self._mode == "auto" and _is_measured(number))
+
+    def refused(self) -> None:
+        """A frame did not count: the next pass that begins goes uncompressed, whatever it is."""
+        self._refused = True
+
+    def begins(self, number: int) -> tuple[bool, bool]:
+        """Whether a pass that begins goes uncompressed; and whether only for a refused frame."""
+        refused, self._refused = self._refused, False
+        active = self.active(number)
+        return active or refused, refused and not active
 
     def decides(self, number: int) -> bool:
         """Whether there is a decision behind a pass."""
@@ -114,12 +125,13 @@ class Bypass:
     def state_dict(self) -> dict[str, Any]:
         """What a resumed run needs."""
         rows = [(made.number, made.bypass, tuple(made.times)) for made in self.decisions]
-        return {"active": self._active, "decisions": rows}
+        return {"active": self._active, "refused": self._refused, "decisions": rows}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Restore what :meth:`state_dict` gave; a mode that is no ``"auto"`` stays in force."""
         if self._mode == "auto":
             self._active = state["active"]
+        self._refused = state["refused"]
         self.decisions = [
             Decision(number, bypass, Times(*times)) for number, bypass, times in state["decisions"]
         ]

@@ -17,7 +17,10 @@ class Counts:
     left_out : int
         Elements that were not sent because of that.
     refused : int
-        Frames of this worker that were not used, since one worker at least could not decode them.
+        Frames of this worker that were not used: one worker at least could not decode them, or they
+        did not hold what they were made of.
+    dense_after_refusal : int
+        Passes that went uncompressed because a frame had been refused; the same on all workers.
     void : int
         Passes in which an average was not finite; the same on all workers.
     """
@@ -25,6 +28,7 @@ class Counts:
     overflows: int = 0
     left_out: int = 0
     refused: int = 0
+    dense_after_refusal: int = 0
     void: int = 0
 
     def add(self, others: "Counts") -> None:

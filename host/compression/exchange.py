@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
-import torch
 import torch.distributed as dist
 
 from adagrain.host.distributed.exchange import DenseExchange, Flat, Pending, Share
@@ -17,15 +16,15 @@ from .beginning import Beginning
 from .bypass import Bypass
 from .coder import Coder, coder_of
 from .counts import Counts
+from .departure import Departure
 from .ending import Aside, Ending, WhenAsked
 from .feedback import Feedback
-from .layout import Layout
-from .mask import Learner
+from .groups import Groups
 from .masks import mask_of
 from .options import CompressionOptions
 from .outcome import Outcome
 from .passage import Passage
-from .plan import Plan
+from .plan import Plan, check_budget
 from .probe import Probe
 from .sending import Sending
 from .stopwatch import Stopwatch
@@ -63,8 +62,8 @@ class CompressedExchange:
         uses it.
     options : CompressionOptions
         Masks and all else.
-    elements : int
-        Those of the model, which the density is of.
+    shares : sequence of sequences of int
+        Elements of each share that a region consists of, by the region's number.
     whole_passes : bool
         A number that is not finite makes a whole pass void, not only a region.
     idle_waits : bool
@@ -96,7 +95,7 @@ class CompressedExchange:
         group: dist.ProcessGroup | None,
         lockstep: Lockstep,
         options: CompressionOptions,
-        elements: int,
+        shares: Sequence[Sequence[int]],
         *,
         whole_passes: bool = False,
         idle_waits: bool = False,
@@ -111,13 +110,14 @@ class CompressedExchange:
         self.counts = Counts()
         self.bypass = Bypass(options.bypass, options.worth)
         self.mask = mask_of(options, self.rank)
-        self._options = options
         self._depth = depth
         self._dense = DenseExchange(group)
         self._feedback = Feedback(
             enabled=options.error_feedback, momentum=options.momentum, nesterov=options.nesterov
         )
-        self._target = Target(options, elements)
+        sizes = [size for own in shares for size in own]
+        check_budget(options.budget, sizes)
+        self._target = Target(options, sum(sizes))
         self._plan = Plan(options.plan_passes, self._target)
         self._stopwatch = Stopwatch()
         coder = coder_of(options.coder, device)
@@ -131,6 +131,9 @@ class CompressedExchange:
             **known,
             plan=self._plan,
             idle_waits=idle_waits,
+        )
+        self._departure = Departure(
+            *(self.workers, self._sending, Groups([*map(sum, shares)])), **known, bypass=self.bypass
         )
         self._arrival = Arrival(
             *(group, lockstep, coder, self._sending),
@@ -149,11 +152,6 @@ class CompressedExchange:
     def _kind(self) -> str:
         return type(self.mask).__name__
 
-    @property
-    def bypassed(self) -> bool:
-        """Whether this pass goes uncompressed."""
-        return self.bypass.active(self.passes)
-
     def begin(self, shares: Sequence[Share], flat: Flat | None = None) -> Pending:
         """As :meth:`Exchange.begin`; the oldest pass ends first, if as many are under way."""
         passage = self._opened()
@@ -161,14 +159,8 @@ class CompressedExchange:
         own = [share for share in shares if share.region is not None]
         pending = Beginning(self.finish, passage, self._dense.begin(alone) if alone else None)
         self.bytes_sent += sum(share.mean.nbytes for share in alone)
-        if not self.bypassed:
-            passage.waiting += own
-        elif own:
-            means = _together(own) if flat is None else flat.means
-            out = [share.average for share in own] if flat is None else [flat.averages]
-            begun = self._sending.dense(Layout.of(own), means, out)
-            self.bytes_sent += begun.bytes_sent
-            passage.begun.append(begun)
+        if own:
+            self._departure.begin(self.passes, passage, own, flat)
         return pending
 
     def depart(self) -> Exception | None:
@@ -178,7 +170,9 @@ class CompressedExchange:
         passage, self._current = self._opened(), None
         if not passage.is_empty:
             self._stopwatch.waits()
-            self._leave(passage)
+            self._departure.leave(self.passes, passage)
+            self.bytes_sent += sum(one.bytes_sent for one in passage.begun)
+            self.passes += 1
             before = next((own.ending for own in reversed(self._departed) if own.ending), None)
             passage.ending = self._ends(
                 partial(self._arrival.end, self.passes - 1, passage), before
@@ -203,6 +197,8 @@ class CompressedExchange:
         for layout, longest in outcome.wanted:
             self._plan.wanted(layout, longest)
         self._plan.end_pass(outcome.number)
+        if outcome.refused:
+            self.bypass.refused()
         self.counts.add(outcome.counts)
         self._tally.add(outcome.sent.items())
         self.bytes_sent += outcome.bytes_sent
@@ -273,31 +269,3 @@ class CompressedExchange:
                 self.end_pass()
             self._current = Passage()
         return self._current
-
-    def _leave(self, passage: Passage) -> None:
-        """Make a frame of what waits, and keep what is not sent."""
-        if passage.waiting:
-            self._send(passage)
-        for one in passage.begun:
-            one.leave(self._feedback)
-        if passage.framed and self._options.budget is not None:
-            sent = sum(int(one.made.sent.count_nonzero()) for one in passage.framed)
-            self._target.sent(sum(len(one.made.frame) for one in passage.framed), sent)
-        self.passes += 1
-        if not isinstance(self.mask, Learner):  # else it hears of the pass first
-            with passage.codes():
-                self.mask.end_pass(self._target.density(self.passes))
-
-    def _send(self, passage: Passage) -> None:
-        """Make a frame of all that waits."""
-        shares = sorted(passage.waiting, key=lambda share: (share.region or 0, share.start))
-        passage.waiting = []
-        layout, places = Layout.of(shares), [share.average for share in shares]
-        with passage.codes():
-            made = self._sending.framed(self.passes, layout, _together(shares), places)
-        self.bytes_sent += made.bytes_sent
-        passage.begun.append(made)
-
-
-def _together(shares: Sequence[Share]) -> torch.Tensor:
-    return torch.cat([share.mean.reshape(-1) for share in shares])

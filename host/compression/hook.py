@@ -83,7 +83,7 @@ class CompressionState:
                 model.process_group,
                 lockstep,
                 chosen,
-                sum(self._shape.values()),
+                [[size] for size in self._shape.values()],
                 whole_passes=True,
                 idle_waits=model.find_unused_parameters,
             )

@@ -48,7 +48,10 @@ class Learner(Protocol):
         """This worker's gradient of one dimension, before :meth:`Mask.keep`; not to be changed."""
 
     def heard(self, layout: Layout, frame: bytes, average: torch.Tensor) -> None:
-        """What this worker has sent, and the average over all of them; not to be changed."""
+        """What this worker has sent, and the average over all of them; not to be changed.
+
+        Of a frame that does not count, since a worker has refused it, it hears nothing.
+        """
 
     def sample(self) -> torch.Tensor | None:
         """Behind all exchanges of a pass, what is to be averaged over the workers, if anything.

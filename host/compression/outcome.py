@@ -32,6 +32,8 @@ class Outcome:
         What did not go as it should.
     bytes_sent : int
         Bytes that agreements and measurements took.
+    refused : bool
+        A frame of some worker does not count.
     times : Times or None
         What a decision on the bypass follows from; ``None``: there is none behind this pass.
     """
@@ -42,6 +44,7 @@ class Outcome:
     sent: dict[int, Sent] = field(default_factory=dict)
     counts: Counts = field(default_factory=Counts)
     bytes_sent: int = 0
+    refused: bool = False
     times: Times | None = None
 
     def save(self) -> dict[str, Any]:
@@ -53,6 +56,7 @@ class Outcome:
             "sent": {region: tuple(own) for region, own in self.sent.items()},
             "counts": asdict(self.counts),
             "bytes_sent": self.bytes_sent,
+            "refused": self.refused,
             "times": self.times and tuple(self.times),
         }
 
@@ -66,5 +70,6 @@ class Outcome:
             {region: Sent(*own) for region, own in saved["sent"].items()},
             Counts(**saved["counts"]),
             saved["bytes_sent"],
+            saved["refused"],
             saved["times"] and Times(*saved["times"]),
         )

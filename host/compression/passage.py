@@ -23,8 +23,12 @@ class Passage:
 
     Members
     -------
+    is_dense : bool or None
+        It goes uncompressed; ``None`` before anything of a region has begun.
+    is_resort : bool
+        It does so only because a frame was refused.
     waiting : list of Share
-        What will go as a frame.
+        What has not been sent.
     begun : list of Framed or Dense
         What is under way.
     ending : Ending or None
@@ -35,6 +39,8 @@ class Passage:
 
     def __init__(self, outcome: Outcome | None = None) -> None:
         self.outcome = outcome
+        self.is_dense: bool | None = None
+        self.is_resort = False
         self.waiting: list[Share] = []
         self.begun: list[Framed | Dense] = []
         self.ending: Ending | None = None

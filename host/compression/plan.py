@@ -1,6 +1,6 @@
 """The size of each exchange's slot, on which all workers agree."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from adagrain.models.interface.codec import BLOCK
@@ -8,7 +8,7 @@ from adagrain.models.interface.codec import BLOCK
 from .layout import Layout
 from .target import SLACK, Target
 
-__all__ = ["Plan", "least_size", "most_size"]
+__all__ = ["Plan", "check_budget", "least_size", "most_size"]
 
 #: Bytes that the first slot of an exchange has at least, if they can be of use.
 _FIRST_LEAST = 4096
@@ -86,13 +86,40 @@ class Plan:
 
 def least_size(layout: Layout) -> int:
     """Bytes of a frame with one element of each share, at most."""
-    blocks = sum(-(-size // BLOCK) for size in layout.sizes)
-    return _FRAME + _REGION * len(layout.sizes) + (_BLOCK_BITS * blocks + 7) // 8
+    return _least(layout.sizes)
+
+
+def check_budget(budget: int | None, sizes: Sequence[int]) -> None:
+    """See to it that a frame of a whole model can be as small as a budget wants.
+
+    Parameters
+    ----------
+    budget : int or None
+        Bytes of a slot, at most; ``None``: any.
+    sizes : sequence of int
+        Elements of each share of the model.
+
+    Raises
+    ------
+    ValueError
+        If it cannot.
+    """
+    least = _least(sizes)
+    if budget is not None and budget < least:
+        raise ValueError(
+            f"budget must be at least {least} bytes, which a frame with one element of each of "
+            f"{len(sizes)} parameters, or slices of them, may take, not {budget}"
+        )
 
 
 def most_size(layout: Layout) -> int:
     """Bytes that no frame exceeds."""
     return least_size(layout) + 2 * layout.elements
+
+
+def _least(sizes: Sequence[int]) -> int:
+    blocks = sum(-(-size // BLOCK) for size in sizes)
+    return _FRAME + _REGION * len(sizes) + (_BLOCK_BITS * blocks + 7) // 8
 
 
 def _bounded(size: int, layout: Layout) -> int:

@@ -59,11 +59,19 @@ class Framed:
         """Bytes of the slot."""
         return self.gathering.slots[self.rank].nbytes
 
+    @property
+    def counts(self) -> bool:
+        """Whether this worker's frame is in the average."""
+        return self.decoded[self.rank] is not None
+
     def sent(self) -> list[tuple[int, Sent]]:
-        """What this worker has sent of each share, by region.
+        """What this worker has sent of each share, by region; nothing, if its frame does not count.
 
         Bits of the frame are dealt to the shares in proportion to their blocks.
         """
+        rows = zip(self.layout.keys, self.layout.sizes, strict=True)
+        if not self.counts:  # perhaps it is none that could be taken apart
+            return [(region, Sent(size, 0, 0)) for (region, _), size in rows]
         own = region_bytes(self.made.frame, most=self.layout.elements)
         frame, blocks = 8 * len(self.made.frame), max(1, sum(own))
         parts = self.layout.parts(self.made.sent.cpu().view(torch.int16))
@@ -77,8 +85,14 @@ class Framed:
         self.gathering.wait()
 
     def decode(self, coder: Coder) -> list[bool]:
-        """Decode them; by rank, whether a frame was refused."""
+        """Decode them; by rank, whether a frame was refused.
+
+        So is this worker's own, if it holds anything else than what it was made of.
+        """
         self.decoded = self.gathering.decoded(coder)
+        own = self.decoded[self.rank]
+        if own is not None and not _same_bits(own, self.made.sent.cpu()):
+            self.decoded[self.rank] = None
         return [own is None for own in self.decoded]
 
     def leave_out(self, refused: Sequence[bool]) -> None:
@@ -97,8 +111,7 @@ class Framed:
 
     def lost(self, feedback: Feedback, void: set[int]) -> list[Lost]:
         """What was sent of void regions, or of all where the frame does not count."""
-        arrived = self.decoded[self.rank] is not None
-        void = void if arrived else {region for region, _ in self.layout.keys}
+        void = void if self.counts else {region for region, _ in self.layout.keys}
         values, sent = self.selected.values, self.made.sent
         return feedback.lost(self.layout, values, sent, void=void, everything=False)
 
@@ -165,3 +178,7 @@ class Dense:
         if len(self.places) == 1 and first.dtype == torch.float32 and first.dim() == 1:
             return first
         return torch.empty_like(self.reduced, dtype=torch.float32)
+
+
+def _same_bits(one: torch.Tensor, other: torch.Tensor) -> bool:
+    return torch.equal(one.view(torch.int16), other.view(torch.int16))

@@ -1,8 +1,9 @@
 """The exchange that a script chooses: dense, or compressed."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+import torch
 import torch.distributed as dist
 from torch import nn
 
@@ -15,7 +16,13 @@ from adagrain.host.regions.regions import Regions
 from .exchange import DenseExchange, Exchange
 from .lockstep import Lockstep
 
-__all__ = ["Compression", "chosen_exchange", "common_compression", "compression_options"]
+__all__ = [
+    "Compression",
+    "check_momentum",
+    "chosen_exchange",
+    "common_compression",
+    "compression_options",
+]
 
 #: How compression is asked for: its options by name, or as they are; ``None``: none.
 Compression = Mapping[str, Any] | CompressionOptions | None
@@ -34,6 +41,27 @@ def compression_options(chosen: Compression) -> CompressionOptions | None:
     if chosen is not None and not isinstance(chosen, CompressionOptions):
         raise TypeError(f"compression must be a mapping from options, or None, not {chosen!r}")
     return chosen
+
+
+def check_momentum(
+    options: CompressionOptions | None, optimizers: Sequence[torch.optim.Optimizer]
+) -> None:
+    """See to it that momentum does not count twice.
+
+    Raises
+    ------
+    ValueError
+        If it is corrected, and an optimizer has some of its own.
+    """
+    if options is None or not options.momentum:
+        return
+    for optimizer in optimizers:
+        for group in optimizer.param_groups:
+            if own := group.get("momentum", 0):
+                raise ValueError(
+                    f"momentum of {type(optimizer).__name__} must be 0 where compression has "
+                    f"momentum, {options.momentum}, not {own}"
+                )
 
 
 def common_compression(options: CompressionOptions | None) -> dict[str, Any]:
@@ -72,7 +100,8 @@ def chosen_exchange(
     if options is None:
         return DenseExchange(group)
     exchange = CompressedExchange(
-        *(group, lockstep, options, sum(region.numel for region in regions)),
+        *(group, lockstep, options),
+        [[part.numel for part in region.slices] for region in regions],
         idle_waits=idle_waits,
         device=device,
         depth=depth,

@@ -17,6 +17,7 @@ from .buckets import Buckets
 from .check_model import check_model
 from .chosen_exchange import (
     Compression,
+    check_momentum,
     chosen_exchange,
     common_compression,
     compression_options,
@@ -90,6 +91,7 @@ class AdagrainState:
         error: Exception | None = None
         try:
             chosen, compressing = ReducerOptions.of(options), compression_options(compression)
+            check_momentum(compressing, optimizers)
             divided = regions(model, by)
             self._open(device, preset)
             self.exchange = chosen_exchange(

@@ -14,6 +14,9 @@ __all__ = ["BF16_BYTES", "traffic", "traffic_rows"]
 #: Bytes of an element in a dense exchange of BF16.
 BF16_BYTES = 2
 
+#: Counts that are the same on all workers.
+_COMMON = ("void", "dense_after_refusal")
+
 _NOTHING = Sent(0, 0, 0)
 
 
@@ -42,7 +45,6 @@ def traffic(
     """
     regions = {name: _total(region) for name, region in history.regions.items()}
     dense, total = BF16_BYTES * elements, reduce(Sent.plus, regions.values(), _NOTHING)
-    void = max(own["void"] for own in counts)
     return {
         "coder": coder,
         "bytes_dense_bf16": dense,
@@ -51,7 +53,7 @@ def traffic(
         **_told(total),
         "regions": {name: _told(sent) for name, sent in regions.items()},
         **{name: sum(own[name] for own in counts) for name in counts[0]},
-        "void": void,
+        **{name: max(own[name] for own in counts) for name in _COMMON},
         "bypass": {str(step): on for step, on in exchange.bypass.record.items()},
     }
 
@@ -68,8 +70,8 @@ def traffic_rows(found: Mapping[str, Any]) -> dict[str, str]:
             f"{name} {_shown(sent)}" for name, sent in found["regions"].items()
         ),
     }
-    names = ("overflows", "refused", "void")
-    if wrong := [f"{found[name]} {name}" for name in names if found[name]]:
+    names = ("overflows", "refused", *_COMMON)
+    if wrong := [f"{found[name]} {name.replace('_', ' ')}" for name in names if found[name]]:
         rows["frames that did not go as they should"] = ", ".join(wrong)
     return rows
 

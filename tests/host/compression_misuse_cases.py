@@ -29,10 +29,10 @@ def wrong_option_on_one() -> Any:
     Setup(density=0.1 if dist.get_rank() else 2.0)
 
 
-def registered(compression: Any) -> adagrain.AdagrainState:
+def registered(compression: Any, momentum: float = 0.0, **options: Any) -> adagrain.AdagrainState:
     model = DistributedDataParallel(network())
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.05)
-    return adagrain.register(model, optimizer, preset="tiny", compression=compression)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.05, momentum=momentum)
+    return adagrain.register(model, optimizer, preset="tiny", compression=compression, **options)
 
 
 @case
@@ -75,6 +75,23 @@ def wrong_option_of_the_mask_on_one() -> Any:
 @case
 def options_of_the_mask_that_differ() -> Any:
     Setup(mask="learned", learned={"hidden": 5 if dist.get_rank() else 6})
+
+
+@case
+def budget_that_no_frame_fits_in() -> Any:
+    Setup(budget=112)
+    Setup(budget=111)
+
+
+@case
+def budget_of_slices() -> Any:
+    registered({"budget": 112}, by="rows:3")
+
+
+@case
+def momentum_twice() -> Any:
+    registered({"momentum": 0.9})
+    registered({"momentum": 0.9}, momentum=0.5)
 
 
 class Broken(HardThreshold):

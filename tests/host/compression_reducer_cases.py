@@ -119,8 +119,7 @@ def resumed_behind_the_reducer() -> Any:
         one, other, third = (Reduced({"0": 2}, density=0.1, mask=mask) for _ in range(3))
         one.train(range(12))
         other.train(range(5))
-        third.network.load_state_dict(other.network.state_dict())
-        third.state.load_state_dict(other.state.state_dict())
+        third.go_on_from(other)
         third.train(range(5, 12))
         assert third.sha256() == one.sha256()
         assert third.state.reducer.bytes_sent == one.state.reducer.bytes_sent

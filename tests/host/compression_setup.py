@@ -6,6 +6,7 @@ was sent to be what the residuals have lost, and averages that in rank order.
 
 import copy
 import hashlib
+import io
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -89,6 +90,26 @@ class Setup:
         assert torch.equal(arrived.bfloat16().float(), arrived)
         assert same_bits(self.gradients(), average_of(arrived))
         return arrived
+
+    def judged_uncompressed(self, step: int) -> None:
+        """A backward pass of two workers that sends all there is, as BF16."""
+        v = self.own_gradients(step) + self.residuals()
+        self.backward(step)
+        first, second = gathered(to_bf16(v))
+        assert same_bits(self.gradients(), to_bf16(first + second) * 0.5)
+        assert torch.equal(self.residuals(), v - to_bf16(v))
+
+    def go_on_from(self, other: "Setup") -> None:
+        """Take over what another one has saved."""
+        buffer = io.BytesIO()
+        torch.save([part.state_dict() for part in other.parts()], buffer)
+        buffer.seek(0)
+        for part, state in zip(self.parts(), torch.load(buffer), strict=True):
+            part.load_state_dict(state)
+
+    def parts(self) -> tuple[Any, ...]:
+        """What a checkpoint has."""
+        return self.network, self.optimizer, self.state
 
     def sha256(self) -> str:
         raw = b"".join(p.detach().numpy().tobytes() for p in self.network.parameters())

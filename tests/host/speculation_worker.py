@@ -283,6 +283,7 @@ class Training:
         return {
             "balance": self.balance.found(exchange),
             "refused": exchange.counts.refused,
+            "dense_after_refusal": exchange.counts.dense_after_refusal,
             "overflows": exchange.counts.overflows,
             "bypassed": exchange.bypass.record,
             "exchange": digest(tensors) + str(numbers),

@@ -9,6 +9,7 @@ from typing import Any
 import compression_bypass_cases as bypass_cases
 import compression_hook_cases as hook_cases
 import compression_reducer_cases as reducer_cases
+import compression_refusal_cases as refusal_cases
 import pytest
 from compression_setup import CASES
 from process_groups import WorkerServer
@@ -18,8 +19,8 @@ EXAMPLE = Path(__file__).parents[2] / "examples" / "compressed.py"
 Run = Callable[..., Any]
 
 #: Whose cases are run, all of them; and those that have tests of their own.
-RUN = {own.__name__ for own in (bypass_cases, hook_cases, reducer_cases)}
-BY_THEMSELVES = {"three_workers", "budget"}
+RUN = {own.__name__ for own in (bypass_cases, hook_cases, reducer_cases, refusal_cases)}
+BY_THEMSELVES = {"three_workers", "resumed_uncompressed", "budget"}
 
 
 @pytest.fixture(scope="module")
@@ -51,6 +52,11 @@ def test_compressed_exchange(name: str, run: Run) -> None:
 
 def test_sums_are_in_rank_order(run: Run) -> None:
     run("three_workers", count=3)
+
+
+@pytest.mark.parametrize("count", [2, 3])
+def test_a_run_without_compression_is_resumed_bit_for_bit(count: int, run: Run) -> None:
+    run("resumed_uncompressed", count=count)
 
 
 def test_a_budget_is_kept(run: Run) -> None:
@@ -104,6 +110,16 @@ ERRORS = {
     ),
     "coder_with_frames_of_its_own": (
         "ValueError: coder must make the golden codec's frames, and <compression_misuse_cases.Wrong"
+    ),
+    "budget_that_no_frame_fits_in": (
+        "ValueError: budget must be at least 112 bytes, which a frame with one element of each of "
+        "6 parameters, or slices of them, may take, not 111"
+    ),
+    "budget_of_slices": (
+        "ValueError: budget must be at least 206 bytes, which a frame with one element of each of "
+    ),
+    "momentum_twice": (
+        "ValueError: momentum of SGD must be 0 where compression has momentum, 0.9, not 0.5"
     ),
     "no_coder": (
         "ValueError: coder must be one of golden, device, or an opened device, not 'gloden'"

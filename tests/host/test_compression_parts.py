@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 import torch
 
+from adagrain.host.compression import groups
 from adagrain.host.compression.bypass import Bypass, Times
 from adagrain.host.compression.feedback import Feedback
 from adagrain.host.compression.frames import coded
+from adagrain.host.compression.groups import Groups
 from adagrain.host.compression.layout import Layout
 from adagrain.host.compression.memory import Memory
 from adagrain.host.compression.options import CompressionOptions
@@ -20,6 +22,7 @@ from adagrain.host.compression.target import Target
 from adagrain.host.compression.threshold import HardThreshold, threshold_for
 from adagrain.host.compression.top import Top
 from adagrain.host.compression.under_way import Framed
+from adagrain.host.distributed.exchange import Share
 from adagrain.host.distributed.sent import Sent
 from adagrain.models import codec
 from adagrain.models.codec import decode
@@ -273,7 +276,7 @@ def test_a_frame_s_bits_are_dealt_to_its_shares() -> None:
     sent = torch.zeros(4800).bfloat16()
     sent[:4000:10], sent[4000:4500:5] = torch.randn(400).bfloat16(), torch.randn(100).bfloat16()
     made, unused = coded(codec, sent, layout, 7, 9000), cast("Any", None)
-    framed = Framed(layout, [], 0, unused, made, unused)
+    framed = Framed(layout, [], 0, unused, made, unused, [made.sent])
     first, second, third = (own.bits for _, own in framed.sent())
     assert 8 * len(made.frame) - 3 <= first + second + third <= 8 * len(made.frame)
     assert third == 0 and 3 < first / second < 5
@@ -284,6 +287,8 @@ def test_a_frame_s_bits_are_dealt_to_its_shares() -> None:
         0: Sent(8000, 800, 2 * first), 1: Sent(1000, 200, 2 * second), 2: Sent(600, 0, 0)
     }  # fmt: skip
     assert found.take() == {}
+    framed.leave_out([True])
+    assert framed.sent() == [(0, Sent(4000, 0, 0)), (1, Sent(500, 0, 0)), (2, Sent(300, 0, 0))]
 
 
 def test_slots_follow_the_longest_frames() -> None:
@@ -348,6 +353,46 @@ def test_the_bypass_changes_where_it_is_worth_it() -> None:
     other = Bypass("auto", 1.0)
     other.load_state_dict(bypass.state_dict())
     assert other.decisions == bypass.decisions and other.active(130)
+
+
+def test_behind_a_refused_frame_a_pass_goes_uncompressed() -> None:
+    bypass, other = (Bypass({9: True}, 1.0) for _ in range(2))
+    assert bypass.begins(0) == (False, False)
+    bypass.refused()
+    other.load_state_dict(bypass.state_dict())
+    for own in (bypass, other):
+        assert own.begins(1) == (True, True)
+        assert own.begins(2) == (False, False)
+        own.refused()
+        assert own.begins(10) == (True, False)
+        assert not own.begins(2)[0]
+
+
+def test_groups_do_not_depend_on_buckets(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(groups, "_ELEMENTS", 10)
+    known = Groups([9, 4, 6, 3, 20, 7])
+    shares = [Share(n, torch.empty(s), torch.empty(s)) for n, s in enumerate((9, 4, 6, 3, 20, 7))]
+    waiting = [shares[5]]
+    assert known.take(waiting, everything=False) == [] and waiting == [shares[5]]
+    waiting += [shares[1], shares[4], shares[3]]
+    assert [[own.region for own in taken] for taken in known.take(waiting, everything=False)] == [
+        [4, 5]
+    ]
+    assert [own.region for own in waiting] == [1, 3]
+    assert [[own.region for own in taken] for taken in known.take(waiting, everything=True)] == [
+        [1, 3]
+    ]
+    assert waiting == []
+
+
+def test_a_group_has_all_slices_of_its_regions(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(groups, "_ELEMENTS", 2)
+    known, x = Groups([3, 5]), torch.empty(3)
+    waiting = [Share(1, x, x, 2)]
+    assert known.take(waiting, everything=False) == []
+    waiting.append(Share(1, x[:2], x[:2], 0))
+    (taken,) = known.take(waiting, everything=False)
+    assert [own.start for own in taken] == [0, 2]
 
 
 @pytest.mark.parametrize(

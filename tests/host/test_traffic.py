@@ -9,7 +9,7 @@ from adagrain.host.distributed.sent import Sent
 from adagrain.host.train.history import History
 from adagrain.host.train.traffic import traffic, traffic_rows
 
-COUNTS = {"overflows": 0, "left_out": 0, "refused": 0, "void": 0}
+COUNTS = {"overflows": 0, "left_out": 0, "refused": 0, "dense_after_refusal": 0, "void": 0}
 
 
 def found(sent: dict[str, list[Sent]], counts: list[dict[str, int]], bytes_sent: int) -> Any:
@@ -22,7 +22,8 @@ def found(sent: dict[str, list[Sent]], counts: list[dict[str, int]], bytes_sent:
 
 def test_regions_and_workers_are_added_up() -> None:
     sent = {"one": [Sent(1000, 10, 150), Sent(1000, 30, 450)], "two": [Sent(500, 0, 0)]}
-    first, second = COUNTS | {"overflows": 2, "void": 3}, COUNTS | {"overflows": 1, "void": 3}
+    common = {"dense_after_refusal": 2, "void": 3}
+    first, second = COUNTS | {"overflows": 2} | common, COUNTS | {"overflows": 1} | common
     told = found(sent, [first, second], 400)
     assert told == {
         "coder": "golden codec",
@@ -38,6 +39,7 @@ def test_regions_and_workers_are_added_up() -> None:
         "overflows": 3,
         "left_out": 0,
         "refused": 0,
+        "dense_after_refusal": 2,
         "void": 3,
         "bypass": {"8": True},
     }
@@ -46,7 +48,7 @@ def test_regions_and_workers_are_added_up() -> None:
         "bytes against dense BF16": "1/50.0, 2.00%; frames alone 0.38%",
         "density": "1.60% at 15.0 bits",
         "density by region": "one 2.00% at 15.0 bits, two 0.00%",
-        "frames that did not go as they should": "3 overflows, 3 void",
+        "frames that did not go as they should": "3 overflows, 3 void, 2 dense after refusal",
     }
 
 

@@ -1,0 +1,120 @@
+"""The departure of a backward pass: as a frame, or uncompressed."""
+
+from collections.abc import Sequence
+
+import torch
+
+from adagrain.host.distributed.exchange import Flat, Share
+
+from .bypass import Bypass
+from .feedback import Feedback
+from .groups import Groups, in_order
+from .layout import Layout
+from .mask import Learner, Mask
+from .passage import Passage
+from .sending import Sending
+from .target import Target
+
+__all__ = ["Departure"]
+
+#: Workers whose all-reduce gives the same sums wherever elements lie in it.
+_INDIFFERENT = 2
+
+
+class Departure:
+    """Sends what has begun of a pass: at once, in groups, or as a frame when nothing will follow.
+
+    Parameters
+    ----------
+    workers : int
+        How many they are.
+    sending : Sending
+        Puts exchanges on the line.
+    groups : Groups
+        What goes together uncompressed, where that matters.
+    feedback, mask, target, bypass
+        Parts of the exchange.
+    """
+
+    def __init__(
+        self,
+        workers: int,
+        sending: Sending,
+        groups: Groups,
+        *,
+        feedback: Feedback,
+        mask: Mask,
+        target: Target,
+        bypass: Bypass,
+    ) -> None:
+        self._in_groups = workers > _INDIFFERENT
+        self._sending = sending
+        self._groups = groups
+        self._feedback = feedback
+        self._mask = mask
+        self._target = target
+        self._bypass = bypass
+
+    def begin(
+        self, number: int, passage: Passage, shares: Sequence[Share], flat: Flat | None
+    ) -> None:
+        """Send what can go at once; all else waits.
+
+        Parameters
+        ----------
+        number : int
+            Of the pass, counted from 0.
+        passage : Passage
+            The pass.
+        shares : sequence of Share
+            At least one, all of regions.
+        flat : Flat or None
+            Memory of them, where they lie together.
+        """
+        if passage.is_dense is None:
+            passage.is_dense, passage.is_resort = self._bypass.begins(number)
+        if passage.is_dense and not self._in_groups:
+            self._whole(passage, shares, flat)
+            return
+        passage.waiting += shares
+        if passage.is_dense:
+            self._whole_groups(passage, everything=False)
+
+    def leave(self, number: int, passage: Passage) -> None:
+        """Send what waits, since nothing will follow, and keep what is not sent."""
+        if passage.is_dense:
+            self._whole_groups(passage, everything=True)
+        elif passage.waiting:
+            self._frame(number, passage)
+        for one in passage.begun:
+            one.leave(self._feedback)
+        if passage.framed and self._target.budget is not None:
+            sent = sum(int(one.made.sent.count_nonzero()) for one in passage.framed)
+            self._target.sent(sum(len(one.made.frame) for one in passage.framed), sent)
+        if not isinstance(self._mask, Learner):  # else it hears of the pass first
+            with passage.codes():
+                self._mask.end_pass(self._target.density(number + 1))
+
+    def _frame(self, number: int, passage: Passage) -> None:
+        """Make a frame of all that waits."""
+        shares = in_order(passage.waiting)
+        passage.waiting = []
+        layout, places = Layout.of(shares), [share.average for share in shares]
+        with passage.codes():
+            made = self._sending.framed(number, layout, _together(shares), places)
+        passage.begun.append(made)
+
+    def _whole_groups(self, passage: Passage, *, everything: bool) -> None:
+        """Send groups that wait, uncompressed: those that are there whole, or all."""
+        for shares in self._groups.take(passage.waiting, everything=everything):
+            self._whole(passage, shares, None)
+
+    def _whole(self, passage: Passage, shares: Sequence[Share], flat: Flat | None) -> None:
+        """Send shares uncompressed."""
+        means = _together(shares) if flat is None else flat.means
+        out = [share.average for share in shares] if flat is None else [flat.averages]
+        passage.begun.append(self._sending.dense(Layout.of(shares), means, out))
+
+
+def _together(shares: Sequence[Share]) -> torch.Tensor:
+    return torch.cat([share.mean.reshape(-1) for share in shares])
