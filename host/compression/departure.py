@@ -5,10 +5,10 @@ from collections.abc import Sequence
 import torch
 
 from adagrain.host.distributed.exchange import Flat, Share
+from adagrain.host.distributed.groups import INDIFFERENT, Groups, in_order
 
 from .bypass import Bypass
 from .feedback import Feedback
-from .groups import Groups, in_order
 from .layout import Layout
 from .mask import Learner, Mask
 from .passage import Passage
@@ -16,9 +16,6 @@ from .sending import Sending
 from .target import Target
 
 __all__ = ["Departure"]
-
-#: Workers whose all-reduce gives the same sums wherever elements lie in it.
-_INDIFFERENT = 2
 
 
 class Departure:
@@ -47,7 +44,7 @@ class Departure:
         target: Target,
         bypass: Bypass,
     ) -> None:
-        self._in_groups = workers > _INDIFFERENT
+        self._in_groups = workers > INDIFFERENT
         self._sending = sending
         self._groups = groups
         self._feedback = feedback

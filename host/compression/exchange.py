@@ -8,6 +8,7 @@ from typing import Any
 import torch.distributed as dist
 
 from adagrain.host.distributed.exchange import DenseExchange, Flat, Pending, Share
+from adagrain.host.distributed.groups import Groups
 from adagrain.host.distributed.lockstep import Lockstep
 from adagrain.host.distributed.sent import Sent
 
@@ -19,7 +20,6 @@ from .counts import Counts
 from .departure import Departure
 from .ending import Aside, Ending, WhenAsked
 from .feedback import Feedback
-from .groups import Groups
 from .masks import mask_of
 from .options import CompressionOptions
 from .outcome import Outcome

@@ -14,6 +14,8 @@ from adagrain.host.device.coprocessor import Coprocessor
 from adagrain.host.regions.regions import Regions
 
 from .exchange import DenseExchange, Exchange
+from .grouped_exchange import GroupedExchange
+from .groups import INDIFFERENT
 from .lockstep import Lockstep
 
 __all__ = [
@@ -80,11 +82,14 @@ def chosen_exchange(
     options: CompressionOptions | None,
     device: Coprocessor,
     *,
+    in_groups: bool = False,
     idle_waits: bool = False,
     depth: int = 0,
     frames: dist.ProcessGroup | None = None,
 ) -> Exchange:
     """The exchange of a model's regions; dense without options.
+
+    Compressed, whatever is summed is the same however regions are put into buckets.
 
     Parameters
     ----------
@@ -94,14 +99,18 @@ def chosen_exchange(
         Its regions.
     options : CompressionOptions or None
         How to compress.
+    in_groups : bool
+        It is also where the exchange is dense.
     group, lockstep, device, idle_waits, depth, frames
         As those of :class:`~adagrain.host.compression.exchange.CompressedExchange`.
     """
+    sizes = [[part.numel for part in region.slices] for region in regions]
+    if options is None and in_groups and dist.get_world_size(group) > INDIFFERENT:
+        return GroupedExchange(group, [*map(sum, sizes)])
     if options is None:
         return DenseExchange(group)
     exchange = CompressedExchange(
-        *(group, lockstep, options),
-        [[part.numel for part in region.slices] for region in regions],
+        *(group, lockstep, options, sizes),
         idle_waits=idle_waits,
         device=device,
         depth=depth,

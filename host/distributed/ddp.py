@@ -96,6 +96,7 @@ class AdagrainState:
             self._open(device, preset)
             self.exchange = chosen_exchange(
                 *(model, model.process_group, divided, self._lockstep, compressing, self.device),
+                in_groups=True,
                 idle_waits=model.find_unused_parameters,
             )
             self._begin(divided, chosen, cap)

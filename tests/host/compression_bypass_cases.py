@@ -6,7 +6,8 @@ import torch.distributed as dist
 from compression_reducer_cases import Reduced
 from compression_setup import Setup, case, replaced
 
-from adagrain.host.compression import groups, probe
+from adagrain.host.compression import probe
+from adagrain.host.distributed import groups
 
 
 @case
@@ -68,6 +69,8 @@ def resumed_uncompressed() -> Any:
                 lambda: Reduced({}, bypass="always"),
                 lambda: Reduced({"0": 2, "2": 4}, bypass="always"),
                 lambda: Reduced({}, by="rows:3", bypass="always"),
+                lambda: Reduced({}, compresses=False),
+                lambda: Reduced({"0": 2, "2": 4}, compresses=False),
             ):
                 one, other, third = make(), make(), make()
                 one.train(range(8))

@@ -20,9 +20,16 @@ import adagrain
 
 
 class Reduced(Setup):
-    """A network whose regions are exchanged compressed, behind the reducer."""
+    """A network whose regions are exchanged, most often compressed, behind the reducer."""
 
-    def __init__(self, cadences: dict[str, int], by: str = "module", **options: Any) -> None:
+    def __init__(
+        self,
+        cadences: dict[str, int],
+        by: str = "module",
+        *,
+        compresses: bool = True,
+        **options: Any,
+    ) -> None:
         self.model = DistributedDataParallel(network(), bucket_cap_mb=SMALL_BUCKETS)
         self.network = self.model.module
         self.optimizer = torch.optim.SGD(self.model.parameters(), lr=0.05)
@@ -30,7 +37,7 @@ class Reduced(Setup):
             *(self.model, self.optimizer),
             preset="tiny",
             by=by,
-            compression={"bypass": "never"} | options,
+            compression={"bypass": "never"} | options if compresses else None,
             cadence=None,
             cadences=cadences,
             epoch_steps=4,

@@ -6,11 +6,9 @@ import numpy as np
 import pytest
 import torch
 
-from adagrain.host.compression import groups
 from adagrain.host.compression.bypass import Bypass, Times
 from adagrain.host.compression.feedback import Feedback
 from adagrain.host.compression.frames import coded
-from adagrain.host.compression.groups import Groups
 from adagrain.host.compression.layout import Layout
 from adagrain.host.compression.memory import Memory
 from adagrain.host.compression.options import CompressionOptions
@@ -22,7 +20,9 @@ from adagrain.host.compression.target import Target
 from adagrain.host.compression.threshold import HardThreshold, threshold_for
 from adagrain.host.compression.top import Top
 from adagrain.host.compression.under_way import Framed
+from adagrain.host.distributed import groups
 from adagrain.host.distributed.exchange import Share
+from adagrain.host.distributed.groups import Groups
 from adagrain.host.distributed.sent import Sent
 from adagrain.models import codec
 from adagrain.models.codec import decode

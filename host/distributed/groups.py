@@ -1,10 +1,13 @@
-"""What is summed together uncompressed: the same, whatever buckets gradients come in."""
+"""What is summed together: the same, whatever buckets gradients come in."""
 
 from collections.abc import Iterable, Sequence
 
-from adagrain.host.distributed.exchange import Share
+from .exchange import Share
 
-__all__ = ["Groups", "in_order"]
+__all__ = ["INDIFFERENT", "Groups", "in_order"]
+
+#: Workers whose all-reduce gives the same sums wherever elements lie in it.
+INDIFFERENT = 2
 
 #: Elements of a group at least, if there are so many.
 _ELEMENTS = 1 << 19
