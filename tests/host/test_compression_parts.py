@@ -20,9 +20,6 @@ from adagrain.host.compression.target import Target
 from adagrain.host.compression.threshold import HardThreshold, threshold_for
 from adagrain.host.compression.top import Top
 from adagrain.host.compression.under_way import Framed
-from adagrain.host.distributed import groups
-from adagrain.host.distributed.exchange import Share
-from adagrain.host.distributed.groups import Groups
 from adagrain.host.distributed.sent import Sent
 from adagrain.models import codec
 from adagrain.models.codec import decode
@@ -366,33 +363,6 @@ def test_behind_a_refused_frame_a_pass_goes_uncompressed() -> None:
         own.refused()
         assert own.begins(10) == (True, False)
         assert not own.begins(2)[0]
-
-
-def test_groups_do_not_depend_on_buckets(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(groups, "_ELEMENTS", 10)
-    known = Groups([9, 4, 6, 3, 20, 7])
-    shares = [Share(n, torch.empty(s), torch.empty(s)) for n, s in enumerate((9, 4, 6, 3, 20, 7))]
-    waiting = [shares[5]]
-    assert known.take(waiting, everything=False) == [] and waiting == [shares[5]]
-    waiting += [shares[1], shares[4], shares[3]]
-    assert [[own.region for own in taken] for taken in known.take(waiting, everything=False)] == [
-        [4, 5]
-    ]
-    assert [own.region for own in waiting] == [1, 3]
-    assert [[own.region for own in taken] for taken in known.take(waiting, everything=True)] == [
-        [1, 3]
-    ]
-    assert waiting == []
-
-
-def test_a_group_has_all_slices_of_its_regions(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(groups, "_ELEMENTS", 2)
-    known, x = Groups([3, 5]), torch.empty(3)
-    waiting = [Share(1, x, x, 2)]
-    assert known.take(waiting, everything=False) == []
-    waiting.append(Share(1, x[:2], x[:2], 0))
-    (taken,) = known.take(waiting, everything=False)
-    assert [own.start for own in taken] == [0, 2]
 
 
 @pytest.mark.parametrize(
