@@ -42,8 +42,8 @@ class CompressedExchange:
     threshold for all saves more than it costs to wait, and in which order shares come does not
     matter. All decode the same frames, and add them in rank order in FP32, so averages are
     bit-identical. A frame that one worker refuses counts on none, and stays in its sender's
-    residual; so does what did not fit. Where it is faster, elements go as BF16, uncompressed,
-    as they begin.
+    residual; so does what did not fit. Where it is faster, and in the pass behind a refused frame,
+    elements go as BF16, uncompressed, as they begin.
 
     A pass that is waited for counts at once. With a ``depth`` from 1 on so many passes may be under
     way, and each ends in a thread, in their order, as soon as it can: no collective begins because

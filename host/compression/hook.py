@@ -33,7 +33,8 @@ class CompressionState:
         ddp_model.register_comm_hook(state, compress_hook)
 
     All buckets of a backward pass go as one frame, when the last of them is ready: one threshold
-    for all of them saves more than it costs to wait. Uncompressed, each goes when it is ready.
+    for all of them saves more than it costs to wait. Uncompressed, each goes when it is ready; of
+    three workers or more, groups of parameters do.
 
     All workers make it at the same time. Optimizers, schedulers and clipping stay as they are.
     After a backward pass all workers have the same gradients, bit for bit: the average of what
