@@ -220,9 +220,9 @@ COMMANDS: dict[str, Run | str] = {
         full=True,
     ),
     "python benchmarks/speculation.py --record": RECORDS,
-    "python benchmarks/speculation.py --forward 0 --backward 0 --rate 100 --delay 20 --steps 12 "
+    "python benchmarks/speculation.py --forward 0 --backward 0 --rate 100 --delay 20 "
     "--record": RECORDS,
-    "python benchmarks/speculation.py --rate 100 --delay 50 --steps 12 --tau 1 --record --ways ddp "
+    "python benchmarks/speculation.py --rate 100 --delay 50 --tau 1 --record --ways ddp "
     '"ddp 0.25" "ddp 0.08" "depth 0" adaptive "adaptive, depth 2"': RECORDS,
     "python benchmarks/speculation_loss.py --rate 100 --delay 20": Run(
         "python benchmarks/speculation_loss.py --seeds 1 --steps 12 --ways ddp adaptive 'DiLoCo 4'",
@@ -230,6 +230,7 @@ COMMANDS: dict[str, Run | str] = {
     ),
     "python benchmarks/speculation_loss.py --rate 100 --delay 50 --tau 1 --ways "
     '"ddp 0.25" "adaptive, depth 2" --record': RECORDS,
+    "python benchmarks/speculation_faults.py --rate 100 --delay 5": RECORDS,
     "python benchmarks/speculation_thresholds.py": RECORDS,
     "python benchmarks/statistics_golden.py": "is run as make bench",
     **{
