@@ -59,6 +59,8 @@ class BlockCommands(wiring.Component):
         check_kind("core", core, wiring.Component)
         self._configuration, self._unit, self._core = configuration, unit, core
         self._tensor_pass = TensorPass(configuration, unit, raw=raw)
+        others = {own.request.head: own.opcode for own in unit.operations}
+        self._choice = Choice([unit.passes or (), [others[CodeLengths]], [others[Range]]])
         super().__init__(
             {
                 "handler": Out(HandlerSignature()),
@@ -68,11 +70,14 @@ class BlockCommands(wiring.Component):
             }
         )
 
+    @property
+    def opcodes(self) -> tuple[int, ...]:
+        """Those of its operations."""
+        return self._choice.opcodes
+
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        unit, others = self._unit, {own.request.head: own for own in self._unit.operations}
-        opcodes = [others[layout].opcode for layout in (CodeLengths, Range)]
-        m.submodules.choice = choice = Choice([unit.passes or (), *([own] for own in opcodes)])
+        m.submodules.choice = choice = self._choice
         m.submodules.tensor_pass = tensor_pass = self._tensor_pass
         m.submodules.table = table = TableCommands()
         m.submodules.reads = reads = ReadCommands(self._configuration)
@@ -101,7 +106,7 @@ class BlockCommands(wiring.Component):
             reads.size.eq(core.size),
         ]
         with m.If(tensor_pass.ended):
-            for register in unit.registers:
+            for register in self._unit.registers:
                 total = getattr(self, register.name)
                 m.d.sync += total.eq(total + core.o.p[register.sums])
         return m

@@ -2,11 +2,23 @@
 
 from collections.abc import Mapping, Sequence
 
-from amaranth.hdl import Cat, Const, Module, Mux, ResetInserter, Signal, Value, ValueLike
+from amaranth.hdl import (
+    Cat,
+    Const,
+    Elaboratable,
+    Fragment,
+    Module,
+    Mux,
+    ResetInserter,
+    Signal,
+    Value,
+    ValueLike,
+)
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from adagrain.hdl.checks import check_integer, check_kind
+from adagrain.hdl.handler.driven import elaborated
 from adagrain.hdl.link import Link
 from adagrain.hdl.tensor_input import Beat
 from adagrain.hdl.uart import LineCounters
@@ -85,7 +97,7 @@ class Coprocessor(wiring.Component):
         self._add(m, "dispatcher", dispatcher, self.restart)
         for number, (unit, handler) in enumerate(built.items()):
             reset = self._reset(dispatcher, number, list(built))
-            self._add(m, unit.name, handler, self.restart | reset)
+            self._add(m, unit.name, elaborated(handler, unit, platform), self.restart | reset)
             self._attach(m, unit.name, dispatcher.handler[number], handler.handler)
             m.d.comb += dispatcher.handler[number].hello.eq(built[SYSTEM].hello)
 
@@ -115,14 +127,14 @@ class Coprocessor(wiring.Component):
                 m.d.comb += [self.o_data.valid.eq(1), self.o_data.payload.eq(source.payload)]
             free = free & ~source.valid & getattr(handler, "settled", Const(1))
 
-    def _add(self, m: Module, name: str, part: wiring.Component, reset: Value) -> None:
+    def _add(self, m: Module, name: str, part: Elaboratable | Fragment, reset: Value) -> None:
         """A part with a register for its reset."""
         registered = Signal(name=f"{name}_reset")
         m.d.sync += registered.eq(reset)
         m.submodules[name] = ResetInserter(registered)(part)
 
     def _reset(self, dispatcher: Dispatcher, number: int, units: list[Unit]) -> Value:
-        """When a handler is reset: those that share a tensor, together."""
+        """Reset of a handler: of those that share a tensor, together."""
         shared = [n for n, unit in enumerate(units) if unit.tensors or unit is TENSOR_INPUT]
         together = shared if number in shared else [number]
         return Cat(dispatcher.reset[other] for other in together).any()

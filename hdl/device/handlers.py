@@ -24,7 +24,8 @@ def handlers(configuration: Configuration, *, starvation: int) -> dict[Unit, wir
     Raises
     ------
     ValueError
-        If a handler does not drive a register of its unit, or has no ``o_data`` where that sends.
+        If a handler has other operations than its unit, no output for a register of it, or no
+        ``o_data`` where that sends.
     """
     found: dict[Unit, wiring.Component] = {}
     for unit in configuration.built():
@@ -36,12 +37,35 @@ def handlers(configuration: Configuration, *, starvation: int) -> dict[Unit, wir
         elif unit.core:
             found[unit] = PassCommands(configuration, unit)
         elif unit.gateware:
-            found[unit] = load(unit.gateware)(configuration)
-            _check(unit, found[unit])
+            found[unit] = load(unit, unit.gateware)(configuration)
+            _check_ports(unit, found[unit])
+    for unit, handler in found.items():
+        _check_operations(unit, handler)
     return found
 
 
-def _check(unit: Unit, handler: wiring.Component) -> None:
+def _check_operations(unit: Unit, handler: wiring.Component) -> None:
+    """Make sure that a handler has the operations of its unit, and no others."""
+    kind, opcodes = type(handler).__name__, getattr(handler, "opcodes", None)
+    if opcodes is None:
+        raise ValueError(
+            f"handler of unit {unit.name!r} must tell its opcodes, but {kind} has no opcodes"
+        )
+    for operation in unit.operations:
+        if operation.opcode not in opcodes:
+            raise ValueError(
+                f"operation {operation.opcode.name} of unit {unit.name!r} must have a handler, but "
+                f"{kind} has none for {operation.opcode:#04x}"
+            )
+    for opcode in opcodes:
+        if unit.operation(opcode) is None:
+            raise ValueError(
+                f"opcodes of {kind} must be operations of unit {unit.name!r}, not {opcode:#04x}"
+            )
+
+
+def _check_ports(unit: Unit, handler: wiring.Component) -> None:
+    """Make sure that a handler has the outputs that the description of its unit asks for."""
     if unit.sends and "o_data" not in handler.signature.members:
         raise ValueError(
             f"unit {unit.name!r} must send by an output o_data of {type(handler).__name__}, which "

@@ -18,11 +18,6 @@ from adagrain.models.interface.units.unit import GROUPS, SPAN
 
 __all__ = ["SystemCommands"]
 
-#: Values of all registers.
-Registers = data.StructLayout(
-    {register.name: unsigned(register.bits) for _, _, register in registers()}
-)
-
 #: Words of registers that a request can name.
 _WORDS = GROUPS * SPAN
 
@@ -49,13 +44,16 @@ class SystemCommands(wiring.Component):
         High for one cycle when a session is opened.
     """
 
+    #: Those of its operations.
+    opcodes = tuple(SystemOpcode)
+
     def __init__(self, configuration: Configuration) -> None:
         check_kind("configuration", configuration, Configuration)
         self._payload = configuration.payload
         super().__init__(
             {
                 "handler": Out(HandlerSignature()),
-                "registers": In(Registers),
+                "registers": In(_values()),
                 "hello": Out(1),
             }
         )
@@ -150,3 +148,10 @@ class SystemCommands(wiring.Component):
                 if register.words == 2:
                     with m.Case(number + 1):
                         m.d.sync += value.eq(Mux(upper_held, upper, whole[32:]))
+
+
+def _values() -> data.StructLayout:
+    """Values of the registers of all units that are declared by now."""
+    return data.StructLayout(
+        {register.name: unsigned(register.bits) for _, _, register in registers()}
+    )

@@ -17,7 +17,7 @@ from .bitstream import SEEDS
 from .families import FAMILIES
 from .report import Report, read_report
 from .tools import run
-from .units import UNITS, check_unit
+from .units import check_unit, units
 
 __all__ = ["Harness", "place_alone"]
 
@@ -78,7 +78,7 @@ def place_alone(
     Parameters
     ----------
     unit : str
-        A key of :data:`adagrain.hdl.flow.units.UNITS`.
+        A key of :func:`adagrain.hdl.flow.units.units`.
     board : str
         A key of :data:`BOARDS`.
     megahertz : float
@@ -104,7 +104,8 @@ def place_alone(
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
         progress(f"synthesising {unit} for {board}")
-        design = rtlil.convert(Harness(UNITS[unit](BOARDS[board])), platform=target, emit_src=False)
+        component = units()[unit](BOARDS[board])
+        design = rtlil.convert(Harness(component), platform=target, emit_src=False)
         (folder / "top.il").write_text(design)
         script = f"read_rtlil top.il; {family.script('top')}; write_json top.json"
         run("YOSYS", ["-q", "-p", script], folder)

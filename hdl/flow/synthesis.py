@@ -15,7 +15,7 @@ from adagrain.hdl.boards import BOARDS
 
 from .families import FAMILIES
 from .tools import ToolError, run
-from .units import UNITS, check_unit
+from .units import check_unit, units
 
 __all__ = ["synthesise"]
 
@@ -26,7 +26,7 @@ def synthesise(unit: str, board: str) -> dict[str, int]:
     Parameters
     ----------
     unit : str
-        A key of :data:`adagrain.hdl.flow.units.UNITS`.
+        A key of :func:`adagrain.hdl.flow.units.units`.
     board : str
         A key of :data:`BOARDS`.
 
@@ -39,7 +39,7 @@ def synthesise(unit: str, board: str) -> dict[str, int]:
     """
     check_unit(unit, board)
     family = FAMILIES[BOARDS[board].family]
-    component = UNITS[unit](BOARDS[board])
+    component = units()[unit](BOARDS[board])
     usage = family.used(_cell_counts(component, Target(BOARDS[board].family)))
     if not usage["LUT"]:
         raise ToolError(f"synthesis of {unit} left no logic: its ports are not connected")

@@ -26,7 +26,7 @@ from adagrain.models.interface.units import UNITS as DECLARED
 from adagrain.models.interface.units import Unit
 from adagrain.models.interface.units.unit import load
 
-__all__ = ["UNITS", "check_unit"]
+__all__ = ["check_unit", "units"]
 
 
 def _statistics(c: Configuration) -> Component:
@@ -50,19 +50,20 @@ _CONFIGURED: dict[str, Callable[[Configuration], Component]] = {
 }
 
 
-def _core(unit: Unit) -> Callable[[Configuration], Component]:
-    """Maker of the core of a unit that takes tensors and does nothing else."""
-    return lambda c: cast(Component, load(unit.core)(c.lanes))
+def _declared(unit: Unit) -> Callable[[Configuration], Component]:
+    """Maker of what the description of a unit names: its core, else its handler."""
+    if unit.core:
+        return lambda c: cast(Component, load(unit, unit.core)(c.lanes))
+    return lambda c: cast(Component, load(unit, unit.gateware)(c))
 
 
 def _of_preset(build: Callable[[Configuration], Component]) -> Callable[[Board], Component]:
     return lambda board: build(configuration(board.preset))
 
 
-#: How each unit is built for a board.
-UNITS: dict[str, Callable[[Board], Component]] = {
+#: Those of the project, beside the cores that descriptors name.
+_OWN: dict[str, Callable[[Board], Component]] = {
     **{name: _of_preset(build) for name, build in _CONFIGURED.items()},
-    **{unit.name: _of_preset(_core(unit)) for unit in DECLARED.values() if unit.core},
     "multiplier": lambda _: Multiplier(FORMATS[FormatCode.FP32]),
     "slice": lambda _: Slice(),
     "granularity_unit": _granularity_unit,
@@ -77,6 +78,15 @@ UNITS: dict[str, Callable[[Board], Component]] = {
 }
 
 
+def units() -> dict[str, Callable[[Board], Component]]:
+    """Makers of all units that are known by now, for a board, by name.
+
+    Of a unit from elsewhere, its core, or the handler with which it answers requests.
+    """
+    declared = [unit for unit in DECLARED.values() if unit.core or unit.gateware]
+    return {unit.name: _of_preset(_declared(unit)) for unit in declared} | _OWN
+
+
 def check_unit(unit: str, board: str) -> None:
     """Make sure that there are a unit and a board of these names.
 
@@ -85,7 +95,7 @@ def check_unit(unit: str, board: str) -> None:
     ValueError
         If one is unknown.
     """
-    if unit not in UNITS:
-        raise ValueError(f"unit must be one of {', '.join(UNITS)}, not {unit!r}")
+    if unit not in units():
+        raise ValueError(f"unit must be one of {', '.join(units())}, not {unit!r}")
     if board not in BOARDS:
         raise ValueError(f"board must be one of {', '.join(BOARDS)}, not {board!r}")

@@ -48,6 +48,8 @@ class TileCommands(wiring.Component):
         check_kind("configuration", configuration, Configuration)
         check_slices(configuration.slices)
         self._configuration = configuration
+        others = (TileOpcode.RUN, TileOpcode.SCALES, TileOpcode.SETTLE)
+        self._choice = Choice([GRANULARITY_UNIT.passes or (), others])
         super().__init__(
             {
                 "handler": Out(HandlerSignature()),
@@ -58,11 +60,15 @@ class TileCommands(wiring.Component):
             }
         )
 
+    @property
+    def opcodes(self) -> tuple[int, ...]:
+        """Those of its operations."""
+        return self._choice.opcodes
+
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        built, passes = self._configuration, GRANULARITY_UNIT.passes or ()
-        others = (TileOpcode.RUN, TileOpcode.SCALES, TileOpcode.SETTLE)
-        m.submodules.choice = choice = Choice([passes, others])
+        built = self._configuration
+        m.submodules.choice = choice = self._choice
         m.submodules.tensor_pass = tensor_pass = TensorPass(built, GRANULARITY_UNIT)
         m.submodules.runs = runs = RunCommands(built)
         m.submodules.loader = loader = Loader(built.lanes, built.slices, built.operands)

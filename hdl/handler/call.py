@@ -19,6 +19,8 @@ class HandlerSignature(wiring.Signature):
     :class:`~adagrain.models.interface.protocol.Status`, then the reply's payload. It takes as many
     bytes from ``i`` as it wants, up to ``length``, and none after the packet's last byte.
 
+    The handler of a unit has an attribute ``opcodes``, those of its operations; no others come.
+
     A handler that makes no progress for too long is reset with its unit, in the middle of whatever
     it does, and must then take the next call. Every transfer is progress.
 

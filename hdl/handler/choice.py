@@ -38,11 +38,11 @@ class Choice(wiring.Component):
 
     def __init__(self, opcodes: Sequence[Iterable[int]]) -> None:
         self._opcodes = [tuple(own) for own in opcodes]
-        every = [int(opcode) for own in self._opcodes for opcode in own]
+        every = self.opcodes
         if not every:
             raise ValueError("opcodes must be those of at least one handler, not none")
         if twice := [opcode for opcode in every if every.count(opcode) > 1]:
-            raise ValueError(f"opcodes must be of one handler each, not {twice[0]}")
+            raise ValueError(f"opcodes must be of one handler each, not {int(twice[0])}")
         inner = HandlerSignature().flip()
         super().__init__(
             {
@@ -51,6 +51,11 @@ class Choice(wiring.Component):
                 "hold": In(1),
             }
         )
+
+    @property
+    def opcodes(self) -> tuple[int, ...]:
+        """Those of its operations."""
+        return tuple(opcode for own in self._opcodes for opcode in own)
 
     def elaborate(self, platform: object) -> Module:
         m = Module()

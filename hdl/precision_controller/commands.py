@@ -42,7 +42,15 @@ class PrecisionCommands(wiring.Component):
     def __init__(self, configuration: Configuration) -> None:
         check_kind("configuration", configuration, Configuration)
         self._configuration = configuration
+        self._choice = Choice(
+            [(PrecisionOpcode.WRITE, PrecisionOpcode.READ), (PrecisionOpcode.STEP,)]
+        )
         super().__init__({"handler": Out(HandlerSignature())})
+
+    @property
+    def opcodes(self) -> tuple[int, ...]:
+        """Those of its operations."""
+        return self._choice.opcodes
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -50,9 +58,7 @@ class PrecisionCommands(wiring.Component):
         m.submodules.controller = controller = PrecisionController(built.regions)
         m.submodules.access = access = AccessCommands(built, PRECISION_CONTROLLER)
         m.submodules.step = step = StepCommands(built, PRECISION_CONTROLLER)
-        m.submodules.choice = choice = Choice(
-            [(PrecisionOpcode.WRITE, PrecisionOpcode.READ), (PrecisionOpcode.STEP,)]
-        )
+        m.submodules.choice = choice = self._choice
         connect(m, flipped(self.handler), choice.handler)
         connect(m, choice.inner[0], access.handler)
         connect(m, choice.inner[1], step.handler)

@@ -48,6 +48,13 @@ class RegionCommands(wiring.Component):
     def __init__(self, configuration: Configuration) -> None:
         check_kind("configuration", configuration, Configuration)
         self._configuration = configuration
+        self._choice = Choice(
+            [
+                (RegionOpcode.WRITE, RegionOpcode.READ),
+                (RegionOpcode.PARAMETERS, RegionOpcode.STEP),
+                (RegionOpcode.STATE,),
+            ]
+        )
         super().__init__(
             {
                 "handler": Out(HandlerSignature()),
@@ -56,6 +63,11 @@ class RegionCommands(wiring.Component):
             }
         )
 
+    @property
+    def opcodes(self) -> tuple[int, ...]:
+        """Those of its operations."""
+        return self._choice.opcodes
+
     def elaborate(self, platform: object) -> Module:
         m = Module()
         built = self._configuration
@@ -63,13 +75,7 @@ class RegionCommands(wiring.Component):
         m.submodules.access = access = AccessCommands(built, REGION_MANAGER)
         m.submodules.step = step = StepCommands(built, REGION_MANAGER)
         m.submodules.state = state = RecordCommands(RegionParameters)
-        m.submodules.choice = choice = Choice(
-            [
-                (RegionOpcode.WRITE, RegionOpcode.READ),
-                (RegionOpcode.PARAMETERS, RegionOpcode.STEP),
-                (RegionOpcode.STATE,),
-            ]
-        )
+        m.submodules.choice = choice = self._choice
         connect(m, flipped(self.handler), choice.handler)
         connect(m, choice.inner[0], access.handler)
         connect(m, choice.inner[1], step.handler)

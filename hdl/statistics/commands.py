@@ -45,6 +45,7 @@ class StatisticsCommands(wiring.Component):
     def __init__(self, configuration: Configuration) -> None:
         check_kind("configuration", configuration, Configuration)
         self._configuration = configuration
+        self._choice = Choice([STATISTICS.passes or (), (StatisticsOpcode.HISTOGRAM,)])
         super().__init__(
             {
                 "handler": Out(HandlerSignature()),
@@ -53,12 +54,15 @@ class StatisticsCommands(wiring.Component):
             }
         )
 
+    @property
+    def opcodes(self) -> tuple[int, ...]:
+        """Those of its operations."""
+        return self._choice.opcodes
+
     def elaborate(self, platform: object) -> Module:
         m = Module()
         built = self._configuration
-        m.submodules.choice = choice = Choice(
-            [STATISTICS.passes or (), (StatisticsOpcode.HISTOGRAM,)]
-        )
+        m.submodules.choice = choice = self._choice
         m.submodules.tensor_pass = tensor_pass = TensorPass(built, STATISTICS)
         m.submodules.bins = bins = HistogramCommands(built)
         m.submodules.unit = unit = Statistics(

@@ -6,6 +6,7 @@ from amaranth.lib.wiring import Out, connect, flipped
 
 from adagrain.hdl.checks import check_kind
 from adagrain.hdl.handler.call import HandlerSignature
+from adagrain.hdl.handler.driven import elaborated
 from adagrain.models.interface.configuration import Configuration
 from adagrain.models.interface.units import Unit
 from adagrain.models.interface.units.unit import load
@@ -51,7 +52,8 @@ class PassCommands(wiring.Component):
         if not unit.core:
             raise ValueError(f"unit {unit.name!r} must name the core that takes its tensors")
         self._configuration, self._unit = configuration, unit
-        self._core = load(unit.core)(configuration.lanes)
+        self._core = load(unit, unit.core)(configuration.lanes)
+        self._tensor_pass = TensorPass(configuration, unit)
         self._registers = [own for own in unit.registers if own.constant is None]
         for register in self._registers:
             if not register.sums and register.name not in self._core.signature.members:
@@ -67,10 +69,16 @@ class PassCommands(wiring.Component):
             }
         )
 
+    @property
+    def opcodes(self) -> tuple[int, ...]:
+        """Those of its operations."""
+        return self._tensor_pass.opcodes
+
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        m.submodules.tensor_pass = tensor_pass = TensorPass(self._configuration, self._unit)
-        m.submodules.core = core = self._core
+        m.submodules.tensor_pass = tensor_pass = self._tensor_pass
+        core = self._core
+        m.submodules.core = elaborated(core, self._unit, platform)
         connect(m, flipped(self.handler), tensor_pass.handler)
         connect(m, tensor_pass.tensor, flipped(self.tensor))
         connect(m, tensor_pass.o_begin, core.i_begin)

@@ -12,7 +12,7 @@ from adagrain.hdl.stream.records import Deserializer
 from adagrain.models.interface.configuration import Configuration
 from adagrain.models.interface.formats import FORMATS
 from adagrain.models.interface.protocol import Status
-from adagrain.models.interface.units.tensor_input import BEAT
+from adagrain.models.interface.units.tensor_input import BEAT, TensorOpcode
 
 from .downsizer import Downsizer
 from .port import TensorPort
@@ -58,6 +58,9 @@ class TensorInput(wiring.Component):
     ValueError
         If there is no unit, or ``starvation`` is not positive.
     """
+
+    #: Those of its operations.
+    opcodes = (TensorOpcode.DATA,)
 
     def __init__(
         self, configuration: Configuration, users: int, *, starvation: int = 1 << 16
@@ -189,18 +192,18 @@ class TensorInput(wiring.Component):
         missing: Signal,
     ) -> Value:
         """Execute requests; high in the cycle in which the last words of a beat enter."""
-        group = 4 * self._configuration.lanes
-        m.submodules.reader = reader = Deserializer(group)
+        width = 4 * self._configuration.lanes
+        m.submodules.reader = reader = Deserializer(width)
         m.submodules.answer = answer = Answer(0)
         connect(m, flipped(self.handler.i), reader.i)
         connect(m, answer.o, flipped(self.handler.o))
         call = self.handler.i_call
-        left = Signal(range(self._configuration.payload // group + 1))
+        left = Signal(range(self._configuration.payload // width + 1))
         m.d.comb += link.payload.eq(reader.o.payload)
         with m.FSM():
             with m.State("IDLE"):
                 m.d.comb += call.ready.eq(1)
-                m.d.sync += left.eq(call.payload.length // group)
+                m.d.sync += left.eq(call.payload.length // width)
                 with m.If(call.valid):
                     with m.If(~active):
                         m.d.comb += answer.give(Status.NOT_STARTED)
@@ -209,7 +212,7 @@ class TensorInput(wiring.Component):
                     with m.Else():
                         m.next = "DATA"
             with m.State("DATA"):
-                m.d.comb += [*reader.feed(group, link), self._receives.eq(1)]
+                m.d.comb += [*reader.feed(width, link), self._receives.eq(1)]
                 with m.If(~reads_link):  # the pass is over: the rest goes nowhere
                     m.d.comb += reader.o.ready.eq(1)
                 with m.If(reader.taken):
@@ -217,4 +220,4 @@ class TensorInput(wiring.Component):
                     with m.If(left == 1):
                         m.d.comb += answer.give(Status.OK)
                         m.next = "IDLE"
-        return reader.taken & (left % (BEAT // group) == 1 % (BEAT // group))
+        return reader.taken & (left % (BEAT // width) == 1 % (BEAT // width))

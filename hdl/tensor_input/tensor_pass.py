@@ -99,6 +99,11 @@ class TensorPass(wiring.Component):
             }
         )
 
+    @property
+    def opcodes(self) -> tuple[int, ...]:
+        """Those of its operations."""
+        return (self._begin.opcode, self._end.opcode)
+
     def elaborate(self, platform: object) -> Module:
         m = Module()
         layout, result = self._begin.request.record, self._end.reply.record
@@ -173,7 +178,7 @@ class TensorPass(wiring.Component):
         return m
 
     def _format_of(self, begin: data.View) -> Value:
-        """What the tensor input is told: as BF16, elements of 16 bits come as they are."""
+        """Format that the tensor input is told: as BF16, elements of 16 bits come as they are."""
         if not self._raw:
             return begin.format
         return Mux(begin.format == FormatCode.FP32, FormatCode.FP32, FormatCode.BF16)

@@ -41,7 +41,7 @@ class Mirror:
     def empty(unit: Unit, configuration: Configuration) -> "Mirror":
         """That of a device at power-on."""
         of = table_of(unit)
-        return Mirror(unit, configuration, load(of.model)(of.entries(configuration)))
+        return Mirror(unit, configuration, load(unit, of.model)(of.entries(configuration)))
 
     @property
     def entries(self) -> int:

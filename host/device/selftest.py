@@ -104,7 +104,8 @@ def _checks(
             partial(_statistics, device, any_tensor(code, generator)),
         )
     for unit in device.configuration.built():
-        for code in device.configuration.formats if unit.core else ():
+        tried = unit.core or unit.trial is not None
+        for code in device.configuration.formats if tried else ():
             tensors = [any_tensor(code, generator) for _ in unit.tensors]
             yield f"{unit.name} of {code.name}", partial(_passes, device, unit, tensors)
     for code in CODED_FORMATS:
@@ -144,12 +145,13 @@ def _statistics(device: Coprocessor, tensor: torch.Tensor) -> str:
 
 
 def _passes(device: Coprocessor, unit: Unit, tensors: list[torch.Tensor]) -> str:
-    """Passes of a unit that does nothing else: over all of its tensors, a part, the same twice."""
-    model = load(unit.twin)(device.configuration, TensorInputModel(device.configuration))
+    """Passes of a unit: over all of its tensors, a part, the same twice."""
+    trial = unit.trial or {}
+    model = load(unit, unit.twin)(device.configuration, TensorInputModel(device.configuration))
     parts = [[x[:end] for x in tensors] for end in (None, 4096, 1)] + [tensors[:1] * len(tensors)]
     for part in parts:
-        found = device.run_pass(unit.name, part, **unit.trial)
-        record = model.result(unit.trial, torch.stack(part, dim=1).reshape(-1))
+        found = device.run_pass(unit.name, part, **trial)
+        record = model.result(trial, torch.stack(part, dim=1).reshape(-1))
         wanted = unpack(unit.end.reply.record, record)
         if found != wanted:
             return f"{len(part[0])} elements gave {found}, not {wanted}"

@@ -45,7 +45,7 @@ class CommandModel:
         self.configuration = configuration
         self.tensor_input = TensorInputModel(configuration)
         self.units: dict[str, UnitModel] = {
-            unit.name: load(unit.twin)(configuration, self.tensor_input)
+            unit.name: load(unit, unit.twin)(configuration, self.tensor_input)
             for unit in configuration.built()
             if unit.twin
         }

@@ -39,7 +39,7 @@ class TableModel(UnitModel):
         assert unit.table is not None
         self._unit: Unit = unit
         self._of: Table = unit.table
-        self.table: GoldenTable = load(unit.table.model)(unit.table.entries(configuration))
+        self.table: GoldenTable = load(unit, unit.table.model)(unit.table.entries(configuration))
         self.decisions = 0
         self._lent = False  # the table is somebody else's too
         self.operations = {

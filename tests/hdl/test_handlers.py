@@ -1,22 +1,58 @@
 """The joints of units and a device: descriptors that do not fit their gateware are refused."""
 
+import enum
 from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
+from amaranth.hdl import Signal
+from amaranth.lib import wiring
+from amaranth.lib.wiring import Out
 
 from adagrain.hdl.codec.encoder_commands import EncoderCommands
 from adagrain.hdl.device import Coprocessor
 from adagrain.hdl.device.handlers import handlers
+from adagrain.hdl.difference import Difference
 from adagrain.hdl.handler.choice import Choice
+from adagrain.hdl.statistics.commands import StatisticsCommands
 from adagrain.hdl.tensor_input.pass_commands import PassCommands
 from adagrain.models.device.commands import CommandModel
 from adagrain.models.interface.configuration import configuration
 from adagrain.models.interface.formats import FormatCode
-from adagrain.models.interface.units import DIFFERENCE, STATISTICS, UNITS, Register, Unit
+from adagrain.models.interface.units import (
+    DIFFERENCE,
+    STATISTICS,
+    UNITS,
+    Operation,
+    Payload,
+    Register,
+    Unit,
+)
 
 TINY = configuration("tiny")
 SMALL = configuration("small", regions=16)
+
+
+IDLE = Register("idle", "what nobody drives")
+
+
+def idle(kind: type[wiring.Component]) -> type[wiring.Component]:
+    """The same component with an output that it does not drive."""
+
+    class Idle(kind):  # type: ignore[misc, valid-type]
+        def __init__(self, built_with: object) -> None:
+            super().__init__(built_with)
+            self.idle = Signal(32)
+
+        @property
+        def signature(self) -> wiring.Signature:
+            return wiring.Signature({**super().signature.members, "idle": Out(32)})
+
+    Idle.__name__ = f"Idle{kind.__name__}"
+    return Idle
+
+
+IdleDifference, IdleStatistics = idle(Difference), idle(StatisticsCommands)
 
 
 @pytest.fixture
@@ -36,6 +72,48 @@ def test_a_register_that_nobody_drives(changed: None) -> None:
         Coprocessor(TINY).elaborate(None)
 
 
+def test_a_register_that_its_handler_does_not_drive(monkeypatch: pytest.MonkeyPatch) -> None:
+    unit = replace(
+        STATISTICS,
+        gateware=f"{__name__}:IdleStatistics",
+        registers=(*STATISTICS.registers, IDLE),
+    )
+    monkeypatch.setitem(UNITS, "statistics", unit)
+    message = "register 'idle' of unit 'statistics' must be driven by IdleStatisticsCommands, which"
+    with pytest.raises(ValueError, match=message):
+        Coprocessor(TINY).elaborate(None)
+
+
+def test_an_operation_without_a_handler(monkeypatch: pytest.MonkeyPatch) -> None:
+    class More(enum.IntEnum):
+        ZERO = 0x1F
+
+    more = Operation(More.ZERO, Payload(), Payload(), "sets all sums to 0")
+    unit = replace(STATISTICS, operations=(*STATISTICS.operations, more))
+    monkeypatch.setitem(UNITS, "statistics", unit)
+    message = (
+        "operation ZERO of unit 'statistics' must have a handler, but StatisticsCommands has none "
+        "for 0x1f"
+    )
+    with pytest.raises(ValueError, match=message):
+        Coprocessor(TINY).elaborate(None)
+
+
+def test_a_handler_of_another_unit(monkeypatch: pytest.MonkeyPatch) -> None:
+    unit = replace(STATISTICS, operations=STATISTICS.operations[:2])
+    monkeypatch.setitem(UNITS, "statistics", unit)
+    message = "opcodes of StatisticsCommands must be operations of unit 'statistics', not 0x13"
+    with pytest.raises(ValueError, match=message):
+        handlers(TINY, starvation=9)
+
+
+def test_a_handler_that_tells_no_opcodes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(StatisticsCommands, "opcodes", None)
+    message = "handler of unit 'statistics' must tell its opcodes, but StatisticsCommands has no"
+    with pytest.raises(ValueError, match=message):
+        handlers(TINY, starvation=9)
+
+
 @pytest.mark.parametrize(
     ("unit", "message"),
     [
@@ -44,7 +122,16 @@ def test_a_register_that_nobody_drives(changed: None) -> None:
             replace(DIFFERENCE, registers=(Register("nobody", "what nobody drives"),)),
             "register 'nobody' of unit 'difference' must be an output of Difference",
         ),
-        (replace(DIFFERENCE, passes=None), "unit 'difference' must name the requests"),
+        (
+            replace(DIFFERENCE, core=f"{__name__}:IdleDifference", registers=(IDLE,)),
+            "register 'idle' of unit 'difference' must be driven by IdleDifference, which assigns "
+            "nothing to it",
+        ),
+        (
+            replace(DIFFERENCE, core="adagrain.hdl.difference:Zzz"),
+            "unit 'difference' must name what is in adagrain.hdl.difference, not "
+            "'adagrain.hdl.difference:Zzz'",
+        ),
     ],
 )
 def test_cores_that_do_not_fit(unit: Unit, message: str) -> None:

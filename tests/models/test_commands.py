@@ -5,7 +5,7 @@ import pytest
 from adagrain.models.device.commands import CommandModel
 from adagrain.models.interface.configuration import PRESETS, configuration
 from adagrain.models.interface.protocol import Status
-from adagrain.models.interface.units import ALWAYS, LINK, UNITS, operation_of, registers
+from adagrain.models.interface.units import ALWAYS, LINK, UNITS, registers
 from adagrain.models.interface.units.system import SystemOpcode
 
 FULL, GRANULAR = configuration("full"), configuration("granular")
@@ -77,9 +77,10 @@ def test_registers_that_do_not_fit_a_reply() -> None:
     assert asked(tiny, SystemOpcode.REGISTERS, 0, 65)[0] is Status.BAD_VALUE
 
 
-@pytest.mark.parametrize(
-    "opcode", [opcode for opcode in range(256) if operation_of(opcode) is None]
-)
+OPCODES = {operation.opcode for unit in UNITS.values() for operation in unit.operations}
+
+
+@pytest.mark.parametrize("opcode", sorted({*range(256)} - OPCODES))
 def test_operations_that_there_are_not(opcode: int) -> None:
     """A group of which the build has nothing is another matter than one that nobody has."""
     for built in (FULL, GRANULAR):

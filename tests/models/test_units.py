@@ -20,9 +20,11 @@ from adagrain.models.interface.units import (
     Table,
     Unit,
 )
+from adagrain.models.interface.units.tensor_input import TENSOR_FIELDS
 
 _WORD = data.StructLayout({"word": unsigned(32)})
-_NOTHING = Payload()
+_BEGIN = data.StructLayout({**TENSOR_FIELDS, "from_link": unsigned(1), "_reserved": unsigned(7)})
+_NOTHING, _RECORD = Payload(), Payload(_WORD)
 
 
 class _Own(enum.IntEnum):
@@ -30,6 +32,9 @@ class _Own(enum.IntEnum):
     WRITE = 0xA1
     READ = 0xA2
     STEP = 0xA3
+
+
+_READ = Operation(_Own.READ, _NOTHING, _NOTHING, "reads")
 
 
 def own(**changes: object) -> Unit:
@@ -49,6 +54,25 @@ def keeping(item: int = 32, number: str = "word", **changes: object) -> Unit:
     opcodes = {"write": _Own.WRITE, "read": _Own.READ, "step": _Own.STEP} | changes
     table = Table(_WORD, number, lambda _: 8, model="c:C", **opcodes)
     return own(operations=operations, table=table)
+
+
+def asking(request: Payload, reply: Payload = _NOTHING) -> Unit:
+    """A unit with one operation."""
+    return own(operations=(Operation(_Own.BEGIN, request, reply, "begins"),))
+
+
+def passing(
+    begin: data.StructLayout | None = _BEGIN,
+    reply: Payload = _RECORD,
+    **changes: object,
+) -> Unit:
+    """A unit that takes a tensor, whose passes begin and end with such records."""
+    operations = (
+        Operation(_Own.BEGIN, Payload(begin), _NOTHING, "begins"),
+        Operation(_Own.WRITE, _NOTHING, reply, "ends"),
+    )
+    passes = (_Own.BEGIN, _Own.WRITE)
+    return own(**{"operations": operations, "tensors": ("x",), "passes": passes} | changes)
 
 
 @pytest.mark.parametrize(
@@ -82,19 +106,103 @@ def keeping(item: int = 32, number: str = "word", **changes: object) -> Unit:
         ),
         (lambda: Register("long", "", bits=48), "register long must have 32 or 64 bits, not 48"),
         (
-            lambda: Payload(data.StructLayout({"odd": 12})),
-            "record must be whole bytes long, not 12 bits",
+            lambda: asking(Payload(data.StructLayout({"odd": 7}))),
+            "record of the request BEGIN of own must be whole bytes long, not 7 bits",
         ),
-        (lambda: Payload(items=unsigned(4)), "item must be whole bytes long, not 4 bits"),
         (
-            lambda: Operation(_Own.BEGIN, Payload(items=unsigned(24)), _NOTHING, ""),
-            "items of BEGIN must be a power of two bytes long, not 3",
+            lambda: asking(_NOTHING, Payload(items=unsigned(4))),
+            "items of the reply BEGIN of own must be whole bytes long, not 4 bits",
+        ),
+        (
+            lambda: asking(Payload(items=unsigned(24))),
+            "items of the request BEGIN of own must be a power of two bytes long, not 3",
+        ),
+        (
+            lambda: own(operations=(*own().operations, *own().operations)),
+            "opcode 0xa0 of own must be of one operation, not of two",
+        ),
+        (
+            lambda: own(registers=(Register("same", "one"), Register("same", "two"))),
+            "register 'same' of own must be one, not two",
+        ),
+        (
+            lambda: own(tensors=("x",)),
+            "own must name the requests of its passes, not None",
+        ),
+        (
+            lambda: own(gateware="", core="a:A"),
+            "own must name the requests of its passes, not None",
+        ),
+        (lambda: passing(tensors=()), "own must name the tensors that its passes take, not none"),
+        (
+            lambda: passing(passes=(_Own.BEGIN, _Own.STEP)),
+            "passes of own must be operations of it, not <_Own.STEP: 163>",
+        ),
+        (
+            lambda: passing(gateware="", core="a:A", operations=(*passing().operations, _READ)),
+            "operations of own must be those of its passes, since it has no handler but a core, "
+            "not READ",
+        ),
+        (
+            lambda: passing(_WORD),
+            "record of the request BEGIN of own must begin with TENSOR_FIELDS and have from_link, "
+            "not be of word",
+        ),
+        (
+            lambda: passing(data.StructLayout(TENSOR_FIELDS)),
+            "record of the request BEGIN of own must begin with TENSOR_FIELDS and have from_link, "
+            "not be of count, format",
+        ),
+        (
+            lambda: passing(data.StructLayout({"count": 8, "format": 32, "from_link": 8})),
+            "record of the request BEGIN of own must begin with TENSOR_FIELDS and have from_link, "
+            "not be of count, format, from_link",
+        ),
+        (
+            lambda: passing(None),
+            "record of the request BEGIN of own must begin with TENSOR_FIELDS and have from_link, "
+            "not be of nothing",
+        ),
+        (
+            lambda: passing(reply=Payload(items=_WORD)),
+            "reply WRITE of own must have a record, not none",
+        ),
+        (
+            lambda: passing(registers=(Register("sum", "", sums="zzz"),)),
+            "register 'sum' of own must sum a field of the record that ends its passes, not 'zzz'",
+        ),
+        (
+            lambda: own(registers=(Register("sum", "", sums="word"),)),
+            "register 'sum' of own must sum a field of the record that ends its passes, not 'word'",
         ),
     ],
 )
 def test_descriptors_that_cannot_be(make: Callable[[], object], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         make()
+
+
+def test_a_pass_over_a_tensor() -> None:
+    unit = passing(registers=(Register("sum", "", sums="word"),))
+    assert (unit.begin.opcode, unit.end.opcode) == (_Own.BEGIN, _Own.WRITE)
+
+
+@pytest.mark.parametrize(
+    ("place", "message"),
+    [
+        (
+            "own_unit.zzz:Large",
+            "unit 'own' must name a module that can be imported, not 'own_unit.zzz:Large': "
+            "No module named 'own_unit'",
+        ),
+        (":Large", "unit 'own' must name a module that can be imported, not ':Large': Empty"),
+        ("enum:Zzz", "unit 'own' must name what is in enum, not 'enum:Zzz'"),
+        ("enum", "unit 'own' must name what is in enum, not 'enum'"),
+    ],
+)
+def test_places_that_there_are_not(place: str, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        units.load(own(), place)
 
 
 def test_items_of_a_table() -> None:
@@ -120,7 +228,7 @@ def test_items_of_a_table() -> None:
             "which 'statistics' has",
         ),
         (
-            own(tensors=("a", "b", "c")),
+            passing(tensors=("a", "b", "c")),
             "unit 'own' must take at most 2 tensors at once, not 3",
         ),
         (own(needs=("codec",)), "unit 'own' must need units that there are, not 'codec'"),

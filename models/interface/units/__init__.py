@@ -43,7 +43,6 @@ __all__ = [
     "addresses",
     "declare",
     "load",
-    "operation_of",
     "registers",
     "unit_of",
 ]
@@ -64,8 +63,9 @@ def declare(unit: Unit) -> Unit:
     Raises
     ------
     ValueError
-        If another unit has its name or its group, or a register or an opcode of the same name, or
-        it takes more tensors than the tensor input brings; unit and value are named.
+        If another unit has its name or its group, or a register of the same name, it takes more
+        tensors than the tensor input brings, or needs a unit that is not there; unit and value are
+        named.
     """
     for other in UNITS.values():
         if other is unit:
@@ -100,12 +100,6 @@ def declare(unit: Unit) -> Unit:
 def unit_of(opcode: int) -> Unit | None:
     """The unit of an opcode's group, if there is one."""
     return next((unit for unit in UNITS.values() if unit.group == opcode >> 4), None)
-
-
-def operation_of(opcode: int) -> Operation | None:
-    """The operation of an opcode, if there is one."""
-    unit = unit_of(opcode)
-    return unit.operation(opcode) if unit else None
 
 
 def registers() -> Iterator[tuple[int, Unit, Register]]:

@@ -22,21 +22,11 @@ class Payload:
         What follows, any number of times.
     least : int
         Fewest items.
-
-    Raises
-    ------
-    ValueError
-        If the record, or an item, is no whole number of bytes.
     """
 
     head: data.StructLayout | None = None
     items: Any = None
     least: int = 0
-
-    def __post_init__(self) -> None:
-        for name, shape in (("record", self.head), ("item", self.items)):
-            if shape is not None and _bits(shape) % 8:
-                raise ValueError(f"{name} must be whole bytes long, not {_bits(shape)} bits")
 
     @property
     def record(self) -> data.StructLayout:
@@ -81,24 +71,12 @@ class Operation:
         What travels to the device, and back where the status is OK.
     about : str
         What it does.
-
-    Raises
-    ------
-    ValueError
-        If a request has items of a size that is no power of two: a device counts them by a shift.
     """
 
     opcode: enum.IntEnum
     request: Payload
     reply: Payload
     about: str
-
-    def __post_init__(self) -> None:
-        size = self.request.item_size
-        if size & (size - 1):
-            raise ValueError(
-                f"items of {self.opcode.name} must be a power of two bytes long, not {size}"
-            )
 
 
 def _bits(shape: Any) -> int:

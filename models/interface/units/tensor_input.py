@@ -6,15 +6,13 @@ from amaranth.hdl import unsigned
 from amaranth.lib import data
 
 from .operation import Operation, Payload
+from .tensor_fields import TENSOR_FIELDS
 from .unit import Unit
 
-__all__ = ["BEAT", "TENSOR_INPUT", "TensorBegin", "TensorOpcode"]
+__all__ = ["BEAT", "TENSOR_FIELDS", "TENSOR_INPUT", "TensorBegin", "TensorOpcode"]
 
 #: Bytes that enter by the data port at once; tensors are zero-padded to whole beats.
 BEAT = 16
-
-#: The first fields of every record that begins a pass over a tensor.
-TENSOR_FIELDS = {"count": unsigned(32), "format": unsigned(8)}
 
 #: What a unit tells the tensor input.
 TensorBegin = data.StructLayout({**TENSOR_FIELDS, "from_link": unsigned(1)})

@@ -11,6 +11,7 @@ from amaranth.lib import data
 
 from adagrain.models.interface.formats import FormatCode
 
+from .checks import GROUPS, SPAN, check_unit
 from .operation import Operation
 from .register import Register
 from .table import Table
@@ -19,9 +20,6 @@ if TYPE_CHECKING:
     from adagrain.models.interface.configuration import Configuration
 
 __all__ = ["GROUPS", "SPAN", "Unit", "load"]
-
-#: Groups of opcodes that there are, and the opcodes, or words of registers, of each.
-GROUPS, SPAN = 16, 16
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,8 +58,10 @@ class Unit:
     core : str
         ``module:class`` of the component that takes its tensors, where it has no other requests
         than those of ``passes``: then its handler needs no gateware of its own.
-    trial : dict of str to int
-        Fields, beside those of the tensor, with which the self-test begins passes of a core.
+    trial : dict of str to int, or None
+        Fields, beside those of the tensor, with which the self-test begins passes. A core has such
+        passes even without them; a unit with a handler only where they are given, and its golden
+        model is a :class:`~adagrain.models.device.tensor_pass.TensorPassModel`.
     bench : str
         Package of its bench, with ``VARIANTS`` and a module ``bench``, where it is not of the
         project.
@@ -73,8 +73,9 @@ class Unit:
     Raises
     ------
     ValueError
-        If the group is out of range, an opcode is of another one, registers are too many, or the
-        table does not fit the operations.
+        If gateware, golden model and driver cannot follow from it: the group is out of range, an
+        opcode of another one or of two operations, a record no whole number of bytes, two registers
+        have one name, or table, passes or sums do not fit the operations; unit and value are named.
     """
 
     name: str
@@ -92,35 +93,13 @@ class Unit:
     gateware: str = ""
     core: str = ""
     twin: str = ""
-    trial: dict[str, int] = field(default_factory=dict)
+    trial: dict[str, int] | None = None
     bench: str = ""
     sends: bool = False
     of_device: bool = False
 
     def __post_init__(self) -> None:
-        if not 0 <= self.group < GROUPS:
-            raise ValueError(
-                f"group of {self.name} must be from 0 to {GROUPS - 1}, not {self.group}"
-            )
-        for operation in self.operations:
-            if operation.opcode >> 4 != self.group:
-                raise ValueError(
-                    f"opcode {operation.opcode.name} of {self.name} must be of group "
-                    f"{self.group:#x}, not {operation.opcode:#04x}"
-                )
-        has_handler = bool(self.operations) and not self.of_device
-        if (bool(self.gateware or self.core), bool(self.twin)) != (has_handler, has_handler):
-            raise ValueError(f"{self.name} must have a handler and a twin for its operations")
-        if self.table is not None:
-            self._check_table(self.table)
-        words = sum(register.words for register in self.registers)
-        if words > SPAN:
-            raise ValueError(f"registers of {self.name} must be at most {SPAN} words, not {words}")
-        for name, record in self.records.items():
-            if record.size % 8:
-                raise ValueError(
-                    f"record {name} of {self.name} must be whole bytes long, not {record.size} bits"
-                )
+        check_unit(self)
 
     @property
     def addresses(self) -> dict[str, int]:
@@ -180,26 +159,6 @@ class Unit:
             raise ValueError(f"unit {self.name!r} must keep a table, but it has none")
         return self.table
 
-    def _check_table(self, table: Table) -> None:
-        """Make sure that its operations can write and read it, and decide on it."""
-        for name in ("write", "read", "step"):
-            if self.operation(getattr(table, name)) is None:
-                raise ValueError(
-                    f"{name} of the table of {self.name} must be an operation of it, "
-                    f"not {getattr(table, name)!r}"
-                )
-        written, read = self[table.write].request.item_size, self[table.read].reply.item_size
-        entry, updates = table.record.size // 8, self[table.step].request.items
-        if not written or written != read or entry % written:
-            raise ValueError(
-                f"record of the table of {self.name}, {entry} bytes, must be written and read in "
-                f"whole items of one size, not of {written} and of {read} bytes"
-            )
-        if updates is None or table.number not in dict(updates):
-            raise ValueError(
-                f"updates of the table of {self.name} must have a field {table.number!r}"
-            )
-
     @property
     def begin(self) -> Operation:
         """The request that begins a pass over its tensors.
@@ -226,7 +185,21 @@ class Unit:
         return next((own for own in self.operations if own.opcode == opcode), None)
 
 
-def load(place: str) -> Any:
-    """The object at a place ``module:name``."""
+def load(unit: Unit, place: str) -> Any:
+    """The object at a place ``module:name`` that a unit's description names.
+
+    Raises
+    ------
+    ValueError
+        If there is none; unit and place are named.
+    """
     module, _, name = place.partition(":")
-    return getattr(import_module(module), name)
+    try:
+        found = import_module(module)
+    except (ImportError, ValueError) as error:
+        raise ValueError(
+            f"unit {unit.name!r} must name a module that can be imported, not {place!r}: {error}"
+        ) from error
+    if not hasattr(found, name):
+        raise ValueError(f"unit {unit.name!r} must name what is in {module}, not {place!r}")
+    return getattr(found, name)

@@ -9,14 +9,6 @@ from adagrain.sim.benches.requests import Kinds, Request, Requests
 
 __all__ = ["SystemRequests"]
 
-#: Registers that count clock cycles, which a model does not have.
-_CLOCKED = {
-    address + half
-    for address, _, register in registers()
-    for half in range(register.words)
-    if register.clocked
-}
-
 
 class SystemRequests(Requests):
     """Echoes of any length, and registers from anywhere on."""
@@ -40,6 +32,16 @@ class SystemRequests(Requests):
         at_the_end = min(words - 1, words - count + self._random.randrange(2))
         known = self._random.choice([*addresses().values()])
         first = self._random.choice([known, self._random.randrange(words), at_the_end])
-        if _CLOCKED.intersection(range(first, first + count)):
+        if _clocked().intersection(range(first, first + count)):
             count = 0
         return [Request(SystemOpcode.REGISTERS, pack(ByteRange, first=first, count=count))]
+
+
+def _clocked() -> set[int]:
+    """Words of registers that count clock cycles, which a model does not have."""
+    return {
+        address + half
+        for address, _, register in registers()
+        for half in range(register.words)
+        if register.clocked
+    }
