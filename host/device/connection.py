@@ -8,9 +8,9 @@ from adagrain.host.link.transport import connect
 from adagrain.host.link.transport.base import Transport
 from adagrain.models.interface.configuration import Configuration
 from adagrain.models.interface.protocol import PROTOCOL_VERSION
-from adagrain.models.interface.records import size, unpack
+from adagrain.models.interface.records import size
 from adagrain.models.interface.units import SYSTEM, UNITS, Unit, registers
-from adagrain.models.interface.units.region_manager import RegionParameters, RegionRecord
+from adagrain.models.interface.units.region_manager import RegionRecord
 from adagrain.models.interface.units.system import SystemOpcode
 
 from .code_tables import CodeTables
@@ -21,6 +21,9 @@ from .recovery import Recovery
 from .tile_unit import TileUnit
 
 __all__ = ["Connection"]
+
+#: Units whose tables have keys of their own in a state, those of old checkpoints.
+_TABLES_OF_THEIR_OWN = ("region_manager", "precision_controller")
 
 
 class Connection:
@@ -152,8 +155,13 @@ class Connection:
         return {
             "protocol": PROTOCOL_VERSION,
             "table": b"".join(self._regions.state()),
-            "parameters": unpack(RegionParameters, self._regions.mirror.golden.settings),
+            "parameters": self._regions.settings(),
             "precisions": self.precisions.state(),
+            "tables": {
+                name: {"records": table.state(), "settings": table.settings()}
+                for name, table in self.tables.items()
+                if name not in _TABLES_OF_THEIR_OWN
+            },
         }
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
@@ -163,7 +171,7 @@ class Connection:
         ------
         ValueError
             If it is of another version of the protocol, which may have laid records out otherwise,
-            or has more regions than this device's table holds.
+            has more entries than a table of this device holds, or one of a unit that is not known.
         DeviceError
             If the device fails.
         """
@@ -172,9 +180,17 @@ class Connection:
             raise ValueError(f"state must be of protocol {PROTOCOL_VERSION}, not {version}")
         raw, width = state["table"], size(RegionRecord)
         regions = [raw[at : at + width] for at in range(0, len(raw), width)]
+        further = state.get("tables", {})
+        if unknown := sorted(further.keys() - self.tables.keys()):
+            raise ValueError(
+                f"state must be of tables {', '.join(self.tables)}, not of {unknown[0]!r}"
+            )
+        entries = {name: (own["records"], own["settings"]) for name, own in further.items()}
+        entries["region_manager"] = (regions, state["parameters"])
+        entries["precision_controller"] = (state.get("precisions", ()), None)
         mirrors = {
-            "region_manager": self._regions.restored(regions, state["parameters"]),
-            "precision_controller": self.precisions.restored(state.get("precisions", ())),
+            name: table.restored(*entries.get(name, ((), None)))
+            for name, table in self.tables.items()
         }
         self._recovery.run(lambda: self._replace(mirrors))
 

@@ -6,7 +6,7 @@ from adagrain.host.errors import DeviceError
 from adagrain.host.link.frame_size import FrameSize
 from adagrain.host.link.session import Request, Session
 from adagrain.models.interface.configuration import Configuration
-from adagrain.models.interface.records import complete, pack, size, unpack_all
+from adagrain.models.interface.records import complete, pack, size, unpack, unpack_all
 from adagrain.models.interface.units import Unit
 from adagrain.models.interface.units.ranges import Range
 
@@ -144,6 +144,13 @@ class MirroredTable:
     def state(self) -> list[bytes]:
         """The entries that were configured, from the mirror; :meth:`configure` takes them."""
         return self.mirror.records()
+
+    def settings(self) -> dict[str, int] | None:
+        """What holds for all entries, from the mirror, if the unit has such a record."""
+        of_all = self._unit.settings
+        return (
+            None if of_all is None else unpack(of_all.request.record, self.mirror.golden.settings)
+        )
 
     def restored(
         self, records: Sequence[bytes], settings: Mapping[str, int] | None = None
