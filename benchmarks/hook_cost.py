@@ -5,9 +5,11 @@ and with cadences that the golden device chooses up to 4; and with PyTorch's own
 plain DDP does, for what any hook in Python costs. A turn is of some steps, as in a script
 that trains one network; the first of them, which find the caches full of another way's, do not
 count. Medians over all others of the same rounds, in seconds that pass and in those of the
-processor; each round begins with another way. In rounds of their own, since timers take time too,
-what part of a step each stage takes.
+processor; each round begins with another way. Of the seconds that pass also the quartiles of the
+rounds' own quotients, which tell how sure they are. In rounds of their own, since timers take time
+too, what part of a step each stage takes.
 
+Exits with status 1 where a step at cadence 1 of one of the larger networks is beyond its aim.
 Names of networks and a number of rounds may be given: ``transformer_0.8M --rounds 10``.
 """
 
@@ -15,6 +17,7 @@ import argparse
 import os
 import socket
 import statistics
+import sys
 import time
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
@@ -44,6 +47,10 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "cadence_1": {"cadence_max": 1},
     "cadence_to_4": {"cadence_max": 4},
 }
+
+#: The most that a step at cadence 1 may take, as a multiple of plain DDP's, and the networks of
+#: which this is asked.
+AIM, AIMED = 1.05, ("transformer_0.8M", "convolutions_0.3M")
 
 #: All of them.
 WAYS = ("plain", "torch_hook", *OPTIONS)
@@ -87,19 +94,38 @@ class Times(NamedTuple):
     processor: float
 
 
+#: Times of the steps of a way that count, round by round.
+Rounds = list[list[Times]]
+
+
 def main() -> None:
     """Measure the networks that are named, or all."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("networks", nargs="*", choices=[[], *NETWORKS], default=[])
     parser.add_argument("--rounds", type=int, default=ROUNDS)
     options = parser.parse_args()
+    if options.rounds < 2:
+        parser.error(f"rounds must be at least 2, for quartiles, not {options.rounds}")
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     queue = mp.get_context("spawn").SimpleQueue()
     networks = options.networks or list(NETWORKS)
     mp.spawn(_work, (port, queue, networks, options.rounds), nprocs=WORKERS)
-    report("hook_cost", queue.get())
+    figures = queue.get()
+    report("hook_cost", figures)
+    if missed := beyond_aim(figures):
+        sys.exit(f"beyond an aim: {'; '.join(missed)}")
+
+
+def beyond_aim(figures: Mapping[str, Any]) -> list[str]:
+    """The networks of which a step at cadence 1 takes too long."""
+    found = {name: figures.get(f"cadence_1_to_plain_{name}", 0.0) for name in AIMED}
+    return [
+        f"a step of {name} must take at most {AIM} of plain DDP's, not {ratio:.3f}"
+        for name, ratio in found.items()
+        if ratio > AIM
+    ]
 
 
 def _work(rank: int, port: int, queue: Any, networks: list[str], rounds: int) -> None:
@@ -117,15 +143,19 @@ def _work(rank: int, port: int, queue: Any, networks: list[str], rounds: int) ->
 def _figures(network: str, rounds: int) -> dict[str, Any]:
     """A network's medians and shares."""
     found = _measured(network, _trainings(network, {}), rounds)
-    plain = found.pop("plain")
+    plain_rounds = found.pop("plain")
+    plain = medians(plain_rounds)
     figures: dict[str, Any] = {f"plain_{network}_ms": 1e3 * plain.wall}
-    for way, times in found.items():
+    for way, rounds_of_way in found.items():
+        times = medians(rounds_of_way)
         figures[f"{way}_to_plain_{network}"] = times.wall / plain.wall
+        figures[f"{way}_to_plain_{network}_quartiles"] = quartiles(rounds_of_way, plain_rounds)
         figures[f"{way}_to_plain_{network}_processor"] = times.processor / plain.processor
     stages = {way: Stages() for way in OPTIONS}
     timed = _measured(f"{network}, timed", _trainings(network, stages), rounds // 2)
     for way, own in stages.items():
-        figures[f"shares_{way}_{network}"] = own.shares(timed[way].wall, skip=WARM_UP * TURN)
+        step = medians(timed[way]).wall
+        figures[f"shares_{way}_{network}"] = own.shares(step, skip=WARM_UP * TURN)
     return figures
 
 
@@ -136,9 +166,25 @@ def _trainings(network: str, stages: Mapping[str, Stages]) -> dict[str, Callable
     return {way: _training(make, way, x, y, stages.get(way)) for way in WAYS}
 
 
-def _measured(network: str, steps: dict[str, Callable[[], None]], rounds: int) -> dict[str, Times]:
-    """Median seconds of a step, by way."""
-    times: dict[str, list[Times]] = {way: [] for way in steps}
+def medians(rounds: Rounds) -> Times:
+    """Median times of a step, over all rounds."""
+    every = [times for turn in rounds for times in turn]
+    return Times(*map(statistics.median, zip(*every, strict=True)))
+
+
+def quartiles(rounds: Rounds, plain: Rounds) -> list[float]:
+    """The lower and the upper quartile of the quotients that single rounds give."""
+    quotients = [
+        medians([own]).wall / medians([other]).wall
+        for own, other in zip(rounds, plain, strict=True)
+    ]
+    lower, _, upper = statistics.quantiles(quotients, method="inclusive")
+    return [lower, upper]
+
+
+def _measured(network: str, steps: dict[str, Callable[[], None]], rounds: int) -> dict[str, Rounds]:
+    """Times of each way's steps."""
+    times: dict[str, Rounds] = {way: [] for way in steps}
     ways = [*steps]
     for number in track(range(rounds + WARM_UP), network, disable=dist.get_rank() > 0):
         first = number % len(ways)
@@ -146,11 +192,8 @@ def _measured(network: str, steps: dict[str, Callable[[], None]], rounds: int) -
             dist.barrier()
             turn = [_timed(steps[way]) for _ in range(TURN)]
             if number >= WARM_UP:
-                times[way] += turn[COLD:]
-    return {
-        way: Times(*map(statistics.median, zip(*found, strict=True)))
-        for way, found in times.items()
-    }
+                times[way].append(turn[COLD:])
+    return times
 
 
 def _timed(step: Callable[[], None]) -> Times:

@@ -29,3 +29,36 @@ def test_each_stage_has_a_share() -> None:
     wanted = {"statistics", "decisions", "exchange", "agreement", "lockstep", "optimizer"}
     assert wanted | {"accumulators", "rest"} == {*shares}
     assert all(share > 0 for share in shares.values())
+
+
+def test_medians_and_quartiles_of_rounds() -> None:
+    """A round that took long for all ways moves no quotient."""
+    walls = [[1.0, 2.0, 3.0], [10.0, 20.0, 30.0], [2.0, 2.0, 2.0]]
+    plain = [[hook_cost.Times(wall, 5.0) for wall in turn] for turn in walls]
+    own = [
+        [hook_cost.Times(factor * wall, 6.0) for wall in turn]
+        for factor, turn in zip((1.0, 1.1, 1.3), walls, strict=True)
+    ]
+    assert hook_cost.medians(plain) == (2.0, 5.0)
+    assert hook_cost.quartiles(own, plain) == pytest.approx([1.05, 1.2])
+
+
+def test_each_round_counts_its_warm_steps() -> None:
+    times = hook_cost._measured("nothing", {"plain": lambda: None, "other": lambda: None}, 3)
+    assert {*times} == {"plain", "other"}
+    assert all(
+        [len(turn) for turn in rounds] == 3 * [hook_cost.TURN - hook_cost.COLD]
+        for rounds in times.values()
+    )
+
+
+def test_a_step_beyond_the_aim() -> None:
+    figures = {
+        "cadence_1_to_plain_transformer_0.8M": 1.0512,
+        "cadence_1_to_plain_convolutions_0.3M": 1.05,
+        "cadence_1_to_plain_mlp_0.1M": 2.5,
+        "cadence_to_4_to_plain_convolutions_0.3M": 1.2,
+    }
+    said = "a step of transformer_0.8M must take at most 1.05 of plain DDP's, not 1.051"
+    assert hook_cost.beyond_aim(figures) == [said]
+    assert hook_cost.beyond_aim({"cadence_1_to_plain_mlp_0.1M": 2.5}) == []
