@@ -40,14 +40,14 @@ class Configuration:
     powers : int
         Highest power sum that ``statistics`` computes: 2 or 4.
     regions : int
-        Records in the region table: a power of two, at most 4096, whose words 16 bits address.
+        Records in the region table: a power of two, at most 8192, whose words 16 bits address.
     payload : int
         Longest payload of a frame in bytes: a power of two, from 256 to 4096.
     window : int
         Commands in flight, and replies kept for repeats: a power of two, at most 16.
     decision_cycles : int
         Most cycles that ``region_manager`` may take per region, at least 64; a promise that tests
-        check. From 128 on a smaller divider keeps it.
+        check.
     units : tuple of str
         Names of the units that are built; ``statistics`` always is.
     histogram : bool

@@ -41,7 +41,7 @@ def draw(generator: random.Random) -> Coprocessor:
         regions=pick((2, 4, 16, 64)),
         payload=pick((256, 512, 4096)),
         window=pick((1, 2, 4, 16)),
-        decision_cycles=pick((64, 127, 128, 4096)),
+        decision_cycles=pick((64, 4096)),
         slices=pick((1, 2, 3)) if "granularity_unit" in units else 0,
         operands=pick((64, 128)),
         precisions=pick((INTEGERS, tuple(Precision))),
@@ -92,7 +92,7 @@ class Fuzzer:
         if port:
             self._pair.exchange(self._frames.command(), port)
             return
-        if self._pair.model.commands.tensor_input.groups:  # what follows a pass must find it over
+        if self._pair.model.commands.tensor_input.beats:  # what follows a pass must find it over
             self._pair.exchange(*self._frames.frames(1))
             return
         raw = b"".join(self._frames.frames(self._random.randrange(1, _BURST + 1)))
