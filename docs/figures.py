@@ -120,6 +120,12 @@ def _tiles() -> str:
     for name, title in names.items():
         ways = (f"{preset}_{way}" for preset in ("granular", "wide") for way in ("port", "link"))
         rows.append((title, *(f"{record[f'{way}_{name}_cycles']:,}" for way in ways)))
+    shares = []
+    for preset in ("granular", "wide"):
+        for way in ("port", "link"):
+            chain, apart = (record[f"{preset}_{way}_{name}_cycles"] for name in ("chain", "apart"))
+            shares.append(f"{chain / apart:.2f}")
+    rows.append(("the chain to the two, way by way", *shares))
     busy = [record[f"{preset}_port_product_busy_cycles"] for preset in ("granular", "wide")]
     rows.append(("of the first, multiplying", f"{busy[0]:,}", "", f"{busy[1]:,}", ""))
     return _table(head, rows)
