@@ -8,7 +8,7 @@ from adagrain.hdl.arithmetic.float.operand import RESULT_FLAGS
 from adagrain.hdl.arithmetic.float.round import Round
 from adagrain.hdl.slice import ExactProducts
 from adagrain.hdl.stream.delay import delayed
-from adagrain.models.interface.precision import WORD, Precision
+from adagrain.models.interface.precision import WORD_BITS, Precision
 
 from .accumulator import check_entries, index_shape, later, step_layout
 from .exact import ExactAccumulator
@@ -33,7 +33,7 @@ def terms_layout(entries: int) -> data.StructLayout:
     first, last : ``unsigned(1)``
         The sum begins, or ends, with them.
     """
-    words = {"a": unsigned(WORD), "b": unsigned(WORD), "mode": unsigned(2)}
+    words = {"a": unsigned(WORD_BITS), "b": unsigned(WORD_BITS), "mode": unsigned(2)}
     return data.StructLayout(
         {**words, "index": index_shape(entries), "first": unsigned(1), "last": unsigned(1)}
     )
@@ -52,7 +52,7 @@ def sums_layout(entries: int) -> data.StructLayout:
         As they came.
     """
     names = {"mode": unsigned(2), "index": index_shape(entries)}
-    return data.StructLayout({"word": unsigned(WORD), "flags": RESULT_FLAGS, **names})
+    return data.StructLayout({"word": unsigned(WORD_BITS), "flags": RESULT_FLAGS, **names})
 
 
 class DotProduct(wiring.Component):
@@ -163,7 +163,10 @@ class DotProduct(wiring.Component):
                 with m.Case(precision):
                     m.d.comb += [out.word.eq(unit.o.word), out.flags.eq(unit.o.flags)]
             with m.Default():
-                m.d.comb += [out.word.eq(integer[:WORD]), out.flags.overflow.eq(integer[WORD])]
+                m.d.comb += [
+                    out.word.eq(integer[:WORD_BITS]),
+                    out.flags.overflow.eq(integer[WORD_BITS]),
+                ]
         return delayed(m, self.i.p.last, self.LATENCY)
 
     def _steps(self, m: Module, valid: Value) -> tuple[Value, data.View]:

@@ -11,7 +11,7 @@ from adagrain.hdl.stream.queue import Queue
 from adagrain.hdl.stream.skid import Skid
 from adagrain.hdl.stream.spill_register import SpillRegister
 from adagrain.hdl.tensor_input import Beat
-from adagrain.models.interface.precision import INTEGERS, WORD, Precision, check_precisions
+from adagrain.models.interface.precision import INTEGERS, WORD_BITS, Precision, check_precisions
 from adagrain.models.interface.units.granularity_unit import ROWS, TileResult, TileRun
 
 from .delivery import Delivery
@@ -206,7 +206,7 @@ class GranularityUnit(wiring.Component):
         fill an FPGA: there is nothing between them and the register.
         """
         layout = data.StructLayout(
-            {"common": terms_layout(ROWS), "b": data.ArrayLayout(WORD, self._slices)}
+            {"common": terms_layout(ROWS), "b": data.ArrayLayout(WORD_BITS, self._slices)}
         )
         large = self._precisions != INTEGERS
         m.submodules.register = register = SpillRegister(layout, registered=large)

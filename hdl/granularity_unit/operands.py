@@ -6,7 +6,7 @@ from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
 from adagrain.hdl.checks import check_integer, check_power_of_two
-from adagrain.models.interface.precision import WORD
+from adagrain.models.interface.precision import WORD_BITS
 
 __all__ = ["Operands", "check_slices", "check_words", "write_layout"]
 
@@ -36,7 +36,7 @@ def check_words(words: int) -> None:
 def write_layout(slices: int, words: int) -> data.StructLayout:
     """A word to be written, and its address over all memories: that of ``a`` comes first."""
     return data.StructLayout(
-        {"address": unsigned(ceil_log2((slices + 1) * words)), "word": unsigned(WORD)}
+        {"address": unsigned(ceil_log2((slices + 1) * words)), "word": unsigned(WORD_BITS)}
     )
 
 
@@ -77,8 +77,8 @@ class Operands(wiring.Component):
                 "en": In(1),
                 "a_address": In(range(words)),
                 "b_address": In(range(words)),
-                "a": Out(WORD),
-                "b": Out(WORD).array(slices),
+                "a": Out(WORD_BITS),
+                "b": Out(WORD_BITS).array(slices),
             }
         )
 
@@ -89,7 +89,7 @@ class Operands(wiring.Component):
         addresses = [self.a_address] + [self.b_address] * self._slices
         outputs = [self.a, *self.b]
         for number, (address, output) in enumerate(zip(addresses, outputs, strict=True)):
-            words = memory.Memory(shape=WORD, depth=self._words, init=[])
+            words = memory.Memory(shape=WORD_BITS, depth=self._words, init=[])
             m.submodules[f"bank_{number}"] = words
             write, read = words.write_port(), words.read_port()
             m.d.comb += [

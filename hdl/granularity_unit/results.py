@@ -8,7 +8,7 @@ from adagrain.hdl.arithmetic.float.operand import RESULT_FLAGS
 from adagrain.hdl.rescale import IntegerRescale, Packer, Rescale
 from adagrain.hdl.stream.queue import Queue
 from adagrain.models.granularity_unit import row_words
-from adagrain.models.interface.precision import INTEGERS, WORD, Precision, check_precisions
+from adagrain.models.interface.precision import INTEGERS, WORD_BITS, Precision, check_precisions
 from adagrain.models.interface.units.granularity_unit import ROWS, TileResult, TileRun
 
 from .operands import check_slices
@@ -24,7 +24,7 @@ _Ending = data.StructLayout(
 )
 
 #: A sum.
-_Sum = data.StructLayout({"word": unsigned(WORD), "flags": RESULT_FLAGS})
+_Sum = data.StructLayout({"word": unsigned(WORD_BITS), "flags": RESULT_FLAGS})
 
 #: A sum in its row, and the exponent by which it may be scaled.
 _Element = data.StructLayout(

@@ -6,7 +6,7 @@ from amaranth.lib.wiring import In, Out
 
 from adagrain.hdl.arithmetic.leading_zeros import leading_zeros
 from adagrain.hdl.stream.delay import delayed
-from adagrain.models.interface.precision import LEVELS, WORD, Precision
+from adagrain.models.interface.precision import LEVELS, WORD_BITS, Precision
 
 __all__ = ["PLACE", "REST", "Align"]
 
@@ -51,10 +51,10 @@ class Align(wiring.Component):
     def __init__(self) -> None:
         super().__init__(
             {
-                "magnitude": In(WORD),
+                "magnitude": In(WORD_BITS),
                 "place": In(PLACE),
                 "to": In(2),
-                "kept": Out(WORD - REST),
+                "kept": Out(WORD_BITS - REST),
                 "rest": Out(REST),
                 "raised": Out(PLACE.width - 1),
             }
@@ -63,7 +63,7 @@ class Align(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         # Stage 1: zeros above the highest bit.
-        zeros, nothing, place = Signal(range(WORD)), Signal(), Signal(PLACE)
+        zeros, nothing, place = Signal(range(WORD_BITS)), Signal(), Signal(PLACE)
         m.d.sync += [
             zeros.eq(leading_zeros(self.magnitude)),
             nothing.eq(self.magnitude == 0),
@@ -72,8 +72,8 @@ class Align(wiring.Component):
 
         # Stage 2: where the last bit goes, and how often it is rotated to the left.
         normal, above, goes = Signal(signed(6)), Signal(PLACE), Signal(PLACE)
-        tops = Array(Const(_TOP[p] - WORD + 1, signed(6)) for p in Precision)
-        places, raised = Signal(range(WORD)), Signal.like(self.raised)
+        tops = Array(Const(_TOP[p] - WORD_BITS + 1, signed(6)) for p in Precision)
+        places, raised = Signal(range(WORD_BITS)), Signal.like(self.raised)
         right, gone = Signal(), Signal()  # bits are lost, and all of them
         m.d.comb += [
             normal.eq(zeros + tops[delayed(m, self.to, 1)]),
@@ -83,17 +83,17 @@ class Align(wiring.Component):
         m.d.sync += [
             places.eq(goes),
             right.eq(goes < 0),
-            gone.eq(goes <= -WORD),
+            gone.eq(goes <= -WORD_BITS),
             raised.eq(Mux((above < 0) | nothing, 0, above)),
         ]
 
         # Stage 3: rotate.
-        rotated = Signal(WORD)
+        rotated = Signal(WORD_BITS)
         m.d.sync += rotated.eq(_rotated(delayed(m, self.magnitude, 2), places))
 
         # Stage 4: take off what came round.
         right, gone, places = (delayed(m, value, 1) for value in (right, gone, places))
-        stays = Cat(~right | (places > bit) & ~gone for bit in range(WORD))
+        stays = Cat(~right | (places > bit) & ~gone for bit in range(WORD_BITS))
         left, lost = rotated & stays, (rotated & ~stays).any()
         m.d.sync += [
             self.kept.eq(left[REST:]),

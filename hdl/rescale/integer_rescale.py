@@ -7,7 +7,7 @@ from amaranth.lib.wiring import In, Out
 from adagrain.hdl.arithmetic.float.operand import RESULT_FLAGS
 from adagrain.hdl.stream.delay import delayed
 from adagrain.hdl.stream.pipeline import elastic
-from adagrain.models.interface.precision import INTEGERS, LEVELS, WORD
+from adagrain.models.interface.precision import INTEGERS, LEVELS, WORD_BITS
 
 from .layouts import number_layout, sum_layout
 
@@ -17,7 +17,7 @@ __all__ = ["IntegerRescale"]
 _RESULT = max(LEVELS[precision] for precision in INTEGERS).bit_length()
 
 #: Bits of a magnitude above a guard bit, moved to the left as far as any result reaches.
-_WIDE = 1 + _RESULT + WORD
+_WIDE = 1 + _RESULT + WORD_BITS
 
 #: Low bits of a shift that the second stage leaves to the third, and what these may still need.
 _FINE = 3
@@ -70,7 +70,7 @@ class IntegerRescale(wiring.Component):
     def _unpack(self, m: Module) -> tuple[data.View, Value]:
         """Stage 1: the magnitude, moved to the left, and by how much it goes to the right."""
         word, exponent = self.i.p.word, self.i.p.exponent
-        magnitude, places = Signal(WORD), Signal(range(_WIDE + 1))
+        magnitude, places = Signal(WORD_BITS), Signal(range(_WIDE + 1))
         m.d.sync += [
             magnitude.eq(Mux(word[-1], -word, word)),
             places.eq(_RESULT - exponent),

@@ -4,7 +4,7 @@ from amaranth.hdl import signed, unsigned
 from amaranth.lib import data
 
 from adagrain.hdl.arithmetic.float.operand import RESULT_FLAGS
-from adagrain.models.interface.precision import WORD
+from adagrain.models.interface.precision import WORD_BITS
 
 __all__ = ["number_layout", "packed_layout", "sum_layout"]
 
@@ -29,7 +29,7 @@ def sum_layout() -> data.StructLayout:
     """
     return data.StructLayout(
         {
-            "word": unsigned(WORD),
+            "word": unsigned(WORD_BITS),
             "flags": RESULT_FLAGS,
             "mode": unsigned(2),
             "exponent": signed(8),
@@ -55,7 +55,7 @@ def number_layout() -> data.StructLayout:
     """
     return data.StructLayout(
         {
-            "word": unsigned(WORD),
+            "word": unsigned(WORD_BITS),
             "flags": RESULT_FLAGS,
             "to": unsigned(2),
             "last": unsigned(1),
@@ -75,4 +75,6 @@ def packed_layout() -> data.StructLayout:
     last : ``unsigned(1)``
         It is its row's last word.
     """
-    return data.StructLayout({"word": unsigned(WORD), "flags": RESULT_FLAGS, "last": unsigned(1)})
+    return data.StructLayout(
+        {"word": unsigned(WORD_BITS), "flags": RESULT_FLAGS, "last": unsigned(1)}
+    )

@@ -4,7 +4,7 @@ from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from adagrain.models.interface.precision import WORD, Precision, check_precisions
+from adagrain.models.interface.precision import WORD_BITS, Precision, check_precisions
 
 from .layouts import number_layout, packed_layout
 
@@ -56,9 +56,10 @@ class Packer(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        steps = WORD // _STEP
+        steps = WORD_BITS // _STEP
         at = Signal(range(steps))  # of the next number, in the narrowest ones
-        places, copies = Signal(steps), Signal(WORD)  # which ones it takes, and what stands there
+        places = Signal(steps)  # those that it takes
+        copies = Signal(WORD_BITS)  # what stands there
         full = Signal()
         with m.Switch(self.i.p.to):
             for precision in self._precisions:

@@ -6,7 +6,7 @@ from amaranth.lib.wiring import In, Out
 
 from adagrain.hdl.arithmetic.float.operand import RESULT_FLAGS, unpack_operand
 from adagrain.hdl.stream.pipeline import elastic
-from adagrain.models.interface.precision import LEVELS, WORD, Precision
+from adagrain.models.interface.precision import LEVELS, WORD_BITS, Precision
 
 from .align import PLACE, REST, Align
 from .layouts import number_layout, sum_layout
@@ -117,7 +117,7 @@ class Rescale(wiring.Component):
         self, m: Module, rounded: Value, raised: Value, rounding: data.View, passing: data.View
     ) -> None:
         """Stage 7: what it becomes, with what it has raised."""
-        word, flags = Signal(WORD), Signal(RESULT_FLAGS)
+        word, flags = Signal(WORD_BITS), Signal(RESULT_FLAGS)
         m.d.comb += flags.eq(rounding)
         with m.Switch(passing.to):
             for precision in Precision:

@@ -10,25 +10,25 @@ __all__ = ["Downsizer"]
 
 
 class Downsizer(wiring.Component):
-    """Splits groups of 32-bit words into smaller groups, the first words first.
+    """Splits beats of 32-bit words into smaller ones, the first words first.
 
-    Nothing is stored: a group is taken together with its last part, and must be stable until
-    then, as every stream's payload is. No bubbles, latency 0. Reset starts with a group's first
+    Nothing is stored: a beat is taken together with its last part, and must be stable until
+    then, as every stream's payload is. No bubbles, latency 0. Reset starts with a beat's first
     part.
 
     Parameters
     ----------
     words : int
-        Words in a group that enters.
+        Words in a beat that enters.
     lanes : int
-        Words in a group that leaves; must divide ``words``.
+        Words in a beat that leaves; must divide ``words``.
 
     Members
     -------
     i : ``In(stream.Signature(data.ArrayLayout(32, words)))``
-        Wide groups.
+        Wide beats.
     o : ``Out(stream.Signature(data.ArrayLayout(32, lanes)))``
-        Downsizer groups.
+        Small ones.
     """
 
     def __init__(self, words: int, lanes: int) -> None:
@@ -50,9 +50,9 @@ class Downsizer(wiring.Component):
         parts = self._words // self._lanes
         part = Signal(range(parts))
         last = part == parts - 1
-        group = self.i.payload.as_value()
+        beat = self.i.payload.as_value()
         m.d.comb += [
-            self.o.payload.eq(group.word_select(part, 32 * self._lanes)),
+            self.o.payload.eq(beat.word_select(part, 32 * self._lanes)),
             self.o.valid.eq(self.i.valid),
             self.i.ready.eq(self.o.ready & last),
         ]

@@ -15,11 +15,11 @@ _Begin = data.StructLayout(TENSOR_FIELDS)
 
 
 class Unpacker(wiring.Component):
-    """Unpacks elements from groups of words, and widens them exactly to FP32.
+    """Unpacks elements from beats of words, and widens them exactly to FP32.
 
-    32-bit elements leave as they came, one beat per group. 16-bit elements lie two in a word, the
-    first in its lower half; a group gives two beats, or one when the tensor ends in it. What the
-    last group holds beyond the tensor is dropped. Latency 0, no bubbles.
+    32-bit elements leave as they came, one beat for each that enters. 16-bit elements lie two in a
+    word, the first in its lower half; a beat gives two, or one when the tensor ends in it. What
+    the last beat holds beyond the tensor is dropped. Latency 0, no bubbles.
 
     BF16 keep all their bits; of another NaN only NaN-ness is kept. A format that is not built must
     be refused before.
@@ -27,7 +27,7 @@ class Unpacker(wiring.Component):
     Parameters
     ----------
     lanes : int
-        Words in a group and elements in a beat: 1, 2 or 4.
+        Words in a beat that enters and elements in one that leaves: 1, 2 or 4.
     formats : sequence of FormatCode
         Formats that are built.
 
@@ -36,9 +36,9 @@ class Unpacker(wiring.Component):
     i_begin : ``In(stream.Signature(data.StructLayout(TENSOR_FIELDS)))``
         Announces a tensor; accepted when the one before is through. ``count`` must not be 0.
     i : ``In(stream.Signature(data.ArrayLayout(32, lanes)))``
-        Groups of words.
+        Words.
     o : ``Out(stream.Signature(beat_layout(lanes)))``
-        Beats.
+        Elements.
     """
 
     def __init__(self, lanes: int, formats: tuple[FormatCode, ...]) -> None:
@@ -57,7 +57,7 @@ class Unpacker(wiring.Component):
         m = Module()
         left = Signal(32)
         code = Signal(8)
-        second = Signal()  # the beat is the second one of its group
+        second = Signal()  # what leaves is the second one of the beat that enters
         ends = left <= self._lanes
         halves = Signal()  # elements are 16 bits wide
 

@@ -52,7 +52,7 @@ class FrameSize:
 
     @property
     def payload(self) -> int:
-        """Bytes: whole groups, at least one."""
+        """Bytes: whole beats, at least one."""
         rate = self._errors / self._total
         if not rate:
             return self._longest

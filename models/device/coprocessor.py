@@ -36,7 +36,7 @@ class CoprocessorModel:
         self.link = LinkModel(self.configuration, self.commands.execute)
 
     def load(self, words: np.ndarray) -> None:
-        """Offer 32-bit words, whole groups of four, to the data port."""
+        """Offer 32-bit words, whole beats of four, to the data port."""
         self.commands.tensor_input.offer(words)
 
     def results(self) -> np.ndarray:

@@ -36,7 +36,7 @@ class TensorInputModel:
         self.operations: dict[int, Callable[[bytes], bytes]] = {TensorOpcode.DATA: self._data}
 
     @property
-    def groups(self) -> int:
+    def beats(self) -> int:
         """Beats that the data port still offers."""
         return len(self._offered) // BEAT
 

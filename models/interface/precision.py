@@ -11,7 +11,7 @@ from .formats import FORMATS, ElementFormat, FormatCode
 __all__ = [
     "INTEGERS",
     "LEVELS",
-    "WORD",
+    "WORD_BITS",
     "Operation",
     "Precision",
     "check_precisions",
@@ -22,7 +22,7 @@ __all__ = [
 ]
 
 #: Bits of the words in which numbers are packed, little end first.
-WORD = 32
+WORD_BITS = 32
 
 
 class Precision(enum.IntEnum):
@@ -41,7 +41,7 @@ class Precision(enum.IntEnum):
     @property
     def lanes(self) -> int:
         """Numbers in a word."""
-        return WORD // self.bits
+        return WORD_BITS // self.bits
 
     @property
     def integer(self) -> bool:

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 from adagrain.models.interface.records import pack, size, unpack, unpack_all
 from adagrain.models.interface.units.region_manager import (
     MAX_WORKERS,
+    WORD,
     Decision,
     DecisionStatus,
     RegionParameters,
@@ -34,9 +35,6 @@ __all__ = ["RegionTable", "default_parameters", "region_record"]
 
 #: Fields of a decision on an update that is refused, beside its status.
 _REFUSED = unpack(Decision, bytes(size(Decision)))
-
-#: Bytes of a word of the table.
-WORD = 8
 
 #: Energies must be below 2 to this power.
 ENERGY_BITS = 56

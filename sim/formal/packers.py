@@ -1,4 +1,4 @@
-"""Packers: narrower groups and bytes, and back, without loss."""
+"""Packers: narrower beats and bytes, and back, without loss."""
 
 from amaranth.hdl import Assert, Assume, Cover, Module, Mux, unsigned
 from amaranth.lib import data, stream
@@ -24,7 +24,7 @@ __all__ = ["DownsizerProof", "SerialProof", "UnpackerProof"]
 
 
 class DownsizerProof(Proof):
-    """Each word of a group leaves once, the first one first; the group is held until its end."""
+    """Each word of a beat leaves once, the first one first; the beat is held until its end."""
 
     DEPTH = 12
     MUTANT = ("hdl/tensor_input/downsizer.py", "self.o.ready & last", "self.o.ready & (part != 0)")
@@ -44,14 +44,14 @@ class DownsizerProof(Proof):
         assume_stable(m, self.i)
         demand_stable(m, self.o)
         demand_patience(m, self.i.valid, self.o.valid, cycles=0)
-        number, group = counted(m, transfers(self.o)), counted(m, transfers(self.i))
+        number, beat = counted(m, transfers(self.o)), counted(m, transfers(self.i))
         words = self.i.payload.as_value()
         with m.If(transfers(self.o)):
             m.d.comb += [
-                Assert(group == number >> 2),
+                Assert(beat == number >> 2),
                 Assert(self.o.payload.as_value() == words.word_select(number[:2], 32)),
             ]
-        m.d.comb += Cover(group == 2)
+        m.d.comb += Cover(beat == 2)
 
 
 class SerialProof(Proof):

@@ -56,7 +56,7 @@ class Transport(Protocol):
         """Seconds of the clock that ``timeout`` is measured with."""
 
     def load(self, words: np.ndarray) -> None:
-        """Offer 32-bit words to the data port, whole groups of four; replaces what was left."""
+        """Offer 32-bit words to the data port, whole beats of four; replaces what was left."""
 
     def results(self) -> np.ndarray:
         """32-bit words that the data port has brought since this was last asked, in whole beats."""

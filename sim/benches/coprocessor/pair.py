@@ -131,7 +131,7 @@ class Pair:
 
     def _drain_port(self) -> None:
         """Let the device take from its port what the model has taken, and no more."""
-        left = self.model.commands.tensor_input.groups
+        left = self.model.commands.tensor_input.beats
         for _ in range(_CYCLES // _PUSHING):
             if len(self._port) <= left:
                 break

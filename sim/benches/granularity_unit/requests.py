@@ -7,7 +7,7 @@ import numpy as np
 from adagrain.models.granularity_unit import MAX_SUM, TileModel
 from adagrain.models.interface.configuration import Configuration
 from adagrain.models.interface.formats import FormatCode
-from adagrain.models.interface.precision import WORD, Precision
+from adagrain.models.interface.precision import WORD_BITS, Precision
 from adagrain.models.interface.records import pack, size, unpack
 from adagrain.models.interface.units.granularity_unit import (
     Destination,
@@ -84,7 +84,7 @@ class GranularityRequests(Requests):
     def _load(self, address: int, raw: bytes) -> list[Request]:
         """A pass that brings words; beside it one that leaves the memories, or is given up."""
         from_link = self._random.randrange(2)
-        count = len(raw) * 8 // WORD
+        count = len(raw) * 8 // WORD_BITS
         words = {"count": count, "format": FormatCode.FP32, "from_link": from_link}
         begin = Request(TileOpcode.LOAD, pack(TileLoad, **words, address=address))
         end = Request(TileOpcode.LOADED)
@@ -123,7 +123,7 @@ def _stretches(words: list[tuple[int, int]]) -> list[tuple[int, bytes]]:
     for address, word in words:
         if address != expected:
             parts.append((address, b""))
-        parts[-1] = (parts[-1][0], parts[-1][1] + word.to_bytes(WORD // 8, "little"))
+        parts[-1] = (parts[-1][0], parts[-1][1] + word.to_bytes(WORD_BITS // 8, "little"))
         expected = address + 1
     return parts
 

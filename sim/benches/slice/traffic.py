@@ -7,7 +7,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from adagrain.models.interface.precision import WORD, Operation, Precision, packed
+from adagrain.models.interface.precision import WORD_BITS, Operation, Precision, packed
 from adagrain.models.slice import LANES, compute
 from adagrain.sim.benches.float.traffic import arithmetic_operands, raised
 from adagrain.sim.simulators.stimulus import Columns, Stimulus
@@ -75,7 +75,7 @@ class Pairs:
 
 def random_words(precision: Precision, count: int, rng: np.random.Generator) -> list[Words]:
     if precision.integer:
-        words = rng.integers(0, 1 << WORD, (2, count))
+        words = rng.integers(0, 1 << WORD_BITS, (2, count))
         lowest = 0x8080_8080 if precision is Precision.INT8 else 0x8888_8888
         return list(np.where(rng.integers(0, 8, (2, count)) == 0, lowest, words))
     numbers = arithmetic_operands(precision.fmt, count * precision.lanes, rng)

@@ -37,8 +37,8 @@ async def counts_what_overflows(b: Bench) -> None:
 
 @cocotb.parametrize(count=[512, 509])
 @bench(cycles=20_000)
-async def takes_a_group_per_cycle(b: Bench, count: int) -> None:
-    """While data are there, no cycle is lost between the first group and the last."""
+async def takes_a_beat_per_cycle(b: Bench, count: int) -> None:
+    """While data are there, no cycle is lost between the first beat and the last."""
     unit = b.component.unit
     if count >= 2**unit.count_bits:
         return
@@ -49,8 +49,8 @@ async def takes_a_group_per_cycle(b: Bench, count: int) -> None:
         await b.wait()
     began = b.cycle
     await sources[0].drain()
-    groups = -(-count // unit.lanes)
-    assert b.cycle - began <= groups, f"{groups} groups took {b.cycle - began} cycles: {b}"
+    beats = -(-count // unit.lanes)
+    assert b.cycle - began <= beats, f"{beats} beats took {b.cycle - began} cycles: {b}"
     await b.sink("o").take()
 
 

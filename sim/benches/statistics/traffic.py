@@ -36,7 +36,7 @@ class Pass:
         }
 
     def words(self, lanes: int) -> np.ndarray:
-        """The tensor's memory as 32-bit words, zero-padded to whole groups of lanes."""
+        """The tensor's memory as 32-bit words, zero-padded to whole beats."""
         raw = self.tensor.view(torch.uint8)
         padding = raw.new_zeros(-len(raw) % (4 * lanes))
         return torch.cat([raw, padding]).numpy().view(np.uint32)

@@ -53,14 +53,14 @@ MUTANTS = (
         _DEVICE,
     ),
     Mutant(
-        "a group's words leave in the wrong order",
+        "a beat's words leave in the wrong order",
         "hdl/tensor_input/downsizer.py",
-        "group.word_select(part, 32 * self._lanes)",
-        "group.word_select(part ^ (parts - 1), 32 * self._lanes)",
+        "beat.word_select(part, 32 * self._lanes)",
+        "beat.word_select(part ^ (parts - 1), 32 * self._lanes)",
         _NARROW,
     ),
     Mutant(
-        "the rest of a group stays for the next tensor",
+        "the rest of a beat stays for the next tensor",
         "hdl/tensor_input/tensor_input.py",
         "restart.eq(~active)",
         "restart.eq(0)",

@@ -22,7 +22,7 @@ MUTANTS = (
     Mutant(
         "what is shifted beyond the word comes round",
         "hdl/rescale/align.py",
-        "gone.eq(goes <= -WORD)",
+        "gone.eq(goes <= -WORD_BITS)",
         "gone.eq(0)",
         bench("rescale", "numbers"),
     ),
