@@ -14,7 +14,7 @@ __all__ = ["KeepTable", "masked"]
 
 
 class KeepTable(NamedTuple):
-    """Which elements of a region are kept.
+    """Choice of the elements of a region that are kept.
 
     Members
     -------

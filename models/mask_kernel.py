@@ -21,7 +21,7 @@ _BLOCK = 1 << 15
 
 
 class Chosen(NamedTuple):
-    """What a mask keeps, and what it has met.
+    """Elements that a mask keeps, and those that it has met.
 
     Members
     -------
@@ -44,7 +44,7 @@ class Chosen(NamedTuple):
 def chosen(
     x: torch.Tensor, sizes: Sequence[int], exponents: np.ndarray, tables: np.ndarray
 ) -> Chosen:
-    """Which elements are kept, once they are rounded to BF16, to nearest even.
+    """Elements that are kept, once they are rounded to BF16, to nearest even.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ def _choose(words, ends, exponents, tables, kept, sums, bases):  # pragma: no co
 
 @njit(cache=True, nogil=True)
 def _look_up(words, whole, kept):  # pragma: no cover - compiled
-    """Whether the half binade of each element is kept, rounding's carry included."""
+    """Look up if the half binade of each element is kept, rounding's carry included."""
     for i in range(words.size):
         magnitude = words[i] & np.uint32(0x7FFFFFFF)
         odd = magnitude >> _CUT & np.uint32(1)

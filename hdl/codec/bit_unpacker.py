@@ -121,7 +121,7 @@ class BitUnpacker(wiring.Component):
         return m
 
     def _show(self, m: Module, halves: list[Signal], place: Value) -> None:
-        """What stands at a place in both halves, which follow each other in a ring."""
+        """Bits at a place in both halves, which follow each other in a ring."""
         first_to_last = Cat(halves[0][::-1], halves[1][::-1])
         ring = first_to_last.rotate_left(self._before)  # so that what is shown begins at its place
         *at, second = place

@@ -1,4 +1,4 @@
-"""What the parts of the decoder hand on."""
+"""Records that the parts of the decoder hand on."""
 
 import enum
 
@@ -42,7 +42,7 @@ Block = data.StructLayout(
 
 
 class Kind(enum.IntEnum):
-    """What the parts of the decoder hand on."""
+    """Kind of a record that the parts of the decoder hand on."""
 
     BEGIN = 0  #: a block begins: its last place for a gap, its region's end for a word
     ELEMENT = 1

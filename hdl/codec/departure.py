@@ -1,4 +1,4 @@
-"""What becomes of a block when it is complete."""
+"""Ways by which a block leaves when it is complete."""
 
 from amaranth.hdl import Module, Signal
 from amaranth.lib import stream, wiring

@@ -1,4 +1,4 @@
-"""What the parts of the encoder hand on."""
+"""Records that the parts of the encoder hand on."""
 
 from typing import Any
 

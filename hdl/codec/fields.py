@@ -1,4 +1,4 @@
-"""What the bits of an element mean."""
+"""Fields of an element's bits."""
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import stream, wiring

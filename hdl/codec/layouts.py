@@ -1,4 +1,4 @@
-"""What encoder and decoder have in common: elements, parameters of regions, bytes of blocks."""
+"""Layouts that encoder and decoder share: elements, parameters of regions, bytes of blocks."""
 
 from amaranth.hdl import unsigned
 from amaranth.lib import data

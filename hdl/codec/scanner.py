@@ -99,8 +99,8 @@ class Scanner(wiring.Component):
     def _end(
         self, m: Module, bits: BitUnpacker, last_byte: Signal
     ) -> tuple[Signal, Signal, Signal]:
-        """Whether the place is the block's end, or behind it; and in the cycle after a look whether
-        what stood there is padding.
+        """Tell if the place is the block's end, or behind it; and in the cycle after a look if what
+        stood there is padding.
         """
         is_behind, cut, pads = Signal(), Signal(), Signal()
         bit, passed = bits.at[:3], bits.held == 0

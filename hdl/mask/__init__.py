@@ -1,4 +1,4 @@
-"""Which elements of a gradient are kept, by their magnitude."""
+"""Choice of the elements of a gradient that are kept, by their magnitude."""
 
 from .mask import Mask, MaskParameters
 

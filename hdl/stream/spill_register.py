@@ -56,7 +56,7 @@ class SpillRegister(wiring.Component):
         return m
 
     def _select_before(self, m: Module) -> None:
-        """What was spilled, or what comes, goes into the register."""
+        """Let what was spilled, or what comes, go into the register."""
         held, spilled = Signal(self._shape, reset_less=True), Signal(self._shape, reset_less=True)
         valid, full, moves = Signal(), Signal(), Signal()
         m.d.comb += [

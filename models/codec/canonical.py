@@ -47,7 +47,7 @@ def canonical_codes(lengths):  # pragma: no cover - compiled
 
 @njit(cache=True, nogil=True)
 def lookup(lengths, kept):  # pragma: no cover - compiled
-    """What begins with the next 12 bits, uint32, (4096,): see the fields above.
+    """Element that begins with the next 12 bits, uint32, (4096,): see the fields above.
 
     Bits of the whole element and of its code; low bits of its gap; 1 where the gap is not 0;
     bin of the magnitude; 1 where it is an escape.

@@ -1,4 +1,4 @@
-"""Which tables a frame uses, and which of them each region."""
+"""Choice of the tables that a frame uses, and of the one of each region."""
 
 from collections.abc import Sequence
 

@@ -96,7 +96,7 @@ def decoded_block(
     table: CodeTable,
     mantissa_bits: int | None = None,
 ) -> tuple[torch.Tensor, BlockOutcome]:
-    """What a device makes of one coded block, whatever its bytes are, and what it finds.
+    """Elements that a device makes of one coded block, whatever its bytes are, and its outcome.
 
     From the first element that is wrong on, all elements are +0.
 

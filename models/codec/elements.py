@@ -17,7 +17,7 @@ __all__ = ["Elements", "Symbols", "elements_of", "from_one_base", "symbols_of"]
 
 
 class Elements(NamedTuple):
-    """What a pass over the regions finds.
+    """Elements that a pass over the regions finds.
 
     Members
     -------

@@ -95,7 +95,7 @@ def encode_by(
 def coded_blocks(
     tensor: torch.Tensor, exponent: int, table: CodeTable, mantissa_bits: int | None = None
 ) -> list[bytes | None]:
-    """What a device makes of one region: its coded blocks, ``None`` for those that it gives up.
+    """Coded blocks that a device makes of one region, ``None`` for those that it gives up.
 
     It gives a block up that would take as many bytes as its elements do, and the host stores these.
 
@@ -144,7 +144,7 @@ def histogram(
     exponents: Sequence[int] | None = None,
     mantissa_bits: int | None = None,
 ) -> np.ndarray:
-    """How often each symbol comes in each region, int64, (regions, 417): what tables are built of.
+    """Count of each symbol in each region, int64, (regions, 417): tables are built of it.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What a decoder says of a frame that it does not take."""
+"""Errors of a decoder that does not take a frame."""
 
 __all__ = ["CodecError"]
 

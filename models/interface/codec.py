@@ -78,7 +78,7 @@ class TableNumber(enum.IntEnum):
 
 
 class BlockOutcome(enum.IntEnum):
-    """What is found in a coded block; of an element that is wrong in several ways, the first."""
+    """Outcome of decoding a block; of an element that is wrong in several ways, the first."""
 
     FINE = 0  #: nothing wrong
     CUT = 1  #: its bits end within an element

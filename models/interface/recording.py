@@ -26,7 +26,7 @@ VERSION = 1
 
 
 class Kind(StrEnum):
-    """What a line tells; ``docs/recording.md`` has the fields of each."""
+    """Kind of a line; ``docs/recording.md`` has the fields of each."""
 
     HEADER = "header"  #: of what run it is; the first line
     STATE = "state"  #: how the worker stands where it begins, or is resumed

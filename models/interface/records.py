@@ -125,7 +125,7 @@ def _form(layout: data.Layout) -> _Form:
 def _fitting(
     form: _Form, compiled: Callable[[Mapping[str, int]], _Made | None], fields: Mapping[str, int]
 ) -> _Made:
-    """What compiled code makes of the fields, and of 0 for those that are not named."""
+    """Result of compiled code, of the fields and of 0 for those that are not named."""
     if not form.zeros.keys() >= fields.keys():
         _refuse(form, fields)
     try:

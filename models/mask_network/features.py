@@ -1,4 +1,4 @@
-"""What the mask generation network sees of a region: nine numbers of INT8.
+"""Features that the mask generation network sees of a region: nine numbers of INT8.
 
 Six are those of the idea (seed 003): mean, variance, skewness and kurtosis of the activations, L2
 norm of the gradient, progress of the training. Two tell what a keep-table is relative to, and of
@@ -142,7 +142,7 @@ def features(
 
 
 def at_bound(known: np.ndarray, bound: float, octaves: tuple[int, ...] = (0,)) -> np.ndarray:
-    """What the network sees of some regions, also at bounds that are larger by powers of two.
+    """Features of some regions, also at bounds that are larger by powers of two.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What the network is to learn: three losses as sums over histograms, so that they cost O(64).
+"""Three losses that the network is to learn by: sums over histograms, so that they cost O(64).
 
 With p the part of a bin that is kept, n its elements, E its energy, and bits what one of them takes
 in the code in force, and sums over all bins of all regions:
@@ -37,7 +37,7 @@ class Losses(NamedTuple):
 
 
 class Slopes(NamedTuple):
-    """How the weighted sum of the losses falls and grows with p; (regions, 64) each."""
+    """Slopes by which the weighted sum of the losses falls and grows with p; (regions, 64) each."""
 
     gain: np.ndarray
     cost: np.ndarray
@@ -84,7 +84,7 @@ def slopes(
     value: np.ndarray | float = 1.0,
     energy: float | None = None,
 ) -> Slopes:
-    """What the losses change by with p, whatever p is.
+    """Change of the losses with p, whatever p is.
 
     Parameters
     ----------

@@ -20,7 +20,7 @@ _COUNT, _MOST = 40, 1 << 22
 
 
 def half_binades(x: torch.Tensor, sizes: Sequence[int]) -> np.ndarray:
-    """How many magnitudes of each part are in each half binade, int64, (parts, 512).
+    """Number of magnitudes of each part in each half binade, int64, (parts, 512).
 
     Half binade h has the magnitudes whose upper 9 bits below the sign are h: the exponent field
     and the top bit of the mantissa, as the bins of ``statistics`` and ``codec`` do.

@@ -21,7 +21,7 @@ class Transfer(ctypes.Structure):
 
 
 class StopAt(ctypes.Structure):
-    """When a run ends early: number of the output, or -1, value, and how many times."""
+    """Early end of a run: number of the output, or -1, value, and how many times."""
 
     _fields_ = (
         ("output", ctypes.c_int64),

@@ -101,7 +101,7 @@ class BitPackerProof(Proof):
     def _demand(
         self, m: Module, words: Signal, bit: Signal, bits: Signal, mark: Signal, complete: Value
     ) -> None:
-        """What a word of the watched block must be."""
+        """Demand what a word of the watched block must be."""
         word, width = self.o.p, self._width
         place = Signal(5)
         shown = Signal()

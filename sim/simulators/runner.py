@@ -86,7 +86,7 @@ def variants(unit: str, simulator: Simulator = "verilator") -> list[str]:
 
 
 def missing(simulator: Simulator) -> str | None:
-    """Why a simulator can't run here, or ``None``."""
+    """Reason why a simulator can't run here, or ``None``."""
     if simulator == "icarus":
         present = shutil.which("iverilog")
         return None if present else "Icarus is not installed (apt-get install iverilog)"

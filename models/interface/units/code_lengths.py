@@ -1,4 +1,4 @@
-"""What requests for ``encoder`` and ``decoder`` have in common: tables, words of blocks."""
+"""Common part of requests for ``encoder`` and ``decoder``: tables, words of blocks."""
 
 from amaranth.hdl import unsigned
 from amaranth.lib import data

@@ -35,7 +35,7 @@ MAX_WORKERS = 1024
 
 
 class DecisionStatus(enum.IntEnum):
-    """Why a region's update was refused; its record is then untouched."""
+    """Reason why a region's update was refused; its record is then untouched."""
 
     OK = 0
     BAD_REGION = 1  #: number at or above the table's size

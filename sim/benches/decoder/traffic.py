@@ -153,7 +153,7 @@ def regions(
 
 
 def entries(table: CodeTable, slot: int) -> Columns:
-    """What writes a table into a slot."""
+    """Writes of a table into a slot."""
     ahead = np.arange(1 << LONGEST_CODE)
     symbol, length = table.decoding >> 4, table.decoding & 15
     return Columns(

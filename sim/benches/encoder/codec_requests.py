@@ -93,7 +93,7 @@ class CodecRequests(PassRequests):
         return [self._read(first, min(max(count, 0), 0xFF))]
 
     def _load(self, slot: int, lengths: bytes) -> Request:
-        """What puts code lengths into a slot."""
+        """Request that puts code lengths into a slot."""
         return Request(self._opcode(CodeLengths), packed_lengths(slot, lengths))
 
     def _read(self, first: int, count: int) -> Request:

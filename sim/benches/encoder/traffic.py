@@ -107,7 +107,7 @@ def regions(
 
 
 def codes(table: CodeTable, slot: int) -> list[dict[str, Any]]:
-    """What writes a table into a slot."""
+    """Writes of a table into a slot."""
     return [
         {"slot": slot, "symbol": symbol, "code": {"code": int(code), "length": length}}
         for symbol, (code, length) in enumerate(zip(table.codes, table.lengths, strict=True))

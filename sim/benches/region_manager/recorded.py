@@ -85,7 +85,7 @@ def recorded_runs(path: Path) -> list[RecordedRun]:
 
 
 def recorded_stimuli(recorded: RecordedRun, regions: int) -> Iterator[Stimulus]:
-    """What workers agreed on in each step, and what was decided; at the end, the whole table.
+    """Stimuli of what workers agreed on and decided in each step; at the end, of the whole table.
 
     Parameters
     ----------
