@@ -229,9 +229,11 @@ COMMANDS: dict[str, Run | str] = {
         "python benchmarks/speculation_loss.py --seeds 1 --steps 12 --ways ddp adaptive 'DiLoCo 4'",
         full=True,
     ),
+    "python benchmarks/speculation_loss.py --rate 100 --delay 5 --seeds 10 --record "
+    'speculation_accuracy_100_5 --ways "ddp 0.25" adaptive "adaptive, depth 2" '
+    '"adaptive, cadences"': RECORDS,
     "python benchmarks/speculation_loss.py --rate 100 --delay 50 --tau 1 --ways "
     '"ddp 0.25" "adaptive, depth 2" --record': RECORDS,
-    "python benchmarks/speculation_faults.py --rate 100 --delay 5": RECORDS,
     "python benchmarks/speculation_thresholds.py": RECORDS,
     "python benchmarks/statistics_golden.py": "is run as make bench",
     **{

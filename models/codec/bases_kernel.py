@@ -10,7 +10,7 @@ __all__ = ["shift_counts", "shift_symbols"]
 
 @njit(cache=True, nogil=True)
 def shift_counts(counts, shifts):  # pragma: no cover - compiled
-    """How often each symbol comes if each region's bins are so much further from its base.
+    """Counts of the symbols if each region's bins are so much further from its base.
 
     Parameters
     ----------
