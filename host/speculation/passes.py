@@ -63,7 +63,7 @@ class Passes:
     keep_outputs : bool
         As in :class:`~.options.SpeculationOptions`.
     idle : callable
-        Called in front of a module's call outside of a step.
+        Called in front of a module's call outside of a step, and of looks at weights.
     quiet : bool
         Say nothing, as another worker does.
 
@@ -104,7 +104,7 @@ class Passes:
         self._void: Place | None = None
         self._departure: Departure | None = None
         leaves.watch(self._ready)
-        self._hooks = Hooks(model, self._enter, self._run_module)
+        self._hooks = Hooks(model, self._enter, self._run_module, idle)
 
     def compute(self, closures: Sequence[Closure], departure: Departure) -> list[torch.Tensor]:
         """Run closures, each with its backward pass, until no result stands on a guess in flight.

@@ -72,7 +72,7 @@ class Speculation:
             self.close()
             raise
         self._closes.append(self._runtime)
-        self._closes.append(Watch(model, self._optimizers, self._runtime))
+        self._closes.append(Watch(self._optimizers, self._runtime))
 
     def step(self, *closures: Closure) -> torch.Tensor:
         """Take a step: forward and backward pass, and an update that will be applied later.

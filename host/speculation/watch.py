@@ -1,10 +1,9 @@
-"""Who sees to it that nobody looks at weights while an update is in flight, or steps by himself."""
+"""Who sees to it that nobody looks at optimizers while an update is in flight, or steps himself."""
 
 from collections.abc import Sequence
 from typing import Any
 
 import torch
-from torch import nn
 
 from .runtime import Runtime
 
@@ -12,34 +11,26 @@ __all__ = ["Watch"]
 
 
 class Watch:
-    """Settles in front of everything that shows weights, and refuses steps of others.
+    """Settles before optimizers show their state, and refuses steps of others.
 
     Parameters
     ----------
-    model : nn.Module
-        The model.
     optimizers : sequence of torch.optim.Optimizer
-        Its optimizers.
+        The optimizers of the model.
     runtime : Runtime
         What settles, and tells the other workers.
     """
 
-    def __init__(
-        self,
-        model: nn.Module,
-        optimizers: Sequence[torch.optim.Optimizer],
-        runtime: Runtime,
-    ) -> None:
+    def __init__(self, optimizers: Sequence[torch.optim.Optimizer], runtime: Runtime) -> None:
         self._own = optimizers
         self._runtime = runtime
         self._handles: list[Any] = [
-            model.register_state_dict_pre_hook(lambda *_: runtime.settle()),
             *(own.register_state_dict_pre_hook(lambda _: runtime.settle()) for own in optimizers),
             *(own.register_step_pre_hook(self._refuse) for own in optimizers),
         ]
 
     def close(self) -> None:
-        """Let go of model and optimizers."""
+        """Let go of the optimizers."""
         for handle in self._handles:
             handle.remove()
 
