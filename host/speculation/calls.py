@@ -21,10 +21,15 @@ class DifferentInputsError(RuntimeError):
     -------
     before : list of Tensor
         Inputs of the call in which it shows, as they were.
+    is_certain : bool
+        Weights, and results of passes before, are not why they differ.
     """
 
-    def __init__(self, name: str, number: int, before: Sequence[torch.Tensor]) -> None:
+    def __init__(
+        self, name: str, number: int, before: Sequence[torch.Tensor], *, is_certain: bool
+    ) -> None:
         self.before = [*before]
+        self.is_certain = is_certain
         super().__init__(
             "a closure must do the same when it is run again, but the inputs of "
             f"{name!r} (call {number}) differ: it takes another batch, or "
@@ -71,7 +76,9 @@ class Call:
 class Calls:
     """The calls of a pass, in order, and how far a run that repeats them may use their outputs.
 
-    What happens between the calls is done again.
+    What happens between the calls is done again. Inputs that must be the same then are compared.
+    Where those of the first call may stand on what has changed, a closure is run once more to see
+    whether they differ again: this time nothing has.
 
     Parameters
     ----------
@@ -88,21 +95,25 @@ class Calls:
         self._names = names
         self._calls: dict[int, Call] = {}
         self._next = 0
-        self._valid = -1
+        self._valid = self._same = -1
+        self._suspects = False
         self._since = self._until = 0
         self.casts = False
 
-    def rewind(self, valid: int) -> None:
-        """Begin anew; outputs of calls that had ended before that one are used again.
+    def rewind(self, valid: int, *, same: int) -> None:
+        """Begin anew; outputs of calls that had ended before some one are used again.
 
         Parameters
         ----------
         valid : int
-            Number of the first call that is void; −1: nothing stays, not even the inputs.
+            Number of that call; −1: no output is.
+        same : int
+            Number of the last call whose inputs must be the same; −1: even those of the first one
+            may stand on what has changed.
         """
-        self._next, self._valid, self.casts = 0, valid, False
+        self._next, self._valid, self._same, self.casts = 0, valid, same, False
         self._since = self._until = torch.autograd._get_sequence_nr()
-        self._calls = {index: call for index, call in self._calls.items() if index <= valid}
+        self._calls = {i: call for i, call in self._calls.items() if i <= max(same, 0)}
 
     def begin(self, module: nn.Module, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Call:
         """The next call: a new one, or one of the run before whose output is still good.
@@ -158,11 +169,21 @@ class Calls:
     def _check(
         self, known: Call, module: nn.Module, inputs: Sequence[tuple[torch.Tensor, int]]
     ) -> None:
+        must_be_same = known.index <= self._same
         rows = zip(known.inputs, inputs, strict=False)
         same = known.module is module and len(known.inputs) == len(inputs)
-        if not same or not all(_is_same(*before, now) for before, (now, _) in rows):
-            before = [tensor for tensor, _ in known.inputs]
-            raise DifferentInputsError(self._names[module], known.index, before)
+        if same and all(
+            _is_same(*before, now)
+            for before, (now, _) in rows
+            if must_be_same or not (before[0].requires_grad or now.requires_grad)
+        ):
+            return
+        is_certain = must_be_same or self._suspects
+        if not is_certain:
+            self._suspects = True
+            self._calls[known.index] = Call(module, known.index, [*inputs])
+        before = [tensor for tensor, _ in known.inputs]
+        raise DifferentInputsError(self._names[module], known.index, before, is_certain=is_certain)
 
 
 def _versions(tree: Any) -> list[tuple[torch.Tensor, int]]:

@@ -32,6 +32,8 @@ class OnePass:
         Its number in the step.
     names : mapping
         Names of the model's modules, all of them.
+    calls : Calls
+        Its calls: none, or those of a run before, whose inputs are compared.
     keeps : bool
         It may have to be done again: buffers and calls are kept.
 
@@ -53,10 +55,12 @@ class OnePass:
         By parameter, as they get ready; empty once they were added to those of another pass.
     """
 
-    def __init__(self, number: int, names: Mapping[nn.Module, str], *, keeps: bool) -> None:
+    def __init__(
+        self, number: int, names: Mapping[nn.Module, str], calls: Calls, *, keeps: bool
+    ) -> None:
         self.number = number
         self.keeps = keeps
-        self.calls = Calls(names)
+        self.calls = calls
         self.bound: dict[int, int] = {}
         self.guesses: dict[int, Chain] = {}
         self.kept: set[int] = set()
@@ -72,24 +76,28 @@ class OnePass:
         ]
         self._kept = kept_by(names if keeps else ())
 
-    def rewind(self, valid: int) -> None:
+    def rewind(self, void: int, *, keeps_outputs: bool) -> None:
         """Go back to the beginning: random numbers, buffers, what modules keep, as they were.
 
         Parameters
         ----------
-        valid : int
-            Number of the first call that is void; −1: all are. All are where numbers were drawn
-            that calls do not restore.
+        void : int
+            Number of the first call that is void; −1: all are.
+        keeps_outputs : bool
+            Outputs of calls in front of it stay, unless numbers were drawn that calls do not
+            restore. Where none stays, inputs of the first call with weights are still the same.
         """
         assert self._random is not None
-        if not self._random.only_torch_since:
-            valid = -1
+        if keeps_outputs and self._random.only_torch_since:
+            valid = same = void
+        else:
+            valid, same = -1, min([void, *self.bound.values()])
         self._random.restore()
         for own in self._buffers:
             own.module._buffers[own.name] = own.tensor
             own.tensor.data.copy_(own.held)
         give_back(self._kept)
-        self.calls.rewind(valid)
+        self.calls.rewind(valid, same=same)
         self.bound = {region: call for region, call in self.bound.items() if call < valid}
         self.guesses = {r: chain for r, chain in self.guesses.items() if r in self.bound}
         self.kept = {*self.bound}

@@ -11,6 +11,7 @@ from adagrain.host.distributed.repeated import RepeatedWarnings
 from adagrain.host.regions.regions import Regions
 
 from .arrivals import Arrivals
+from .attempt import Attempt
 from .bindings import Bindings
 from .calls import Call, DifferentInputsError
 from .course import Course
@@ -98,7 +99,7 @@ class Passes:
         self._bindings = Bindings(regions, leaves, arrivals, tags, course)
         self._keeps_outputs = keep_outputs
         self._stepping = False
-        self._passes: list[OnePass] = []
+        self._attempt = Attempt(self._names, parameters)
         self._current: OnePass | None = None
         self._entered: list[Call] = []
         self._void: Place | None = None
@@ -122,7 +123,7 @@ class Passes:
             If a closure does not return a loss, a parameter gets no gradient, or a closure does
             something else when it is run again.
         """
-        self._passes, self._stepping = [], True
+        self._stepping = True
         number, last = 0, len(closures) - 1
         try:
             while number <= last or self._arrivals.owes:
@@ -136,13 +137,14 @@ class Passes:
                         self._tags.check()
                 except Void:
                     number = self._rewind()
-                if number <= last:
-                    self._add_up()
+                if number <= last and not self._arrivals.in_flight:
+                    self._attempt.add_up()
             self._tags.close()
-            departure.go(self._sum)
-            return [own.loss for own in self._passes if own.loss is not None]
+            departure.go(self._attempt.sum)
+            return self._attempt.losses
         finally:
-            self._passes, self._stepping = [], False
+            self._attempt.forget()
+            self._stepping = False
             self._bindings.release()
 
     def report(self, loss: torch.Tensor) -> None:
@@ -164,10 +166,7 @@ class Passes:
 
     def _run(self, number: int, closure: Closure, departure: Departure | None) -> None:
         """Run a pass, whose gradients may depart."""
-        if number == len(self._passes):
-            keeps = self._arrivals.in_flight
-            self._passes.append(OnePass(number, self._names, keeps=keeps))
-        current = self._current = self._passes[number]
+        current = self._current = self._attempt.open(number, keeps=self._arrivals.in_flight)
         torch.clear_autocast_cache()  # it knows weights that have changed in place
         try:
             self._bindings.begin(current)
@@ -208,20 +207,13 @@ class Passes:
         departure = self._departure
         if departure is None:
             return
-        self._passes[-1].gradients[parameter] = self._leaves.gradient(parameter)
+        self._attempt.note(parameter, self._leaves.gradient(parameter))
         departure.ready(parameter)
         self._arrivals.poll()
         self._tags.check()
         if not self._arrivals.owes:
             self._tags.close()
-            departure.go(self._sum)
-
-    def _sum(self, parameter: nn.Parameter) -> torch.Tensor:
-        """A parameter's gradient, added up in the order of the passes."""
-        first, *others = (own.gradients[parameter] for own in self._passes if own.gradients)
-        for gradient in others:
-            first.add_(gradient)
-        return first
+            departure.go(self._attempt.sum)
 
     def _enter(self, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """In front of a module's call."""
@@ -232,6 +224,9 @@ class Passes:
         try:
             call = self._current.calls.begin(module, args, kwargs)
         except DifferentInputsError as error:
+            if not error.is_certain:
+                self._void = Place(self._current.number, -1)
+                raise Void from None
             uses = {id(own) for own in error.before}.union(*(reached(o)[0] for o in error.before))
             self._check_ways(self._current, lambda leaf: id(leaf) in uses)
             raise
@@ -280,20 +275,9 @@ class Passes:
         void = min(p for p in (self._tags.first_rejected, self._void) if p is not None)
         self._tags.discard()
         self._void = None
-        del self._passes[void.number + 1 :]
-        self._passes[void.number].rewind(void.call if self._keeps_outputs else -1)
+        self._attempt.rewind(void, keeps_outputs=self._keeps_outputs)
         self.redone += 1
         return void.number
-
-    def _add_up(self) -> None:
-        """Add up gradients that stay, in the order of the passes."""
-        if self._arrivals.in_flight:
-            return
-        ended = [own for own in self._passes if own.gradients]
-        for own in ended[1:]:
-            sums, others = ([o.gradients[p] for p in self._parameters] for o in (ended[0], own))
-            torch._foreach_add_(sums, others)
-            own.gradients = {}
 
 
 def _check_loss(loss: Any) -> None:

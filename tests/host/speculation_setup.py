@@ -15,7 +15,7 @@ from adagrain.host.speculation import beginning
 from adagrain.host.speculation.speculate import Speculation
 from adagrain.models.interface.units.region_manager import SpeculationPolicy
 
-__all__ = ["REALLY_ARRIVED", "Residual", "begun", "plain", "several", "sgd"]
+__all__ = ["REALLY_ARRIVED", "Residual", "begun", "plain", "reject", "several", "sgd"]
 
 ALWAYS, FIXED = SpeculationPolicy.ALWAYS, Timing.parse("fixed")
 
@@ -69,6 +69,15 @@ def begun(
         return adagrain.speculate(model, optimizer, **chosen)
     finally:
         beginning.chosen_exchange = real
+
+
+def reject(speculation: Speculation, *regions: int) -> None:
+    """Have guesses of regions be rejected, by their numbers."""
+    tags = speculation._runtime._tags  # type: ignore[union-attr]
+    real = tags.resolve
+    tags.resolve = lambda region, accepted, **last: real(  # type: ignore[method-assign]
+        region, accepted=region not in regions, **last
+    )
 
 
 def sgd(model: nn.Module) -> torch.optim.Optimizer:

@@ -1,17 +1,15 @@
 """Steps of speculation on one worker, whose guesses are the truth: what is kept, and done again."""
 
-import random
 import time
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 import torch
-from speculation_setup import Residual, begun, plain, sgd
+from speculation_setup import Residual, begun, plain, reject, sgd
 from torch import nn
 
 from adagrain.host.distributed.timing import Timing
-from adagrain.host.speculation.speculate import Speculation
 
 pytestmark = pytest.mark.usefixtures("lone_worker")
 
@@ -19,15 +17,6 @@ pytestmark = pytest.mark.usefixtures("lone_worker")
 @pytest.fixture(autouse=True)
 def seeded() -> None:
     torch.manual_seed(5)
-
-
-def reject(speculation: Speculation, *regions: int) -> None:
-    """Have guesses of regions be rejected, by their numbers."""
-    tags = speculation._runtime._tags  # type: ignore[union-attr]
-    real = tags.resolve
-    tags.resolve = lambda region, accepted, **last: real(  # type: ignore[method-assign]
-        region, accepted=region not in regions, **last
-    )
 
 
 def loss_of(model: nn.Module, batch: int = 0) -> Callable[[], torch.Tensor]:
@@ -86,47 +75,6 @@ def test_an_update_that_is_there_is_bound_and_nothing_is_guessed() -> None:
     speculation.close()
 
 
-def test_random_numbers_of_python_and_numpy_are_drawn_again() -> None:
-    model = plain()
-    speculation = begun(model, sgd(model), tau=0)
-    reject(speculation, 3)
-    drawn: list[float] = []
-
-    def closure() -> torch.Tensor:
-        drawn.append(random.random())
-        return model(torch.ones(8, 12) * drawn[-1]).square().mean()
-
-    for _ in range(2):
-        speculation.step(closure)
-    first, second, again = drawn
-    assert first != second == again
-    speculation.close()
-
-
-def test_a_closure_that_takes_another_batch_is_refused() -> None:
-    model = plain()
-    speculation = begun(model, sgd(model), tau=0)
-    reject(speculation, 3)
-    batches = iter(torch.randn(9, 8, 12))
-    with pytest.raises(RuntimeError, match=r"the inputs of '\(model\)' \(call 0\) differ"):
-        for _ in range(2):
-            speculation.step(lambda: model(next(batches)).square().mean())
-
-
-def test_a_closure_that_draws_from_its_own_generator_is_refused() -> None:
-    model, generator = nn.Sequential(nn.Linear(12, 12), nn.Linear(12, 2)), torch.Generator()
-    speculation = begun(model, sgd(model), tau=0)
-    reject(speculation, 1)
-
-    def closure() -> torch.Tensor:
-        noise = torch.randn(8, 12, generator=generator)
-        return model[1](model[0](torch.ones(8, 12)) + noise).square().mean()
-
-    with pytest.raises(RuntimeError, match=r"the inputs of '1' \(call 1\) differ"):
-        for _ in range(2):
-            speculation.step(closure)
-
-
 def test_what_modules_calls_do_not_show_is_said_once(caplog: pytest.LogCaptureFixture) -> None:
     model = Residual()
     speculation = begun(model, sgd(model), tau=0)
@@ -175,14 +123,15 @@ def test_whoever_looks_sees_weights_that_are_up_to_date(look: Callable[..., Any]
 
 def test_a_closed_model_is_as_it_was() -> None:
     model = plain()
-    parameters, forwards = [*model.parameters()], [m.__dict__.keys() for m in model.modules()]
+    parameters, attributes = [*model.parameters()], [[*vars(m)] for m in model.modules()]
     speculation = begun(model, sgd(model))
     for step in range(2):
         speculation.step(loss_of(model, step))
     speculation.close()
     assert all(now is then for now, then in zip(model.parameters(), parameters, strict=True))
-    assert [m.__dict__.keys() for m in model.modules()] == forwards
+    assert [[*vars(m)] for m in model.modules()] == attributes
     assert not any(module._forward_pre_hooks for module in model.modules())
+    assert not model._state_dict_pre_hooks
     with pytest.raises(RuntimeError, match=r"must not be used after close\(\)"):
         speculation.step(loss_of(model))
 
