@@ -21,7 +21,7 @@ from adagrain.models.interface.units.region_manager import SpeculationState
 from .arrivals import Arrivals
 from .buckets import buckets_apart
 from .counts import Counts
-from .course import Course, Standing, Times
+from .course import Course, Times
 from .decisions import Decisions
 from .departure import Departure
 from .failure import Failure
@@ -34,6 +34,7 @@ from .options import SpeculationOptions
 from .outcomes import Outcomes
 from .passes import Closure, Passes
 from .planner import Planner
+from .standing import Standings
 from .tags import Tags
 from .take_off import TakeOff
 from .verdict import Judge
@@ -121,6 +122,7 @@ class Runtime:
         shared = regions, [own for name, own in known.items() if name not in out]
         self._guesses = Guesses(*shared, leaves, options.clip)
         self._decisions = Decisions(regions, self._stages, self._places, course)
+        self._standings = Standings(regions, device, self._stages, self._decisions, self._planner)
         self._take_off = TakeOff(
             *(optimizers, regions, self._stages, self._decisions, options), [*out.values()]
         )
@@ -200,7 +202,7 @@ class Runtime:
             return self._step(closures)
 
     def _step(self, closures: Sequence[Closure]) -> list[torch.Tensor]:
-        self._lockstep.post(self._standing)
+        self._lockstep.post(self._standings.compared)
         self._arrivals.await_from_now()
         self._tags.begin()
         self._guesses.begin()
@@ -261,21 +263,10 @@ class Runtime:
         rows = zip(records, is_global, strict=True)
         self._decisions.begin([0 if waits else record["gain"] for record, waits in rows])
         with self.guard.told():
-            self._course.begin(self._stands)
-
-    def _stands(self) -> Standing:
-        """How this worker stands where a recording of it begins, or goes on."""
-        device, weights = self._device.state_dict(), checksum_of(self._regions.parameters())
-        known = device["table"], device["parameters"], weights, self._planner.named
-        return Standing(self._stages.clock.step, *known)
-
-    def _standing(self) -> dict[str, int]:
-        """How this worker stands, with the updates that the step in the making must have."""
-        standing = self._stages.standing(0, self._decisions.weights)
-        return {**standing, "buckets": self._planner.checksum}
+            self._course.begin(self._standings.recorded)
 
     def _departure(self) -> Departure:
-        compare = partial(self._lockstep.check, self._standing)
+        compare = partial(self._lockstep.check, self._standings.compared)
         place = self._stages.clock.step % self._places  # which no flight needs any more
         return Departure([*self._planner.buckets, *self._apart], self._stages, compare, place)
 
@@ -292,7 +283,7 @@ class Runtime:
         self._planner.tell()
         if step.current.failure is not None:
             self._lockstep.tell(step.current.failure)
-        self._lockstep.post(self._standing)
+        self._lockstep.post(self._standings.compared)
         flight = self._take_off.flight(departure, redone)
         self._stages.clock.advance({})
         self._arrivals.take_off(flight)
