@@ -5,6 +5,8 @@ from pathlib import Path
 
 from torch import nn
 
+from .control_groups import left_in_groups
+
 __all__ = ["check_memory"]
 
 #: Copies of the weights for each update in flight: this worker's gradients, what is summed over the
@@ -18,8 +20,8 @@ _MEMORY = Path("/proc/meminfo")
 def check_memory(parameters: Iterable[nn.Parameter], depth: int) -> None:
     """See to it that so many updates can be in flight.
 
-    Asked is the memory of this worker's host, where it is known (on Linux), and before other
-    workers on it have taken theirs.
+    Asked is the memory of this worker's host, where it is known (on Linux), or of the container
+    that it is in, if that has less; and before other workers there have taken theirs.
 
     Parameters
     ----------
@@ -45,7 +47,8 @@ def check_memory(parameters: Iterable[nn.Parameter], depth: int) -> None:
 
 def _available() -> int | None:
     """Bytes of memory that programs can have without swapping; ``None`` where nobody knows."""
-    if not _MEMORY.is_file():
-        return None
-    rows = (line.split() for line in _MEMORY.read_text().splitlines())
-    return next((int(row[1]) << 10 for row in rows if row[0] == "MemAvailable:"), None)
+    found = [left_in_groups()]
+    if _MEMORY.is_file():
+        rows = (line.split() for line in _MEMORY.read_text().splitlines())
+        found += [int(row[1]) << 10 for row in rows if row[0] == "MemAvailable:"]
+    return min((left for left in found if left is not None), default=None)
