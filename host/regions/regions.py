@@ -55,10 +55,22 @@ class Region:
 
 
 class Regions(Sequence[Region]):
-    """The regions of a model, in the order of its parameters; immutable."""
+    """The regions of a model, in the order of its parameters; immutable.
+
+    Raises
+    ------
+    ValueError
+        If two have the same name, or one has no parameters, or parameters of several types.
+    """
 
     def __init__(self, members: Sequence[Region]) -> None:
         self._members = tuple(members)
+        names: set[str] = set()
+        for region in self._members:
+            if region.name in names:
+                raise ValueError(f"regions must differ by name, but two are {region.name!r}")
+            names.add(region.name)
+            _check_parameters(region)
 
     @overload
     def __getitem__(self, index: int) -> Region: ...
@@ -114,8 +126,6 @@ def regions(model: nn.Module, by: By = "module") -> Regions:
                 members.setdefault(region, []).append(part)
     if not members:
         raise ValueError("model must have at least one trainable parameter, not none")
-    for name, parts in members.items():
-        _check_alike(name, parts)
     return Regions([Region(name, tuple(parts)) for name, parts in members.items()])
 
 
@@ -140,12 +150,14 @@ def apart(model: nn.Module) -> dict[str, nn.Parameter]:
     return {name: own for name, own in trainable(model).items() if id(own) in out}
 
 
-def _check_alike(name: str, parts: Sequence[ParameterSlice]) -> None:
-    kinds = {f"{part.parameter.dtype} on {part.parameter.device}": part.name for part in parts}
+def _check_parameters(region: Region) -> None:
+    if not region.slices:
+        raise ValueError(f"region {region.name!r} must have at least one parameter, not none")
+    kinds = {f"{part.parameter.dtype} on {part.parameter.device}": part for part in region.slices}
     if len(kinds) > 1:
-        found = " and ".join(f"{kind} ({part!r})" for kind, part in kinds.items())
+        found = " and ".join(f"{kind} ({part.name!r})" for kind, part in kinds.items())
         raise ValueError(
-            f"region {name!r} must have parameters of one type and place, not {found}; "
+            f"region {region.name!r} must have parameters of one type and place, not {found}; "
             "divide the model by='tensor'"
         )
 

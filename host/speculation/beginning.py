@@ -1,6 +1,7 @@
 """The beginning of speculation: the workers see to it that they can go on together."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -26,12 +27,15 @@ from adagrain.host.regions.regions import By, Regions, regions, trainable
 from adagrain.models.interface.configuration import Configuration
 
 from .check import (
+    check_buckets,
     check_compression,
     check_course,
     check_device,
     check_model,
     check_optimizers,
     check_regions,
+    check_types,
+    optimizers_of,
 )
 from .chosen_course import chosen_course
 from .course import Course
@@ -43,6 +47,9 @@ from .thresholds import with_thresholds
 
 __all__ = ["Beginning"]
 
+#: Most bytes of gradients that are made ready together where a frame has all of them.
+_IN_FRAMES = 1 << 20
+
 
 class Beginning:
     """Checks what this worker was given, compares it with the others', and makes the runtime.
@@ -51,8 +58,8 @@ class Beginning:
     ----------
     model : nn.Module
         The model.
-    optimizers : sequence of torch.optim.Optimizer
-        Its optimizers.
+    optimizer : object
+        Its optimizer, or all of them.
     group : ProcessGroup
         The workers.
 
@@ -60,10 +67,13 @@ class Beginning:
     -------
     closes : list
         What has to be closed, in this order reversed, also where it does not come to a runtime.
+    optimizers : list of torch.optim.Optimizer
+        The optimizers, once :meth:`agree` has returned.
     device : Coprocessor
-        This worker's device, once :meth:`agree` has returned.
+        This worker's device, likewise.
     """
 
+    optimizers: list[torch.optim.Optimizer]
     device: Coprocessor
     _options: SpeculationOptions
     _reducing: ReducerOptions
@@ -71,15 +81,10 @@ class Beginning:
     _regions: Regions
     _course: Course
 
-    def __init__(
-        self,
-        model: nn.Module,
-        optimizers: Sequence[torch.optim.Optimizer],
-        group: dist.ProcessGroup,
-    ) -> None:
+    def __init__(self, model: nn.Module, optimizer: object, group: dist.ProcessGroup) -> None:
         self.closes: list[Any] = []
         self._model = model
-        self._optimizers = optimizers
+        self._optimizer = optimizer
         self._group = group
         self._lockstep = Lockstep(group)
 
@@ -119,6 +124,8 @@ class Beginning:
     def runtime(self) -> tuple[Exchange, Runtime]:
         """The exchange between the workers, and what takes steps; all begin with equal weights."""
         model, group, chosen = self._model, self._group, self._options
+        if self._compressing is not None and self._compressing.bypass == "never":
+            chosen = replace(chosen, bucket_bytes=_IN_FRAMES)
         _make_equal(model, group)
         compresses = self._compressing is not None
         exchange = chosen_exchange(
@@ -132,7 +139,7 @@ class Beginning:
         if link is not None and isinstance(exchange, DenseExchange):
             exchange.short = link.short
         return exchange, Runtime(
-            *(model, self._optimizers, self._regions, self.device, self._lockstep, exchange),
+            *(model, self.optimizers, self._regions, self.device, self._lockstep, exchange),
             *(chosen, self._reducing, link, self._course),
         )
 
@@ -140,27 +147,30 @@ class Beginning:
         self, by: By | Regions, compression: Compression, options: Mapping[str, Any]
     ) -> None:
         check_model(self._model)
+        self.optimizers = optimizers_of(self._optimizer)
         self._options, reducing = SpeculationOptions.of(options)
-        self._reducing = with_thresholds(reducing, self._options.worth, self._optimizers)
+        self._reducing = with_thresholds(reducing, self._options.worth, self.optimizers)
         self._compressing = compression_options(compression)
+        check_buckets(self._options, self._compressing)
         parameters = trainable(self._model)
         self._regions = by if isinstance(by, Regions) else regions(self._model, by)
         check_regions(self._model, self._regions)
         check_memory(parameters.values(), self._options.depth)
-        check_optimizers(self._optimizers, parameters)
+        check_optimizers(self.optimizers, parameters)
 
     def _open(self, device: str | Coprocessor, preset: str | Configuration) -> None:
         self.device = open_device(device, preset) if isinstance(device, str) else device
         self.device.replaceable = True
         self.closes.append(self.device)
         check_device(self.device)
+        check_types(self._regions, self.device)
         check_compression(self._compressing, self.device)
 
     def _common(self) -> dict[str, Any]:
         """Values that must be equal on all workers."""
         configuration = self.device.configuration
         return {
-            **common_values(self._regions, self._optimizers, configuration),
+            **common_values(self._regions, self.optimizers, configuration),
             **self._options.common(),
             **self._reducing.common(),
             **common_compression(self._compressing),

@@ -1,6 +1,6 @@
 """Checks of models, regions and optimizers that speculation is asked for."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import torch
 from torch import nn
@@ -12,17 +12,21 @@ from adagrain.host.compression.options import CompressionOptions
 from adagrain.host.device.coprocessor import Coprocessor
 from adagrain.host.distributed.cadence import check_coverage, check_kind
 from adagrain.host.regions.regions import Regions, apart, trainable
+from adagrain.models.interface.formats import FORMATS, STREAMED
 from adagrain.models.interface.units import DIFFERENCE
 
 from .options import SpeculationOptions
 
 __all__ = [
+    "check_buckets",
     "check_compression",
     "check_course",
     "check_device",
     "check_model",
     "check_optimizers",
     "check_regions",
+    "check_types",
+    "optimizers_of",
 ]
 
 
@@ -36,6 +40,8 @@ def check_model(model: nn.Module) -> None:
     ValueError
         If a parameter has hooks, which its guess would not have.
     """
+    if not isinstance(model, nn.Module):
+        raise TypeError(f"model must be a module, not {model!r}")
     if isinstance(model, DistributedDataParallel):
         raise TypeError(
             "model must not be a DistributedDataParallel: speculation exchanges gradients by "
@@ -60,8 +66,10 @@ def check_regions(model: nn.Module, divided: Regions) -> None:
     Raises
     ------
     ValueError
-        If one is not; it is named, and its regions.
+        If one is not; it is named, and its regions. If a region has another one.
     """
+    parameters = trainable(model)
+    known = {id(parameter) for parameter in parameters.values()}
     found: dict[int, list[str]] = {}
     for region in divided:
         for part in region.slices:
@@ -70,14 +78,36 @@ def check_regions(model: nn.Module, divided: Regions) -> None:
                     f"regions must have whole parameters for speculation, but {region.name!r} is "
                     f"a block of rows, {part.name!r}"
                 )
+            if id(part.parameter) not in known:
+                raise ValueError(
+                    f"region {region.name!r} must have trainable parameters of the model, but "
+                    f"{part.name!r} is none of them"
+                )
             found.setdefault(id(part.parameter), []).append(region.name)
     out = apart(model)
-    for name, parameter in trainable(model).items():
+    for name, parameter in parameters.items():
         owners = found.get(id(parameter), [])
         if len(owners) != (name not in out):
             told = " and ".join(map(repr, owners)) or "none"
             wanted = "no region, as one of a controller" if name in out else "one region"
             raise ValueError(f"parameter {name!r} must be in {wanted}, but is in {told}")
+
+
+def optimizers_of(optimizer: object) -> list[torch.optim.Optimizer]:
+    """The optimizers that are meant: one, or several.
+
+    Raises
+    ------
+    TypeError
+        If something else is among them, or there is none.
+    """
+    several = isinstance(optimizer, Iterable)
+    given = [*optimizer] if isinstance(optimizer, Iterable) else [optimizer]
+    found = [own for own in given if isinstance(own, torch.optim.Optimizer)]
+    if not given or len(found) < len(given):
+        told = given if several else optimizer
+        raise TypeError(f"optimizer must be one of torch.optim, or several, not {told!r}")
+    return found
 
 
 def check_optimizers(
@@ -111,6 +141,24 @@ def check_device(device: Coprocessor) -> None:
         )
 
 
+def check_types(divided: Regions, device: Coprocessor) -> None:
+    """See to it that a device takes the elements of all regions.
+
+    Raises
+    ------
+    TypeError
+        If it does not take those of some parameter, which is named.
+    """
+    built = device.configuration
+    known = [FORMATS[code].dtype for code in STREAMED if code in built.formats]
+    for part in (part for region in divided for part in region.slices):
+        if part.parameter.dtype not in known:
+            raise TypeError(
+                f"parameter {part.name!r} must be of type {', '.join(map(str, known))}, as device "
+                f"preset {built.preset!r} takes them, not {part.parameter.dtype}"
+            )
+
+
 def check_compression(options: CompressionOptions | None, device: Coprocessor) -> None:
     """See to it that gradients can be compressed while a step is computed.
 
@@ -128,6 +176,22 @@ def check_compression(options: CompressionOptions | None, device: Coprocessor) -
             f"{options.mask!r} with speculation"
         )
     coder_of(options.coder, device)
+
+
+def check_buckets(options: SpeculationOptions, compression: CompressionOptions | None) -> None:
+    """See to it that buckets are asked for only where gradients go in some.
+
+    Raises
+    ------
+    ValueError
+        If they never do: each frame has all of them.
+    """
+    in_frames = compression is not None and compression.bypass == "never"
+    if in_frames and options.bucket_bytes is not None:
+        raise ValueError(
+            "bucket_bytes must be left out with compression whose bypass is 'never', where one "
+            f"frame has all gradients, not {options.bucket_bytes!r}"
+        )
 
 
 def check_course(options: SpeculationOptions, compression: CompressionOptions | None) -> None:

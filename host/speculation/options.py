@@ -98,7 +98,8 @@ class SpeculationOptions:
         Raises
         ------
         TypeError, ValueError
-            If there is none of a name, or one is of a wrong kind, or out of its range.
+            If there is none of a name, or one is of a wrong kind, or out of its range, or has no
+            effect beside the others.
         """
         own = [option.name for option in fields(cls)]
         others = [option.name for option in fields(ReducerOptions)]
@@ -107,7 +108,16 @@ class SpeculationOptions:
         chosen = cls(**{name: value for name, value in options.items() if name in own})
         if rest.get("cadence") is None:
             rest = _EVERY_STEP | rest
-        return chosen, ReducerOptions(**rest)
+        reducing = ReducerOptions(**rest)
+        if reducing.cadence is None and not reducing.cadences:
+            given = ("cap", chosen.cap, cls.cap), ("cadence_max", reducing.cadence_max, 1)
+            for name, value, unused in given:
+                if value != unused:
+                    raise ValueError(
+                        f"{name} must be left out where each region is updated in every step, not "
+                        f"{value!r}: give cadences, or a policy, cadence"
+                    )
+        return chosen, reducing
 
     @property
     def worth(self) -> float:

@@ -56,17 +56,17 @@ class Speculation:
         compression: Compression = None,
         **options: Any,
     ) -> None:
-        self._optimizers = (
-            [optimizer] if isinstance(optimizer, torch.optim.Optimizer) else [*optimizer]
-        )
         self._runtime: Runtime | None = None
         group = group or dist.group.WORLD
-        assert group is not None  # or there is no process group: torch has said so
-        beginning = Beginning(model, self._optimizers, group)
+        if group is None:
+            raise RuntimeError(
+                "speculate needs a process group: call torch.distributed.init_process_group before"
+            )
+        beginning = Beginning(model, optimizer, group)
         self._closes = beginning.closes
         try:
             beginning.agree(device, preset, by, compression, options)
-            self.device = beginning.device
+            self._optimizers, self.device = beginning.optimizers, beginning.device
             self.exchange, self._runtime = beginning.runtime()
         except BaseException:
             self.close()
@@ -257,10 +257,12 @@ def speculate(
     TypeError
         If the model or an optimizer cannot be used so, or there is no such option.
     ValueError
-        If an option is out of its range, a parameter is not in one region, or the workers do not
-        begin alike; on all of them.
+        If an option is out of its range, or has no effect beside the others, a parameter is not in
+        one region, or the workers do not begin alike; on all of them.
     WorkerFailedError
         If another worker cannot begin.
+    RuntimeError
+        If there is no process group.
     """
     common: dict[str, Any] = {"preset": preset, "by": by, "group": group}
     return Speculation(model, optimizer, device, **common, compression=compression, **options)

@@ -20,7 +20,7 @@ _COMPRESSION = (
 )
 
 #: Options of speculation that have.
-_SPECULATION = ("tau", "form", "depth", "cap", "keep_outputs")
+_SPECULATION = ("tau", "form", "depth", "keep_outputs")
 
 
 def compressed(name: str, about: str) -> Any:
@@ -63,5 +63,6 @@ def speculation_of(options: "TrainingOptions") -> SpeculationOptions | None:
     return SpeculationOptions(
         clip=options.clip or None,
         bucket_bytes=options.bucket_bytes or None,
+        cap=options.cap if options.decides_cadences else SpeculationOptions.cap,
         **{name: getattr(options, name) for name in _SPECULATION},
     )

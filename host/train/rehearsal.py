@@ -7,7 +7,12 @@ from adagrain.host.distributed.cadence_plan import longest_cadences
 from adagrain.host.distributed.timing import Timing
 from adagrain.host.granular import Granularity, convert
 from adagrain.host.regions.regions import regions
-from adagrain.host.speculation.check import check_compression, check_device, check_regions
+from adagrain.host.speculation.check import (
+    check_buckets,
+    check_compression,
+    check_device,
+    check_regions,
+)
 
 from .data import load
 from .networks import build
@@ -47,6 +52,7 @@ def rehearse(options: TrainingOptions) -> nn.Module:
     longest_cadences(divided.names, options.longest_cadence)
     if options.speculation:
         check_regions(network, divided)
+        check_buckets(options.speculation, options.compression)
     with open_device(options.device_of(0), options.device_preset) as device:
         if len(divided) > device.configuration.regions:
             raise ValueError(

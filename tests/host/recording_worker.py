@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 import torch.distributed as dist
-from speculation_setup import REALLY_ARRIVED, Residual, begun, plain, several
+from speculation_setup import REALLY_ARRIVED, Residual, begun, buckets_of, plain, several
 from torch import nn
 
 import adagrain
@@ -80,7 +80,7 @@ class Training:
             "timing": Timing.parse(options["timing"]),
             "epoch_steps": 4,
             "parameters": {"dwell": 1},
-            "bucket_bytes": options["bucket_bytes"],
+            "bucket_bytes": buckets_of(options["compression"], options["bucket_bytes"]),
             "depth": options["depth"],
             "cadences": options["cadences"],
             "compression": options["compression"],

@@ -1,7 +1,7 @@
 """Speculation whose updates arrive after so many looks at them, so that runs can be repeated."""
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import torch
@@ -15,7 +15,7 @@ from adagrain.host.speculation import beginning
 from adagrain.host.speculation.speculate import Speculation
 from adagrain.models.interface.units.region_manager import SpeculationPolicy
 
-__all__ = ["REALLY_ARRIVED", "Residual", "begun", "plain", "reject", "several", "sgd"]
+__all__ = ["REALLY_ARRIVED", "Residual", "begun", "buckets_of", "plain", "reject", "several", "sgd"]
 
 ALWAYS, FIXED = SpeculationPolicy.ALWAYS, Timing.parse("fixed")
 
@@ -23,6 +23,8 @@ ALWAYS, FIXED = SpeculationPolicy.ALWAYS, Timing.parse("fixed")
 REALLY_ARRIVED = agreement.Agreeing.arrived
 
 agreement.Agreeing.arrived = lambda _: True  # type: ignore[method-assign]
+
+beginning._IN_FRAMES = 1  # regions arrive apart, all the same
 
 
 def late(exchange: Exchange, looks: Callable[[], int]) -> Exchange:
@@ -54,6 +56,11 @@ def late(exchange: Exchange, looks: Callable[[], int]) -> Exchange:
     return exchange
 
 
+def buckets_of(compression: Mapping[str, Any] | None, size: int | None) -> int | None:
+    """Bytes of buckets, where gradients go in some; frames have all of them."""
+    return None if compression is not None and compression.get("bypass") == "never" else size
+
+
 def begun(
     model: nn.Module,
     optimizer: Any,
@@ -64,7 +71,8 @@ def begun(
     """Speculation of each region, which it never leaves, with updates that arrive late."""
     real = beginning.chosen_exchange
     beginning.chosen_exchange = lambda *own, **named: late(real(*own, **named), looks)
-    chosen = {"policy": ALWAYS, "timing": FIXED, "bucket_bytes": 1} | options
+    bucket_bytes = buckets_of(options.get("compression"), 1)
+    chosen = {"policy": ALWAYS, "timing": FIXED, "bucket_bytes": bucket_bytes} | options
     try:
         return adagrain.speculate(model, optimizer, **chosen)
     finally:

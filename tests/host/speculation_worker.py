@@ -10,7 +10,7 @@ import torch.distributed as dist
 from compression_hook_cases import damaging
 from compression_setup import replaced
 from speculation_judges import Balance, Collectives, digest, forget_guesses, projected
-from speculation_setup import Residual, begun, plain, several
+from speculation_setup import Residual, begun, buckets_of, plain, several
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 from torch.utils._pytree import tree_map_only
@@ -121,7 +121,7 @@ class Training:
             preset=options["preset"],
             compression=options["compression"],
             keep_outputs=options["keep_outputs"],
-            bucket_bytes=options["bucket_bytes"],
+            bucket_bytes=buckets_of(options["compression"], options["bucket_bytes"]),
             **self._cadences(),
             timing=Timing.parse(options["timing"]),
             parameters=options["parameters"],

@@ -267,6 +267,8 @@ def test_how_steps_are_speculative() -> None:
     assert TrainingOptions(name="run", preset="compress").speculation is None
     chosen_cap = TrainingOptions(name="run", preset="all", cap=0.3, tau=0.1)
     assert chosen_cap.speculation == SpeculationOptions(cap=0.3, tau=0.1)
+    bound_of_the_rate = TrainingOptions(name="run", preset="speculate", cap=0.3)
+    assert bound_of_the_rate.speculation == SpeculationOptions()  # it has no cadences
     chosen = {"tau": 0.0, "form": "maximum", "depth": 0, "bucket_bytes": 9, "keep_outputs": False}
     options = TrainingOptions(name="run", preset="speculate", clip=2.0, **chosen)
     assert options.speculation == SpeculationOptions(clip=2.0, **chosen)

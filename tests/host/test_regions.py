@@ -5,7 +5,9 @@ import torch
 from torch import nn
 
 from adagrain.host.granular import Policy, convert
-from adagrain.host.regions.regions import regions
+from adagrain.host.regions.regions import ParameterSlice, Region, Regions, regions
+
+TYPES = (torch.float32, torch.bfloat16)
 
 
 def model() -> nn.Sequential:
@@ -79,3 +81,14 @@ def test_a_region_has_one_type() -> None:
     ):
         regions(network)
     assert len(regions(network, "tensor")) == 4
+
+
+def test_regions_differ_by_name_and_have_parameters() -> None:
+    first, second = regions(model())
+    with pytest.raises(ValueError, match="regions must differ by name, but two are '0'"):
+        Regions([first, second, Region("0", second.slices)])
+    with pytest.raises(ValueError, match="region 'empty' must have at least one parameter"):
+        Regions([first, Region("empty", ())])
+    parts = [ParameterSlice(str(kind), nn.Parameter(torch.ones(2, dtype=kind))) for kind in TYPES]
+    with pytest.raises(ValueError, match="region 'both' must have parameters of one type"):
+        Regions([Region("both", tuple(parts))])

@@ -53,6 +53,11 @@ def test_the_network_is_that_of_the_seed() -> None:
             ValueError,
             "regions must have whole parameters for speculation",
         ),
+        (
+            {"preset": "all", "bucket_bytes": 4096},
+            ValueError,
+            "bucket_bytes must be left out with compression whose bypass is 'never', .* not 4096",
+        ),
         ({"preset": "all", "coder": "device"}, ValueError, "coder|encoder"),
     ],
 )

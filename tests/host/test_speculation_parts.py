@@ -157,6 +157,12 @@ def test_states_of_random_numbers() -> None:
         ({"keep_outputs": 1}, "keep_outputs must be True or False, not 1"),
         ({"thau": 1}, "speculate has no option 'thau'; did you mean 'tau'"),
         ({"cap": 0}, "cap must be a positive number, not 0"),
+        (
+            {"cap": 0.3},
+            "cap must be left out where each region is updated in every step, not 0.3: give "
+            "cadences, or a policy, cadence",
+        ),
+        ({"cadence_max": 8}, "cadence_max must be left out where each .* in every step, not 8"),
         ({"cadence": "noise"}, "cadence must be a CadencePolicy or None, not 'noise'"),
         ({"epoch_steps": 0}, "epoch_steps must be at least 1, not 0"),
     ],
@@ -164,3 +170,9 @@ def test_states_of_random_numbers() -> None:
 def test_options_are_checked(options: dict[str, object], message: str) -> None:
     with pytest.raises((TypeError, ValueError), match=message):
         SpeculationOptions.of(options)
+
+
+def test_speculation_needs_a_process_group() -> None:
+    model = nn.Linear(2, 2)
+    with pytest.raises(RuntimeError, match="speculate needs a process group: call"):
+        adagrain.speculate(model, torch.optim.SGD(model.parameters(), lr=0.1))

@@ -11,6 +11,7 @@ from torch.nn.parallel import DistributedDataParallel
 
 import adagrain
 from adagrain.host.regions.regions import ParameterSlice, Region, Regions
+from adagrain.host.speculation import beginning
 
 pytestmark = pytest.mark.usefixtures("lone_worker")
 
@@ -21,6 +22,13 @@ class Kept(torch.optim.SGD):
     def step(self, closure: Any = None) -> None:
         super().step(closure)
         self.param_groups[0]["taken"] = 1
+
+
+class NoModule:
+    """Has parameters, all the same."""
+
+    def parameters(self) -> list[nn.Parameter]:
+        return [nn.Parameter(torch.ones(2))]
 
 
 class Apart(nn.Module):
@@ -46,6 +54,17 @@ def shared(model: nn.Module) -> Regions:
     name, weight = "0.weight", model[0].weight  # type: ignore[index]
     both = [Region(own, (ParameterSlice(name, weight),)) for own in ("a", "b")]
     return Regions([*both, *adagrain.regions(model, "tensor")[1:]])
+
+
+def with_stranger(model: nn.Module) -> Regions:
+    other = ParameterSlice("x.weight", nn.Linear(2, 2).weight)
+    return Regions([*adagrain.regions(model), Region("x", (other,))])
+
+
+def with_frozen(model: nn.Module) -> Regions:
+    divided = adagrain.regions(model, "tensor")
+    divided[0].slices[0].parameter.requires_grad_(False)
+    return divided
 
 
 def hooked() -> nn.Module:
@@ -78,6 +97,49 @@ WRONG: dict[str, tuple[Callable[[], nn.Module], dict[str, Any], str]] = {
         "'inner.weight' must be in no region, as one of a controller, but is in 'all'",
     ),
     "in two": (plain, {"by": shared}, "'0.weight' must be in one region, but is in 'a' and 'b'"),
+    "of another model": (
+        plain,
+        {"by": with_stranger},
+        "region 'x' must have trainable parameters of the model, but 'x.weight' is none of them",
+    ),
+    "frozen": (
+        plain,
+        {"by": with_frozen},
+        "region '0.weight' must have trainable parameters of the model, but '0.weight' is none",
+    ),
+    "double": (
+        lambda: plain().double(),
+        {},
+        "parameter '0.weight' must be of type torch.float32, .*, as device preset 'full' takes "
+        "them, not torch.float64",
+    ),
+    "one double": (
+        lambda: nn.Sequential(nn.Linear(12, 2), nn.Linear(2, 2).double()),
+        {},
+        "parameter '1.weight' must be of type torch.float32, .*, not torch.float64",
+    ),
+    "no module": (NoModule, {}, "model must be a module, not <.*NoModule"),
+    "no optimizer": (
+        plain,
+        {"make": lambda _: None},
+        "optimizer must be one of torch.optim, or several, not None",
+    ),
+    "no optimizers": (
+        plain,
+        {"make": lambda _: []},
+        r"optimizer must be one of torch.optim, or several, not \[\]",
+    ),
+    "one that is none": (
+        plain,
+        {"make": lambda p: [torch.optim.SGD(p, lr=0.1), "SGD"]},
+        r"optimizer must be one of torch.optim, or several, not \[SGD \((.|\n)*, 'SGD'\]",
+    ),
+    "buckets of frames": (
+        plain,
+        {"bucket_bytes": 4096, "compression": {"bypass": "never"}},
+        "bucket_bytes must be left out with compression whose bypass is 'never', where one frame "
+        "has all gradients, not 4096",
+    ),
     "tiny": (plain, {"preset": "tiny"}, "a device with the unit 'difference', which device preset"),
     "kind": (plain, {"make": torch.optim.LBFGS}, "does not work with LBFGS"),
     "not all": (
@@ -94,10 +156,29 @@ def test_what_speculation_cannot_begin_with_is_named(case: str) -> None:
     make, options, message = WRONG[case]
     model, options = make(), dict(options)
     kind = options.pop("make", lambda parameters: torch.optim.SGD(parameters, lr=0.1))
-    if options.get("by") in (lacking, shared, whole):
+    if options.get("by") in (lacking, shared, whole, with_stranger, with_frozen):
         options["by"] = options["by"](model)
     with pytest.raises((TypeError, ValueError), match=message):
         adagrain.speculate(model, kind(model.parameters()), **options)
+
+
+def test_buckets_may_be_given_where_gradients_may_go_without_frames() -> None:
+    model = plain()
+    for bypass in ("auto", "always", {3: True}):
+        compression = {"bypass": bypass}
+        speculation = adagrain.speculate(
+            model, sgd(model), compression=compression, bucket_bytes=4096
+        )
+        speculation.close()
+
+
+def test_frames_need_no_choice_of_buckets(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(beginning, "_link_of", None)
+    model = plain()
+    speculation = adagrain.speculate(model, sgd(model), compression={"bypass": "never"})
+    for _ in range(5):
+        speculation.step(lambda: model(torch.ones(8, 12)).sum())
+    speculation.close()
 
 
 @pytest.mark.parametrize(
