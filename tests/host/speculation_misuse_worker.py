@@ -1,74 +1,16 @@
 """A worker that speculates wrongly, as its argument names; see ``test_speculation_misuse.py``."""
 
 import sys
-from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+import speculation_misuse_beginnings  # noqa: F401
+import speculation_misuse_frames  # noqa: F401
 import torch
 import torch.distributed as dist
-from compression_misuse_cases import Broken, Failing
-from speculation_setup import begun
-from torch import nn
+from speculation_misuse_setup import CASES, Setup, case, fail_on_one, on_one
 
-from adagrain.host.speculation import memory
-from adagrain.host.speculation.speculate import Speculation
 from adagrain.host.speculation.verdict import Verdict
-from adagrain.models.interface.configuration import configuration
-
-#: A device that compares, and does not code.
-NO_CODEC = configuration("full", units=("statistics", "region_manager", "difference"))
-
-CASES: dict[str, Callable[..., None]] = {}
-
-
-def case(function: Callable[..., None]) -> Callable[..., None]:
-    CASES[function.__name__] = function
-    return function
-
-
-def on_one() -> bool:
-    return dist.get_rank() == 1
-
-
-class Branches(nn.Module):
-    """Two layers, of which either may be left out."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.a, self.b = nn.Linear(4, 4), nn.Linear(4, 4)
-        self.leaves_out = False
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return self.a(x) if self.leaves_out else self.b(self.a(x))
-
-
-class Setup:
-    """Speculation, and steps of it."""
-
-    def __init__(self, rate: float = 0.1, **options: Any) -> None:
-        torch.manual_seed(3)
-        self.model = Branches()
-        self.optimizer = torch.optim.SGD(self.model.parameters(), lr=rate)
-        self.speculation: Speculation = begun(self.model, self.optimizer, **options)
-
-    def loss(self) -> torch.Tensor:
-        return self.model(torch.ones(3, 4) + dist.get_rank()).square().mean()
-
-    def train(self, steps: int = 3) -> None:
-        for _ in range(steps):
-            self.speculation.step(self.loss)
-
-
-def fail_on_one(setup: Setup) -> None:
-    """A step whose closure raises an error on one worker."""
-
-    def closure() -> torch.Tensor:
-        if on_one():
-            raise KeyError("no such thing")
-        return setup.loss()
-
-    setup.speculation.step(closure)
-    setup.speculation.settle()
 
 
 @case
@@ -177,13 +119,6 @@ def one_settles_and_the_other_does_not() -> None:
 
 
 @case
-def memory_is_short_on_one() -> None:
-    if on_one():
-        memory._available = lambda: 100  # type: ignore[assignment]
-    Setup(depth=2)
-
-
-@case
 def statistics_fail_on_one() -> None:
     setup = Setup()
     setup.train()
@@ -196,97 +131,43 @@ def statistics_fail_on_one() -> None:
     setup.train()
 
 
-@case
-def mask_fails_on_one() -> None:
-    Setup(compression={"mask": Broken(), "bypass": "never"}).train(6)
-
-
-@case
-def encoding_fails_on_one(**options: Any) -> None:
-    Setup(compression={"coder": Failing("encode"), "bypass": "never"}, **options).train(6)
-
-
-@case
-def encoding_fails_three_deep_on_one() -> None:
-    encoding_fails_on_one(depth=3)
-
-
-@case
-def decoding_fails_on_one(**options: Any) -> None:
-    Setup(compression={"coder": Failing("decode"), "bypass": "never"}, **options).train(6)
-
-
-@case
-def decoding_fails_three_deep_on_one() -> None:
-    decoding_fails_on_one(depth=3, cadences={"a": 2})
-
-
-@case
-def decoding_fails_on_one_that_settles() -> None:
-    setup = Setup(compression={"coder": Failing("decode"), "bypass": "never"})
-    for _ in range(6):
-        setup.train(1)
-        if on_one():
-            setup.speculation.settle()
-
-
-@case
-def closure_fails_on_one_with_frames(**options: Any) -> None:
-    setup = Setup(compression={"bypass": "never"}, **options)
-    setup.train()
-    fail_on_one(setup)
-
-
-@case
-def closure_fails_three_deep_on_one_with_frames() -> None:
-    closure_fails_on_one_with_frames(depth=3, cadences={"a": 2})
-
-
-@case
-def gone_with_frames(**options: Any) -> None:
-    setup = Setup(compression={"bypass": "never"}, **options)
-    setup.train()
-    if on_one():
-        sys.exit(3)
-    setup.train()
-
-
-@case
-def gone_three_deep_with_frames() -> None:
-    gone_with_frames(depth=3)
-
-
-@case
-def compression_on_one() -> None:
-    Setup(compression={} if on_one() else None)
-
-
-@case
-def density_differs() -> None:
-    Setup(compression={"density": 0.2 if on_one() else 0.1})
-
-
-@case
-def coder_is_none_on_one() -> None:
-    Setup(compression={"coder": "device" if on_one() else "golden"}, preset=NO_CODEC)
-
-
-@case
-def learned_mask() -> None:
-    Setup(compression={"mask": "learned"})
-
-
-@case
-def another_batch_on_one() -> None:
-    setup = Setup(tau=0)
+def take_another_batch_on_one(*, second: bool = False, draws: bool = False, **options: Any) -> None:
+    """In the only closure, or in the second of two; it may draw a number of NumPy's, too."""
+    setup = Setup(tau=0, **options)
     generator = torch.Generator()
 
     def closure() -> torch.Tensor:
         shift = torch.rand(1, generator=generator) if on_one() else 0
-        return setup.model(torch.ones(3, 4) + shift).square().mean()
+        number = np.random.randint(1, 2) if draws else 1
+        return setup.model(torch.ones(3, 4) * number + shift).square().mean()
 
-    for _ in range(3):
-        setup.speculation.step(closure)
+    for _ in range(6):
+        setup.speculation.step(*([setup.loss, closure] if second else [closure]))
+
+
+@case
+def another_batch_on_one() -> None:
+    take_another_batch_on_one()
+
+
+@case
+def another_batch_on_one_that_keeps_no_outputs() -> None:
+    take_another_batch_on_one(keep_outputs=False)
+
+
+@case
+def another_batch_beside_a_number_on_one() -> None:
+    take_another_batch_on_one(draws=True)
+
+
+@case
+def another_batch_of_the_second_closure_on_one() -> None:
+    take_another_batch_on_one(second=True)
+
+
+@case
+def another_batch_of_the_second_closure_two_deep_on_one() -> None:
+    take_another_batch_on_one(second=True, depth=2)
 
 
 @case
@@ -367,31 +248,6 @@ def gone() -> None:
     if on_one():
         sys.exit(3)
     setup.train()
-
-
-@case
-def tau_differs() -> None:
-    Setup(tau=0.2 if on_one() else 0.1)
-
-
-@case
-def cadences_differ() -> None:
-    Setup(cadences={"a": 2 if on_one() else 4})
-
-
-@case
-def rates_differ() -> None:
-    Setup(rate=0.2 if on_one() else 0.1)
-
-
-@case
-def not_a_number() -> None:
-    Setup(tau=float("nan"))
-
-
-@case
-def no_difference_on_one() -> None:
-    Setup(preset="tiny" if on_one() else "full")
 
 
 if __name__ == "__main__":

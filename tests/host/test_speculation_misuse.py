@@ -18,6 +18,12 @@ LEARNED = "ValueError: mask must not learn from activations where steps may be c
 ENCODE, DECODE = (f"DeviceError: the device has stopped to {part}" for part in ("encode", "decode"))
 UNIT = "ValueError: speculation needs a device with the unit 'difference', which device preset 'tin"
 MEMORY = "ValueError: depth must be one that memory can hold, but 2 updates in flight take 1280 "
+TAU = "ValueError: tau must be a number from 0 on, not -0.5"
+BUCKETS = "ValueError: bucket_bytes must be left out with compression whose bypass is 'never', whe"
+LACKING = "ValueError: parameter 'a.weight' must be in one region, but is in none"
+STRANGER = "ValueError: region 'c' must have trainable parameters of the model, but 'c.weight' is"
+OPTIMIZER = "TypeError: optimizer must be one of torch.optim, or several, not None"
+DOUBLE = "TypeError: parameter 'a.weight' must be of type torch.float32, torch.float16, torch.bfloa"
 
 #: What each worker's last words are; one text for both, where they are the same.
 ERRORS = {
@@ -52,6 +58,10 @@ ERRORS = {
     "coder_is_none_on_one": (FAILED + CODER, CODER),
     "learned_mask": LEARNED,
     "another_batch_on_one": (FAILED + BATCH, BATCH),
+    "another_batch_on_one_that_keeps_no_outputs": (FAILED + BATCH, BATCH),
+    "another_batch_beside_a_number_on_one": (FAILED + BATCH, BATCH),
+    "another_batch_of_the_second_closure_on_one": (FAILED + BATCH, BATCH),
+    "another_batch_of_the_second_closure_two_deep_on_one": (FAILED + BATCH, BATCH),
     "another_step_on_one": (FAILED + STEP, STEP),
     "another_step_in_a_closure_on_one": (FAILED + STEP, STEP),
     "another_step_before_the_first_on_one": (FAILED + STEP, STEP),
@@ -63,6 +73,15 @@ ERRORS = {
     "cadences_differ": "ValueError: cadences must be the same on all workers, but worker 0 has",
     "rates_differ": "ValueError: lr of group 0 of SGD must be the same on all workers, but work",
     "not_a_number": "ValueError: tau must be a number from 0 on, not nan",
+    "tau_is_negative_on_one": (FAILED + TAU, TAU),
+    "buckets_of_frames_on_one": (FAILED + BUCKETS, BUCKETS),
+    "region_is_lacking_on_one": (FAILED + LACKING, LACKING),
+    "region_of_another_model_on_one": (FAILED + STRANGER, STRANGER),
+    "regions_in_another_order_on_one": (
+        "ValueError: region 0 must be the same on all workers, but worker 0 has ('a', 20)"
+    ),
+    "no_optimizer_on_one": (FAILED + OPTIMIZER, OPTIMIZER),
+    "double_precision_on_one": (FAILED + DOUBLE, DOUBLE),
     "no_difference_on_one": (FAILED + UNIT, UNIT),
 }
 
