@@ -11,7 +11,7 @@ import torch
 import torch.distributed as dist
 from broken_collectives import BrokenCollectives
 from speculation_judges import digest
-from speculation_setup import begun, plain, several, sgd
+from speculation_setup import begun, buckets_of, plain, several, sgd
 
 from adagrain.host.speculation.speculate import Speculation
 
@@ -27,6 +27,8 @@ DEFAULTS = {
     "stopped_for": None,
     "failing": None,
     "tau": 0.0,
+    "depth": 1,
+    "compression": None,
 }
 
 
@@ -56,9 +58,14 @@ class Run:
     def train(self) -> str:
         """All steps; SHA-256 of the weights."""
         self._arm(-1)
-        looks = several(9, self._rank)
+        compression = self._job["compression"]
         self._speculation = speculation = begun(
-            *(self._model, self._optimizer), tau=self._job["tau"], bucket_bytes=2048, looks=looks
+            *(self._model, self._optimizer),
+            tau=self._job["tau"],
+            depth=self._job["depth"],
+            compression=compression,
+            bucket_bytes=buckets_of(compression, 2048),
+            looks=several(9, self._rank),
         )
         for step in range(STEPS):
             self._arm(step)

@@ -21,6 +21,14 @@ TIME_OUT, GRACE = 2.0, 5.0
 #: Collectives of two steps, in whatever order: twice a comparison, two buckets, an agreement.
 POINTS = range(8)
 
+#: Several updates deep, and with frames, on which workers agree in a collective more.
+WAYS: list[dict[str, Any]] = [
+    {"depth": 2},
+    {"compression": {"density": 0.1, "bypass": "never"}},
+    {"depth": 2, "tau": 0.5, "compression": {"density": 0.1, "bypass": "never"}},
+]
+MORE_POINTS = range(10)
+
 #: Those of the beginning: a comparison, and broadcasts.
 BEGINNING = range(3)
 
@@ -64,12 +72,12 @@ def check_failed(told: list[dict[str, Any]], ending: str = "") -> None:
             )
 
 
-def cases(points: range, workers: int, every: int) -> list[Any]:
+def cases(points: range, workers: int, every: int, first: int = 0) -> list[Any]:
     """Each fault at each point, on one worker and on all; in quick runs one of so many."""
     found = []
     for number, (at, fault, on_all) in enumerate(product(points, FAULTY, (False, True))):
         ranks = [*range(workers)] if on_all else [at % workers]
-        marks = () if every and number % every == 0 else pytest.mark.full
+        marks = () if every and number % every == first else pytest.mark.full
         found.append(pytest.param(at, fault, ranks, id=f"{fault}-{at}-{ranks}", marks=marks))
     return found
 
@@ -79,6 +87,15 @@ def test_a_fault_in_a_step(at: int, fault: str, ranks: list[int], server: Worker
     told = broken(server, at=at, fault=fault, ranks=ranks)
     check_failed(told)
     assert len(told) == (2 - len(ranks) if fault in KILLED else 2)
+
+
+@pytest.mark.parametrize(("at", "fault", "ranks"), cases(MORE_POINTS, 2, 50, 29))
+@pytest.mark.parametrize("way", WAYS, ids=str)
+def test_a_fault_in_a_step_with_more_under_way(
+    way: dict[str, Any], at: int, fault: str, ranks: list[int], server: WorkerServer
+) -> None:
+    """Updates of several steps, and frames, on which threads agree."""
+    check_failed(broken(server, at=at, fault=fault, ranks=ranks, **way))
 
 
 @pytest.mark.parametrize(("at", "fault", "ranks"), cases(POINTS, 3, 0))
