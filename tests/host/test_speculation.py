@@ -156,8 +156,9 @@ def test_devices_come_to_the_same_verdicts(train: Train) -> None:
     "common",
     [
         {"optimizer": "sgd", "clip": 0.1},
-        {"optimizer": "momentum", "network": "residual"},
-        {"optimizer": "adamw", "passes": 2},
+        {"optimizer": "momentum", "clip": 0.1, "network": "residual"},
+        {"optimizer": "adamw", "clip": 0.1, "passes": 2},
+        {"optimizer": "adamw", "clip": 0.1, "autocast": True},
     ],
     ids=str,
 )
