@@ -67,7 +67,10 @@ class Hooks:
     def _reduced(self, module: nn.Module, protocol: int) -> Any:
         """What a copy of a module is made of."""
         self._look()
-        make, arguments, state, *rest = _parts(module, protocol)
+        parts = type(module).__reduce_ex__(module, protocol)
+        if isinstance(parts, str) or len(parts) < 3:
+            return parts  # it is made anew, from no state
+        make, arguments, state, *rest = parts
         plain = {
             name: self._without(value) if name in _KEPT else value
             for name, value in state.items()
@@ -78,13 +81,6 @@ class Hooks:
     def _without(self, hooks: dict[int, Any]) -> dict[int, Any]:
         """Hooks that are not ours, in a dictionary of the same kind."""
         return type(hooks)((at, own) for at, own in hooks.items() if at not in self._ids)
-
-
-def _parts(module: nn.Module, protocol: int) -> tuple[Any, ...]:
-    """What a copy of a module would be made of without hooks."""
-    parts = type(module).__reduce_ex__(module, protocol)
-    assert isinstance(parts, tuple)
-    return parts
 
 
 def _forward(

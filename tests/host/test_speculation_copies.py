@@ -81,6 +81,25 @@ def test_a_part_is_copied() -> None:
     trained(1, look)
 
 
+class MadeAnew(nn.Linear):
+    """A copy of it is made from no state."""
+
+    def __init__(self) -> None:
+        super().__init__(12, 2)
+
+    def __reduce__(self) -> tuple[type, tuple[()]]:
+        return MadeAnew, ()
+
+
+def test_modules_that_are_copied_in_their_own_way_are() -> None:
+    model = nn.Sequential(MadeAnew())
+    speculation = begun(model, sgd(model))
+    step(speculation, model, 0)
+    other = copy.deepcopy(model)
+    assert isinstance(other[0], MadeAnew) and not torch.equal(other[0].weight, model[0].weight)
+    speculation.close()
+
+
 def test_an_average_of_weights_is_kept() -> None:
     """By the tool of PyTorch, which copies the model."""
 
