@@ -98,6 +98,23 @@ def test_another_batch_is_found_where_a_pass_is_done_again_whole(
         speculation.step(lambda: model(batch()).square().mean())
 
 
+def test_noise_in_front_of_all_weights_is_found_where_a_pass_is_done_again_whole() -> None:
+    class Noise(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.generator = torch.Generator()
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return x + torch.rand(12, generator=self.generator)
+
+    model = nn.Sequential(Noise(), nn.Linear(12, 12), nn.Linear(12, 2))
+    speculation = begun(model, sgd(model), tau=0, keep_outputs=False)
+    reject(speculation, 1)
+    with pytest.raises(RuntimeError, match=REFUSED.format(r"'1' \(call 2\)")):
+        for _ in range(2):
+            speculation.step(lambda: model(torch.ones(8, 12)).square().mean())
+
+
 def test_another_batch_is_found_where_a_parameter_is_used_outside_of_its_module() -> None:
     """From the pass on in which that is found, no outputs are kept."""
     model = Residual()
@@ -165,4 +182,5 @@ def test_what_stands_on_weights_or_on_a_closure_before_may_differ(
 
     (off, _), (on, redone) = trained(0), trained(1)
     assert all(torch.equal(one, own) for one, own in zip(off, on, strict=True))
-    assert redone >= 3 * (1 if inputs is product else 2)  # the second closure's once more
+    again = 0 if inputs is product else 3  # what has a gradient is not compared
+    assert redone in (3 + again, 3 + again + 1)  # a use outside of modules' calls is found once
