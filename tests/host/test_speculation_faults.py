@@ -38,7 +38,11 @@ ENDINGS = ["state_dict", "settle", "weights", "optimizer", "model", "close"]
 
 
 def broken(server: WorkerServer, *, count: int = 2, **job: Any) -> list[dict[str, Any]]:
-    """What the workers have told that were not to be killed; it was in time."""
+    """What the workers have told that were not killed; it was in time.
+
+    With frames, whose threads run ahead, a fault of one worker may come before another's own.
+    """
+    one_is_enough = bool(job.get("compression"))
     ended = server.run(WORKER, json.dumps({"time_out": TIME_OUT} | job), count=count, timeout=60)
     victims = job.get("ranks", []) if job.get("fault") in KILLED else []
     told, began = [], []
@@ -46,12 +50,13 @@ def broken(server: WorkerServer, *, count: int = 2, **job: Any) -> list[dict[str
         lines = [json.loads(line) for line in worker.stdout.splitlines()]
         began += [line["began"] for line in lines if "began" in line]
         (own,) = [line for line in lines if "ended" in line] or [None]
-        if rank in victims:
+        if rank in victims and not (one_is_enough and own):
             assert own is None and worker.returncode == -9, worker
         else:
             assert own is not None and worker.returncode == int("error" in own), worker
             told.append(own)
-    assert len(began) == len(job.get("ranks", []))
+    ranks = job.get("ranks", [])
+    assert len(began) in (range(1, len(ranks) + 1) if one_is_enough else [len(ranks)])
     for own in told if began else ():
         assert own["ended"] - max(began) < job.get("stopped_for", 0) + TIME_OUT + GRACE
     return told
