@@ -13,6 +13,7 @@ from adagrain.host.device.coprocessor import Coprocessor
 from adagrain.host.device.open_device import open_device
 from adagrain.host.distributed.chosen_exchange import (
     Compression,
+    check_momentum,
     chosen_exchange,
     common_compression,
     compression_options,
@@ -157,6 +158,7 @@ class Beginning:
         check_regions(self._model, self._regions)
         check_memory(parameters.values(), self._options.depth)
         check_optimizers(self.optimizers, parameters)
+        check_momentum(self._compressing, self.optimizers)
 
     def _open(self, device: str | Coprocessor, preset: str | Configuration) -> None:
         self.device = open_device(device, preset) if isinstance(device, str) else device

@@ -140,6 +140,14 @@ WRONG: dict[str, tuple[Callable[[], nn.Module], dict[str, Any], str]] = {
         "bucket_bytes must be left out with compression whose bypass is 'never', where one frame "
         "has all gradients, not 4096",
     ),
+    "momentum twice": (
+        plain,
+        {
+            "make": lambda p: torch.optim.SGD(p, lr=0.1, momentum=0.9),
+            "compression": {"mask": "top", "momentum": 0.8, "bypass": "never"},
+        },
+        "momentum of SGD must be 0 where compression has momentum, 0.8, not 0.9",
+    ),
     "tiny": (plain, {"preset": "tiny"}, "a device with the unit 'difference', which device preset"),
     "kind": (plain, {"make": torch.optim.LBFGS}, "does not work with LBFGS"),
     "not all": (
