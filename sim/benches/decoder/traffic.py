@@ -33,10 +33,14 @@ __all__ = [
     "random_region",
     "random_regions",
     "regions",
+    "short_regions",
 ]
 
 #: Bytes of the longest block that a device can be told of.
 _LONGEST = 2 * BLOCK - 1
+
+#: Short regions between two pairs of tables.
+_TOGETHER = 500
 
 
 class Region(NamedTuple):
@@ -81,6 +85,26 @@ def random_regions(
             random_region(tables, generator.randrange(SLOTS), generator, damage) for _ in range(4)
         ]
         yield regions(unit, both, tables, generator)
+
+
+def short_regions(unit: Decoder, count: int, generator: Random) -> Iterator[Stimulus]:
+    """So many regions of one short block each, all damaged, some hundreds at a time."""
+    for _ in range(0, count, _TOGETHER):
+        tables = [random_table(generator) for _ in range(SLOTS)]
+        for slot, table in enumerate(tables):
+            yield Stimulus({"i_table": entries(table, slot)})
+        some = [_short_region(tables, generator) for _ in range(_TOGETHER)]
+        yield regions(unit, some, tables, generator)
+
+
+def _short_region(tables: Sequence[CodeTable], generator: Random) -> Region:
+    """Up to 32 elements, whose bytes are not what an encoder makes of them."""
+    slot = generator.randrange(SLOTS)
+    tensor, *coding = random_masked(generator, slot)
+    short = tensor[: generator.randrange(1, 33)]
+    region = coded_region(short, *coding, tables[slot])
+    ((raw, elements),) = region.blocks
+    return region._replace(blocks=[(_damaged(raw, elements, generator), elements)])
 
 
 def random_region(
