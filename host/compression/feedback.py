@@ -7,6 +7,7 @@ import torch
 
 from .layout import Key, Layout
 from .memory import Memory
+from .rounding import is_finite, subtracted
 
 __all__ = ["Feedback", "Lost", "Values"]
 
@@ -104,8 +105,8 @@ class Feedback:
         """
         for memory, whole, taken in self._taken(values, sent, everything=everything):
             own = memory.of(layout, whole.device)
-            if torch.isfinite(whole.sum()):
-                torch.sub(whole, own.copy_(taken), out=own)  # of one type: 3 times as fast
+            if is_finite(whole):
+                subtracted(whole, taken, own)
                 continue
             rows = zip(*map(layout.parts, (own, whole, whole - taken)), strict=True)
             for kept, all_of_it, some in rows:

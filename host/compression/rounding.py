@@ -1,13 +1,24 @@
-"""Elements as they are sent: BF16, perhaps with fewer mantissa bits."""
+"""Elements as they are sent, BF16, perhaps with fewer mantissa bits; and what follows from them.
 
+On the processor that is done in compiled passes: memory is what takes time.
+"""
+
+import numpy as np
 import torch
 
 from adagrain.models.codec import with_mantissa_bits
 
 from .options import MANTISSA_BITS
-from .rounding_kernel import LEAST_SPECIAL, round_words
+from .rounding_kernel import (
+    INFINITE,
+    LEAST_SPECIAL,
+    average_words,
+    largest_magnitude,
+    left_of,
+    round_words,
+)
 
-__all__ = ["rounded"]
+__all__ = ["averaged", "is_finite", "rounded", "subtracted"]
 
 
 def rounded(x: torch.Tensor, bits: int = MANTISSA_BITS) -> torch.Tensor:
@@ -24,10 +35,45 @@ def rounded(x: torch.Tensor, bits: int = MANTISSA_BITS) -> torch.Tensor:
     """
     if bits == MANTISSA_BITS and x.is_cpu:
         found = torch.empty_like(x, dtype=torch.bfloat16)
-        words, out = x.view(torch.int32), found.view(torch.int16)
-        if round_words(words.numpy(), out.numpy()) < LEAST_SPECIAL:
+        if round_words(_words(x), _words(found)) < LEAST_SPECIAL:
             return found
     return _rounded_anyhow(x, bits)
+
+
+def is_finite(x: torch.Tensor) -> bool:
+    """True if all elements of a tensor, FP32, are finite."""
+    if x.is_cpu:
+        return bool(largest_magnitude(_words(x)) < INFINITE)
+    return bool(x.isfinite().all())
+
+
+def subtracted(x: torch.Tensor, sent: torch.Tensor, out: torch.Tensor) -> torch.Tensor:
+    """Elements less what is sent of them, exactly; ``out``.
+
+    Parameters
+    ----------
+    x, out : Tensor
+        FP32.
+    sent : Tensor
+        As :func:`rounded` has them, or of any type and shape that goes with ``x``.
+    """
+    if x.is_cpu and sent.dtype == torch.bfloat16:
+        left_of(x.numpy(), _words(sent), out.numpy())
+        return out
+    return torch.sub(x, sent, out=out)
+
+
+def averaged(summed: torch.Tensor, workers: int, out: torch.Tensor) -> torch.Tensor:
+    """A sum over the workers, BF16, as their average, FP32; ``out``."""
+    if summed.is_cpu:
+        average_words(_words(summed), np.float32(1.0 / workers), out.numpy())
+        return out
+    return out.copy_(summed).mul_(1.0 / workers)
+
+
+def _words(x: torch.Tensor) -> np.ndarray:
+    """Elements as signed integers of their size, in the same memory."""
+    return x.view(torch.int32 if x.dtype == torch.float32 else torch.int16).numpy()
 
 
 def _rounded_anyhow(x: torch.Tensor, bits: int) -> torch.Tensor:

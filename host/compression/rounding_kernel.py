@@ -1,12 +1,25 @@
-"""FP32 to BF16 in one compiled pass: to the nearest, ties to even, zeros without a sign."""
+"""FP32 to BF16 and what follows from it, in a compiled pass each."""
 
 import numpy as np
 from numba import njit
 
-__all__ = ["LEAST_SPECIAL", "round_words"]
+__all__ = [
+    "INFINITE",
+    "LEAST_SPECIAL",
+    "average_words",
+    "largest_magnitude",
+    "left_of",
+    "round_words",
+]
 
 #: The least magnitude, as a word, that is no finite BF16 any more when it is rounded.
 LEAST_SPECIAL = 0x7F7F8000
+
+#: The magnitude of infinities, as a word; those of NaNs are larger.
+INFINITE = 0x7F800000
+
+#: Elements that stay in the first-level cache from one pass to the next.
+_BLOCK = 4096
 
 _MAGNITUDE, _SIGN = np.int32(0x7FFFFFFF), np.int32(-0x8000)
 _SHIFT, _LAST, _BELOW_HALF = np.int32(16), np.int32(1), np.int32(0x7FFF)
@@ -14,7 +27,9 @@ _SHIFT, _LAST, _BELOW_HALF = np.int32(16), np.int32(1), np.int32(0x7FFF)
 
 @njit(cache=True, nogil=True)
 def round_words(words, found):  # pragma: no cover - compiled
-    """Round what is below :data:`LEAST_SPECIAL`; the largest magnitude, as a word.
+    """Round to the nearest, ties to even, zeros without a sign; the largest magnitude, as a word.
+
+    What is not below :data:`LEAST_SPECIAL` is not rounded as it must be.
 
     Parameters
     ----------
@@ -32,3 +47,42 @@ def round_words(words, found):  # pragma: no cover - compiled
         sign = np.int32(np.int32(words[i] >> _SHIFT) & _SIGN)
         found[i] = np.int16(upper | (sign if upper else np.int32(0)))
     return largest
+
+
+@njit(cache=True, nogil=True)
+def largest_magnitude(words):  # pragma: no cover - compiled
+    """The largest magnitude, as a word, of FP32 words, int32."""
+    largest = np.int32(0)
+    for i in range(words.size):
+        largest = max(largest, np.int32(words[i] & _MAGNITUDE))
+    return largest
+
+
+@njit(cache=True, nogil=True)
+def left_of(values, sent, left):  # pragma: no cover - compiled
+    """Fill ``left`` with values less what is sent of them, BF16 as int16; both others FP32."""
+    words = np.empty(_BLOCK, dtype=np.int32)
+    for start in range(0, values.size, _BLOCK):
+        block, own = values[start : start + _BLOCK], left[start : start + _BLOCK]
+        taken = _widened(sent[start : start + _BLOCK], words)
+        for i in range(block.size):
+            own[i] = block[i] - taken[i]
+
+
+@njit(cache=True, nogil=True)
+def average_words(summed, part, averages):  # pragma: no cover - compiled
+    """Fill ``averages``, FP32, with a part of sums, BF16 as int16."""
+    words = np.empty(_BLOCK, dtype=np.int32)
+    for start in range(0, summed.size, _BLOCK):
+        own = averages[start : start + _BLOCK]
+        sums = _widened(summed[start : start + _BLOCK], words)
+        for i in range(own.size):
+            own[i] = sums[i] * part
+
+
+@njit(cache=True, nogil=True)
+def _widened(block, words):  # pragma: no cover - compiled
+    """BF16 as int16, in FP32; in the memory of words."""
+    for i in range(block.size):
+        words[i] = np.int32(np.int32(block[i]) << _SHIFT)
+    return words.view(np.float32)

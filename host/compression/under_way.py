@@ -17,6 +17,7 @@ from .compressor import Selected
 from .feedback import Feedback, Lost
 from .frames import Coded, Gathering
 from .layout import Layout
+from .rounding import averaged
 
 __all__ = ["Dense", "Framed"]
 
@@ -158,7 +159,7 @@ class Dense:
 
     def average(self, workers: int) -> torch.Tensor:
         """The average, FP32; where it belongs, if that is one place of this type."""
-        return self._place().copy_(self.reduced).mul_(1.0 / workers)
+        return averaged(self.reduced, workers, self._place())
 
     def leave(self, feedback: Feedback) -> None:
         """Keep what rounding took."""

@@ -14,7 +14,7 @@ from adagrain.host.compression.memory import Memory
 from adagrain.host.compression.options import CompressionOptions
 from adagrain.host.compression.plan import Plan, least_size, most_size
 from adagrain.host.compression.random_k import RandomK
-from adagrain.host.compression.rounding import rounded
+from adagrain.host.compression.rounding import averaged, is_finite, rounded, subtracted
 from adagrain.host.compression.tally import Tally
 from adagrain.host.compression.target import Target
 from adagrain.host.compression.threshold import HardThreshold, threshold_for
@@ -74,6 +74,22 @@ def test_elements_of_any_exponent_are_rounded_to_nearest_even(seed: int) -> None
     wanted = x.bfloat16()
     wanted[wanted == 0] = 0.0
     assert rounded(x).view(torch.int16).equal(wanted.view(torch.int16))
+
+
+@pytest.mark.parametrize("count", [1, 4096, 9001])
+def test_compiled_passes_do_what_torch_does(count: int, seed: int) -> None:
+    x = any_numbers(seed)[:count].clone()
+    sent = rounded(x)
+    found = subtracted(x, sent, torch.full_like(x, 9.0))
+    assert found.view(torch.int32).equal((x - sent.float()).view(torch.int32))
+    for words in (sent, torch.tensor([torch.inf, torch.nan, -0.0, 1e-40]).bfloat16()):
+        average = averaged(words, 3, torch.empty(len(words)))
+        assert average.isnan().equal(words.isnan())
+        assert average.nan_to_num(7).equal(words.float().mul_(1 / 3).nan_to_num(7))
+    assert is_finite(x)
+    for value in (torch.inf, -torch.inf, torch.nan):
+        x[-1] = value
+        assert not is_finite(x)
 
 
 def test_what_is_not_finite_stays_so() -> None:

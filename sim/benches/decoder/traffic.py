@@ -100,9 +100,9 @@ def short_regions(unit: Decoder, count: int, generator: Random) -> Iterator[Stim
 def _short_region(tables: Sequence[CodeTable], generator: Random) -> Region:
     """Up to 32 elements, whose bytes are not what an encoder makes of them."""
     slot = generator.randrange(SLOTS)
-    tensor, *coding = random_masked(generator, slot)
-    short = tensor[: generator.randrange(1, 33)]
-    region = coded_region(short, *coding, tables[slot])
+    whole = random_masked(generator, slot)
+    short = whole._replace(tensor=whole.tensor[: generator.randrange(1, 33)])
+    region = coded_region(*short, tables[slot])
     ((raw, elements),) = region.blocks
     return region._replace(blocks=[(_damaged(raw, elements, generator), elements)])
 
