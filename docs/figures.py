@@ -196,7 +196,10 @@ def _more_seeds() -> str:
     found = [_results(f"speculation_accuracy_{link}") for link in slow]
     seeds = ("seeds", *(record["seeds"] for record in found))
     ways = [way for way in STEPS if way in found[0]]
-    rows = ((STEPS[way], *(_points(record[way]) for record in found)) for way in ways)
+    rows = (
+        (STEPS[way], *(_points(record[way]) if way in record else "" for record in found))
+        for way in ways
+    )
     return _table(_links(slow), [seeds, *rows])
 
 

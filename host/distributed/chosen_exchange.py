@@ -46,9 +46,11 @@ def compression_options(chosen: Compression) -> CompressionOptions | None:
 
 
 def check_momentum(
-    options: CompressionOptions | None, optimizers: Sequence[torch.optim.Optimizer]
+    options: CompressionOptions | None,
+    optimizers: Sequence[torch.optim.Optimizer],
+    divided: Regions,
 ) -> None:
-    """See to it that momentum does not count twice.
+    """See to it that momentum does not count twice; parameters in no region go uncompressed.
 
     Raises
     ------
@@ -57,9 +59,11 @@ def check_momentum(
     """
     if options is None or not options.momentum:
         return
+    compressed = {*map(id, divided.parameters())}
     for optimizer in optimizers:
         for group in optimizer.param_groups:
-            if own := group.get("momentum", 0):
+            own = group.get("momentum", 0)
+            if own and not compressed.isdisjoint(map(id, group["params"])):
                 raise ValueError(
                     f"momentum of {type(optimizer).__name__} must be 0 where compression has "
                     f"momentum, {options.momentum}, not {own}"

@@ -91,8 +91,8 @@ class AdagrainState:
         error: Exception | None = None
         try:
             chosen, compressing = ReducerOptions.of(options), compression_options(compression)
-            check_momentum(compressing, optimizers)
             divided = regions(model, by)
+            check_momentum(compressing, optimizers, divided)
             self._open(device, preset)
             self.exchange = chosen_exchange(
                 *(model, model.process_group, divided, self._lockstep, compressing, self.device),

@@ -158,7 +158,7 @@ class Beginning:
         check_regions(self._model, self._regions)
         check_memory(parameters.values(), self._options.depth)
         check_optimizers(self.optimizers, parameters)
-        check_momentum(self._compressing, self.optimizers)
+        check_momentum(self._compressing, self.optimizers, self._regions)
 
     def _open(self, device: str | Coprocessor, preset: str | Configuration) -> None:
         self.device = open_device(device, preset) if isinstance(device, str) else device
