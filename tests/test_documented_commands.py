@@ -232,6 +232,8 @@ COMMANDS: dict[str, Run | str] = {
     "python benchmarks/speculation_loss.py --rate 100 --delay 5 --seeds 10 --record "
     'speculation_accuracy_100_5 --ways "ddp 0.25" adaptive "adaptive, depth 2" '
     '"adaptive, cadences"': RECORDS,
+    "python benchmarks/speculation_loss.py --rate 100 --delay 20 --seeds 20 --record "
+    'speculation_accuracy_two_deep_100_20 --ways "ddp 0.25" "adaptive, depth 2"': RECORDS,
     "python benchmarks/speculation_loss.py --rate 100 --delay 50 --tau 1 --ways "
     '"ddp 0.25" "adaptive, depth 2" --record': RECORDS,
     "python benchmarks/speculation_thresholds.py": RECORDS,
