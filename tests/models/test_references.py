@@ -45,7 +45,7 @@ REFERENCES = {
     "numerics/half_binades": (
         "the statistics",
         "statistics",
-        "host/test_compression_parts.py",
+        "host/test_compression_rounding.py",
     ),
     "numerics/in_order_kernel": (
         "the golden sums",

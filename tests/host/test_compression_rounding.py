@@ -1,0 +1,76 @@
+"""Elements as they are sent, and what follows from them: exact, to the nearest, finite."""
+
+import numpy as np
+import pytest
+import torch
+
+from adagrain.host.compression.rounding import averaged, is_finite, rounded, subtracted
+from adagrain.models.interface.formats import FORMATS, FormatCode
+from adagrain.models.numerics.half_binades import half_binade_sums, half_binades
+from adagrain.models.statistics.reference import reference_sums
+
+
+def any_numbers(seed: int, count: int = 20_000) -> torch.Tensor:
+    """FP32 of any finite bit pattern."""
+    words = np.random.default_rng(seed).integers(0, 1 << 32, count, dtype=np.uint32)
+    words[:4] = 0, 1 << 31, 0x7F7FFFFF, 0xFF7FFFFF
+    x = torch.from_numpy(words.view(np.float32))
+    return torch.where(x.isfinite(), x, 0.0)
+
+
+def test_half_binades_are_the_bins_of_statistics(seed: int) -> None:
+    x = any_numbers(seed)
+    x[7:9] = torch.tensor([torch.inf, torch.nan])
+    sums = reference_sums(x, FORMATS[FormatCode.FP32], 127, 2, True)
+    first, second = half_binades(x, (1, len(x) - 1))
+    counts = first + second
+    counts[0] -= int((x == 0).sum())
+    assert counts[:510].tolist() == sums["raw_bins"][:510, 0].tolist()
+    assert counts[510] == 1 and counts[511] == 1 and first.sum() == 1
+    assert half_binade_sums(x, (1, len(x) - 1)).sum(axis=0).tolist() == sums["raw_bins"].tolist()
+
+
+@pytest.mark.parametrize("bits", range(8))
+def test_what_is_left_of_rounded_elements_is_exact(bits: int, seed: int) -> None:
+    x = any_numbers(seed)
+    found = rounded(x, bits)
+    assert found.isfinite().all()
+    assert not ((found == 0) & found.signbit()).any()
+    assert not (found.view(torch.int16) & (1 << 7 - bits) - 1).any()
+    left = x - found
+    assert torch.equal(left.double() + found.double(), x.double())
+    scale = torch.maximum(found.double().abs(), torch.tensor(2.0**-126))
+    assert (left.double().abs() <= scale * 2.0**-bits).all()
+
+
+def test_elements_of_any_exponent_are_rounded_to_nearest_even(seed: int) -> None:
+    x = any_numbers(seed)
+    x[4:7] = torch.tensor([0x3F808000, 0x3F818000, 0x00008000], dtype=torch.int32).view(x.dtype)
+    x[x.abs() > 3e38] = 0.0
+    wanted = x.bfloat16()
+    wanted[wanted == 0] = 0.0
+    assert rounded(x).view(torch.int16).equal(wanted.view(torch.int16))
+
+
+@pytest.mark.parametrize("count", [1, 4096, 9001])
+def test_compiled_passes_do_what_torch_does(count: int, seed: int) -> None:
+    x = any_numbers(seed)[:count].clone()
+    sent = rounded(x)
+    found = subtracted(x, sent, torch.full_like(x, 9.0))
+    assert found.view(torch.int32).equal((x - sent.float()).view(torch.int32))
+    for words in (sent, torch.tensor([torch.inf, torch.nan, -0.0, 1e-40]).bfloat16()):
+        average = averaged(words, 3, torch.empty(len(words)))
+        assert average.isnan().equal(words.isnan())
+        assert average.nan_to_num(7).equal(words.float().mul_(1 / 3).nan_to_num(7))
+    assert is_finite(x)
+    for value in (torch.inf, -torch.inf, torch.nan):
+        x[-1] = value
+        assert not is_finite(x)
+
+
+def test_what_is_not_finite_stays_so() -> None:
+    x = torch.tensor([torch.nan, torch.inf, -torch.inf, 3.4e38])
+    assert rounded(x).isfinite().tolist() == [False, False, False, True]
+    found = rounded(x, 3)
+    assert found[0].isnan() and found[1:3].tolist() == [torch.inf, -torch.inf]
+    assert found[3] == 1.875 * 2.0**127
