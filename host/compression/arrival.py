@@ -92,12 +92,9 @@ class Arrival:
         WorkerFailedError, WorkerLostError
             If the workers cannot go on together. On a worker that failed, its own error.
         """
-        for one in passage.begun:
-            one.wait()
         outcome = self._judged(number, passage)
         outcome.counts.dense_after_refusal = int(passage.is_resort)
-        averages = [one.average(self._workers) for one in passage.begun]
-        void = self._void(passage, averages)
+        averages, void = self._averages(passage)
         outcome.counts.void += bool(void)
         tally = Tally()
         for one, average in zip(passage.begun, averages, strict=True):
@@ -117,6 +114,8 @@ class Arrival:
         framed, outcome = passage.framed, Outcome(number)
         if not framed:
             return outcome
+        for one in framed:
+            one.wait()
         with passage.codes():
             found = [Found(one.made.wanted, self._refused(one)) for one in framed]
         failure = self._sending.failure
@@ -140,13 +139,17 @@ class Arrival:
             self._sending.fail(error)
             return [True] * self._workers
 
-    def _void(self, passage: Passage, averages: Sequence[torch.Tensor]) -> set[int]:
-        """Regions whose average is of no use."""
-        layouts = [one.layout for one in passage.begun]
-        void = void_regions(layouts, averages)
+    def _averages(self, passage: Passage) -> tuple[list[torch.Tensor], set[int]]:
+        """Averages, each as soon as it is there; and regions of which they are of no use."""
+        averages, void = [], set[int]()
+        for one in passage.begun:
+            one.wait()
+            average = one.average(self._workers)
+            averages.append(average)
+            void |= void_regions(one.layout, average)
         if void and self._whole_passes:
-            return {region for layout in layouts for region, _ in layout.keys}
-        return void
+            void = {region for one in passage.begun for region, _ in one.layout.keys}
+        return averages, void
 
     def _teach(
         self, mask: Learner, passage: Passage, averages: Sequence[torch.Tensor], outcome: Outcome

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import torch
 
 from .layout import Layout
+from .rounding import is_finite
 
 __all__ = ["average_of_frames", "void_regions"]
 
@@ -32,11 +33,9 @@ def average_of_frames(
     return total.mul_(1.0 / workers)
 
 
-def void_regions(layouts: Sequence[Layout], averages: Sequence[torch.Tensor]) -> set[int]:
-    """Regions that have an average which is not finite, in any exchange."""
-    void: set[int] = set()
-    for layout, average in zip(layouts, averages, strict=True):
-        if not torch.isfinite(average.sum()):
-            rows = zip(layout.keys, layout.parts(average), strict=True)
-            void |= {region for (region, _), part in rows if not part.isfinite().all()}
-    return void
+def void_regions(layout: Layout, average: torch.Tensor) -> set[int]:
+    """Regions of an exchange that have an average which is not finite."""
+    if is_finite(average):
+        return set()
+    rows = zip(layout.keys, layout.parts(average), strict=True)
+    return {region for (region, _), part in rows if not part.isfinite().all()}

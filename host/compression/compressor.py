@@ -73,8 +73,8 @@ class Compressor:
 
     def whole(self, layout: Layout, gradient: torch.Tensor) -> Selected:
         """All elements, with all mantissa bits that BF16 has."""
-        values = self._feedback.values(layout, gradient)
-        return Selected(values, self._without_idle(layout, gradient, rounded(values.v)))
+        values, sent = self._feedback.rounded(layout, gradient)
+        return Selected(values, self._without_idle(layout, gradient, sent))
 
     @staticmethod
     def nothing(gradient: torch.Tensor) -> Selected:

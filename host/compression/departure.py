@@ -1,6 +1,7 @@
 """The departure of a backward pass: as a frame, or uncompressed."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import accumulate
 
 import torch
 
@@ -16,6 +17,9 @@ from .sending import Sending
 from .target import Target
 
 __all__ = ["Departure"]
+
+#: Elements of a half at least: gloo works on two exchanges of a group at a time.
+_HALF = 1 << 16
 
 
 class Departure:
@@ -107,10 +111,27 @@ class Departure:
             self._whole(passage, shares, None)
 
     def _whole(self, passage: Passage, shares: Sequence[Share], flat: Flat | None) -> None:
-        """Send shares uncompressed."""
-        means = _together(shares) if flat is None else flat.means
-        out = [share.average for share in shares] if flat is None else [flat.averages]
-        passage.begun.append(self._sending.dense(Layout.of(shares), means, out))
+        """Send shares uncompressed; of those that lie together one half, then the other."""
+        if flat is None:
+            averages = [share.average for share in shares]
+            one = self._sending.dense(Layout.of(shares), _together(shares), averages)
+            passage.begun.append(one)
+            return
+        for own, part in _halves(shares, flat):
+            one = self._sending.dense(Layout.of(own), part.means, [part.averages])
+            passage.begun.append(one)
+
+
+def _halves(shares: Sequence[Share], flat: Flat) -> Iterator[tuple[Sequence[Share], Flat]]:
+    """Shares that lie together, and their memory: two halves as equal as can be, or the whole."""
+    ends = [*accumulate(share.mean.numel() for share in shares)]
+    elements = ends[-1]
+    cut = min(range(len(ends)), key=lambda i: abs(2 * ends[i] - elements))
+    if min(ends[cut], elements - ends[cut]) < _HALF:
+        yield shares, flat
+        return
+    yield shares[: cut + 1], flat.part(0, ends[cut])
+    yield shares[cut + 1 :], flat.part(ends[cut], elements - ends[cut])
 
 
 def _together(shares: Sequence[Share]) -> torch.Tensor:

@@ -7,7 +7,7 @@ import torch
 
 from .layout import Key, Layout
 from .memory import Memory
-from .rounding import is_finite, subtracted
+from .rounding import is_finite, rounded, rounded_sum, subtracted
 
 __all__ = ["Feedback", "Lost", "Values"]
 
@@ -85,6 +85,15 @@ class Feedback:
         if self._enabled:
             return Values(own + self._residuals.of(layout, own.device), velocity)
         return Values(own.clone(), velocity)
+
+    def rounded(self, layout: Layout, gradient: torch.Tensor) -> tuple[Values, torch.Tensor]:
+        """What :meth:`values` gives, and the nearest elements that are sent."""
+        if self._enabled and not self._momentum:
+            own = gradient.float()
+            v, sent = rounded_sum(own, self._residuals.of(layout, own.device))
+            return Values(v, None), sent
+        values = self.values(layout, gradient)
+        return values, rounded(values.v)
 
     def keep(self, layout: Layout, values: Values, sent: torch.Tensor, *, everything: bool) -> None:
         """Keep what is not sent, as if all that is will arrive.

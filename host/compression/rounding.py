@@ -15,10 +15,11 @@ from .rounding_kernel import (
     average_words,
     largest_magnitude,
     left_of,
+    round_sums,
     round_words,
 )
 
-__all__ = ["averaged", "is_finite", "rounded", "subtracted"]
+__all__ = ["averaged", "is_finite", "rounded", "rounded_sum", "subtracted"]
 
 
 def rounded(x: torch.Tensor, bits: int = MANTISSA_BITS) -> torch.Tensor:
@@ -38,6 +39,22 @@ def rounded(x: torch.Tensor, bits: int = MANTISSA_BITS) -> torch.Tensor:
         if round_words(_words(x), _words(found)) < LEAST_SPECIAL:
             return found
     return _rounded_anyhow(x, bits)
+
+
+def rounded_sum(x: torch.Tensor, y: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """Sums, and what :func:`rounded` makes of them.
+
+    Parameters
+    ----------
+    x, y : Tensor
+        FP32, of one dimension.
+    """
+    if x.is_cpu:
+        total, found = torch.empty_like(x), torch.empty_like(x, dtype=torch.bfloat16)
+        if round_sums(x.numpy(), y.numpy(), total.numpy(), _words(found)) < LEAST_SPECIAL:
+            return total, found
+    total = x + y
+    return total, _rounded_anyhow(total, MANTISSA_BITS)
 
 
 def is_finite(x: torch.Tensor) -> bool:

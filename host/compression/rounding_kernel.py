@@ -9,6 +9,7 @@ __all__ = [
     "average_words",
     "largest_magnitude",
     "left_of",
+    "round_sums",
     "round_words",
 ]
 
@@ -46,6 +47,20 @@ def round_words(words, found):  # pragma: no cover - compiled
         upper = np.int32(np.int32(magnitude + carry) >> _SHIFT)
         sign = np.int32(np.int32(words[i] >> _SHIFT) & _SIGN)
         found[i] = np.int16(upper | (sign if upper else np.int32(0)))
+    return largest
+
+
+@njit(cache=True, nogil=True)
+def round_sums(one, other, total, found):  # pragma: no cover - compiled
+    """Sums of FP32 numbers, and those rounded as :func:`round_words` does; the same magnitude."""
+    largest = np.int32(0)
+    for start in range(0, one.size, _BLOCK):
+        own = total[start : start + _BLOCK]
+        first, second = one[start : start + _BLOCK], other[start : start + _BLOCK]
+        for i in range(own.size):
+            own[i] = first[i] + second[i]
+        rounded = round_words(own.view(np.int32), found[start : start + _BLOCK])
+        largest = max(largest, rounded)
     return largest
 
 

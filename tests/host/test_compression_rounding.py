@@ -4,7 +4,13 @@ import numpy as np
 import pytest
 import torch
 
-from adagrain.host.compression.rounding import averaged, is_finite, rounded, subtracted
+from adagrain.host.compression.rounding import (
+    averaged,
+    is_finite,
+    rounded,
+    rounded_sum,
+    subtracted,
+)
 from adagrain.models.interface.formats import FORMATS, FormatCode
 from adagrain.models.numerics.half_binades import half_binade_sums, half_binades
 from adagrain.models.statistics.reference import reference_sums
@@ -66,6 +72,19 @@ def test_compiled_passes_do_what_torch_does(count: int, seed: int) -> None:
     for value in (torch.inf, -torch.inf, torch.nan):
         x[-1] = value
         assert not is_finite(x)
+
+
+@pytest.mark.parametrize("count", [1, 4096, 9001])
+def test_sums_are_rounded_as_if_alone(count: int, seed: int) -> None:
+    x = any_numbers(seed)[:count].clone()
+    y = any_numbers(seed + 1)[:count].clone()
+    for large in (torch.zeros(()), x[-1], torch.tensor(torch.nan), torch.tensor(torch.inf)):
+        x[-1] = large
+        total, sent = rounded_sum(x, y)
+        wanted = x + y
+        assert total.isnan().equal(wanted.isnan())
+        assert total.nan_to_num(7).equal(wanted.nan_to_num(7))
+        assert sent.view(torch.int16).equal(rounded(wanted).view(torch.int16))
 
 
 def test_what_is_not_finite_stays_so() -> None:
