@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import torch
 
 from .layout import Layout
-from .rounding import is_finite
+from .rounding import added, averaged, is_finite
 
 __all__ = ["average_of_frames", "void_regions"]
 
@@ -27,10 +27,11 @@ def average_of_frames(
     counting = [own for own in sent if own is not None]
     if not counting:
         return torch.zeros(elements)
-    total = counting[0].float()
-    for own in counting[1:]:
-        total += own
-    return total.mul_(1.0 / workers)
+    first, *others = counting
+    total = averaged(first, 1 if others else workers, torch.empty(elements))
+    for own in others:
+        added(own, workers if own is others[-1] else 1, total)
+    return total
 
 
 def void_regions(layout: Layout, average: torch.Tensor) -> set[int]:

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 __all__ = ["Bypass", "Decision", "Times"]
 
 #: The first decisions come after so many passes, further ones each time after so many.
-_EARLY, _LATE = (4, 16, 64, 256), 1024
+_EARLY, _LATE = (2, 16, 128), 1024
 
 #: A change must save this part of the time at least.
 _SAVED = 0.1

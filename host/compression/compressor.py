@@ -7,7 +7,7 @@ import torch
 from .feedback import Feedback, Values
 from .layout import Layout
 from .mask import Learner, Mask
-from .rounding import rounded
+from .rounding import rounded_where
 
 __all__ = ["Compressor", "Selected"]
 
@@ -66,9 +66,7 @@ class Compressor:
                 f"keep of a mask must give bools of shape {wanted}, not {keep.dtype} of shape "
                 f"{tuple(keep.shape)}"
             )
-        if not torch.isfinite(values.v.sum()):
-            keep |= values.v.isfinite().logical_not_()
-        sent = rounded(torch.where(keep, values.v, 0.0), self._mantissa_bits)
+        sent = rounded_where(keep, values.v, self._mantissa_bits)
         return Selected(values, self._without_idle(layout, gradient, sent))
 
     def whole(self, layout: Layout, gradient: torch.Tensor) -> Selected:

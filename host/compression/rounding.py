@@ -12,14 +12,26 @@ from .options import MANTISSA_BITS
 from .rounding_kernel import (
     INFINITE,
     LEAST_SPECIAL,
+    add_words,
     average_words,
     largest_magnitude,
     left_of,
+    round_kept,
     round_sums,
     round_words,
+    same_words,
 )
 
-__all__ = ["averaged", "is_finite", "rounded", "rounded_sum", "subtracted"]
+__all__ = [
+    "added",
+    "averaged",
+    "is_finite",
+    "rounded",
+    "rounded_sum",
+    "rounded_where",
+    "same_bits",
+    "subtracted",
+]
 
 
 def rounded(x: torch.Tensor, bits: int = MANTISSA_BITS) -> torch.Tensor:
@@ -39,6 +51,23 @@ def rounded(x: torch.Tensor, bits: int = MANTISSA_BITS) -> torch.Tensor:
         if round_words(_words(x), _words(found)) < LEAST_SPECIAL:
             return found
     return _rounded_anyhow(x, bits)
+
+
+def rounded_where(keep: torch.Tensor, x: torch.Tensor, bits: int = MANTISSA_BITS) -> torch.Tensor:
+    """What :func:`rounded` makes of elements that are kept, or not finite; +0 elsewhere.
+
+    Parameters
+    ----------
+    keep : Tensor
+        Bools.
+    x, bits
+        As those of :func:`rounded`.
+    """
+    if bits == MANTISSA_BITS and x.is_cpu:
+        found = torch.empty_like(x, dtype=torch.bfloat16)
+        if round_kept(_words(x), keep.numpy(), _words(found)) < LEAST_SPECIAL:
+            return found
+    return _rounded_anyhow(torch.where(keep | x.isfinite().logical_not_(), x, 0.0), bits)
 
 
 def rounded_sum(x: torch.Tensor, y: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
@@ -86,6 +115,21 @@ def averaged(summed: torch.Tensor, workers: int, out: torch.Tensor) -> torch.Ten
         average_words(_words(summed), np.float32(1.0 / workers), out.numpy())
         return out
     return out.copy_(summed).mul_(1.0 / workers)
+
+
+def added(sent: torch.Tensor, workers: int, out: torch.Tensor) -> torch.Tensor:
+    """FP32 sums, ``out``, with what else was sent, BF16; as an average over so many."""
+    if sent.is_cpu:
+        add_words(_words(sent), np.float32(1.0 / workers), out.numpy())
+        return out
+    return out.add_(sent).mul_(1.0 / workers)
+
+
+def same_bits(one: torch.Tensor, other: torch.Tensor) -> bool:
+    """True if two tensors, BF16, of one size, are the same to the bit."""
+    if one.is_cpu and other.is_cpu:
+        return bool(same_words(_words(one), _words(other)))
+    return torch.equal(one.view(torch.int16), other.view(torch.int16))
 
 
 def _words(x: torch.Tensor) -> np.ndarray:

@@ -6,11 +6,14 @@ from numba import njit
 __all__ = [
     "INFINITE",
     "LEAST_SPECIAL",
+    "add_words",
     "average_words",
     "largest_magnitude",
     "left_of",
+    "round_kept",
     "round_sums",
     "round_words",
+    "same_words",
 ]
 
 #: The least magnitude, as a word, that is no finite BF16 any more when it is rounded.
@@ -65,6 +68,24 @@ def round_sums(one, other, total, found):  # pragma: no cover - compiled
 
 
 @njit(cache=True, nogil=True)
+def round_kept(words, keep, found):  # pragma: no cover - compiled
+    """As :func:`round_words`, with 0 where ``keep`` is false; the largest magnitude is of all."""
+    largest = round_words(words, found)
+    for i in range(found.size):
+        found[i] = found[i] if keep[i] else np.int16(0)
+    return largest
+
+
+@njit(cache=True, nogil=True)
+def same_words(one, other):  # pragma: no cover - compiled
+    """Whether all words, int16, are the same."""
+    differing = np.int16(0)
+    for i in range(one.size):
+        differing |= one[i] ^ other[i]
+    return differing == 0
+
+
+@njit(cache=True, nogil=True)
 def largest_magnitude(words):  # pragma: no cover - compiled
     """The largest magnitude, as a word, of FP32 words, int32."""
     largest = np.int32(0)
@@ -93,6 +114,17 @@ def average_words(summed, part, averages):  # pragma: no cover - compiled
         sums = _widened(summed[start : start + _BLOCK], words)
         for i in range(own.size):
             own[i] = sums[i] * part
+
+
+@njit(cache=True, nogil=True)
+def add_words(sent, part, sums):  # pragma: no cover - compiled
+    """Add BF16, as int16, to ``sums``, FP32, and leave a part of these."""
+    words = np.empty(_BLOCK, dtype=np.int32)
+    for start in range(0, sent.size, _BLOCK):
+        own = sums[start : start + _BLOCK]
+        added = _widened(sent[start : start + _BLOCK], words)
+        for i in range(own.size):
+            own[i] = (own[i] + added[i]) * part
 
 
 @njit(cache=True, nogil=True)

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from adagrain.models.numerics.half_binades import HALF_BINADES, LOW_BITS, half_binades
+from adagrain.models.numerics.half_binades import HALF_BINADES, LOW_BITS, half_binades, reaching
 
 from .layout import Key, Layout
 
@@ -55,7 +55,7 @@ class HardThreshold:
             threshold = self.threshold = self._common(density)
         elif threshold is None:
             threshold = threshold_for(own.sum(axis=0), density)
-        return (v.abs() < threshold).logical_not_()
+        return reaching(v, threshold)
 
     def end_pass(self, density: float) -> None:
         """As :meth:`Mask.end_pass`."""

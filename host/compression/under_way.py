@@ -17,7 +17,7 @@ from .compressor import Selected
 from .feedback import Feedback, Lost
 from .frames import Coded, Gathering
 from .layout import Layout
-from .rounding import averaged
+from .rounding import averaged, same_bits
 
 __all__ = ["Dense", "Framed"]
 
@@ -92,7 +92,7 @@ class Framed:
         """
         self.decoded = self.gathering.decoded(coder)
         own = self.decoded[self.rank]
-        if own is not None and not _same_bits(own, self.made.sent.cpu()):
+        if own is not None and not same_bits(own, self.made.sent.cpu()):
             self.decoded[self.rank] = None
         return [own is None for own in self.decoded]
 
@@ -179,7 +179,3 @@ class Dense:
         if len(self.places) == 1 and first.dtype == torch.float32 and first.dim() == 1:
             return first
         return torch.empty_like(self.reduced, dtype=torch.float32)
-
-
-def _same_bits(one: torch.Tensor, other: torch.Tensor) -> bool:
-    return torch.equal(one.view(torch.int16), other.view(torch.int16))

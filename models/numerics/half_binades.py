@@ -6,7 +6,15 @@ import numpy as np
 import torch
 from numba import njit
 
-__all__ = ["HALF_BINADES", "LOW_BITS", "add_sums", "half_binade_sums", "half_binades", "words_of"]
+__all__ = [
+    "HALF_BINADES",
+    "LOW_BITS",
+    "add_sums",
+    "half_binade_sums",
+    "half_binades",
+    "reaching",
+    "words_of",
+]
 
 #: Bits of a magnitude below those that tell its half binade.
 LOW_BITS = 22
@@ -56,9 +64,30 @@ def half_binade_sums(x: torch.Tensor, sizes: Sequence[int]) -> np.ndarray:
     return sums
 
 
+def reaching(x: torch.Tensor, magnitude: float) -> torch.Tensor:
+    """True for elements whose magnitude is another one at least; for NaNs, too.
+
+    Parameters
+    ----------
+    x : Tensor
+        FP32, of one dimension.
+    magnitude : float
+        From 0 up, an FP32 number.
+    """
+    found = np.empty(x.numel(), dtype=np.bool_)
+    _reaching(words_of(x), np.float32(magnitude).view(np.uint32), found)
+    return torch.from_numpy(found).to(x.device)
+
+
 def words_of(x: torch.Tensor) -> np.ndarray:
     """The bits of FP32 elements, uint32; where they are on the CPU, the same memory."""
     return x.detach().cpu().contiguous().view(torch.int32).numpy().view(np.uint32)
+
+
+@njit(cache=True, nogil=True)
+def _reaching(words, bound, found):  # pragma: no cover - compiled
+    for i in range(words.size):
+        found[i] = (words[i] & np.uint32(0x7FFFFFFF)) >= bound
 
 
 @njit(cache=True, nogil=True)

@@ -83,7 +83,7 @@ def frames_that_are_wrong_where_they_are_made() -> Any:
 def refused_in_front_of_a_decision() -> Any:
     """Behind a pass that went uncompressed for a refused frame nothing is decided."""
     setup = Setup(density=0.2, bypass="auto")
-    with replaced(frames, "_decoded", damaging(1, [3])):
+    with replaced(frames, "_decoded", damaging(1, [1])):
         setup.train(range(17))
     assert [made.number for made in setup.state.decisions] == [16]
     return setup.state.counts.dense_after_refusal

@@ -8,7 +8,7 @@ import torch
 
 from adagrain.host.compression.bypass import Bypass, Times
 from adagrain.host.compression.feedback import Feedback
-from adagrain.host.compression.frames import coded
+from adagrain.host.compression.frames import _decoded, _joined, coded
 from adagrain.host.compression.layout import Layout
 from adagrain.host.compression.memory import Memory
 from adagrain.host.compression.options import CompressionOptions
@@ -215,6 +215,20 @@ def test_of_a_frame_that_is_too_long_the_largest_elements_are_sent() -> None:
             assert len(made.frame) > 0.5 * min(size, made.wanted)
 
 
+def test_decoded_parts_are_one_tensor_wherever_they_lie() -> None:
+    whole = torch.randn(60, generator=torch.Generator().manual_seed(4)).bfloat16()
+    for parts in ([*whole.split([10, 0, 50])], [whole[:10].clone(), whole[10:]], [whole]):
+        assert torch.equal(_joined(parts), whole)
+    assert torch.equal(_joined([whole[10:], whole[:10]]), torch.cat([whole[10:], whole[:10]]))
+    assert _joined([*whole.split(20)]).data_ptr() == whole.data_ptr()
+
+
+def test_a_frame_of_other_elements_than_bf16_is_refused() -> None:
+    frame = codec.encode([torch.ones(60).half()])
+    assert _decoded(codec, frame, layout_of(60)) is None
+    assert _decoded(codec, codec.encode([torch.ones(60).bfloat16()]), layout_of(60)) is not None
+
+
 def test_a_frame_s_bits_are_dealt_to_its_shares() -> None:
     layout = layout_of(4000, 500, 300)
     sent = torch.zeros(4800).bfloat16()
@@ -274,24 +288,24 @@ def test_warm_up_and_budget() -> None:
 def test_the_bypass_changes_where_it_is_worth_it() -> None:
     bypass = Bypass("auto", 1.0)
     assert [n + 1 for n in range(5000) if bypass.decides(n)] == [
-        *(4, 16, 64, 256),
+        *(2, 16, 128),
         *(1024, 2048, 3072, 4096),
     ]
     taken = []
     for number, times in (
-        (3, Times(50, 50, 95, 0)),
+        (1, Times(50, 50, 95, 0)),
         (15, Times(50, 50, 80, 0)),
-        (63, Times(50, 40, 95, 0)),
-        (255, Times(50, 30, 95, 0)),
+        (127, Times(50, 40, 95, 0)),
+        (1023, Times(50, 30, 95, 0)),
     ):
         bypass.decide(number, times)
         taken.append(bypass.active(number + 1))
     assert taken == [False, True, True, False]
-    bypass.decide(1023, Times(9, 9, 1, 0))
-    assert [n for n in range(1024, 2048) if not bypass.active(n)] == [2046, 2047]
+    bypass.decide(2047, Times(9, 9, 1, 0))
+    assert [n for n in range(2048, 3072) if not bypass.active(n)] == [3070, 3071]
     again = Bypass(bypass.record, 1.0)
-    assert again.record == {} and not again.decides(3)
-    assert [again.active(n) for n in (0, 9, 16, 61, 62, 63, 64, 256, 1030)] == [
+    assert again.record == {} and not again.decides(1)
+    assert [again.active(n) for n in (0, 9, 16, 125, 126, 127, 128, 1024, 2050)] == [
         *(False, False, True, True, False, False, True, False, True)
     ]
     other = Bypass("auto", 1.0)

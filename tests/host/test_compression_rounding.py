@@ -4,15 +4,19 @@ import numpy as np
 import pytest
 import torch
 
+from adagrain.host.compression.averaging import average_of_frames
 from adagrain.host.compression.rounding import (
+    added,
     averaged,
     is_finite,
     rounded,
     rounded_sum,
+    rounded_where,
+    same_bits,
     subtracted,
 )
 from adagrain.models.interface.formats import FORMATS, FormatCode
-from adagrain.models.numerics.half_binades import half_binade_sums, half_binades
+from adagrain.models.numerics.half_binades import half_binade_sums, half_binades, reaching
 from adagrain.models.statistics.reference import reference_sums
 
 
@@ -85,6 +89,48 @@ def test_sums_are_rounded_as_if_alone(count: int, seed: int) -> None:
         assert total.isnan().equal(wanted.isnan())
         assert total.nan_to_num(7).equal(wanted.nan_to_num(7))
         assert sent.view(torch.int16).equal(rounded(wanted).view(torch.int16))
+
+
+@pytest.mark.parametrize("bits", [2, 7])
+def test_what_is_kept_or_not_finite_is_rounded_all_else_is_nothing(bits: int, seed: int) -> None:
+    x = any_numbers(seed)[:9001].clone()
+    keep = torch.rand(9001, generator=torch.Generator().manual_seed(seed)) < 0.3
+    for value in (x[3].item(), torch.inf, torch.nan):
+        x[3], keep[3] = value, False
+        wanted = rounded(torch.where(keep | x.isfinite().logical_not(), x, 0.0), bits)
+        found = rounded_where(keep, x, bits)
+        assert found.isnan().equal(wanted.isnan())
+        assert found.nan_to_num(7).view(torch.int16).equal(wanted.nan_to_num(7).view(torch.int16))
+
+
+@pytest.mark.parametrize("workers", [1, 2, 3])
+def test_frames_are_added_in_fp32(workers: int, seed: int) -> None:
+    sent = [rounded(any_numbers(seed + rank)[:9001]) for rank in range(workers)]
+    sent[0][5] = torch.inf
+    total = sent[0].float()
+    for own in sent[1:]:
+        total += own.float()
+    wanted = total.mul_(1 / workers)
+    found = average_of_frames(sent, workers, 9001)
+    assert found.nan_to_num(7).view(torch.int32).equal(wanted.nan_to_num(7).view(torch.int32))
+    out = torch.ones(9001)
+    assert added(sent[0], workers, out).equal((sent[0].float() + 1).mul_(1 / workers))
+
+
+def test_one_bit_is_a_difference() -> None:
+    one = torch.zeros(9001).bfloat16()
+    assert same_bits(one, one.clone())
+    for place in (0, 4095, 4096, 9000):
+        other = one.clone()
+        other[place] = -0.0
+        assert not same_bits(one, other) and not same_bits(other, one)
+
+
+def test_magnitudes_that_reach_a_bound(seed: int) -> None:
+    x = any_numbers(seed)
+    x[4:6] = torch.tensor([-torch.inf, torch.nan])
+    for bound in (0.0, 1e-40, x[9].abs().item(), 3.4e38):
+        assert reaching(x, bound).equal((x.abs() < bound).logical_not_())
 
 
 def test_what_is_not_finite_stays_so() -> None:

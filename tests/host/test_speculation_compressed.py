@@ -97,7 +97,7 @@ def test_a_gradient_that_is_not_finite_on_one_worker(train: Train) -> None:
 def test_decisions_on_the_bypass_are_equal_on_all_workers(train: Train) -> None:
     (found,) = train({"compression": {"density": 0.1}}, tau=0, steps=20, count=3)
     assert [own["bypassed"] for own in found] == [found[0]["bypassed"]] * 3
-    assert [*found[0]["bypassed"]] == ["4", "16"]
+    assert [*found[0]["bypassed"]] == ["2", "16"]
 
 
 def test_the_device_codes(train: Train) -> None:
