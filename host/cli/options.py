@@ -50,5 +50,5 @@ def _parameters(options: type) -> list[inspect.Parameter]:
 
 
 def _flags(name: str, kind: Any) -> str:
-    """How an option is given; one that is on or off has a name for each."""
+    """Flags of an option; one that is on or off has a name for each."""
     return f"--{name}/--no-{name}" if kind is bool else f"--{name}"

@@ -33,7 +33,7 @@ class Block(NamedTuple):
 
 
 class Made(NamedTuple):
-    """What came of a pass: its record, and the bytes of the block that it has made."""
+    """Record of a pass, and the bytes of the block that it has made."""
 
     record: dict[str, int]
     raw: bytes
@@ -68,7 +68,7 @@ class Blocks:
         self._unit, self._size = unit, size
 
     def made(self, blocks: Sequence[Block], tables: Sequence[CodeTable | None]) -> list[Made]:
-        """What comes of blocks, by the tables in the unit's slots.
+        """Pass blocks through the unit, with tables in its slots.
 
         Raises
         ------

@@ -146,7 +146,7 @@ class MirroredTable:
         return self.mirror.records()
 
     def settings(self) -> dict[str, int] | None:
-        """What holds for all entries, from the mirror, if the unit has such a record."""
+        """Settings of all entries, from the mirror, if the unit has such a record."""
         of_all = self._unit.settings
         return (
             None if of_all is None else unpack(of_all.request.record, self.mirror.golden.settings)

@@ -30,7 +30,7 @@ class LocalEnergy(NamedTuple):
 
 
 class Trials(NamedTuple):
-    """What became of a region's guesses on a worker: how many were accepted, of how many."""
+    """Counts of a region's guesses on a worker: accepted ones, and all of them."""
 
     accepts: int
     trials: int

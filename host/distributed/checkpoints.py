@@ -127,7 +127,7 @@ class Checkpoints:
         return state
 
     def _gathered(self, own: Any) -> list[Any]:
-        """What each worker gives, by rank."""
+        """Values of all workers, by rank."""
         found = [None] * dist.get_world_size(self._group)
         with waited_for("the choice of a checkpoint"):
             dist.all_gather_object(found, own, group=self._group)

@@ -73,7 +73,7 @@ class Clock:
 
     @property
     def now(self) -> Moment:
-        """What stays of this step when the clock has gone on."""
+        """This step's moment; it stays when the clock goes on."""
         return Moment(self.cadences, self.due, self.closes_epoch)
 
     def advance(self, cadences: Mapping[int, int]) -> None:

@@ -1,4 +1,4 @@
-"""What all workers must begin with alike, by the names that messages have for it."""
+"""Values that all workers must begin with alike, by their names in messages."""
 
 from collections.abc import Sequence
 from dataclasses import asdict

@@ -109,13 +109,13 @@ class Exchange(Protocol):
         """
 
     def sent(self) -> Mapping[int, Sent] | None:
-        """What has been sent of each region since this was called last, in passes that have ended.
+        """Counts of each region's elements and bits since the last call, in passes that have ended.
 
         ``None``: regions go whole.
         """
 
     def state_dict(self) -> dict[str, Any]:
-        """What a resumed run needs, of this worker, beside ``bytes_sent``."""
+        """State of this worker for a resumed run, beside ``bytes_sent``."""
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Restore what :meth:`state_dict` gave."""

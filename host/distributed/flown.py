@@ -7,7 +7,7 @@ __all__ = ["Flown"]
 
 @dataclass(frozen=True)
 class Flown:
-    """What a speculative step and its update have taken of this worker's time; in seconds.
+    """Time of this worker that a speculative step and its update have taken; in seconds.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What is summed together: the same, whatever buckets gradients come in."""
+"""Groups summed together: the same, whatever buckets gradients come in."""
 
 from collections.abc import Iterable, Sequence
 

@@ -1,4 +1,4 @@
-"""How long a process group waits, and its end."""
+"""Time-out of a process group, and its end."""
 
 import time
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""What a worker has sent of a region."""
+"""Amount sent of a region, by a worker."""
 
 from typing import NamedTuple
 
@@ -6,7 +6,7 @@ __all__ = ["Sent"]
 
 
 class Sent(NamedTuple):
-    """What an exchange that leaves elements out has sent of a region, on this worker.
+    """Elements and bits of a region in an exchange that leaves some out, on this worker.
 
     Members
     -------

@@ -32,7 +32,7 @@ _SHORT = (torch.float16, torch.bfloat16)
 
 
 class PassState(NamedTuple):
-    """What a layer has seen and done in a step: a look, its normalised variance, places, work."""
+    """Record of a layer's step: a look, its normalised variance, places, work."""
 
     seen: tuple[int, int] | None
     normalised_variance: float | None

@@ -241,7 +241,7 @@ def _name(status: int) -> str:
 
 
 class _Patience:
-    """When answers are overdue, in the transport's seconds."""
+    """Deadline of answers, in the transport's seconds."""
 
     def __init__(self, now: float, patience: float) -> None:
         self.last_progress = now

@@ -1,4 +1,4 @@
-"""What a step has computed so far: its passes, in order, some of them done again."""
+"""Passes that a step has computed so far, in order, some of them done again."""
 
 from collections.abc import Mapping, Sequence
 

@@ -1,4 +1,4 @@
-"""Which leaf of each region a pass works with: anchor, or guess with a tag."""
+"""Leaf of each region that a pass works with: anchor, or guess with a tag."""
 
 from collections.abc import Callable, Sequence
 

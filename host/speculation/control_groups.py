@@ -7,7 +7,7 @@ __all__ = ["left_in_groups"]
 
 
 class _Kind(NamedTuple):
-    """Where a version of control groups has its files, and what they are called.
+    """Folder and names of the files that a version of control groups has.
 
     Members
     -------

@@ -11,7 +11,7 @@ __all__ = ["Counts"]
 
 @dataclass
 class Counts:
-    """What has happened so far, on this worker.
+    """Counts of steps and guesses, on this worker.
 
     Members
     -------

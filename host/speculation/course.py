@@ -13,14 +13,14 @@ __all__ = ["Course", "Standing", "Times"]
 
 
 class Times(NamedTuple):
-    """What a worker tells of a step, in microseconds."""
+    """Times of a worker's step, in microseconds."""
 
     stall: int
     redo: int
 
 
 class Standing(NamedTuple):
-    """How a worker stands where a run begins, or is resumed.
+    """State of a worker where a run begins, or is resumed.
 
     Members
     -------
@@ -69,7 +69,7 @@ class Course:
         """
 
     def plan(self, choose: Callable[[], list[int]]) -> list[int]:
-        """How many regions each bucket has, in the order of the collectives.
+        """Number of regions in each bucket, in the order of the collectives.
 
         Parameters
         ----------

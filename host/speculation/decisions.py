@@ -98,7 +98,7 @@ class Decisions:
         return [0] * len(self._regions) if asks else None
 
     def state(self) -> list[dict[str, Any]]:
-        """What has landed, and is not decided on."""
+        """Steps that landed, and are not decided on."""
         return [landed.save() for landed in self._landed]
 
     def restore(self, state: Sequence[dict[str, Any]]) -> None:

@@ -10,7 +10,7 @@ _PLACE = ("step", "look", "pass", "call", "region")
 
 
 def place_of(entry: Mapping[str, Any]) -> str:
-    """What an entry is, and where it belongs."""
+    """Kind and place of an entry."""
     fields = [f"{name} {entry[name]!r}" for name in _PLACE if name in entry]
     return f"{entry['kind']!s} ({', '.join(fields)})"
 

@@ -1,4 +1,4 @@
-"""What has stopped a worker: nothing goes on with what may be half updated."""
+"""Failure of a worker: nothing goes on with what may be half updated."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,4 +1,4 @@
-"""How the error of a guessed update is measured."""
+"""Measures of a guessed update's error."""
 
 from enum import StrEnum
 
@@ -6,7 +6,7 @@ __all__ = ["Form"]
 
 
 class Form(StrEnum):
-    """How an error is measured, relative to the same measure of the true update."""
+    """Measure of an error, relative to that of the true update."""
 
     RMSE = "rmse"  #: Σ(a−b)² ≤ τ²·Σb²
     MEAN_ABSOLUTE = "mean_absolute"  #: Σ|a−b| ≤ τ·Σ|b|

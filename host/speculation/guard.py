@@ -58,7 +58,7 @@ class Guard:
 
     @contextmanager
     def given_up(self, departure: Departure | None) -> Iterator[None]:
-        """Where an error is raised inside, take part in the step's collectives, and tell of it.
+        """Take part in the step's collectives, and tell of an error, if one is raised inside.
 
         Parameters
         ----------

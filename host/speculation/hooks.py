@@ -65,7 +65,7 @@ class Hooks:
             module.__dict__.update(self._before[id(module)])
 
     def _reduced(self, module: nn.Module, protocol: int) -> Any:
-        """What a copy of a module is made of."""
+        """Parts of a module's copy."""
         self._look()
         parts = type(module).__reduce_ex__(module, protocol)
         if isinstance(parts, str) or len(parts) < 3:

@@ -1,4 +1,4 @@
-"""What modules keep of their passes, beside buffers: given back where a pass is done again."""
+"""State that modules keep of passes, beside buffers: given back where a pass is done again."""
 
 from collections.abc import Iterable
 from typing import Any, NamedTuple
@@ -16,7 +16,7 @@ class Kept(NamedTuple):
 
 
 def kept_by(modules: Iterable[nn.Module]) -> list[Kept]:
-    """What modules keep, of those that have methods ``pass_state`` and ``load_pass_state``.
+    """States of modules that have methods ``pass_state`` and ``load_pass_state``.
 
     The one returns something that later passes do not change; the other takes it back.
     """

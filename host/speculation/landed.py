@@ -48,7 +48,7 @@ class Landed:
 
     @classmethod
     def restored(cls, saved: Mapping[str, Any]) -> "Landed":
-        """What :meth:`save` gave."""
+        """Restore what :meth:`save` gave."""
         step = Step(
             saved["number"],
             moment=Moment(*saved["moment"]),

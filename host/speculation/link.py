@@ -1,4 +1,4 @@
-"""What joins the workers, as their collectives find it."""
+"""Link between the workers, as their collectives find it."""
 
 import time
 from typing import NamedTuple

@@ -1,4 +1,4 @@
-"""What became of guesses, kept until the workers sum it."""
+"""Outcomes of guesses, kept until the workers sum them."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -30,7 +30,7 @@ class Outcomes:
         return {region: self._kept.pop(region) for region in due if region in self._kept}
 
     def state_dict(self) -> dict[int, Any]:
-        """What a resumed run needs, of this worker."""
+        """State of this worker for a resumed run."""
         return {region: tuple(own) for region, own in self._kept.items()}
 
     def load_state_dict(self, state: Mapping[int, Any]) -> None:

@@ -27,7 +27,7 @@ _ROUNDS = 4
 def planned(
     sizes: Sequence[int], ready: Sequence[float], link: Link, breaks: Collection[int] = ()
 ) -> list[int]:
-    """How many regions each bucket has, in the order in which they depart.
+    """Number of regions in each bucket, in the order in which they depart.
 
     The best of all, for ten regions or less. For more of them the best among three buckets or less,
     divided anywhere, and those of all sizes that buckets may have at most; then a bucket more or

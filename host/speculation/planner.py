@@ -1,4 +1,4 @@
-"""Who knows the buckets: of a given size, or chosen after the first steps."""
+"""Planner of the buckets: of a given size, or chosen after the first steps."""
 
 import zlib
 from collections.abc import Mapping
@@ -82,7 +82,7 @@ class Planner:
 
     @property
     def checksum(self) -> int:
-        """What must be equal on all workers: how they go together now, and when it changes."""
+        """Checksum of the buckets and of when they change; it must be equal on all workers."""
         counts = [len(own.regions) for own in self._buckets]
         return zlib.crc32(repr((self._left, counts)).encode())
 
@@ -113,11 +113,11 @@ class Planner:
 
     @property
     def under_way(self) -> list[AllReduce]:
-        """What the others wait for, if they are being told."""
+        """Collectives that tell the others, if any."""
         return [self._telling[1]] if self._telling else []
 
     def state_dict(self) -> dict[str, Any]:
-        """How many regions the buckets have, if that was chosen."""
+        """Number of regions in each bucket, if that was chosen."""
         is_chosen = not self._is_given and not self._left
         return {"buckets": [len(own.regions) for own in self.buckets] if is_chosen else None}
 

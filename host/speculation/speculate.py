@@ -121,7 +121,7 @@ class Speculation:
 
     @property
     def counts(self) -> Counts:
-        """What has become of guesses so far, on this worker."""
+        """Counts of steps and guesses so far, on this worker."""
         return self._open().counts
 
     @property
@@ -166,7 +166,7 @@ class Speculation:
 
     @property
     def last_step(self) -> StepLog | None:
-        """What was agreed on and decided in the last step that was decided on.
+        """Agreement and decisions of the last step that was decided on.
 
         From depth 2 on that is not always the last one whose update has arrived here.
         """

@@ -1,4 +1,4 @@
-"""How a worker stands: what the workers are compared by, and what a recording begins with."""
+"""State of a worker: what the workers are compared by, and what a recording begins with."""
 
 from adagrain.host.device.coprocessor import Coprocessor
 from adagrain.host.distributed.checksum import checksum_of
@@ -44,12 +44,12 @@ class Standings:
         self._planner = planner
 
     def compared(self) -> dict[str, int]:
-        """What must be equal, with the updates that the step in the making must have."""
+        """Values that workers compare, with the updates that the step in the making must have."""
         standing = self._stages.standing(0, self._decisions.weights)
         return {**standing, "buckets": self._planner.checksum}
 
     def recorded(self) -> Standing:
-        """What a recording has where it begins, or goes on."""
+        """State for a recording, where it begins, or goes on."""
         device, weights = self._device.state_dict(), checksum_of(self._regions.parameters())
         known = device["table"], device["parameters"], weights, self._planner.named
         return Standing(self._stages.clock.step, *known)

@@ -15,7 +15,7 @@ class Place(NamedTuple):
 
 
 class Void(BaseException):
-    """What was computed is void from some place on."""
+    """Results of a step are void from some place on."""
 
 
 class Tags:

@@ -20,7 +20,7 @@ _NOT_ROUNDED = 1 - 2.0**-16
 
 
 class Verdict(NamedTuple):
-    """What a guess is worth.
+    """Judgement of a guess.
 
     Members
     -------

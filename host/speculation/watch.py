@@ -1,4 +1,4 @@
-"""Who sees to it that nobody looks at optimizers while an update is in flight, or steps himself."""
+"""Watch over optimizers: nobody looks at them while an update is in flight, or steps himself."""
 
 from collections.abc import Sequence
 from typing import Any

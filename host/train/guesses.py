@@ -1,4 +1,4 @@
-"""What became of guesses in a speculative run, and what that took, in its summary."""
+"""Outcomes of guesses in a speculative run, and what they took, in its summary."""
 
 from collections import Counter
 from collections.abc import Mapping

@@ -242,12 +242,12 @@ class TrainingOptions:
 
     @property
     def compression(self) -> CompressionOptions | None:
-        """How gradients are compressed, if they are."""
+        """Options of compression, if there is any."""
         return compression_of(self)
 
     @property
     def speculation(self) -> SpeculationOptions | None:
-        """How steps are speculative, if they are."""
+        """Options of speculation, if there is any."""
         return speculation_of(self)
 
     def device_of(self, rank: int) -> str:

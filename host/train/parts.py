@@ -34,7 +34,7 @@ def speculative(name: str, about: str) -> Any:
 
 
 def compression_of(options: "TrainingOptions") -> CompressionOptions | None:
-    """How gradients are compressed; ``None`` with training presets in which they are not.
+    """Options of compression; ``None`` with training presets without it.
 
     Raises
     ------
@@ -51,7 +51,7 @@ def compression_of(options: "TrainingOptions") -> CompressionOptions | None:
 
 
 def speculation_of(options: "TrainingOptions") -> SpeculationOptions | None:
-    """How steps are speculative; ``None`` with training presets in which they are not.
+    """Options of speculation; ``None`` with training presets without it.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""What a recording shows of its run: states and guesses of the regions, over time."""
+"""A recorded run: states and guesses of its regions, over time."""
 
 from collections.abc import Iterable
 from pathlib import Path

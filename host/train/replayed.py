@@ -17,7 +17,7 @@ _AGAIN = "replay"
 
 @dataclass(frozen=True)
 class Replayed:
-    """What became of a run that was run again.
+    """Result of a run that was run again.
 
     Parameters
     ----------

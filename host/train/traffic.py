@@ -1,4 +1,4 @@
-"""What a compressed run has sent, in its summary."""
+"""Traffic of a compressed run, in its summary."""
 
 from collections.abc import Mapping, Sequence
 from functools import reduce
@@ -28,7 +28,7 @@ def traffic(
     elements: int,
     coder: str,
 ) -> dict[str, Any]:
-    """What was sent in the whole run, and what a dense exchange of BF16 would have.
+    """Traffic of the whole run, and that of a dense exchange of BF16.
 
     Parameters
     ----------
