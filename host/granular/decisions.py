@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from adagrain.host.device.coprocessor import Coprocessor
 from adagrain.models.interface.precision import Precision
 
-from .layers import GranularLayer
+from .layer import GranularLayer
 from .logs import ChannelGroupLog, logs_of
 from .product import of_layer
 from .resources import ResourceManager

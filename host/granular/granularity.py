@@ -13,7 +13,7 @@ from adagrain.host.device.product import check_built
 from adagrain.models.interface.precision import Precision
 
 from .decisions import Decisions
-from .layers import GranularLayer
+from .layer import GranularLayer
 from .logs import ChannelGroupLog, GranularityLog, channel_group_names
 from .offload import Offload
 from .resources import ResourceManager

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from adagrain.models.interface.precision import Precision
 from adagrain.models.precision_controller import precision_of_rank
 
-from .layers import GranularLayer
+from .layer import GranularLayer
 
 __all__ = ["ChannelGroupLog", "GranularityLog", "channel_group_names", "logs_of"]
 
