@@ -12,7 +12,7 @@ from adagrain.models.interface.policies import SpeculationPolicy
 
 from .option import described, option
 from .option_fit import check_fit
-from .parts import compressed, compression_of, speculation_of, speculative
+from .parts import compressed, compression_of, policy_of, speculation_of, speculative
 from .presets import CADENCE, COMPRESSED, GRANULAR, SPECULATIVE
 
 if TYPE_CHECKING:
@@ -22,7 +22,6 @@ __all__ = ["NETS", "TrainingOptions"]
 
 #: The most that a seed may be: what PyTorch takes, by what the passes over the data multiply it.
 _LARGEST_SEED = (1 << 63) // 1_000_003 - 1
-
 
 #: Networks; the first one stands for that of the data.
 NETS = ("auto", "mlp", "conv", "transformer")
@@ -229,16 +228,7 @@ class TrainingOptions:
     @property
     def policy(self) -> "Policy":
         """The policy by which they choose it."""
-        from adagrain.host.granular.policy import (  # brings torch, which --help can do without
-            Policy,
-        )
-
-        return Policy(
-            fixed=None if self.precision == "dynamic" else self.precision,
-            channel_groups=self.channel_groups,
-            gradients=self.gradients,
-            penalty=self.penalty,
-        )
+        return policy_of(self)
 
     @property
     def compression(self) -> CompressionOptions | None:

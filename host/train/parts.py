@@ -9,9 +9,11 @@ from .option import option
 from .presets import COMPRESSED, SPECULATIVE
 
 if TYPE_CHECKING:
+    from adagrain.host.granular.policy import Policy
+
     from .options import TrainingOptions
 
-__all__ = ["compressed", "compression_of", "speculation_of", "speculative"]
+__all__ = ["compressed", "compression_of", "policy_of", "speculation_of", "speculative"]
 
 #: Options of the compressed exchange that have the same name in a run.
 _COMPRESSION = (
@@ -47,6 +49,20 @@ def compression_of(options: "TrainingOptions") -> CompressionOptions | None:
         budget=options.budget or None,
         momentum=options.momentum if options.momentum_correction else 0.0,
         **{name: getattr(options, name) for name in _COMPRESSION},
+    )
+
+
+def policy_of(options: "TrainingOptions") -> "Policy":
+    """Policy by which layers choose their precision."""
+    from adagrain.host.granular.policy import (  # brings torch, which --help can do without
+        Policy,
+    )
+
+    return Policy(
+        fixed=None if options.precision == "dynamic" else options.precision,
+        channel_groups=options.channel_groups,
+        gradients=options.gradients,
+        penalty=options.penalty,
     )
 
 
