@@ -1,6 +1,6 @@
 """The driver: one :class:`Coprocessor`, whatever is behind its url."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 
 import torch
@@ -8,7 +8,6 @@ import torch
 from adagrain.models.difference import Difference
 from adagrain.models.interface.precision import Precision, precision_of
 from adagrain.models.interface.units import GRANULARITY_UNIT, SYSTEM
-from adagrain.models.interface.units.region_manager import MAX_WORKERS
 from adagrain.models.numerics.matrices import Matrix
 from adagrain.models.statistics import Statistics
 
@@ -17,13 +16,14 @@ from .codec_calls import CodecCalls
 from .identity import Info
 from .passes import Passes
 from .product import Product, Progress, multiply, spent
+from .region_calls import RegionCalls
 from .scales import Scales
 from .selftest import Report, selftest
 
 __all__ = ["Coprocessor", "Info"]
 
 
-class Coprocessor(CodecCalls):
+class Coprocessor(CodecCalls, RegionCalls):
     """A device, and the operations of its units.
 
     Results are bit-identical whatever the transport. Whatever happens to the device is dealt with
@@ -216,77 +216,6 @@ class Coprocessor(CodecCalls):
         values, flags = chain.place(answer.records)
         cycles, busy = spent(before, self._clock())
         return Product(values, flags, cycles, busy, answer.moved, chain.scale, answer.kept)
-
-    def configure_regions(
-        self, records: Sequence[bytes], parameters: Mapping[str, int], first: int = 0
-    ) -> None:
-        """Write region records and the parameters that hold for all of them.
-
-        Parameters
-        ----------
-        records : sequence of bytes
-            :data:`RegionRecord` records, as
-            :func:`adagrain.models.region_manager.table.region_record` makes them.
-        parameters : mapping
-            Fields of :data:`RegionParameters`.
-        first : int
-            Number of the first region.
-
-        Raises
-        ------
-        ValueError
-            If there are more regions than the table holds, a record has a wrong length, or a
-            parameter is out of range.
-        DeviceError
-            If the device fails.
-        """
-        workers = parameters.get("workers", 0)
-        if not 1 <= workers <= MAX_WORKERS:
-            raise ValueError(f"workers must be from 1 to {MAX_WORKERS}, not {workers!r}")
-        self._regions.configure(records, first, parameters)
-
-    def update_regions(
-        self,
-        updates: Sequence[Mapping[str, int]],
-        *,
-        loss: int | None = None,
-        epoch_end: bool = False,
-    ) -> list[dict[str, int]]:
-        """Give the Region Manager one step's energies; its decisions, in the same order.
-
-        Parameters
-        ----------
-        updates : sequence of mappings
-            Fields of :data:`RegionUpdate`; those left out are 0.
-        loss : int or None
-            Mean loss over the workers, Q16.16.
-        epoch_end : bool
-            This step closes a decision epoch.
-
-        Raises
-        ------
-        TypeError, ValueError
-            If a region was not configured, or a field does not fit.
-        DeviceError
-            If the device fails, or decides differently from the golden model.
-        """
-        return self._regions.decide(
-            updates, loss=loss or 0, loss_valid=loss is not None, epoch_end=bool(epoch_end)
-        )
-
-    def read_regions(self, first: int, count: int) -> list[dict[str, int]]:
-        """Records as they stand in the device's table: fields of :data:`RegionRecord`.
-
-        Raises
-        ------
-        TypeError, ValueError
-            If they leave the table.
-        """
-        return self._regions.read(first, count)
-
-    def read_table(self, first: int, count: int) -> bytes:
-        """The same records as bytes."""
-        return self._regions.read_bytes(first, count)
 
     def selftest(self, seed: int = 0) -> Report:
         """Compare the device with the golden models; see :mod:`adagrain.host.device.selftest`.
