@@ -102,6 +102,7 @@ REFERENCES = {
     "statistics/kernel": ("exact fractions", "Fraction", "models/test_statistics.py"),
     "statistics/sums_kernel": ("exact fractions", "Fraction", "models/test_statistics.py"),
     "statistics/reference": ("exact fractions", "Fraction", "models/test_statistics.py"),
+    "statistics/result": ("exact fractions", "Fraction", "models/test_statistics.py"),
 }
 
 #: Those that compute nothing, or only put others together behind the link.
