@@ -1,4 +1,4 @@
-"""What has begun together of a pass of the compressed exchange."""
+"""Part of a compressed exchange's pass that has begun together."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Whether gradients go uncompressed, as BF16: where compression gains little, on all workers."""
+"""Bypass: gradients go uncompressed, as BF16, where compression gains little, on all workers."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -90,7 +90,7 @@ class Bypass:
         return {made.number: made.bypass for made in self.decisions}
 
     def active(self, number: int) -> bool:
-        """Whether a pass goes uncompressed; the two in front of a decision do not.
+        """True if a pass goes uncompressed; the two in front of a decision do not.
 
         What masks know is of the pass before; so the last of these is like any other.
         """
@@ -104,13 +104,13 @@ class Bypass:
         self._refused = True
 
     def begins(self, number: int) -> tuple[bool, bool]:
-        """Whether a pass that begins goes uncompressed; and whether only for a refused frame."""
+        """True if a pass that begins goes uncompressed; and true if only for a refused frame."""
         refused, self._refused = self._refused, False
         active = self.active(number)
         return active or refused, refused and not active
 
     def decides(self, number: int) -> bool:
-        """Whether there is a decision behind a pass."""
+        """True if there is a decision behind a pass."""
         return self._mode == "auto" and _decides(number)
 
     def decide(self, first: int, times: Times) -> None:
@@ -123,7 +123,7 @@ class Bypass:
         self.decisions.append(Decision(first, self._active, times))
 
     def state_dict(self) -> dict[str, Any]:
-        """What a resumed run needs."""
+        """State for a resumed run."""
         rows = [(made.number, made.bypass, tuple(made.times)) for made in self.decisions]
         return {"active": self._active, "refused": self._refused, "decisions": rows}
 

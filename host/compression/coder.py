@@ -1,4 +1,4 @@
-"""What makes frames and takes them apart: the golden codec, or a device."""
+"""Coders make frames and take them apart: the golden codec, or a device."""
 
 from collections.abc import Sequence
 from typing import Protocol, runtime_checkable

@@ -1,4 +1,4 @@
-"""What is sent of a gradient."""
+"""Elements sent of a gradient."""
 
 from typing import NamedTuple
 
@@ -16,7 +16,7 @@ _SENT = torch.bfloat16
 
 
 class Selected(NamedTuple):
-    """What a worker has to send, and what it sends of it.
+    """Values to send, and what is sent of them.
 
     Members
     -------
@@ -76,7 +76,7 @@ class Compressor:
 
     @staticmethod
     def nothing(gradient: torch.Tensor) -> Selected:
-        """What is sent where nothing can be."""
+        """Select nothing: nothing can be sent."""
         return Selected(Values(gradient.float(), None), torch.zeros_like(gradient, dtype=_SENT))
 
     def _without_idle(

@@ -13,7 +13,7 @@ __all__ = ["Feedback", "Lost", "Values"]
 
 
 class Values(NamedTuple):
-    """What a worker has to send.
+    """A worker's values to send.
 
     Members
     -------
@@ -28,7 +28,7 @@ class Values(NamedTuple):
 
 
 class Lost(NamedTuple):
-    """What was sent of a share, and not used.
+    """Values of a share, sent and not used.
 
     Members
     -------
@@ -77,7 +77,7 @@ class Feedback:
         self._velocities = Memory()
 
     def values(self, layout: Layout, gradient: torch.Tensor) -> Values:
-        """What there is to send, given this pass's gradient; memory of its own."""
+        """Values to send, given this pass's gradient; in memory of their own."""
         own, velocity = gradient.float(), None
         if self._momentum:
             velocity = self._velocities.of(layout, own.device).mul(self._momentum).add_(own)
@@ -133,7 +133,7 @@ class Feedback:
         void: Set[int],
         everything: bool,
     ) -> list["Lost"]:
-        """What :meth:`keep` has not kept of regions whose average is not used.
+        """Values not kept by :meth:`keep`, of regions whose average is not used.
 
         Nothing changes here, so this may be called while other passes begin.
 
@@ -161,7 +161,7 @@ class Feedback:
             (self._velocities if own.is_velocity else self._residuals).add(own.key, own.values)
 
     def state_dict(self) -> dict[str, Any]:
-        """What a resumed run needs, of this worker."""
+        """State of this worker for a resumed run."""
         return {
             "residuals": self._residuals.state_dict(),
             "velocities": self._velocities.state_dict(),
@@ -175,7 +175,7 @@ class Feedback:
     def _taken(
         self, values: Values, sent: torch.Tensor, *, everything: bool
     ) -> list[tuple[Memory, torch.Tensor, torch.Tensor]]:
-        """What there was, and what of it is not left, by where the difference is kept.
+        """Values, and what of them is not left, by where the difference is kept.
 
         That is finite where there was nothing else: elements that are sent are the nearest ones.
         """

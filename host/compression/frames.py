@@ -104,7 +104,7 @@ class Gathering(NamedTuple):
             self.work.wait()
 
     def decoded(self, coder: Coder) -> list[torch.Tensor | None]:
-        """What each worker has sent, BF16; ``None`` for a frame that is not as it must be."""
+        """Elements from each worker, BF16; ``None`` for a frame that is not as it must be."""
         return [_decoded(coder, slot.numpy().tobytes(), self.layout) for slot in self.slots]
 
 

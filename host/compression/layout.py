@@ -1,4 +1,4 @@
-"""What an exchange consists of, and what identifies it from step to step."""
+"""Shares of an exchange, and what identifies them from step to step."""
 
 from collections.abc import Sequence
 from typing import NamedTuple, Self

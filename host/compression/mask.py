@@ -1,4 +1,4 @@
-"""What a mask is: a choice of elements that are sent."""
+"""A mask: a choice of elements that are sent."""
 
 from collections.abc import Mapping
 from typing import Any, Protocol, runtime_checkable
@@ -34,7 +34,7 @@ class Mask(Protocol):
         """All shares of a backward pass have been masked; the next one wants this density."""
 
     def state_dict(self) -> dict[str, Any]:
-        """What a resumed run needs, of this worker."""
+        """State of this worker for a resumed run."""
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Restore what :meth:`state_dict` gave."""
@@ -42,13 +42,13 @@ class Mask(Protocol):
 
 @runtime_checkable
 class Learner(Protocol):
-    """What a mask has beside, if it learns from what happens."""
+    """Further calls of a mask that learns from what happens."""
 
     def look(self, layout: Layout, gradient: torch.Tensor) -> None:
         """This worker's gradient of one dimension, before :meth:`Mask.keep`; not to be changed."""
 
     def heard(self, layout: Layout, frame: bytes, average: torch.Tensor) -> None:
-        """What this worker has sent, and the average over all of them; not to be changed.
+        """Hear what this worker has sent, and the average over all; not to be changed.
 
         Of a frame that does not count, since a worker has refused it, it hears nothing.
         """

@@ -1,4 +1,4 @@
-"""What has become of a backward pass's exchange, kept until it counts."""
+"""Outcome of a backward pass's exchange, kept until it counts."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
@@ -16,7 +16,7 @@ __all__ = ["Outcome"]
 
 @dataclass
 class Outcome:
-    """What a pass has left, on this worker.
+    """Outcome of a pass, on this worker.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ class Outcome:
 
     @classmethod
     def restored(cls, saved: Mapping[str, Any]) -> "Outcome":
-        """What :meth:`save` gave."""
+        """Restore what :meth:`save` gave."""
         return cls(
             saved["number"],
             [(Layout(*layout), longest) for *layout, longest in saved["wanted"]],

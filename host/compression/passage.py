@@ -14,7 +14,7 @@ __all__ = ["Passage"]
 
 
 class Passage:
-    """What a pass has to exchange, and how far that is.
+    """Exchanges of a pass, and how far they are.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ class Passage:
 
     @property
     def framed(self) -> list[Framed]:
-        """What goes as frames."""
+        """Exchanges in frames."""
         return [one for one in self.begun if isinstance(one, Framed)]
 
     @property

@@ -63,7 +63,7 @@ class Plan:
             self._longest = {}
 
     def state_dict(self) -> dict[str, Any]:
-        """What a resumed run needs."""
+        """State for a resumed run."""
         rows = [
             (layout.keys, layout.sizes, size, self._longest.get(layout, 0))
             for layout, size in self._sizes.items()

@@ -1,4 +1,4 @@
-"""How long the two ways take on the line, measured with zeros."""
+"""Times of the two ways on the line, measured with zeros."""
 
 import time
 from collections.abc import Callable

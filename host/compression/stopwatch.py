@@ -1,4 +1,4 @@
-"""What a worker does between exchanges."""
+"""Time of a worker between exchanges."""
 
 import time
 

@@ -1,4 +1,4 @@
-"""What was sent of each region, counted until somebody asks."""
+"""Elements and bits of each region, counted until somebody asks."""
 
 from collections.abc import Iterable
 
@@ -20,6 +20,6 @@ class Tally:
             self._sent[region] = own if before is None else own.plus(before)
 
     def take(self) -> dict[int, Sent]:
-        """What was counted since this was called last, by region."""
+        """Take the counts since the last call, by region."""
         taken, self._sent = self._sent, {}
         return taken

@@ -1,4 +1,4 @@
-"""How dense masks are wanted: by density, or by a budget of bytes; and the warm-up."""
+"""Wanted density of masks: given, or by a budget of bytes; and the warm-up."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -63,7 +63,7 @@ class Target:
             self._bits = 8 * frame_bytes / elements
 
     def state_dict(self) -> dict[str, Any]:
-        """What a resumed run needs, of this worker."""
+        """State of this worker for a resumed run."""
         return {"bits": self._bits}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:

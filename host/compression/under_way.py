@@ -62,11 +62,11 @@ class Framed:
 
     @property
     def counts(self) -> bool:
-        """Whether this worker's frame is in the average."""
+        """True if this worker's frame is in the average."""
         return self.decoded[self.rank] is not None
 
     def sent(self) -> list[tuple[int, Sent]]:
-        """What this worker has sent of each share, by region; nothing, if its frame does not count.
+        """Amounts sent of each share, by region; nothing, if this worker's frame does not count.
 
         Bits of the frame are dealt to the shares in proportion to their blocks.
         """
@@ -111,7 +111,7 @@ class Framed:
         feedback.keep(self.layout, self.selected.values, self.made.sent, everything=False)
 
     def lost(self, feedback: Feedback, void: set[int]) -> list[Lost]:
-        """What was sent of void regions, or of all where the frame does not count."""
+        """Values sent of void regions, or of all where the frame does not count."""
         void = void if self.counts else {region for region, _ in self.layout.keys}
         values, sent = self.selected.values, self.made.sent
         return feedback.lost(self.layout, values, sent, void=void, everything=False)
@@ -147,7 +147,7 @@ class Dense:
         return self.reduced.nbytes
 
     def sent(self) -> list[tuple[int, Sent]]:
-        """What this worker has sent of each share, by region: all elements."""
+        """Amounts sent of each share, by region: all elements."""
         bits = 8 * self.reduced.element_size()
         rows = zip(self.layout.keys, self.layout.sizes, strict=True)
         return [(region, Sent(size, size, bits * size)) for (region, _), size in rows]
@@ -166,7 +166,7 @@ class Dense:
         feedback.keep(self.layout, *self.selected, everything=True)
 
     def lost(self, feedback: Feedback, void: set[int]) -> list[Lost]:
-        """What was sent of void regions."""
+        """Values sent of void regions."""
         return feedback.lost(self.layout, *self.selected, void=void, everything=True)
 
     def give(self, average: torch.Tensor) -> None:

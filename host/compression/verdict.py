@@ -1,4 +1,4 @@
-"""What the workers must know of each other's frames before the averages are used."""
+"""Verdict of all workers on their frames, before the averages are used."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -13,7 +13,7 @@ __all__ = ["Found", "Verdict", "agree"]
 
 
 class Found(NamedTuple):
-    """What a worker found in an exchange.
+    """Findings of a worker in an exchange.
 
     Members
     -------
@@ -28,7 +28,7 @@ class Found(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    """What all workers know.
+    """Findings of all workers.
 
     Members
     -------

@@ -1,4 +1,4 @@
-"""What an element of each bin takes, in the code in force: that of the last frame."""
+"""Bits of an element in each bin, in the code in force: that of the last frame."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -36,7 +36,7 @@ _UNKNOWN = CodeBits(0, np.full(BINS, _DENSE))
 
 
 def code_bits(frame: bytes, elements: int) -> list[CodeBits]:
-    """What the codes of a frame take, by region.
+    """Bits of a frame's codes, by region.
 
     Code lengths are taken to be those that suit the gaps: a gap's class has a probability of 2 to
     the power of minus its code's length. A bin without a code costs as much as the costliest that

@@ -1,4 +1,4 @@
-"""What was decided on shares, so that a pass with the shares of the last does little for each."""
+"""Decisions on shares, kept so that a pass with the shares of the last does little for each."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -57,7 +57,7 @@ class Decisions:
         self._last = keys, decided
 
     def state_dict(self) -> dict[str, Any]:
-        """What a resumed run needs."""
+        """State for a resumed run."""
         self._deal()
         rows = self._rows.items()
         made = {key: [torch.from_numpy(np.array(part)) for part in own] for key, own in rows}

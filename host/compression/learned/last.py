@@ -1,4 +1,4 @@
-"""What was made for some shares, as long as it holds: most passes have the shares of the last."""
+"""Result for some shares, kept as long as it holds: most passes have the shares of the last."""
 
 from collections.abc import Callable, Sequence
 from typing import Generic, TypeVar
@@ -30,5 +30,5 @@ class Last(Generic[T]):
         return self._made[1]
 
     def forget(self) -> None:
-        """What it is made of has changed."""
+        """Forget it: it holds no longer."""
         self._made = None

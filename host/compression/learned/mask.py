@@ -236,7 +236,7 @@ class LearnedMask:
         return price * cost * self._energy / weights.reconstruction
 
     def _shown(self, known: np.ndarray, octaves: tuple[int, ...] = (0,)) -> np.ndarray:
-        """What the network may see, at the price in force times powers of two."""
+        """Features that may be seen, at the price in force times powers of two."""
         bound = min(max(self._bound(self._price), _TINY), _HUGE)
         shown = at_bound(known, bound, octaves)
         shown[:, _SEEN[self._options.features] : -1] = 0

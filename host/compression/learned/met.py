@@ -1,4 +1,4 @@
-"""What a mask has met in a pass."""
+"""Shares met by a mask in a pass."""
 
 from collections.abc import Sequence
 from operator import lt

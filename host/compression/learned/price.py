@@ -1,4 +1,4 @@
-"""What sending costs: the dual variable of the number of elements that are wanted."""
+"""Price of sending: the dual variable of the number of elements that are wanted."""
 
 import math
 

@@ -17,7 +17,7 @@ _TINY = np.finfo(np.float64).tiny
 def find_slopes(
     sums, bases, code_bases, code_bits, value, weights, price, energy
 ):  # pragma: no cover - compiled
-    """What bins gain and cost, as :func:`adagrain.models.mask_network.slopes` tells it.
+    """Gains and costs of bins, as :func:`adagrain.models.mask_network.slopes` tells them.
 
     Parameters
     ----------

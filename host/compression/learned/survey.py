@@ -1,4 +1,4 @@
-"""What changes slowly of the shares, looked at in some passes only: it costs next to nothing."""
+"""Look at what changes slowly of the shares, in some passes only: it costs next to nothing."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -26,7 +26,7 @@ _UNKNOWN = (0, 0, 0, 0), 0
 
 
 class Surveyed(NamedTuple):
-    """What is known of some shares.
+    """Features and bits of shares.
 
     Members
     -------
@@ -89,11 +89,11 @@ class Survey:
             self._watched.wanted = self._looks(number + 1)
 
     def of(self, keys: Sequence[Key]) -> Surveyed:
-        """What is known of some shares."""
+        """Features and bits of shares."""
         return self._last.of(keys)
 
     def state_dict(self) -> dict[str, Any]:
-        """What a resumed run needs."""
+        """State for a resumed run."""
         bits = {key: (own.base, torch.from_numpy(own.bits)) for key, own in self._bits.items()}
         return {
             "activations": {**self._activations},

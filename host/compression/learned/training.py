@@ -59,7 +59,7 @@ class MaskTraining:
         return MaskLayers.of((*(own[:, :-1] for own in hidden), last))
 
     def keep_tables(self, seen: np.ndarray) -> np.ndarray:
-        """What :meth:`layers` decide of features, compiled; bool, (rows, 64)."""
+        """Decisions of :meth:`layers` on features, compiled; bool, (rows, 64)."""
         return keep_tables_of(self._layers, seen)
 
     def step(
@@ -93,7 +93,7 @@ class MaskTraining:
         return self._slopes
 
     def state_dict(self) -> dict[str, Any]:
-        """What a resumed run needs."""
+        """State for a resumed run."""
         return {
             "hidden": self._hidden,
             "steps": self._steps,

@@ -1,4 +1,4 @@
-"""What the energy of each bin is worth, told from probes of what all workers want.
+"""Worth of the energy of each bin, told from probes of what all workers want.
 
 A probe averages some elements of this pass's gradient over all workers, dense. To first order, to
 send an element v moves the loss in proportion to v·ḡ. So a bin's energy is worth
@@ -89,7 +89,7 @@ class Worth:
                 self._values[key] = own[wanted[key]].detach().to("cpu", copy=True)
 
     def sample(self) -> torch.Tensor | None:
-        """What is to be averaged over the workers, if there is a probe in this pass."""
+        """Elements to average over the workers, if there is a probe in this pass."""
         return torch.cat([taken.gradient for taken in self._taken]) if self._taken else None
 
     def probed(self, average: torch.Tensor, bases: Mapping[Key, int]) -> None:
@@ -110,15 +110,15 @@ class Worth:
                     self._applied[key] = places, own[places].clone()
 
     def forget(self) -> None:
-        """What was applied in the pass before says nothing: this one masked nothing."""
+        """Forget what the pass before applied: this one masked nothing."""
         self._applied = {}
 
     def of(self, keys: Sequence[Key]) -> np.ndarray:
-        """What the bins of some shares are worth, (shares, 64)."""
+        """Worth of the bins of some shares, (shares, 64)."""
         return self._last.of(keys)
 
     def state_dict(self) -> dict[str, Any]:
-        """What a resumed run needs."""
+        """State for a resumed run."""
         return {name: {**getattr(self, f"_{name}")} for name in ("sums", "falls", "applied")}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
