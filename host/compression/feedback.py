@@ -87,7 +87,7 @@ class Feedback:
         return Values(own.clone(), velocity)
 
     def rounded(self, layout: Layout, gradient: torch.Tensor) -> tuple[Values, torch.Tensor]:
-        """What :meth:`values` gives, and the nearest elements that are sent."""
+        """Return what :meth:`values` gives, and the nearest elements that are sent."""
         if self._enabled and not self._momentum:
             own = gradient.float()
             v, sent = rounded_sum(own, self._residuals.of(layout, own.device))

@@ -54,7 +54,7 @@ def rounded(x: torch.Tensor, bits: int = MANTISSA_BITS) -> torch.Tensor:
 
 
 def rounded_where(keep: torch.Tensor, x: torch.Tensor, bits: int = MANTISSA_BITS) -> torch.Tensor:
-    """What :func:`rounded` makes of elements that are kept, or not finite; +0 elsewhere.
+    """Round elements that are kept, or not finite, as :func:`rounded` does; all others are +0.
 
     Parameters
     ----------

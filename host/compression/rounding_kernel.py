@@ -78,7 +78,7 @@ def round_kept(words, keep, found):  # pragma: no cover - compiled
 
 @njit(cache=True, nogil=True)
 def same_words(one, other):  # pragma: no cover - compiled
-    """Whether all words, int16, are the same."""
+    """True if all words, int16, are the same."""
     differing = np.int16(0)
     for i in range(one.size):
         differing |= one[i] ^ other[i]
