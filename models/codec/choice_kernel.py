@@ -14,7 +14,7 @@ from adagrain.models.interface.codec import (
 
 from .package_merge import merge
 
-__all__ = ["best_lengths", "carried_bytes", "costs", "deal", "likely_bits", "split"]
+__all__ = ["best_lengths", "carried", "carried_bytes", "costs", "deal", "likely_bits", "split"]
 
 #: By symbol: its gap's class, less its bin.
 _BEYOND = np.array([symbol // BINS - symbol % BINS for symbol in range(SYMBOLS)])
@@ -69,15 +69,17 @@ def costs(lengths, mantissa_bits):  # pragma: no cover - compiled
 def deal(counts, lengths, mantissa_bits, slots):  # pragma: no cover - compiled
     """For each region the slot of the table that takes fewer bits; all bits that they take.
 
+    Factors are of 32 bits, whose products a vector register can take at once.
+
     Parameters
     ----------
     counts : ndarray of int64, (regions, 417)
-        How often each symbol comes.
+        How often each symbol comes, less than 2^31 times.
     lengths : ndarray of uint8, (slots, 417)
     slots : ndarray of uint8, (regions,)
         Filled; of equal tables, the first.
     """
-    bits = np.empty((lengths.shape[0], SYMBOLS), dtype=np.int64)
+    bits = np.empty((lengths.shape[0], SYMBOLS), dtype=np.int32)
     for slot in range(lengths.shape[0]):
         bits[slot] = costs(lengths[slot], mantissa_bits)
     total = np.int64(0)
@@ -86,7 +88,7 @@ def deal(counts, lengths, mantissa_bits, slots):  # pragma: no cover - compiled
         for slot in range(lengths.shape[0]):
             taken = np.int64(0)
             for symbol in range(SYMBOLS):
-                taken += counts[region, symbol] * bits[slot, symbol]
+                taken += np.int64(np.int32(counts[region, symbol])) * np.int64(bits[slot, symbol])
             if slot == 0 or taken < least:
                 least = taken
                 slots[region] = slot
@@ -160,12 +162,31 @@ def likely_bits(counts, mantissa_bits):  # pragma: no cover - compiled
 @njit(cache=True, nogil=True)
 def carried_bytes(lengths):  # pragma: no cover - compiled
     """Bytes that a table takes in a frame."""
+    classes, bins = _extent(lengths)
+    return 2 + (classes * bins + 1) // 2
+
+
+@njit(cache=True, nogil=True)
+def carried(lengths):  # pragma: no cover - compiled
+    """A table as a frame carries it, uint8: classes, bins, and their lengths, two to a byte."""
+    classes, bins = _extent(lengths)
+    found = np.zeros(carried_bytes(lengths), dtype=np.uint8)
+    found[0], found[1] = classes, bins
+    for i in range(classes * bins):
+        length = lengths[i // bins * BINS + i % bins]
+        found[2 + (i >> 1)] |= length if i & 1 else length << np.uint8(4)
+    return found
+
+
+@njit(cache=True, nogil=True)
+def _extent(lengths):  # pragma: no cover - compiled
+    """Classes and bins up to the last ones that come."""
     classes, bins = 1, 1
     for symbol in range(ESCAPE):
         if lengths[symbol]:
             classes = max(classes, symbol // BINS + 1)
             bins = max(bins, symbol % BINS + 1)
-    return 2 + (classes * bins + 1) // 2
+    return classes, bins
 
 
 @njit(cache=True, nogil=True)

@@ -15,8 +15,9 @@ __all__ = ["count_symbols", "largest_exponents", "pack", "pack_block", "scan"]
 #: By gap: its class.
 _CLASS = np.array([gap.bit_length() for gap in range(BLOCK)], dtype=np.uint8)
 
-#: Elements that are looked at together: as many as a vector register has.
-_SKIPPED = 8
+#: Elements that are skipped together, and of the others those that are: as many as compiled code
+#: looks at in a loop over vector registers, and in one register.
+_MANY, _FEW = 128, 8
 
 _ONE, _WORD_BITS = np.uint64(1), np.uint64(16)
 _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
@@ -48,14 +49,27 @@ def scan(addresses, counts, first_blocks, places, found, ends):  # pragma: no co
 def _gather(block, places, found):  # pragma: no cover - compiled
     """Skip what is +0 as a whole; the number of elements that were gathered."""
     k = 0
-    whole = block.size - block.size % _SKIPPED
-    for start in range(0, whole, _SKIPPED):
+    whole = block.size - block.size % _MANY
+    for start in range(0, whole, _MANY):
         any_bits = np.uint16(0)
-        for i in range(start, start + _SKIPPED):
+        for i in range(start, start + _MANY):
             any_bits |= block[i]
         if any_bits:
-            k += _gather_some(block, start, start + _SKIPPED, places[k:], found[k:])
+            k += _gather_many(block, start, places[k:], found[k:])
     return k + _gather_some(block, whole, block.size, places[k:], found[k:])
+
+
+@njit(cache=True, nogil=True)
+def _gather_many(block, first, places, found):  # pragma: no cover - compiled
+    """As :func:`_gather`, of so many from one on."""
+    k = 0
+    for start in range(first, first + _MANY, _FEW):
+        any_bits = np.uint16(0)
+        for i in range(start, start + _FEW):
+            any_bits |= block[i]
+        if any_bits:
+            k += _gather_some(block, start, start + _FEW, places[k:], found[k:])
+    return k
 
 
 @njit(cache=True, nogil=True)

@@ -1,6 +1,5 @@
 """Tables of the code: lengths, the canonical codes that follow from them, and look-ups."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -17,7 +16,7 @@ from adagrain.models.interface.codec import (
 )
 
 from .canonical import canonical_codes, measures
-from .choice_kernel import best_lengths
+from .choice_kernel import best_lengths, carried
 from .errors import CodecError
 from .parser_kernel import read_lengths
 
@@ -96,9 +95,7 @@ class CodeTable:
     @cached_property
     def carried(self) -> bytes:
         """The table as a frame carries it."""
-        rows = self._lengths[:ESCAPE].reshape(CLASSES, BINS)
-        classes, bins = (int(np.flatnonzero(rows.any(axis=1 - n))[-1]) + 1 for n in (0, 1))
-        return bytes([classes, bins]) + _nibbles(rows[:classes, :bins])
+        return carried(self._lengths).tobytes()
 
     @classmethod
     def from_carried(cls, raw: np.ndarray) -> tuple["CodeTable", int]:
@@ -155,10 +152,3 @@ def build_table(
     if weights.min() < 0:
         raise ValueError(f"counts must be at least 0, not {weights.min() - floor}")
     return CodeTable(best_lengths(weights).tobytes(), number)
-
-
-def _nibbles(values: Iterable[np.ndarray]) -> bytes:
-    """Values below 16, two to a byte, the first in the upper half."""
-    flat = np.concatenate([*values])
-    flat = np.append(flat, np.zeros(len(flat) % 2, dtype=np.uint8))
-    return (flat[::2] << 4 | flat[1::2]).tobytes()
