@@ -7,11 +7,11 @@ from typing import Any, Self
 
 import numpy as np
 import torch
-from numba import njit
 
 from .device.refusal import require
 from .device.tensor_input import TensorInputModel
 from .device.tensor_pass import TensorPassModel
+from .difference_kernel import compare
 from .interface.configuration import Configuration
 from .interface.formats import ElementFormat, format_of
 from .interface.protocol import Status
@@ -19,16 +19,13 @@ from .interface.records import pack, unpack
 from .interface.units.difference import DIFFERENCE, DifferenceRecord
 from .statistics import EXPONENT_BIAS, FRACTION_BITS, unbiased
 from .statistics import KERNELS as STATISTICS_KERNELS
-from .statistics import kernel as compiled
+from .statistics.kernel import all_scales
 from .statistics.reference import quantised, widened
 
 __all__ = ["KERNELS", "Difference", "DifferenceCommands", "check_pair", "difference"]
 
 #: Pairs that a pass may have: it counts elements of both tensors in 32 bits.
 _MOST = (1 << 31) - 1
-
-#: Pairs whose quantised elements are kept in the second-level cache.
-_CHUNK = 1 << 14
 
 #: What the compiled kernel finds, by position.
 _FOUND = (
@@ -41,9 +38,6 @@ _FOUND = (
     "largest",
     "absmax",
 )
-
-_FIELD = np.int32(0x7F800000)
-_WORD = np.int32(0x7FFFFFFF)
 
 
 @dataclass(frozen=True)
@@ -209,46 +203,14 @@ def _reference(
 
 def _fused(a: torch.Tensor, b: torch.Tensor, fmt: ElementFormat, exponent: int) -> dict[str, int]:
     """As :func:`_reference`, fast."""
-    of_a, of_b = (x.to(torch.float32).numpy() for x in (a, b))
-    limit = np.int32(exponent << 23 | compiled.CLAMPED_MANTISSA)
     found = np.zeros(len(_FOUND), dtype=np.int64)
-    for start in range(0, len(of_a), _CHUNK):
-        a_part, b_part = (x[start : start + _CHUNK] for x in (of_a, of_b))
-        qa, qb = (compiled.quantised(part, exponent) for part in (a_part, b_part))
-        _compare(a_part.view(np.int32), b_part.view(np.int32), qa, qb, limit, found)
+    of_a, of_b = (x.to(torch.float32).numpy() for x in (a, b))
+    compare(of_a, of_b, exponent, all_scales()[exponent], found)
     return dict(zip(_FOUND, found.tolist(), strict=True))
 
 
 #: Implementations of the sums, by name.
 KERNELS: dict[str, Any] = {"fused": _fused, "reference": _reference}
-
-
-@njit(cache=True, nogil=True)
-def _compare(a, b, qa, qb, limit, found):  # pragma: no cover - compiled
-    """Add the pairs of a chunk, given as FP32 words and quantised, to what was found."""
-    non_finite, saturated = np.int32(0), np.int32(0)
-    squared, absolute, energy, magnitude = np.int64(0), np.int64(0), np.int64(0), np.int64(0)
-    largest, absmax = np.int32(0), np.int32(0)
-    for i in range(a.size):
-        of_a, of_b = a[i] & _WORD, b[i] & _WORD
-        finite = np.int32((of_a < _FIELD) & (of_b < _FIELD))
-        error, truth = abs(qa[i] - qb[i]) * finite, abs(qb[i]) * finite
-        non_finite += np.int32(1) - finite
-        saturated += finite * (np.int32(of_a >= limit) + np.int32(of_b >= limit))
-        squared += np.int64(error) * np.int64(error)
-        absolute += error
-        energy += np.int64(truth) * np.int64(truth)
-        magnitude += truth
-        largest = max(largest, error)
-        absmax = max(absmax, truth)
-    found[0] += non_finite
-    found[1] += saturated
-    found[2] += squared
-    found[3] += absolute
-    found[4] += energy
-    found[5] += magnitude
-    found[6] = max(found[6], largest)
-    found[7] = max(found[7], absmax)
 
 
 class DifferenceCommands(TensorPassModel):

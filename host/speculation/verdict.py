@@ -109,7 +109,7 @@ def _measured(found: Difference, form: Form) -> tuple[int, int]:
 
 def _exponent(a: torch.Tensor, b: torch.Tensor) -> int:
     """The least exponent at which no element is clamped; any, where one is not finite."""
-    largest = max(float(a.abs().amax()), float(b.abs().amax()))
+    largest = max(float(torch.linalg.vector_norm(x, math.inf)) for x in (a, b))
     if largest == 0 or not math.isfinite(largest):
         return _LOWEST_EXPONENT
     mantissa, exponent = math.frexp(largest)

@@ -34,7 +34,7 @@ __all__ = [
     "fused_sums",
     "merged",
     "pool",
-    "quantised",
+    "quantise",
     "run_parts",
 ]
 
@@ -123,6 +123,29 @@ def _quantise_special(words, values, scales, q):  # pragma: no cover - compiled
 
 
 @njit(cache=True, nogil=True)
+def quantise(values, exponent, scales, q):  # pragma: no cover - compiled
+    """Fill ``q`` with FP32 numbers quantised, 0 where one is not finite.
+
+    Parameters
+    ----------
+    values : ndarray of float32
+    exponent : int
+        The shared one, biased.
+    scales : ndarray of float32, (3,)
+        As :func:`all_scales` has them for it.
+    q : ndarray of int32
+    """
+    words = values.view(np.int32)
+    largest = np.int32(0)
+    for i in range(words.size):
+        largest = max(largest, np.int32(words[i] & _WORD))
+    if largest < np.int32(exponent << 23 | CLAMPED_MANTISSA) and exponent >= _NO_SUBNORMALS:
+        _quantise(values, scales, q)
+    else:
+        _quantise_special(words, values, scales, q)
+
+
+@njit(cache=True, nogil=True)
 def _run(words, values, exponent, scales, powers, found, sums, bins):  # pragma: no cover - compiled
     """All of a chunk, block by block."""
     q = np.empty(_BLOCK, dtype=np.int32)
@@ -178,13 +201,6 @@ def fused_sums(
     if histogram:
         found["raw_bins"] = _raw_bins(np.sum(bins, axis=0), found["zero"])
     return found
-
-
-def quantised(values: np.ndarray, exponent: int) -> np.ndarray:
-    """q of FP32 numbers, 0 where one is not finite."""
-    q = np.empty(len(values), dtype=np.int32)
-    _quantise_special(values.view(np.int32), values, _scales(exponent), q)
-    return q
 
 
 def _part(

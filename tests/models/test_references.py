@@ -28,6 +28,7 @@ REFERENCES = {
     "codec/parser_kernel": ("strings of bits", "read_frame", "models/test_codec_refusals.py"),
     "codec/table": ("strings of bits", "codes_of", "models/test_codec_tables.py"),
     "difference": ("exact fractions", "Fraction", "models/test_difference.py"),
+    "difference_kernel": ("exact fractions", "Fraction", "models/test_difference.py"),
     "numerics/stochastic_rounding": (
         "PyTorch's floor and ceiling",
         "torch",

@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Sequence
-from dataclasses import asdict
 
 import numpy as np
 import torch
@@ -87,7 +86,7 @@ class GoldenTransport:
 
     def difference(self, a: torch.Tensor, b: torch.Tensor, exponent: int) -> Difference:
         found = difference(a, b, exponent, kernel=self._kernel)
-        self._model.commands["difference"].add(asdict(found))
+        self._model.commands["difference"].add(vars(found))
         return found
 
     def close(self) -> None:

@@ -59,7 +59,7 @@ MUTANTS = (
     ),
     Mutant(
         "an element of a pair is clamped late in the compiled model",
-        "models/difference.py",
+        "models/difference_kernel.py",
         "np.int32(of_b >= limit)",
         "np.int32(of_b > limit)",
         tested("models/test_difference.py"),
