@@ -6,7 +6,7 @@ import torch.distributed as dist
 from compression_reducer_cases import Reduced
 from compression_setup import Setup, case, replaced
 
-from adagrain.host.compression import probe
+from adagrain.host.compression import departure, probe
 from adagrain.host.distributed import groups
 
 
@@ -51,11 +51,19 @@ def bypass_outlier() -> Any:
 
 @case
 def bypass_always() -> Any:
-    setup = Setup(bypass="always")
-    for step in range(3):
-        setup.judged_uncompressed(step)
-        setup.optimizer.step()
-    assert setup.state.bytes_sent == 3 * 2 * setup.residuals().numel()
+    """Whole, and in halves; one bucket, and several."""
+    found = []
+    for ddp in ({}, {"bucket_cap_mb": 25}):
+        for least in (1, departure._HALF):
+            with replaced(departure, "_HALF", least):
+                setup = Setup(bypass="always", ddp=ddp)
+                for step in range(3):
+                    setup.judged_uncompressed(step)
+                    setup.optimizer.step()
+            assert setup.state.bytes_sent == 3 * 2 * setup.residuals().numel()
+            found.append(setup.sha256())
+    assert len({*found}) == 1
+    return found[0]
 
 
 @case
