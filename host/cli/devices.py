@@ -23,7 +23,7 @@ Preset = Annotated[
     str | None,
     typer.Option(
         help="Device preset that it must have been built with: tiny, small, full, granular, "
-        "wide or codec.",
+        "wide or whole.",
         show_default="what the device says; full where it is simulated",
     ),
 ]

@@ -12,7 +12,7 @@ __all__ = ["virtual_board"]
 
 def virtual_board(
     preset: Annotated[
-        str, typer.Option(help="Device preset: tiny, small, full, granular, wide or codec.")
+        str, typer.Option(help="Device preset: tiny, small, full, granular, wide or whole.")
     ] = "full",
 ) -> None:
     """Simulate a board down to its serial pins, and print its port; Ctrl-C ends it.

@@ -51,7 +51,7 @@ class TrainingOptions:
     )
     device_preset: str = option(
         "",
-        "Device preset that it was built with: tiny, small, full, granular or wide.",
+        "Device preset that it was built with: tiny, small, full, granular, wide or whole.",
         usual="granular if needed, else full",
     )
     workers: int = option(2, "Processes that train together.", least=1)

@@ -194,7 +194,8 @@ _GRANULAR = replace(
     operands=4096,
 )
 
-#: By name. ``granular`` is small enough to be simulated; ``wide`` is the same for a board.
+#: By name. ``granular`` is small enough to be simulated; ``wide`` is the same for a board;
+#: ``whole`` has all units.
 PRESETS: dict[str, Configuration] = {
     row.preset: row
     for row in (
@@ -214,6 +215,13 @@ PRESETS: dict[str, Configuration] = {
         _FULL,
         _GRANULAR,
         replace(_GRANULAR, preset="wide", slices=10),
+        replace(
+            _FULL,
+            preset="whole",
+            units=(*_GRANULAR.units, "encoder", "decoder"),
+            slices=4,
+            operands=4096,
+        ),
     )
 }
 

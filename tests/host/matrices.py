@@ -1,4 +1,4 @@
-"""Operands of matrix products, and a device for them."""
+"""Operands of matrix products, and a device for them, which has all other units too."""
 
 import torch
 
@@ -8,8 +8,8 @@ from adagrain.models.numerics.matrices import DTYPES
 
 #: Slices of :data:`GRANULAR`: FP32, FP16, INT8 and INT4 take 5, 3, 2 and 1 words of a row.
 SLICES = 5
-#: A device with all precisions, of which there is one so that it is compiled once.
-GRANULAR = configuration("granular", slices=SLICES, operands=64)
+#: A device with all units and precisions, of which there is one so that it is compiled once.
+GRANULAR = configuration("whole", lanes=2, regions=256, slices=SLICES, operands=64)
 
 #: One tile; a ragged one; sums that do not fit the memories; columns that do not.
 SHAPES = [(8, 8, 5), (9, 13, 7), (3, 300, 3), (11, 8, 170)]

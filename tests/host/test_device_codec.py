@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 import torch
+from matrices import GRANULAR as BUILT
 
 import adagrain
 from adagrain.host.device.coprocessor import Coprocessor
@@ -26,7 +27,6 @@ from adagrain.models.interface.units.encoder import EncoderOpcode
 from adagrain.models.mask import KeepTable, masked
 from adagrain.sim.simulators import runner
 
-BUILT = configuration("small")
 DTYPES = (torch.float16, torch.bfloat16)
 #: Keeps the four highest half binades below 2.
 LARGE = KeepTable(127, [int(number < 4) for number in range(64)])

@@ -292,7 +292,7 @@ def test_bad_arguments() -> None:
         adagrain.open_device("usb:")
     with pytest.raises(
         ValueError,
-        match="device preset must be one of tiny, small, full, granular, wide, not 'huge'",
+        match="device preset must be one of tiny, small, full, granular, wide, whole, not 'huge'",
     ):
         adagrain.open_device("golden:", "huge")
 

@@ -154,7 +154,7 @@ def test_a_device_of_integers_alone(url: str) -> None:
                 assert torch.equal(packed.values, exact.to(torch.int8))
         assert device.selftest().passed
         frames = [device.counters()["frames"] for _ in range(2)]
-        message = "precision must be one of INT8, INT4 on device preset 'granular', not FP16"
+        message = "precision must be one of INT8, INT4 on device preset 'whole', not FP16"
         with pytest.raises(ValueError, match=message):
             device.matmul(a.half(), b.half(), "FP16")
         with pytest.raises(ValueError, match=r"to must be one of INT8, INT4 .* not FP32"):

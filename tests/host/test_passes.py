@@ -4,15 +4,14 @@ from collections.abc import Iterator
 
 import pytest
 import torch
+from matrices import GRANULAR as BUILT
 
 import adagrain
 from adagrain.host.device.coprocessor import Coprocessor
 from adagrain.host.errors import DeviceError
 from adagrain.models.difference import difference
-from adagrain.models.interface.configuration import configuration
 from adagrain.sim.simulators import runner
 
-BUILT = configuration("small")
 GUESS, TRUTH = torch.randn(2, 3, 37, generator=torch.Generator().manual_seed(3))
 
 

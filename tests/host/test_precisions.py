@@ -84,7 +84,7 @@ def test_a_device_that_decides_differently(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_wrong_arguments() -> None:
     with adagrain.open_device("golden:", GRANULAR) as device:
-        outside = "groups must be from 0 to 255 on device preset 'granular', not 250 to 259"
+        outside = "groups must be from 0 to 255 on device preset 'whole', not 250 to 259"
         with pytest.raises(ValueError, match=outside):
             device.precisions.configure([RECORD] * 10, first=250)
         with pytest.raises(ValueError, match="record must be 16 bytes, not 3"):

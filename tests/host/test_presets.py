@@ -24,7 +24,7 @@ NARROW = configuration(
 #: One that other tests have compiled; the widest; that of integers with the fewest slices of which
 #: a row's first word is full before its last sum is taken.
 SMALL_BUILDS = {
-    "granular": GRANULAR,
+    "whole": GRANULAR,
     "wide": NARROW,
     "integers": replace(NARROW, slices=8, precisions=INTEGERS),
 }
@@ -45,7 +45,7 @@ def check(built: Configuration) -> None:
 
 @pytest.mark.parametrize(
     "name",
-    [n if n == "granular" else pytest.param(n, marks=pytest.mark.full) for n in SMALL_BUILDS],
+    [n if n == "whole" else pytest.param(n, marks=pytest.mark.full) for n in SMALL_BUILDS],
 )
 def test_small_builds_pass_their_selftest(name: str) -> None:
     check(SMALL_BUILDS[name])

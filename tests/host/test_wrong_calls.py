@@ -35,7 +35,7 @@ LINES = [
     ("info serial:/dev/x?baud=fast", "baud must be a positive number, not 'fast'"),
     (
         "info golden: --preset huge",
-        "device preset must be one of tiny, .*, granular, wide, not 'huge'",
+        "device preset must be one of tiny, .*, granular, wide, whole, not 'huge'",
     ),
     ("selftest golden: --seed x", "--seed must be a valid integer, not 'x'"),
     ("selftest golden: --netlist ecp5", "kernel, direct, timeout, retries, not 'netlist'"),
@@ -50,7 +50,7 @@ LINES = [
     ("synth queue --record --recorded /no/where", "--record needs .*, but there is no /no/where"),
     ("bitstream --record --recorded /no/where", "--record needs .*, but there is no /no/where"),
     ("program --folder /no", "must be a bitstream in /no/ulx3s, but there is none"),
-    ("virtual-board --preset huge", "one of tiny, .*, granular, wide, not 'huge'"),
+    ("virtual-board --preset huge", "one of tiny, .*, granular, wide, whole, not 'huge'"),
     ("train --stepz 3", "No such option: --stepz"),
     ("train --steps many", "--steps must be a valid integer, not 'many'"),
     ("train --steps 0", "steps must be at least 1, not 0"),

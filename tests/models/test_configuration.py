@@ -80,6 +80,6 @@ def test_refusals(changes: dict, message: str) -> None:
 def test_unknown_preset() -> None:
     with pytest.raises(
         ValueError,
-        match="device preset must be one of tiny, small, full, granular, wide, not 'huge'",
+        match="device preset must be one of tiny, small, full, granular, wide, whole, not 'huge'",
     ):
         configuration("huge")
