@@ -40,7 +40,7 @@ class Layer:
     ----------
     b : Tensor, array or nested lists, shape (k, n)
         Of the precision that the layer before leaves, as for
-        :meth:`~adagrain.host.device.coprocessor.Coprocessor.matmul`.
+        :meth:`~adagrain.host.device.tile_calls.TileCalls.matmul`.
     to : Precision or str
         In which precision the product goes on, or comes back.
     scale : float or sequence of float

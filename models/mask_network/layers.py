@@ -4,7 +4,7 @@ Each layer is a product as the granularity unit computes it, ``matmul(…, "INT8
 sums of products of INT8, each times a power of two, rounded once to nearest even and clamped to
 ±127. The clamp is the non-linearity: with hidden numbers h - 1 in place of h, it is
 h = min(ReLU(s + 1), 2), a ReLU that is bounded above; the 1 is part of the biases. So all layers
-are one :meth:`~adagrain.host.device.coprocessor.Coprocessor.chain`, and no step between them is
+are one :meth:`~adagrain.host.device.tile_calls.TileCalls.chain`, and no step between them is
 the host's. Biases are weights of an input that is 1, and of a hidden unit that is always at its
 clamp.
 
