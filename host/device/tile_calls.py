@@ -1,9 +1,16 @@
-"""Matrix products by the granularity unit of a device."""
+"""Matrix products, and the mask generation network, by the granularity unit of a device."""
 
 from collections.abc import Sequence
+from operator import index
+
+import numpy as np
+import torch
 
 from adagrain.models.interface.precision import Precision, precision_of
 from adagrain.models.interface.units import GRANULARITY_UNIT, SYSTEM
+from adagrain.models.mask import KeepTable
+from adagrain.models.mask_network import FEATURE_SCALE, MaskLayers
+from adagrain.models.mask_network.layers import LAYER_SCALE, with_one
 from adagrain.models.numerics.matrices import Matrix
 
 from .chain import Chain, Layer
@@ -108,6 +115,45 @@ class TileCalls(Connection):
         values, flags = chain.place(answer.records)
         cycles, busy = spent(before, self._clock())
         return Product(values, flags, cycles, busy, answer.moved, chain.scale, answer.kept)
+
+    def keep_tables(
+        self, layers: MaskLayers, seen: np.ndarray, exponents: Sequence[int]
+    ) -> list[KeepTable]:
+        """The keep-tables of some regions, which the device computes and its encoder takes.
+
+        The same as :func:`adagrain.models.mask_network.keep_tables` gives, with their exponents;
+        :meth:`~adagrain.host.device.codec_calls.CodecCalls.encode` takes them as ``masks``.
+
+        Parameters
+        ----------
+        layers : MaskLayers
+            The mask generation network.
+        seen : ndarray of int8, (regions, 9)
+            Features of at least one region.
+        exponents : sequence of int
+            For each of them the exponent field from which its bins are counted down.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If features or exponents do not fit, or the build has no granularity unit, or none of
+            INT8.
+        DeviceError
+            If the device fails.
+        """
+        if seen.dtype != np.int8 or seen.ndim != 2 or not len(seen):
+            raise ValueError(
+                f"seen must be rows of int8, at least one, not {seen.dtype} of shape {seen.shape}"
+            )
+        if len(exponents) != len(seen):
+            raise ValueError(
+                f"exponents must be as many as regions, {len(seen)}, not {len(exponents)}"
+            )
+        chained = [Layer(b, "INT8", own, LAYER_SCALE) for b, own in layers.matrices()]
+        a = torch.from_numpy(with_one(seen))
+        chosen = self.chain(a, chained, "INT8", FEATURE_SCALE).values > 0
+        rows = zip(exponents, chosen.int().tolist(), strict=True)
+        return [KeepTable(index(exponent), keep) for exponent, keep in rows]
 
     def _clock(self) -> dict[str, int]:
         """Counters that tell how long the granularity unit was at work, and on which device."""
