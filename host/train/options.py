@@ -52,7 +52,7 @@ class TrainingOptions:
     device_preset: str = option(
         "",
         "Device preset that it was built with: tiny, small, full, granular, wide or whole.",
-        usual="granular if needed, else full",
+        usual="granular, full, or whole, by what is needed",
     )
     workers: int = option(2, "Processes that train together.", least=1)
     data: str = option("digits", "digits, text, or a folder with MNIST or CIFAR-10 files.")
@@ -202,7 +202,8 @@ class TrainingOptions:
     def __post_init__(self) -> None:
         check_fit(self)
         if not self.device_preset:
-            preset = "granular" if self.granular else "full"
+            with_slices = "whole" if self.coder == "device" else "granular"
+            preset = with_slices if self.granular else "full"
             object.__setattr__(self, "device_preset", preset)
 
     @property

@@ -222,6 +222,10 @@ def test_what_a_preset_means(preset: str, device_preset: str, granular: bool, lo
     assert options.decides_cadences is (longest > 1)
 
 
+def test_a_device_that_codes_frames_of_granular_layers_has_all_units() -> None:
+    assert TrainingOptions(name="run", preset="all", coder="device").device_preset == "whole"
+
+
 def test_the_longest_cadence_is_what_it_is_asked_to_be() -> None:
     assert TrainingOptions(name="run", preset="all", cadence_max=8).longest_cadence == 8
 

@@ -58,12 +58,20 @@ def test_the_network_is_that_of_the_seed() -> None:
             ValueError,
             "bucket_bytes must be left out with compression whose bypass is 'never', .* not 4096",
         ),
-        ({"preset": "all", "coder": "device"}, ValueError, "coder|encoder"),
+        (
+            {"preset": "all", "coder": "device", "device_preset": "wide"},
+            ValueError,
+            "encode needs a build with an encoder, which device preset 'wide' has not",
+        ),
     ],
 )
 def test_mistakes(changes: dict[str, Any], error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         rehearsal.rehearse(options(**changes))
+
+
+def test_a_device_with_all_units_does_all_at_once() -> None:
+    rehearsal.rehearse(options(preset="all", coder="device"))
 
 
 def test_as_many_regions_as_the_device_holds(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -107,14 +107,23 @@ def test_mistakes(options: tuple[str, ...], said: str, run: Run, tmp_path: Path)
 @pytest.mark.skipif(
     runner.missing("verilator") is not None, reason=str(runner.missing("verilator"))
 )
-@pytest.mark.parametrize("preset", ["sync", pytest.param("all", marks=pytest.mark.full)])
-def test_compiled_rtl_takes_part(preset: str, train: Train, runs: Path) -> None:
-    """It decides, measures, and compares as the golden model does; ``all`` has a large build."""
+@pytest.mark.parametrize(
+    ("preset", "built", "more"),
+    [
+        ("sync", "full", ()),
+        pytest.param("all", "whole", ("--coder", "device"), marks=pytest.mark.full),
+    ],
+)
+def test_compiled_rtl_takes_part(
+    preset: str, built: str, more: tuple[str, ...], train: Train, runs: Path
+) -> None:
+    """It decides, measures, compares, codes as the golden models do; ``all`` has a large build."""
     few = ("--preset", preset, "--steps", "10", "--timing", "fixed")
     golden = train(runs, f"golden {preset}", *few)
-    built = golden["options"]["device_preset"]
     open_device("sim:", built).close()  # compiled, which the run's time does not include
-    coded = train(runs, f"coded {preset}", *few, "--device", "sim:")
+    coded = train(runs, f"coded {preset}", *few, "--device", "sim:", *more)
+    assert coded["options"]["device_preset"] == built
     assert coded["backend"].startswith("RTL, compiled by Verilator")
+    assert (coded["device_encoded"] > 0) == (coded["device_decoded"] > 0) == bool(more)
     assert coded["weights_sha256"] == golden["weights_sha256"]
     assert repeatable(runs, f"coded {preset}") == repeatable(runs, f"golden {preset}")
