@@ -59,6 +59,11 @@ class BitPacker(wiring.Component):
     o : ``Out(stream.Signature(packed_layout(width, mark)))``
         Words.
 
+    Attributes
+    ----------
+    registers : dict
+        Its state by names, once it is elaborated; what proofs speak of.
+
     Raises
     ------
     TypeError, ValueError
@@ -71,6 +76,7 @@ class BitPacker(wiring.Component):
         if width < longest:
             raise ValueError(f"width must be at least longest, {longest}, not {width}")
         self._longest, self._width, self._mark = longest, width, mark
+        self.registers: dict[str, Any] = {}
         super().__init__(
             {
                 "i": In(stream.Signature(chunk_layout(longest, mark))),
@@ -101,10 +107,11 @@ class BitPacker(wiring.Component):
         at = Signal(range(self._width))
         behind = Signal(range(self._width + self._longest))
         chunk, at_chunk, fills = Signal.like(self.i.p), Signal.like(at), Signal()
+        valid = Signal(2)
         padding = ~(Const((1 << _BYTE - 1) - 1) >> (-at)[:3])[: _BYTE - 1]
         end = padding << self._longest - _BYTE + 1
         m.d.comb += behind.eq(at + self.i.p.length)
-        with m.If(elastic(m, self.i, shifted, 2)):
+        with m.If(elastic(m, self.i, shifted, 2, valid)):
             with m.If(self.i.valid):
                 m.d.sync += at.eq(Mux(self.i.p.last, 0, behind[: len(at)]))
             m.d.sync += [
@@ -119,6 +126,8 @@ class BitPacker(wiring.Component):
                 shifted.p.last.eq(chunk.last),
                 shifted.p.mark.eq(chunk.mark),
             ]
+        self.registers |= {"at": at, "valid": valid, "shifted": shifted.p}
+        self.registers |= {"chunk": chunk, "at_chunk": at_chunk, "fills": fills}
 
     def _merge(self, m: Module, shifted: stream.Interface) -> None:
         """Put a chunk behind what its word has already."""
@@ -144,3 +153,4 @@ class BitPacker(wiring.Component):
                     m.d.sync += begun.eq(placed[:carried] << width - carried)
                 with m.If(chunk.last):
                     m.d.sync += begun.eq(0)
+        self.registers["begun"] = begun

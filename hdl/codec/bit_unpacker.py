@@ -1,6 +1,7 @@
 """Groups of bits as a window that moves by any number of bits."""
 
 from collections.abc import Sequence
+from typing import Any
 
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
@@ -55,6 +56,11 @@ class BitUnpacker(wiring.Component):
     held : ``Out(2)``
         Groups that are held from that of the place on.
 
+    Attributes
+    ----------
+    registers : dict
+        Its state by names, once it is elaborated; what proofs speak of.
+
     Raises
     ------
     TypeError, ValueError
@@ -68,6 +74,7 @@ class BitUnpacker(wiring.Component):
         self._width = width
         self._before = before
         self._ahead = ahead
+        self.registers: dict[str, Any] = {}
         super().__init__(
             {
                 "restart": In(1),
@@ -118,6 +125,8 @@ class BitUnpacker(wiring.Component):
             m.d.sync += [looked.eq(0), place.eq(Mux(self.second, *ends[::-1]))]
         with m.If(self.restart):
             m.d.sync += [looked.eq(0), place.eq(0), fetched.eq(0)]
+        self.registers |= {"halves": halves, "fetched": fetched, "place": place}
+        self.registers |= {"stepped": stepped, "looked": looked}
         return m
 
     def _show(self, m: Module, halves: list[Signal], place: Value) -> None:
