@@ -1,4 +1,4 @@
-"""Bounded proofs of the gateware's plumbing, with SymbiYosys and Z3."""
+"""Proofs of the gateware's plumbing, with SymbiYosys and Z3."""
 
 from .runner import PROOFS, Found, Holds, prove
 

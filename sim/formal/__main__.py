@@ -23,7 +23,7 @@ def run(
         bool, typer.Option(help="Then check each proof's mutant, which it must find.")
     ] = True,
 ) -> None:
-    """Prove what is demanded of the gateware's plumbing, for a bounded number of cycles.
+    """Prove what is demanded of the gateware's plumbing, for some cycles or for all time.
 
     Example: python -m adagrain.sim.formal cobs --no-mutants
     """
@@ -43,7 +43,8 @@ def _report(name: str, mutants: bool) -> bool:
         print(result.said, file=sys.stderr)
         print(f"{name}: FAILED ({result.mode})", flush=True)
         return False
-    print(f"{name}: holds for {result.depth} cycles, covers reached ({seconds:.0f} s)", flush=True)
+    time_span = "all time" if result.depth is None else f"{result.depth} cycles"
+    print(f"{name}: holds for {time_span}, covers reached ({seconds:.0f} s)", flush=True)
     return not mutants or _finds_its_mutant(name, console)
 
 

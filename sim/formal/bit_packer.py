@@ -1,15 +1,18 @@
-"""The bit packer: nothing is lost, at any width, under any back-pressure."""
+"""The bit packer: nothing is lost, at any width, under any back-pressure, for all time."""
 
 from collections.abc import Iterator
-from typing import Self
+from typing import Any, Self
 
-from amaranth.hdl import Assert, Assume, Const, Cover, Module, Mux, Signal, Value
+from amaranth.hdl import Assert, Assume, Const, Cover, Module, Value
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from adagrain.hdl.codec.bit_packer import BitPacker, packed_layout
-from adagrain.hdl.codec.encoder_layouts import chunk_layout
+from adagrain.hdl.codec.encoder_layouts import CHUNK_BITS, Mark, chunk_layout
+from adagrain.hdl.codec.layouts import CODED_BYTES
 
+from .bit_packer_account import WORD_BITS, BitPackerAccount
+from .bit_packer_state import BitPackerState
 from .harness import (
     Proof,
     always_steady,
@@ -20,62 +23,76 @@ from .harness import (
     transfers,
 )
 
-__all__ = ["BitPackerProof"]
-
-_MARK = 2
+__all__ = ["BitPackerProof", "BuiltBitPackerProof"]
 
 
 class BitPackerProof(Proof):
-    """Of any block, any bit leaves where it belongs, ones up to its byte's end, and zeros then.
+    """Any bit leaves in its word, at its place; so do ends, ones up to a byte's end, zeros then.
+
+    What must leave is told by :class:`BitPackerAccount` from chunks alone. The free ports ``word``
+    and ``place`` choose what it follows: the bit at any one place of every eighth word. As any
+    eighth may be chosen, that is each bit of all words. Counted modulo 8, words are not confused,
+    since the packer never has more than three whole ones, and one that is begun: asserted, too.
+
+    Bits are counted beside, modulo eight words: those that came are those that left and those
+    that are held, which are fewer than four words.
 
     Parameters
     ----------
-    longest, width : int
+    longest, width, mark
         As those of :class:`BitPacker`.
     """
 
-    DEPTH = 7
+    DEPTH = 8
+    INDUCTION = 1
     MUTANT = (
         "hdl/codec/bit_packer.py",
         "begun.eq(placed[:carried] << width - carried)",
         "begun.eq(placed[:carried] << width - carried + 1)",
     )
 
-    def __init__(self, longest: int = 7, width: int = 8) -> None:
-        self._longest, self._width = longest, width
+    def __init__(self, longest: int = 7, width: int = 8, mark: Any = 2) -> None:
+        self._longest, self._width, self._mark = longest, width, mark
         super().__init__(
             {
-                "i": In(stream.Signature(chunk_layout(longest, _MARK))),
-                "o": Out(stream.Signature(packed_layout(width, _MARK))),
-                "block": In(2),
+                "i": In(stream.Signature(chunk_layout(longest, mark))),
+                "o": Out(stream.Signature(packed_layout(width, mark))),
+                "word": In(WORD_BITS),
+                "place": In(range(width)),
             }
         )
 
     @classmethod
     def variants(cls) -> Iterator[Self]:
-        for longest, width in ((7, 8), (9, 16)):
+        for longest, width in ((7, 8), (8, 8), (9, 16)):
             yield cls(longest, width)
 
     def build(self, m: Module) -> None:
-        m.submodules.packer = packer = BitPacker(self._longest, self._width, _MARK)
+        packer = BitPacker(self._longest, self._width, self._mark)
+        account = BitPackerAccount(self._longest, self._width, self._mark)
+        m.submodules.packer, m.submodules.account = packer, account
+        waited = demand_patience(m, account.held != 0, self.o.valid, cycles=2)
+        m.submodules.state = BitPackerState(packer, account, waited)  # elaborated behind packer
         connect(m, flipped(self.i), packer.i)
         connect(m, packer.o, flipped(self.o))
-        always_steady(m, self.block)
+        came, left = transfers(self.i), transfers(self.o)
+        m.d.comb += [
+            account.word.eq(self.word),
+            account.place.eq(self.place),
+            account.came.eq(came),
+            account.left.eq(left),
+            account.chunk.eq(self.i.p),
+            account.leaves.eq(self.o.p),
+        ]
+        always_steady(m, self.word)
+        always_steady(m, self.place)
         assume_stable(m, self.i)
         demand_stable(m, self.o)
         self._assume_chunks(m)
-        came, left = transfers(self.i), transfers(self.o)
-        ended = counted(m, came & self.i.p.last)
-        gone = counted(m, left & self.o.p.last)
-        demand_patience(m, ended != gone, self.o.valid, cycles=2)
-        m.d.comb += Cover(left & (gone == 1) & self.o.p.last & (self.watch > self._width))
-
-        bit, bits, mark = self._follow(m, came & (ended == self.block))
-        words = Signal(5)
-        with m.If(left):
-            m.d.sync += words.eq(Mux(self.o.p.last, 0, words + 1))
-        with m.If(left & (gone == self.block)):
-            self._demand(m, words, bit, bits, mark, complete=ended > self.block)
+        self._demand_words(m, account)
+        again = counted(m, left & self.o.p.last)[0]
+        m.d.comb += Cover(left & again & self.o.p.last & (self.o.p.fill != 0) & account.bit)
+        m.d.comb += Cover(left & self.o.p.last & (account.number == 2) & (self.o.p.fill == 0))
 
     def _assume_chunks(self, m: Module) -> None:
         """Bits behind those that are sent are 0, and a block's end has none."""
@@ -87,38 +104,33 @@ class BitPackerProof(Proof):
             Assume(~chunk.last | (chunk.length == 0)),
         ]
 
-    def _follow(self, m: Module, comes: Value) -> tuple[Signal, Signal, Signal]:
-        """The watched bit of the watched block, the block's bits up to now, and its mark."""
-        bit, bits, mark = Signal(), Signal(6), Signal(_MARK)
-        chunk, behind = self.i.p, Signal(6)
-        m.d.comb += behind.eq(self.watch - bits + 1)
-        with m.If(comes):
-            m.d.sync += [bits.eq(bits + chunk.length), mark.eq(chunk.mark)]
-            with m.If((bits <= self.watch) & (behind <= chunk.length)):
-                m.d.sync += bit.eq((chunk.bits << behind)[self._longest])
-        return bit, bits, mark
-
-    def _demand(
-        self, m: Module, words: Signal, bit: Signal, bits: Signal, mark: Signal, complete: Value
-    ) -> None:
-        """Demand what a word of the watched block must be."""
-        word, width = self.o.p, self._width
-        place = Signal(5)
-        shown = Signal()
-        m.d.comb += [
-            place.eq(self.watch % width),
-            shown.eq((word.bits << place)[width - 1]),
-        ]
-        with m.If(words == self.watch // width):
-            with m.If(self.watch < bits):
-                m.d.comb += Assert(shown == bit)
-            with m.Elif(complete):
-                m.d.comb += Assert(shown == (self.watch >> 3 == (bits - 1) >> 3))
-        with m.If(complete):
-            m.d.comb += Assert(word.last == (words == bits // width))
-        with m.If(word.last):
+    def _demand_words(self, m: Module, account: BitPackerAccount) -> None:
+        """Demand what leaves, and that no word does of which not all has come."""
+        shown = self.o.p
+        m.d.comb += [Assert(account.held <= 3), Assert(~self.o.valid | (account.held != 0))]
+        with m.If(self.o.valid & (account.number == self.word)):
             m.d.comb += [
-                Assert(complete),
-                Assert(word.fill == bits % width),
-                Assert(word.mark == mark),
+                Assert((shown.bits << self.place)[self._width - 1] == account.bit),
+                Assert(shown.last == account.ended),
             ]
+            with m.If(account.ended):
+                m.d.comb += [
+                    Assert(shown.fill == account.fill),
+                    Assert(Value.cast(shown.mark) == account.mark),
+                ]
+        with m.If(account.held == 0):
+            m.d.comb += Assert(account.bits_held == account.at)
+
+
+class BuiltBitPackerProof(BitPackerProof):
+    """The same of the encoder's packer."""
+
+    MUTANT = (
+        "hdl/codec/bit_packer.py",
+        "shifted.p.byte.eq(at_chunk[3:])",
+        "shifted.p.byte.eq(at_chunk[3:5])",
+    )
+
+    @classmethod
+    def variants(cls) -> Iterator[Self]:
+        yield cls(CHUNK_BITS, 8 * CODED_BYTES, Mark)

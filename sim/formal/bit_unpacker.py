@@ -1,49 +1,84 @@
-"""The bit unpacker: what it shows is what came, at any place."""
+"""The bit unpacker: what it shows is what came, at any place, for all time."""
 
-from amaranth.hdl import Assert, Assume, Cover, Module, Mux, Signal, Value
+from collections.abc import Iterator
+from typing import Self
+
+from amaranth.hdl import Assert, Assume, Cover, Module, Signal, Value
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, connect, flipped
+from amaranth.utils import exact_log2
 
 from adagrain.hdl.codec.bit_unpacker import BitUnpacker
+from adagrain.hdl.codec.layouts import CODED_BYTES, TAIL_BITS
+from adagrain.models.interface.codec import LONGEST_CODE
 
-from .harness import Proof, assume_stable, transfers
+from .bit_unpacker_account import GROUP_BITS, BitUnpackerAccount
+from .bit_unpacker_state import BitUnpackerState
+from .harness import Proof, always_steady, assume_stable, transfers
 
-__all__ = ["BitUnpackerProof"]
-
-_WIDTH, _BEFORE, _AHEAD = 8, 4, 2
+__all__ = ["BitUnpackerProof", "BuiltBitUnpackerProof"]
 
 
 class BitUnpackerProof(Proof):
-    """A bit is shown as it came wherever it is shown, and a turn never waits without need."""
+    """A bit is shown as it came wherever it is shown, and a turn never waits without need.
+
+    Groups come, looks are asked for, and moves go, whenever they want; all begins anew at any time.
+    The free ports ``group`` and ``number`` choose what :class:`BitUnpackerAccount` follows: any one
+    bit of every eighth group, and so each bit of all groups. Counted modulo eight groups, places
+    are not confused, since the place is at most two groups before the last one's end and less than
+    one behind it: asserted, too.
+
+    The bits that came are those that were passed and those that are held.
+
+    Parameters
+    ----------
+    width, before, ahead : int
+        As those of :class:`BitUnpacker`.
+    """
 
     DEPTH = 12
+    INDUCTION = 1
     MUTANT = (
         "hdl/codec/bit_unpacker.py",
         "only & (looked | (self.at >= self._before))",
         "only & (looked | (self.at >= self._before - 1))",
     )
 
-    def __init__(self) -> None:
+    def __init__(self, width: int = 8, before: int = 4, ahead: int = 2) -> None:
+        self._width, self._before, self._ahead = width, before, ahead
         super().__init__(
             {
-                "i": In(stream.Signature(_WIDTH)),
+                "i": In(stream.Signature(width)),
+                "restart": In(1),
                 "complete": In(1),
                 "asked": In(1),
-                "first": In(range(_WIDTH)),
-                "other": In(range(_WIDTH)),
+                "first": In(range(width)),
+                "other": In(range(width)),
                 "second": In(1),
-                "size": In(range(_WIDTH)),
+                "size": In(range(width)),
+                "group": In(GROUP_BITS),
+                "number": In(range(width)),
             }
         )
 
+    @classmethod
+    def variants(cls) -> Iterator[Self]:
+        for width, before, ahead in ((8, 4, 2), (16, 7, 5)):
+            yield cls(width, before, ahead)
+
     def build(self, m: Module) -> None:
-        m.submodules.unpacker = unpacker = BitUnpacker(_WIDTH, _BEFORE, _AHEAD)
+        unpacker = BitUnpacker(self._width, self._before, self._ahead)
+        account = BitUnpackerAccount(self._width, self._before)
+        looked, fast = Signal(), Signal()
+        m.submodules.unpacker, m.submodules.account = unpacker, account
+        m.submodules.state = BitUnpackerState(unpacker, account, looked, fast)
         connect(m, flipped(self.i), unpacker.i)
+        for chosen in (self.group, self.number):
+            always_steady(m, chosen)
         assume_stable(m, self.i)
-        looked, was_complete = Signal(), Signal()
-        first, other = Signal.like(self.first), Signal.like(self.other)
-        place, end, moved = Signal(7), Signal(7), Signal(range(_WIDTH + 1))
+        was_complete = Signal()
         m.d.comb += [
+            unpacker.restart.eq(self.restart),
             unpacker.complete.eq(self.complete),
             unpacker.look.eq(self.asked & unpacker.valid & ~looked),
             unpacker.steps[0].eq(self.first),
@@ -51,59 +86,83 @@ class BitUnpackerProof(Proof):
             unpacker.move.eq(looked),
             unpacker.second.eq(self.second),
             unpacker.size.eq(self.size),
+            account.group.eq(self.group),
+            account.number.eq(self.number),
+            account.came.eq(transfers(self.i)),
+            account.bits.eq(self.i.payload),
+            account.looked.eq(unpacker.look),
+            account.steps.eq(unpacker.steps),
+            account.moves.eq(looked),
+            account.second.eq(self.second),
+            account.size.eq(self.size),
+            account.restart.eq(self.restart),
             Assume(~was_complete | self.complete),
-            Assume(~self.complete | (~self.i.valid & (place <= end))),
+            Assume(~self.complete | (~self.i.valid & (account.held >= 0))),
+            Assume(~looked | (account.total <= self._width)),
         ]
         m.d.sync += [
-            looked.eq(unpacker.look),
-            was_complete.eq(self.complete),
-            first.eq(self.first),
-            other.eq(self.other),
+            looked.eq(unpacker.look & ~self.restart),
+            was_complete.eq(self.complete & ~self.restart),
         ]
-        with m.If(transfers(self.i)):
-            m.d.sync += end.eq(end + _WIDTH)
-        total = Mux(self.second, other, first) + self.size
-        with m.If(looked):
-            m.d.comb += Assume((total != 0) & (total <= _WIDTH - _AHEAD))
-            m.d.sync += [place.eq(place + total), moved.eq(total)]
-        self._demand_bits(m, unpacker, unpacker.valid & ~looked, place, end, moved)
-        self._demand_progress(m, unpacker, looked)
-        m.d.comb += Cover(unpacker.look & (place > 2 * _WIDTH))
-        m.d.comb += Cover(unpacker.look & self.complete & (place == 2 * _WIDTH))
+        self._demand_bits(m, unpacker, account, unpacker.valid & ~looked)
+        self._demand_progress(m, unpacker, account, looked, fast)
+        far = Signal()  # the third group was begun
+        with m.If(account.place[exact_log2(self._width) :] == 2):
+            m.d.sync += far.eq(1)
+        m.d.comb += Cover(unpacker.look & far & account.bit & ~self.complete)
+        m.d.comb += Cover(unpacker.look & far & self.complete & (account.held == 0))
+        m.d.comb += Cover(unpacker.look & far & (account.place == 1))
 
     def _demand_bits(
+        self, m: Module, unpacker: BitUnpacker, account: BitUnpackerAccount, shows: Value
+    ) -> None:
+        """Bits that came are shown, on either side of the place; and as many are held."""
+        before = unpacker.before >> unpacker.excess
+        with m.If(shows):
+            m.d.comb += Assert(self.complete | (account.held >= self._ahead))
+        for n in range(self._ahead):
+            with m.If(shows & (n < account.held) & (account.beyond == n)):
+                m.d.comb += [Assert(account.seen), Assert(unpacker.ahead[-1 - n] == account.bit)]
+        for n in range(self._before):
+            with m.If(shows & (n < account.moved) & (account.beyond == -1 - n)):
+                m.d.comb += [Assert(account.seen), Assert(before[n] == account.bit)]
+        m.d.comb += Assert(account.held == (unpacker.held * self._width - unpacker.at))
+
+    def _demand_progress(
         self,
         m: Module,
         unpacker: BitUnpacker,
-        shows: Value,
-        place: Signal,
-        end: Signal,
-        moved: Signal,
+        account: BitUnpackerAccount,
+        looked: Signal,
+        fast: Signal,
     ) -> None:
-        """The bit of number ``watch`` is what came, on either side of the place."""
-        bit, seen = Signal(), Signal()
-        with m.If(transfers(self.i) & (self.watch[3:] == end[3:])):
-            m.d.sync += [seen.eq(1), bit.eq(self.i.payload.bit_select(~self.watch[:3], 1))]
-        before = unpacker.before >> unpacker.excess
-        with m.If(shows):
-            m.d.comb += Assert(self.complete | (place + _AHEAD <= end))
-        for n in range(_AHEAD):
-            with m.If(shows & seen & (place + n == self.watch)):
-                m.d.comb += Assert(unpacker.ahead[-1 - n] == bit)
-        for n in range(_BEFORE):
-            with m.If(shows & seen & (n < moved) & (place == self.watch + n + 1)):
-                m.d.comb += Assert(before[n] == bit)
-
-    def _demand_progress(self, m: Module, unpacker: BitUnpacker, looked: Signal) -> None:
-        """It takes a group where it has to wait; where groups and looks come at once, it waits for
-        the first one only.
+        """It takes a group where it has to wait; where groups and looks come at once, and moves are
+        no longer than what it does not show ahead, it waits for the first group only.
         """
         with m.If(~unpacker.valid & ~looked & ~self.complete):
             m.d.comb += Assert(self.i.ready)
         always, started = Signal(init=1), Signal()
+        short = ~looked | (account.total <= self._width - self._ahead)
         m.d.sync += [
-            always.eq(always & self.i.valid & (looked | ~unpacker.valid | self.asked)),
+            always.eq(always & self.i.valid & short & (looked | ~unpacker.valid | self.asked)),
             started.eq(started | unpacker.valid),
         ]
-        with m.If(always & started & ~looked):
+        with m.If(self.restart):
+            m.d.sync += [always.eq(1), started.eq(0)]
+        m.d.comb += fast.eq(always & started)
+        with m.If(fast & ~looked):
             m.d.comb += Assert(unpacker.valid)
+
+
+class BuiltBitUnpackerProof(BitUnpackerProof):
+    """The same of the decoder's unpacker."""
+
+    MUTANT = (
+        "hdl/codec/bit_unpacker.py",
+        "self.at <= self._width - self._ahead",
+        "self.at <= self._width - min(self._ahead, 11)",
+    )
+
+    @classmethod
+    def variants(cls) -> Iterator[Self]:
+        yield cls(8 * CODED_BYTES, TAIL_BITS, LONGEST_CODE)

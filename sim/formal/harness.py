@@ -43,6 +43,9 @@ class Proof(wiring.Component):
     DEPTH : int
         Clock cycles after reset for which the assertions are proved, and within which each cover
         must be reached.
+    INDUCTION : int
+        Steps of an induction that proves the assertions for all time instead; 0 for none. What
+        holds in so many cycles, whatever came before them, must then hold in the next one.
     MUTANT : Mutant
         A mutant that the proof must find.
     CELLS : str or None
@@ -52,6 +55,7 @@ class Proof(wiring.Component):
     """
 
     DEPTH: ClassVar[int] = 16
+    INDUCTION: ClassVar[int] = 0
     MUTANT: ClassVar[Mutant]
     CELLS: ClassVar[str | None] = None
     FLAT: ClassVar[bool] = False
@@ -140,11 +144,18 @@ def demand_order(
     m.d.comb += Cover(left & (gone == 2) & (watch == 2))
 
 
-def demand_patience(m: Module, owed: Value, given: Value, cycles: int) -> None:
-    """Demand that what is owed comes within so many cycles in which it is owed."""
+def demand_patience(m: Module, owed: Value, given: Value, cycles: int) -> Signal:
+    """Demand that what is owed comes within so many cycles in which it is owed.
+
+    Returns
+    -------
+    Signal
+        Cycles for which it has been owed before this one.
+    """
     waited = Signal(range(cycles + 2), name="waited")
     with m.If(owed & ~given):
         m.d.sync += waited.eq(waited + 1)
     with m.Else():
         m.d.sync += waited.eq(0)
     m.d.comb += Assert(waited <= cycles)
+    return waited

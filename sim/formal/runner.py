@@ -15,8 +15,8 @@ from adagrain.sim.simulators.netlist import CELLS, models_of
 
 from .answer import AnswerProof
 from .arbitration import ArbitrationProof
-from .bit_packer import BitPackerProof
-from .bit_unpacker import BitUnpackerProof
+from .bit_packer import BitPackerProof, BuiltBitPackerProof
+from .bit_unpacker import BitUnpackerProof, BuiltBitUnpackerProof
 from .cells import BlockRamProof, Ecp5ProductsProof, Ice40ProductsProof, MultiplierProof
 from .framing import CobsProof, PacketQueueProof
 from .harness import Proof
@@ -42,7 +42,9 @@ PROOFS: Mapping[str, type[Proof]] = {
     "serial": SerialProof,
     "unpacker": UnpackerProof,
     "bit_packer": BitPackerProof,
+    "bit_packer_built": BuiltBitPackerProof,
     "bit_unpacker": BitUnpackerProof,
+    "bit_unpacker_built": BuiltBitUnpackerProof,
     "receiver": ReceiverProof,
     "watchdog": WatchdogProof,
     "answer": AnswerProof,
@@ -96,14 +98,20 @@ def _programs() -> list[str]:
 
 @dataclass(frozen=True)
 class Holds:
-    """All assertions hold for so many cycles, and all covers are reached."""
+    """All assertions hold for so many cycles, and all covers are reached.
 
-    depth: int
+    Parameters
+    ----------
+    depth : int or None
+        Cycles from reset; ``None`` for all time.
+    """
+
+    depth: int | None
 
 
 @dataclass(frozen=True)
 class Found:
-    """An assertion can fail, or a cover cannot be reached: what the prover said."""
+    """An assertion can fail, or is not proved; or a cover is not reached: what the prover said."""
 
     mode: str
     said: str
@@ -125,18 +133,24 @@ def prove(name: str) -> Holds | Found:
         found = _prove(proof)
         if found is not None:
             return found
-    return Holds(PROOFS[name].DEPTH)
+    return Holds(None if PROOFS[name].INDUCTION else PROOFS[name].DEPTH)
 
 
 def _prove(proof: Proof) -> Found | None:
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
         (folder / "dut.il").write_text(rtlil.convert(proof, name="dut", emit_src=False))
-        for mode in ("bmc", "cover"):
-            said = _run(folder, mode, proof)
+        for mode, depth in _modes(proof):
+            said = _run(folder, mode, depth, proof)
             if said is not None:
                 return Found(mode, said)
     return None
+
+
+def _modes(proof: Proof) -> tuple[tuple[str, int], ...]:
+    """Modes of SymbiYosys for a proof, and how deep."""
+    holds = ("prove", proof.INDUCTION) if proof.INDUCTION else ("bmc", proof.DEPTH)
+    return holds, ("cover", proof.DEPTH)
 
 
 def _models(family: str) -> list[Path]:
@@ -144,12 +158,12 @@ def _models(family: str) -> list[Path]:
     return sorted((CELLS / family).glob("*.v")) or models_of(family)
 
 
-def _run(folder: Path, mode: str, proof: Proof) -> str | None:
+def _run(folder: Path, mode: str, depth: int, proof: Proof) -> str | None:
     """The prover's words where it did not succeed."""
     cells = _models(proof.CELLS) if proof.CELLS else []
     tasks = _TASKS.format(
         mode=mode,
-        depth=proof.DEPTH,
+        depth=depth,
         script=_cells(cells) if cells else _UNIT.format(flatten="-flatten" if proof.FLAT else ""),
         cells="\n".join(map(str, cells)),
     )

@@ -26,7 +26,7 @@ _PATIENCE = 900
 
 #: What a failed test or proof says, and a syntax error or a missing program does not.
 _RED = re.compile(
-    r"(?:Assertion|Difference)Error|E   +Failed: |came to no end|FAILED \((?:bmc|cover)\)"
+    r"(?:Assertion|Difference)Error|E   +Failed: |came to no end|FAILED \((?:bmc|prove|cover)\)"
 )
 
 
