@@ -1,10 +1,11 @@
 """Mutants of the decoder."""
 
-from .mutant import Mutant, compiled
+from .mutant import Mutant, compiled, proved
 
 __all__ = ["MUTANTS"]
 
 _FOUR_LANES = compiled("decoder", "four_lanes")
+_UNPACKER = proved("bit_unpacker")
 
 MUTANTS = (
     Mutant(
@@ -76,5 +77,61 @@ MUTANTS = (
         "valid & ~(at_end & self.o_block.valid)",
         "valid",
         _FOUR_LANES,
+    ),
+    Mutant(
+        "unpacker shows a bit that has not come",
+        "hdl/codec/bit_unpacker.py",
+        "self.at <= self._width - self._ahead",
+        "self.at <= self._width - self._ahead + 1",
+        _UNPACKER,
+    ),
+    Mutant(
+        "unpacker takes a group over bits that are shown",
+        "hdl/codec/bit_unpacker.py",
+        "only & (looked | (self.at >= self._before))",
+        "only",
+        _UNPACKER,
+    ),
+    Mutant(
+        "unpacker waits for ever behind its last group",
+        "hdl/codec/bit_unpacker.py",
+        "(self.held == 0) | (only &",
+        "(only &",
+        _UNPACKER,
+    ),
+    Mutant(
+        "unpacker counts on over a restart",
+        "hdl/codec/bit_unpacker.py",
+        "place.eq(0), fetched.eq(0)]",
+        "place.eq(0)]",
+        _UNPACKER,
+    ),
+    Mutant(
+        "unpacker moves by the other step",
+        "hdl/codec/bit_unpacker.py",
+        "*ends[::-1]",
+        "*ends",
+        _UNPACKER,
+    ),
+    Mutant(
+        "unpacker shows a column of the other group",
+        "hdl/codec/bit_unpacker.py",
+        "passed = number < Cat(at[-2:])",
+        "passed = number <= Cat(at[-2:])",
+        _UNPACKER,
+    ),
+    Mutant(
+        "unpacker tells too much excess",
+        "hdl/codec/bit_unpacker.py",
+        "self.excess.eq(~Cat(at[:-2]))",
+        "self.excess.eq(Cat(at[:-2]))",
+        _UNPACKER,
+    ),
+    Mutant(
+        "unpacker takes a group only where none is left",
+        "hdl/codec/bit_unpacker.py",
+        "only & (looked | (self.at >= self._before))",
+        "only & looked & 0",
+        _UNPACKER,
     ),
 )

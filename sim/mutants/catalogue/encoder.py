@@ -1,10 +1,11 @@
 """Mutants of the encoder's gateware."""
 
-from .mutant import Mutant, bench
+from .mutant import Mutant, bench, proved
 
 __all__ = ["MUTANTS"]
 
 _TWO_LANES = bench("encoder", "two_lanes")
+_PACKER = proved("bit_packer")
 
 MUTANTS = (
     Mutant(
@@ -97,5 +98,54 @@ MUTANTS = (
         "depth: int = 32",
         "depth: int = 2",
         bench("encoder", "four_lanes"),
+    ),
+    Mutant(
+        "packer keeps a block's rest for the next block",
+        "hdl/codec/bit_packer.py",
+        "with m.If(chunk.last):\n                    m.d.sync += begun.eq(0)",
+        "with m.If(chunk.last & chunk.fills):\n                    m.d.sync += begun.eq(0)",
+        _PACKER,
+    ),
+    Mutant(
+        "packer overwrites a word that waits where a block ends",
+        "hdl/codec/bit_packer.py",
+        "with m.If(~self.o.valid | self.o.ready):",
+        "with m.If(~self.o.valid | self.o.ready | (shifted.valid & chunk.last)):",
+        _PACKER,
+    ),
+    Mutant(
+        "packer begins a block where the last one ended",
+        "hdl/codec/bit_packer.py",
+        "at.eq(Mux(self.i.p.last, 0, behind[: len(at)]))",
+        "at.eq(behind[: len(at)])",
+        _PACKER,
+    ),
+    Mutant(
+        "packer tells the bits of the chunk behind",
+        "hdl/codec/bit_packer.py",
+        "shifted.p.fill.eq(at_chunk)",
+        "shifted.p.fill.eq(at)",
+        _PACKER,
+    ),
+    Mutant(
+        "packer gives the mark of the chunk behind",
+        "hdl/codec/bit_packer.py",
+        "shifted.p.mark.eq(chunk.mark)",
+        "shifted.p.mark.eq(self.i.p.mark)",
+        _PACKER,
+    ),
+    Mutant(
+        "packer fills a byte with one more bit",
+        "hdl/codec/bit_packer.py",
+        "(-at)[:3])[: _BYTE - 1]",
+        "(~at)[:3])[: _BYTE - 1]",
+        _PACKER,
+    ),
+    Mutant(
+        "packer gives a full word as late as one more bit comes",
+        "hdl/codec/bit_packer.py",
+        "fills.eq(behind[len(at)])",
+        "fills.eq(behind > self._width)",
+        _PACKER,
     ),
 )

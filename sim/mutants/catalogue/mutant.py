@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-__all__ = ["Mutant", "bench", "compiled", "simulated", "tested"]
+__all__ = ["Mutant", "bench", "compiled", "proved", "simulated", "tested"]
 
 _PYTEST = ("pytest", "-q", "-x", "-p", "no:cacheprovider", "-n", "0")
 
@@ -39,6 +39,11 @@ def compiled(unit: str, variant: str) -> tuple[str, ...]:
     """The tests of a unit as compiled RTL."""
     test = f"tests/sim/test_{unit}.py"
     return (*_PYTEST, test, "-k", variant)
+
+
+def proved(proof: str) -> tuple[str, ...]:
+    """A proof."""
+    return ("adagrain.sim.formal", proof, "--no-mutants")
 
 
 def simulated(file: str, test: str) -> tuple[str, ...]:
