@@ -52,7 +52,7 @@ sim: setup  ## run cocotb benches [UNIT= VARIANT= SIM=verilator|icarus NETLIST=e
 		$(addprefix --variant ,$(VARIANT)) $(addprefix --seed ,$(SEED)) \
 		$(addprefix --netlist ,$(NETLIST)) $(if $(filter 1,$(WAVES)),--waves)
 
-formal: setup  ## prove the plumbing, for a bounded time; then mutants that the proofs must find [PROOF=]
+formal: setup  ## prove the plumbing; then mutants that the proofs must find [PROOF=]
 	@$(BIN)/python -m adagrain.sim.formal $(PROOF)
 
 mutants: setup  ## make mutants that tests must find (45 min), or SAMPLE= generated ones [FOLDER= SEED=]

@@ -100,7 +100,7 @@ COMMANDS: dict[str, Run | str] = {
     "make sim UNIT=statistics": FULL,
     "make formal": Run("make formal PROOF=skid", full=True),
     "make formal PROOF=products_ecp5": FULL,
-    "make formal PROOF=bit_packer": FULL,
+    "make formal PROOF=bit_packer_built": FULL,
     "make formal PROOF=queue": FULL,
     "make mutants": Run(
         "python -m adagrain.sim.mutants --only 'checksum is not looked at'", full=True
