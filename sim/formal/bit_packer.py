@@ -62,11 +62,6 @@ class BitPackerProof(Proof):
             }
         )
 
-    @classmethod
-    def variants(cls) -> Iterator[Self]:
-        for longest, width in ((7, 8), (8, 8), (9, 16)):
-            yield cls(longest, width)
-
     def build(self, m: Module) -> None:
         packer = BitPacker(self._longest, self._width, self._mark)
         account = BitPackerAccount(self._longest, self._width, self._mark)
@@ -123,7 +118,7 @@ class BitPackerProof(Proof):
 
 
 class BuiltBitPackerProof(BitPackerProof):
-    """The same of the encoder's packer."""
+    """The same of the encoder's packer, of chunks as long as a word, and of words of two bytes."""
 
     MUTANT = (
         "hdl/codec/bit_packer.py",
@@ -134,3 +129,5 @@ class BuiltBitPackerProof(BitPackerProof):
     @classmethod
     def variants(cls) -> Iterator[Self]:
         yield cls(CHUNK_BITS, 8 * CODED_BYTES, Mark)
+        yield cls(8, 8)
+        yield cls(9, 16)
