@@ -200,8 +200,8 @@ COMMANDS: dict[str, Run | str] = {
     "dense_nesterov dense_nesterov_half_rate powersgd_1 powersgd_2 powersgd_4 "
     "threshold_4%_2_bits threshold_3%_2_bits threshold_1%_2_bits threshold_0.8%_2_bits "
     "corrected_4%_2_bits corrected_1%_2_bits nesterov_4%_2_bits nesterov_1%_2_bits": RECORDS,
-    "python benchmarks/compression.py --link 1000 --steps 60 --seeds 30 --ways fp16 auto_1% "
-    "--record compression_link_1000_thirty_seeds": RECORDS,
+    "python benchmarks/compression.py --link 1000 --steps 60 --seeds 15 --ways fp16 auto_1% "
+    "--record compression_link_1000_fifteen_seeds": RECORDS,
     "python benchmarks/learned_mask.py --seeds 5 --steps 240": RECORDS,
     "python benchmarks/learned_mask.py --task transformer_0.8M --seeds 5 --steps 120": RECORDS,
     "python benchmarks/learned_mask.py --task transformer_0.8M --seeds 10 --steps 120 --ways "

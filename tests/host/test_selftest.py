@@ -20,11 +20,12 @@ from adagrain.models.region_manager.table import default_parameters, region_reco
 
 TINY = configuration("tiny")
 FORMATS = "FP32", "FP16", "BF16"
-#: Echo, statistics and differences of each format, decisions, products and results of each
-#: precision.
+#: Echo, statistics and differences of each format, frames and their elements of each that is coded,
+#: decisions, products and results of each precision.
 NAMES = [
     "echo",
     *(f"{unit} of {name}" for unit in ("statistics", "difference") for name in FORMATS),
+    *(f"{what} of {name}" for what in ("frames", "elements") for name in ("FP16", "BF16")),
     "decisions",
     "precisions",
     *(f"products of {name}" for name in ("FP32", "FP16", "INT8", "INT4")),
