@@ -219,6 +219,8 @@ COMMANDS: dict[str, Run | str] = {
         "--steps 2 --settling 2 --ways ddp always",
         full=True,
     ),
+    "python benchmarks/speculation.py --rate 100 --delay 20 --repeats 3 --ways ddp "
+    '"depth 0" adaptive "adaptive, depth 2"': RECORDS,
     "python benchmarks/speculation.py --record": RECORDS,
     "python benchmarks/speculation.py --forward 0 --backward 0 --rate 100 --delay 20 "
     "--record": RECORDS,
