@@ -1,9 +1,10 @@
 """Golden model of ``difference``: one pass over two tensors, in exact integers."""
 
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from fractions import Fraction
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 import torch
@@ -11,9 +12,9 @@ import torch
 from .device.refusal import require
 from .device.tensor_input import TensorInputModel
 from .device.tensor_pass import TensorPassModel
-from .difference_kernel import compare
+from .difference_kernel import FOUND, compare
 from .interface.configuration import Configuration
-from .interface.formats import ElementFormat, format_of
+from .interface.formats import format_of
 from .interface.protocol import Status
 from .interface.records import pack, unpack
 from .interface.units.difference import DIFFERENCE, DifferenceRecord
@@ -22,22 +23,15 @@ from .statistics import KERNELS as STATISTICS_KERNELS
 from .statistics.kernel import all_scales
 from .statistics.reference import quantised, widened
 
-__all__ = ["KERNELS", "Difference", "DifferenceCommands", "check_pair", "difference"]
+__all__ = [
+    "KERNELS", "Difference", "DifferenceCommands", "check_pair", "difference",
+    "differences_of_elements",
+]  # fmt: skip
+
+_Pairs = Sequence[tuple[torch.Tensor, torch.Tensor]]
 
 #: Pairs that a pass may have: it counts elements of both tensors in 32 bits.
 _MOST = (1 << 31) - 1
-
-#: What the compiled kernel finds, by position.
-_FOUND = (
-    "non_finite",
-    "saturated",
-    "sum_squared",
-    "sum_absolute",
-    "energy",
-    "sum_magnitude",
-    "largest",
-    "absmax",
-)
 
 
 @dataclass(frozen=True)
@@ -154,14 +148,28 @@ def difference(
     if exponent is None:
         sums = STATISTICS_KERNELS[kernel](flat_b, fmt, 254, 2, False)
         exponent = unbiased(sums["largest_exponent"])
-    biased = exponent + EXPONENT_BIAS
-    words = torch.int32 if fmt.bits == 32 else torch.int16
-    return Difference(
-        **KERNELS[kernel](flat_a, flat_b, fmt, biased),
-        count=a.numel(),
-        exponent=biased,
-        bitwise_equal=int(torch.equal(flat_a.view(words), flat_b.view(words))),
-    )
+    return differences_of_elements([(flat_a, flat_b)], [exponent], kernel=kernel)[0]
+
+
+def differences_of_elements(
+    pairs: _Pairs, exponents: Sequence[int], *, kernel: str = "fused"
+) -> list[Difference]:
+    """As :func:`difference`, of what has been checked: several times a step, of many tensors.
+
+    Parameters
+    ----------
+    pairs : sequence of pairs of Tensor
+        Guesses and truths, each of one dimension, contiguous, on the CPU.
+    exponents : sequence of int
+        The shared exponent of each pair.
+    kernel : str
+        As in :func:`difference`.
+    """
+    if not pairs:
+        return []
+    biased = [exponent + EXPONENT_BIAS for exponent in exponents]
+    rows = zip(KERNELS[kernel](pairs, biased), pairs, biased, strict=True)
+    return [_of(sums, a.numel(), exponent) for sums, (a, _), exponent in rows]
 
 
 def check_pair(a: torch.Tensor, b: torch.Tensor) -> None:
@@ -180,10 +188,13 @@ def check_pair(a: torch.Tensor, b: torch.Tensor) -> None:
         raise ValueError(f"tensors must have from 1 to {_MOST} elements, not {a.numel()}")
 
 
-def _reference(
-    a: torch.Tensor, b: torch.Tensor, fmt: ElementFormat, exponent: int
-) -> dict[str, int]:
-    """The fields that depend on E, pair by pair in int64, which holds the sums of any pass."""
+def _reference(pairs: _Pairs, exponents: Sequence[int]) -> list[dict[str, int]]:
+    """All that depends on elements, pair by pair in int64, which holds the sums of any pass."""
+    return [_sums(a, b, exponent) for (a, b), exponent in zip(pairs, exponents, strict=True)]
+
+
+def _sums(a: torch.Tensor, b: torch.Tensor, exponent: int) -> dict[str, int]:
+    fmt = format_of(a.dtype)
     words_a, words_b = widened(a, fmt), widened(b, fmt)
     finite = (words_a >> 23 & 0xFF != 255) & (words_b >> 23 & 0xFF != 255)
     qa, clamped_a = quantised(words_a[finite], exponent)
@@ -198,19 +209,32 @@ def _reference(
         "sum_magnitude": int(truth.sum()),
         "largest": int(error.max()) if len(error) else 0,
         "absmax": int(truth.max()) if len(truth) else 0,
+        "bitwise_equal": int(torch.equal(a.view(torch.uint8), b.view(torch.uint8))),
     }
 
 
-def _fused(a: torch.Tensor, b: torch.Tensor, fmt: ElementFormat, exponent: int) -> dict[str, int]:
+def _fused(pairs: _Pairs, exponents: Sequence[int]) -> list[dict[str, int]]:
     """As :func:`_reference`, fast."""
-    found = np.zeros(len(_FOUND), dtype=np.int64)
-    of_a, of_b = (x.to(torch.float32).numpy() for x in (a, b))
-    compare(of_a, of_b, exponent, all_scales()[exponent], found)
-    return dict(zip(_FOUND, found.tolist(), strict=True))
+    values = [(a.to(torch.float32), b.to(torch.float32)) for a, b in pairs]
+    table = [
+        (
+            *map(torch.Tensor.data_ptr, (*value, *pair)),
+            pair[0].numel(),
+            pair[0].nbytes // 2,
+            exponent,
+        )
+        for value, pair, exponent in zip(values, pairs, exponents, strict=True)
+    ]
+    found = np.zeros((len(table), len(FOUND)), dtype=np.int64)
+    compare(np.array(table, dtype=np.int64), all_scales(), found)
+    return [dict(zip(FOUND, row, strict=True)) for row in found.tolist()]
 
 
 #: Implementations of the sums, by name.
-KERNELS: dict[str, Any] = {"fused": _fused, "reference": _reference}
+KERNELS: dict[str, Callable[[_Pairs, Sequence[int]], list[dict[str, int]]]] = {
+    "fused": _fused,
+    "reference": _reference,
+}
 
 
 class DifferenceCommands(TensorPassModel):
@@ -231,6 +255,12 @@ class DifferenceCommands(TensorPassModel):
     def result(self, begin: dict[str, int], tensor: torch.Tensor) -> bytes:
         guess, truth = tensor.view(-1, 2).unbind(1)
         return difference(guess, truth, begin["exponent"] - EXPONENT_BIAS).record()
+
+
+def _of(sums: dict[str, int], count: int, exponent: int) -> Difference:
+    made = object.__new__(Difference)
+    vars(made).update(sums, count=count, exponent=exponent)  # the frozen class is slow to make them
+    return made
 
 
 def _ratio(part: int, whole: int) -> Fraction | float:

@@ -1,13 +1,24 @@
-"""The sums of ``difference`` in one compiled pass; bit-identical to the reference."""
+"""The sums of ``difference``, of all pairs in one compiled call; bit-identical to the reference.
+
+Compiled code finds each pair by its addresses, so that Python does nothing for it but to write a
+line of a table.
+"""
 
 import numpy as np
 from numba import njit
 
+from .numerics.addresses import floats_at, words_at
 from .statistics.kernel import CLAMPED_MANTISSA, quantise
 
-__all__ = ["compare"]
+__all__ = ["FOUND", "compare"]
 
-#: Pairs whose quantised elements are kept in the first-level cache.
+#: What is found of a pair, by position.
+FOUND = (
+    "non_finite", "saturated", "sum_squared", "sum_absolute", "energy", "sum_magnitude", "largest",
+    "absmax", "bitwise_equal",
+)  # fmt: skip
+
+#: Elements that are quantised at a time: they are kept in the first-level cache.
 _BLOCK = 2048
 
 _FIELD = np.int32(0x7F800000)
@@ -15,32 +26,36 @@ _WORD = np.int32(0x7FFFFFFF)
 
 
 @njit(cache=True, nogil=True)
-def compare(a, b, exponent, scales, found):  # pragma: no cover - compiled
-    """Add the pairs of a pass to what was found.
+def compare(pairs, scales, found):  # pragma: no cover - compiled
+    """Fill in what is found of each pair.
 
     Parameters
     ----------
-    a, b : ndarray of float32
-        Guess and truth.
-    exponent : int
-        The shared one, biased.
-    scales : ndarray of float32, (3,)
-        As :func:`adagrain.models.statistics.kernel.all_scales` has them for it.
-    found : ndarray of int64, (8,)
-        Pairs that are not finite, clamped elements, the four sums, the two largest magnitudes.
+    pairs : ndarray of int64, (pairs, 7)
+        Addresses of guess and truth as FP32, and as they are; elements of each, and words of 16
+        bits; shared exponent, biased.
+    scales : ndarray of float32, (255, 3)
+        As :func:`adagrain.models.statistics.kernel.all_scales` has them.
+    found : ndarray of int64, (pairs, 9)
+        By position as in ``FOUND``; 0 at first.
     """
-    qa, qb = np.empty((2, _BLOCK), dtype=np.int32)
-    limit = np.int32(exponent << 23 | CLAMPED_MANTISSA)
-    for start in range(0, a.size, _BLOCK):
-        of_a, of_b = a[start : start + _BLOCK], b[start : start + _BLOCK]
-        quantise(of_a, exponent, scales, qa[: of_a.size])
-        quantise(of_b, exponent, scales, qb[: of_b.size])
-        _add(of_a.view(np.int32), of_b.view(np.int32), qa, qb, limit, found)
+    qa = np.empty(_BLOCK, dtype=np.int32)  # rows of one array would keep to scalar registers
+    qb = np.empty(_BLOCK, dtype=np.int32)
+    for row in range(pairs.shape[0]):
+        count, words, exponent = pairs[row, 4], pairs[row, 5], pairs[row, 6]
+        limit = np.int32(exponent << 23 | CLAMPED_MANTISSA)
+        a, b = floats_at(pairs[row, 0], count), floats_at(pairs[row, 1], count)
+        for start in range(0, count, _BLOCK):
+            of_a, of_b = a[start : start + _BLOCK], b[start : start + _BLOCK]
+            quantise(of_a, exponent, scales[exponent], qa[: of_a.size])
+            quantise(of_b, exponent, scales[exponent], qb[: of_b.size])
+            _add(of_a.view(np.int32), of_b.view(np.int32), qa, qb, limit, found[row])
+        found[row, 8] = _same(words_at(pairs[row, 2], words), words_at(pairs[row, 3], words))
 
 
 @njit(cache=True, nogil=True)
 def _add(a, b, qa, qb, limit, found):  # pragma: no cover - compiled
-    """Add those of a block, given as words and quantised."""
+    """Add the pairs of a block, given as words and quantised."""
     non_finite, saturated = np.int32(0), np.int32(0)
     squared, absolute, energy, magnitude = np.int64(0), np.int64(0), np.int64(0), np.int64(0)
     largest, absmax = np.int32(0), np.int32(0)
@@ -64,3 +79,12 @@ def _add(a, b, qa, qb, limit, found):  # pragma: no cover - compiled
     found[5] += magnitude
     found[6] = max(found[6], largest)
     found[7] = max(found[7], absmax)
+
+
+@njit(cache=True, nogil=True)
+def _same(a, b):  # pragma: no cover - compiled
+    """1 if all words are equal."""
+    differing = np.uint16(0)
+    for i in range(a.size):
+        differing |= a[i] ^ b[i]
+    return np.int64(differing == 0)

@@ -99,6 +99,29 @@ class Coprocessor(CodecCalls, RegionCalls, TileCalls):
         """
         return self._passes.difference(a, b, exponent)
 
+    def differences_of(
+        self, pairs: Sequence[tuple[torch.Tensor, torch.Tensor]], exponents: Sequence[int]
+    ) -> list[Difference]:
+        """Differences of several guesses from their truths, in one call.
+
+        The same as one call of :meth:`difference` for each; asked as :meth:`statistics_of` asks.
+
+        Parameters
+        ----------
+        pairs : sequence of pairs of Tensor
+            Guess and truth, each pair as in :meth:`difference`.
+        exponents : sequence of int
+            The shared exponent of each pair.
+
+        Raises
+        ------
+        TypeError, ValueError
+            As :meth:`difference`; or if there are not as many exponents as pairs.
+        DeviceError
+            If the device fails.
+        """
+        return self._passes.differences(pairs, exponents)
+
     def run_pass(self, unit: str, tensors: Sequence[torch.Tensor], **fields: int) -> dict[str, int]:
         """One pass of any unit that takes tensors, as its descriptor has it; its record.
 

@@ -81,22 +81,23 @@ class Passes:
 
     def difference(self, a: torch.Tensor, b: torch.Tensor, exponent: int | None) -> Difference:
         """As :meth:`adagrain.host.device.coprocessor.Coprocessor.difference`."""
-        built = self._configuration
-        if DIFFERENCE.name not in built.units:
-            raise ValueError(
-                "difference needs a build that has it, which device preset "
-                f"{built.preset!r} has not"
-            )
-        self._check_tensor(a)
-        self._check_tensor(b)
-        check_pair(a, b)
+        self._check_pair(a, b)
         if exponent is None:
             exponent = unbiased(self.one(b, 0, histogram=False).largest_exponent)
-        guess, truth, common = elements_of(a), elements_of(b), _checked(exponent)
+        return self.differences([(a, b)], [exponent])[0]
+
+    def differences(
+        self, pairs: Sequence[tuple[torch.Tensor, torch.Tensor]], exponents: Sequence[int]
+    ) -> list[Difference]:
+        """As :meth:`adagrain.host.device.coprocessor.Coprocessor.differences_of`."""
+        exponents = _checked_all(exponents, len(pairs), "pairs")
+        for a, b in pairs:
+            self._check_pair(a, b)
+        elements = [(elements_of(a), elements_of(b)) for a, b in pairs]
         if direct_of(self._session) is not None:
-            return self._recovery.run(lambda: self._direct.difference(guess, truth, common))
-        one = _pass(DIFFERENCE, torch.stack([guess, truth], dim=1), common)
-        return Difference.from_record(self._recovery.run(lambda: self._ask(one)))
+            return self._recovery.run(lambda: self._direct.differences_of(elements, exponents))
+        joined = [torch.stack(pair, dim=1) for pair in elements]
+        return [*map(Difference.from_record, self._records(DIFFERENCE, joined, exponents))]
 
     def run(
         self, name: str, tensors: Sequence[torch.Tensor], fields: Mapping[str, int]
@@ -123,23 +124,13 @@ class Passes:
         self, tensors: Sequence[torch.Tensor], exponents: Sequence[int]
     ) -> list[Statistics]:
         """As :meth:`adagrain.host.device.coprocessor.Coprocessor.statistics_of`."""
-        if len(exponents) != len(tensors):
-            raise ValueError(
-                f"exponents must be as many as the {len(tensors)} tensors, not {len(exponents)}"
-            )
+        exponents = _checked_all(exponents, len(tensors), "tensors")
         for x in tensors:
             self._check_tensor(x)
-        exponents = [_checked(exponent) for exponent in exponents]
         if direct_of(self._session) is not None:
             elements = [elements_of(x) for x in tensors]
             return self._recovery.run(lambda: self._direct.statistics_of(elements, exponents))
-        rows = zip(tensors, exponents, strict=True)
-        passes = [_pass(STATISTICS, x, exponent) for x, exponent in rows]
-        found: list[Statistics] = []
-        while rest := passes[len(found) :]:
-            group = self._filling(rest)
-            found += self._recovery.run(partial(self._pipelined, group))
-        return found
+        return [*map(Statistics.from_record, self._records(STATISTICS, tensors, exponents))]
 
     @property
     def _direct(self) -> DirectTransport:
@@ -158,10 +149,17 @@ class Passes:
                 return passes[:number]
         return passes
 
-    def _pipelined(self, passes: Sequence[_Pass]) -> list[Statistics]:
-        """Within an operation: one pass behind the other, without waiting in between."""
-        records = filter(None, self._call(passes))  # a pass answers at its end only
-        return [Statistics.from_record(record) for record in records]
+    def _records(
+        self, unit: Unit, tensors: Sequence[torch.Tensor], exponents: Sequence[int]
+    ) -> Iterator[bytes]:
+        """Records of passes of one unit, one pass behind the other, without waiting in between."""
+        rows = zip(tensors, exponents, strict=True)
+        passes = [_pass(unit, x, exponent) for x, exponent in rows]
+        while passes:
+            group = self._filling(passes)
+            replies = self._recovery.run(partial(self._call, group))
+            yield from filter(None, replies)  # a pass answers at its end only
+            passes = passes[len(group) :]
 
     def _statistics(self, one: _Pass) -> Statistics:
         def run() -> tuple[bytes, bytes | None]:
@@ -189,6 +187,17 @@ class Passes:
             for request in one.requests(frame_size, data_port=transport.data_port)
         )
 
+    def _check_pair(self, a: torch.Tensor, b: torch.Tensor) -> None:
+        built = self._configuration
+        if DIFFERENCE.name not in built.units:
+            raise ValueError(
+                "difference needs a build that has it, which device preset "
+                f"{built.preset!r} has not"
+            )
+        self._check_tensor(a)
+        check_readable(b)
+        check_pair(a, b)
+
     def _check_tensor(self, x: torch.Tensor) -> None:
         check_readable(x)
         code, built = format_of(x.dtype).code, self._configuration
@@ -210,6 +219,12 @@ def _pass(unit: Unit, x: torch.Tensor, exponent: int, **fields: int) -> _Pass:
 def _announced(x: torch.Tensor) -> dict[str, int]:
     """Announcement of any pass over a tensor."""
     return {"count": x.numel(), "format": format_of(x.dtype).code}
+
+
+def _checked_all(exponents: Sequence[int], number: int, name: str) -> list[int]:
+    if len(exponents) != number:
+        raise ValueError(f"exponents must be as many as the {number} {name}, not {len(exponents)}")
+    return [_checked(exponent) for exponent in exponents]
 
 
 def _checked(exponent: int) -> int:

@@ -1,7 +1,8 @@
 """Updates as they arrive: applied to the anchors, and compared with what was guessed."""
 
 import time
-from collections.abc import Collection, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import takewhile
 
@@ -21,7 +22,7 @@ from .flight import Departed, Flight
 from .guesses import Guesses
 from .landed import Landed
 from .tags import Tags
-from .verdict import Judge
+from .verdict import Guess, Judge, Verdict
 
 __all__ = ["Arrivals"]
 
@@ -237,8 +238,8 @@ class Arrivals:
         for region in regions:
             self._guesses.outdate(region)
             self._note_weights(flight, region)
-        for region, old in zip(entered, before, strict=True):
-            self._compare(flight.step.number, region, old)
+        if entered:
+            self._compare(flight.step.number, dict(zip(entered, before, strict=True)))
 
     def _average(self, flight: Flight, parameter: nn.Parameter) -> torch.Tensor:
         """A parameter's gradient in a flight, averaged over the workers; zeros if it is not due."""
@@ -265,18 +266,33 @@ class Arrivals:
                 parameter.grad = None
         self._apart = [flight for flight in self._apart if flight not in landed]
 
-    def _compare(self, step: int, region: int, before: torch.Tensor) -> None:
-        """Compare what was guessed of a region's update by a step with the true one."""
-        truth, chains = flat(self._members[region]), self._guesses.entered(region)
-        accepted = worthy = True
-        for chain in chains:
-            front, behind = chain.take(before)
-            verdict = self._judge.judge(before, behind, truth, front)
+    def _compare(self, step: int, before: Mapping[int, torch.Tensor]) -> None:
+        """Compare what was guessed of a step's updates with the true ones.
+
+        Parameters
+        ----------
+        step : int
+            Its number.
+        before : mapping of int to Tensor
+            Weights in front of the update, of each region whose guess has entered.
+        """
+        chains = [(region, own) for region in before for own in self._guesses.entered(region)]
+        truths = {region: flat(self._members[region]) for region in before}
+        guesses = [
+            Guess(before[region], truths[region], *chain.take(before[region]))
+            for region, chain in chains
+        ]
+        verdicts: defaultdict[int, list[Verdict]] = defaultdict(list)
+        for (region, _), verdict in zip(chains, self._judge.judge(guesses), strict=True):
             self._course.judge(step, region, verdict)
-            accepted &= verdict.accepted
-            worthy &= verdict.worthy
-        last = not chains[-1].left
-        self._tags.resolve(region, accepted=accepted, worthy=worthy, last=last)
+            verdicts[region].append(verdict)
+        for region, found in verdicts.items():
+            self._tags.resolve(
+                region,
+                accepted=all(verdict.accepted for verdict in found),
+                worthy=all(verdict.worthy for verdict in found),
+                last=not self._guesses.entered(region)[-1].left,
+            )
 
     def _land(self, flight: Flight, there: float) -> None:
         """All of a flight has arrived, and of those before it."""

@@ -1,6 +1,7 @@
 """The verdict on a guess: how far its update is from the true one, as the device finds it."""
 
 import math
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -11,12 +12,31 @@ from adagrain.models.difference import Difference
 
 from .form import Form
 
-__all__ = ["Judge", "Verdict"]
+__all__ = ["Guess", "Judge", "Verdict"]
 
 _LOWEST_EXPONENT, _HIGHEST_EXPONENT = -126, 127
 
 #: Mantissas from ½ to below this are not rounded up to 1 in 15 bits.
 _NOT_ROUNDED = 1 - 2.0**-16
+
+
+class Guess(NamedTuple):
+    """A region's guessed update, and the true one.
+
+    Members
+    -------
+    before : Tensor
+        Weights of the region, of one dimension, which the true update goes out from.
+    truth : Tensor
+        Those behind it.
+    front, guessed : Tensor
+        Those which the guessed update goes out from, and those behind it.
+    """
+
+    before: torch.Tensor
+    truth: torch.Tensor
+    front: torch.Tensor
+    guessed: torch.Tensor
 
 
 class Verdict(NamedTuple):
@@ -63,28 +83,20 @@ class Judge:
         self._worth = worth
         self._form = form
 
-    def judge(
-        self,
-        before: torch.Tensor,
-        guess: torch.Tensor,
-        truth: torch.Tensor,
-        front: torch.Tensor | None = None,
-    ) -> Verdict:
-        """The verdict on a region's guessed weights.
-
-        Parameters
-        ----------
-        before, guess, truth : Tensor
-            Weights of a region, of one dimension: before the update, guessed, and true.
-        front : Tensor or None
-            Those that the guessed update goes out from; ``None``: the same as the true one.
-        """
+    def judge(self, guesses: Sequence[Guess]) -> list[Verdict]:
+        """The verdict on each guess; the device is asked once."""
         if self._tau == 0:
-            found = self._device.difference(guess, truth, 0)
+            pairs = [(own.guessed, own.truth) for own in guesses]
+            exponents = [0] * len(pairs)
+        else:
+            pairs = [(own.guessed - own.front, own.truth - own.before) for own in guesses]
+            exponents = [_exponent(a, b) for a, b in pairs]
+        return [self._verdict(found) for found in self._device.differences_of(pairs, exponents)]
+
+    def _verdict(self, found: Difference) -> Verdict:
+        if self._tau == 0:
             equal = bool(found.bitwise_equal)
             return Verdict(equal, equal, found)
-        a, b = guess - (before if front is None else front), truth - before
-        found = self._device.difference(a, b, _exponent(a, b))
         return Verdict(
             self._is_within(self._tau, found), self._is_within(self._worth, found), found
         )

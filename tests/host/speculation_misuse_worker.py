@@ -77,7 +77,7 @@ def another_step_in_a_closure_on_one() -> None:
 def verdict_fails_on_one() -> None:
     setup = Setup()
 
-    def judge(*_: torch.Tensor) -> Verdict:
+    def judge(_: object) -> list[Verdict]:
         raise KeyError("no such thing")
 
     if on_one():

@@ -38,6 +38,35 @@ def test_differences_are_the_golden_models(device: Coprocessor, dtype: torch.dty
     assert device.counters()["pairs"] - before == 4 * 111 + 15 + 1
 
 
+def test_several_differences_are_those_of_single_ones(device: Coprocessor) -> None:
+    """More passes than a window holds, of different lengths and types; each counts."""
+    lengths = [1, 3, 40, 111, *[5] * 40]
+    pairs = [(GUESS.view(-1)[:length], TRUTH.view(-1)[:length]) for length in lengths]
+    pairs[2] = (pairs[2][0].bfloat16(), pairs[2][1].bfloat16())
+    pairs[3] = (TRUTH.t(), TRUTH.t())
+    exponents = [number % 4 - 2 for number in range(len(pairs))]
+    before = device.counters()["pairs"]
+    found = device.differences_of(pairs, exponents)
+    assert device.counters()["pairs"] - before == sum(lengths)
+    rows = [*zip(pairs, exponents, strict=True)]
+    assert found == [device.difference(a, b, exponent) for (a, b), exponent in rows]
+    assert found == [difference(a, b, e, kernel="reference") for (a, b), e in rows]
+    assert device.differences_of([], []) == []
+
+
+def test_wrong_arguments_of_several(device: Coprocessor) -> None:
+    with pytest.raises(ValueError, match="exponents must be as many as the 2 pairs, not 1"):
+        device.differences_of([(GUESS, TRUTH)] * 2, [0])
+    with pytest.raises(ValueError, match=r"shape of b must be that of a, \(3, 37\), not \(37, 3\)"):
+        device.differences_of([(GUESS, TRUTH), (GUESS, TRUTH.t())], [0, 0])
+    with pytest.raises(ValueError, match="exponent must be from -126 to 127, not 128"):
+        device.differences_of([(GUESS, TRUTH)] * 2, [0, 128])
+    with pytest.raises(TypeError, match="x must be a tensor, not list"):
+        device.differences_of([(GUESS, [1.0])], [0])
+    with pytest.raises(ValueError, match=r"tensor must have 1 to .* elements, not 0"):
+        device.differences_of([(GUESS[:0], TRUTH[:0])], [0])
+
+
 def test_passes_of_any_unit(device: Coprocessor) -> None:
     found = device.run_pass("difference", [GUESS, TRUTH], exponent=127)
     assert found == vars(difference(GUESS, TRUTH, 0))

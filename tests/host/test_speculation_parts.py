@@ -15,14 +15,22 @@ from adagrain.host.speculation.form import Form
 from adagrain.host.speculation.options import SpeculationOptions
 from adagrain.host.speculation.random_state import RandomState
 from adagrain.host.speculation.tags import Place, Tags
-from adagrain.host.speculation.verdict import Judge
+from adagrain.host.speculation.verdict import Guess, Judge, Verdict
+
+
+def verdict(
+    judge: Judge, before: torch.Tensor, guessed: torch.Tensor, truth: torch.Tensor
+) -> Verdict:
+    """The verdict on one guess, which goes out from the same weights as the truth."""
+    return judge.judge([Guess(before, truth, before, guessed)])[0]
 
 
 def accepts(guess: list[float], truth: list[float], tau: float, form: str = "rmse") -> bool:
     """The verdict on an update from weights of 0."""
     a, b = torch.tensor(guess), torch.tensor(truth)
     with adagrain.open_device("golden:", "small") as device:
-        return Judge(device, tau, tau, Form(form)).judge(torch.zeros_like(a), a, b).accepted
+        judge = Judge(device, tau, tau, Form(form))
+        return verdict(judge, torch.zeros_like(a), a, b).accepted
 
 
 @pytest.mark.parametrize(
@@ -43,8 +51,20 @@ def test_the_verdict_is_on_updates_and_not_on_weights() -> None:
     with adagrain.open_device("golden:", "small") as device:
         judge = Judge(device, 0.1, 0.1, Form.RMSE)
         before = torch.full((3,), 1000.0)
-        assert not judge.judge(before, before + 2, before + 1).accepted
-        assert judge.judge(before, before + 1, before + 1).accepted
+        assert not verdict(judge, before, before + 2, before + 1).accepted
+        assert verdict(judge, before, before + 1, before + 1).accepted
+
+
+def test_a_guess_may_go_out_from_other_weights_than_the_truth() -> None:
+    with adagrain.open_device("golden:", "small") as device:
+        judge = Judge(device, 0.1, 0.1, Form.RMSE)
+        before, front = torch.zeros(3), torch.ones(3)
+        guesses = [
+            Guess(before, before + 2, front, front + 2),
+            Guess(before, before + 2, front, before + 2),
+            Guess(front, front + 2, before, before + 2),
+        ]
+        assert [own.accepted for own in judge.judge(guesses)] == [True, False, True]
 
 
 def test_a_guess_may_be_worth_it_and_not_stand_for_the_truth() -> None:
@@ -56,9 +76,9 @@ def test_a_guess_may_be_worth_it_and_not_stand_for_the_truth() -> None:
             (1.0, False, True),
             (1.1, False, False),
         ):
-            verdict = judge.judge(torch.zeros(4), truth + error, truth)
-            assert (verdict.accepted, verdict.worthy) == (accepted, worthy)
-        exact = Judge(device, 0.0, 1.0, Form.RMSE).judge(torch.zeros(4), truth + 0.5, truth)
+            found = verdict(judge, torch.zeros(4), truth + error, truth)
+            assert (found.accepted, found.worthy) == (accepted, worthy)
+        exact = verdict(Judge(device, 0.0, 1.0, Form.RMSE), torch.zeros(4), truth + 0.5, truth)
         assert not exact.accepted and not exact.worthy
 
 

@@ -11,7 +11,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adagrain.models.difference import Difference, difference
+from adagrain.models.difference import Difference, difference, differences_of_elements
 from adagrain.models.interface.formats import FORMATS, STREAMED, FormatCode
 from adagrain.models.interface.records import size
 from adagrain.models.interface.units.difference import (
@@ -77,6 +77,23 @@ def test_fused_equals_reference(code: FormatCode, seed: int) -> None:
             for exponent in (None, -126, 127, generator.randrange(-20, 20)):
                 both = [difference(a, b, exponent, kernel=kernel) for kernel in KERNELS]
                 assert both[0] == both[1], f"seed {seed}, exponent {exponent}"
+
+
+def test_several_pairs_are_those_of_single_calls(seed: int) -> None:
+    """Of all formats, of lengths about the compiled blocks; equal, or with one word that is not."""
+    generator = torch.Generator().manual_seed(seed)
+    pairs, exponents = [], []
+    for number, length in enumerate((1, 2, 2047, 2048, 2049, 5000)):
+        for code in STREAMED:
+            b = torch.randn(length, generator=generator).to(FORMATS[code].dtype)
+            pairs += [(b.clone(), b), (b.clone(), b)]
+            pairs[-1][0][-1] *= -1
+            exponents += [number - 2, 2 - number]
+    found = differences_of_elements(pairs, exponents)
+    rows = zip(pairs, exponents, strict=True)
+    assert found == [difference(a, b, e, kernel="reference") for (a, b), e in rows], f"seed {seed}"
+    assert [own.bitwise_equal for own in found] == [1, 0] * (len(pairs) // 2)
+    assert differences_of_elements([], []) == []
 
 
 @pytest.mark.parametrize("offset", [-1, 0, 1])
@@ -145,6 +162,8 @@ def test_only_words_tell_zeros_and_nans_apart(kernel: str) -> None:
     assert (found.bitwise_equal, found.non_finite, found.valid) == (1, 2, False)
     assert math.isnan(found.rmse) and math.isnan(found.mean_absolute)
     assert math.isnan(found.largest_difference)
+    signalling, quiet = torch.tensor([[0x7D00], [0x7F00]], dtype=torch.int16).view(torch.float16)
+    assert difference(signalling, quiet, kernel=kernel).bitwise_equal == 0
     found = difference(zeros + 1, zeros, 0, kernel=kernel)
     assert found.relative_rmse == found.relative_mean_absolute == math.inf
     assert found.relative_largest_difference == math.inf

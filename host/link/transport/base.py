@@ -92,13 +92,15 @@ class DirectTransport(Protocol):
             The shared exponent of each, -126 to 127.
         """
 
-    def difference(self, a: "torch.Tensor", b: "torch.Tensor", exponent: int) -> "Difference":
-        """Result of a pass over a guess and the truth; counted as one through frames is.
+    def differences_of(
+        self, pairs: "Sequence[tuple[torch.Tensor, torch.Tensor]]", exponents: Sequence[int]
+    ) -> "list[Difference]":
+        """Results of passes over guesses and truths; counted as passes through frames are.
 
         Parameters
         ----------
-        a, b : Tensor
-            As those of :meth:`statistics_of`, of one format and length.
-        exponent : int
-            The shared exponent, -126 to 127.
+        pairs : sequence of pairs of Tensor
+            Each as those of :meth:`statistics_of`, of one format and length.
+        exponents : sequence of int
+            The shared exponent of each pair, -126 to 127.
         """

@@ -8,7 +8,7 @@ import torch
 
 from adagrain.models.device.coprocessor import CoprocessorModel
 from adagrain.models.device.golden_table import GoldenTable
-from adagrain.models.difference import Difference, difference
+from adagrain.models.difference import Difference, differences_of_elements
 from adagrain.models.interface.configuration import Configuration
 from adagrain.models.statistics import KERNELS, Statistics, statistics_of_elements
 
@@ -84,9 +84,12 @@ class GoldenTransport:
         commands["statistics"].totals["elements"] += sum(one.count for one in found)
         return found
 
-    def difference(self, a: torch.Tensor, b: torch.Tensor, exponent: int) -> Difference:
-        found = difference(a, b, exponent, kernel=self._kernel)
-        self._model.commands["difference"].add(vars(found))
+    def differences_of(
+        self, pairs: Sequence[tuple[torch.Tensor, torch.Tensor]], exponents: Sequence[int]
+    ) -> list[Difference]:
+        found = differences_of_elements(pairs, exponents, kernel=self._kernel)
+        for one in found:
+            self._model.commands["difference"].add(vars(one))
         return found
 
     def close(self) -> None:
