@@ -10,8 +10,8 @@ from adagrain.models.interface.codec import (
 )
 from adagrain.models.interface.records import pack
 
-from .parser_kernel import WIDEST
 from .parts import CHECKSUM, HEADER_SIZE, Parts, checksum
+from .sizes_kernel import pack_sizes, widths_of
 
 __all__ = ["assemble"]
 
@@ -27,12 +27,13 @@ def assemble(parts: Parts) -> bytes:
     ValueError
         If there are more regions than 65535, or more bytes than 2^32 − 1.
     """
-    widths = _widths(parts.sizes, parts.first_blocks)
+    widths = widths_of(parts.sizes, parts.first_blocks)
     records = np.zeros(len(parts.counts), dtype=_REGIONS)
     records["count"], records["exponent"] = parts.counts, parts.bases
     records["rest"] = widths | parts.slots << 4
     carried = [t.carried for t in parts.tables if t and t.number == TableNumber.CARRIED]
-    middle = [records.tobytes(), *carried, _packed_sizes(parts.sizes, widths, parts.first_blocks)]
+    packed = pack_sizes(parts.sizes, widths, parts.first_blocks)
+    middle = [records.tobytes(), *carried, packed.tobytes()]
     numbers = [table.number if table else TableNumber.NONE for table in parts.tables]
     header = pack(
         GradientHeader,
@@ -47,19 +48,3 @@ def assemble(parts: Parts) -> bytes:
     )
     body = b"".join([header, *middle, parts.blocks.data])
     return body + CHECKSUM.pack(checksum(body, parts.tables))
-
-
-def _widths(sizes: np.ndarray, first_blocks: np.ndarray) -> np.ndarray:
-    """Bits that each region's longest block length takes."""
-    largest = np.zeros(len(first_blocks) - 1, dtype=np.int64)
-    filled = first_blocks[:-1] < first_blocks[1:]
-    if filled.any():
-        largest[filled] = np.maximum.reduceat(sizes, first_blocks[:-1][filled])
-    return np.frexp(largest.astype(np.float64))[1].astype(np.uint8)
-
-
-def _packed_sizes(sizes: np.ndarray, widths: np.ndarray, first_blocks: np.ndarray) -> bytes:
-    each = np.repeat(widths.astype(np.int64), np.diff(first_blocks))
-    places = WIDEST - 1 - np.arange(WIDEST)
-    bits = (sizes[:, None] >> places & 1).astype(np.uint8)
-    return np.packbits(bits[places < each[:, None]]).tobytes()

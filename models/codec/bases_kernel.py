@@ -20,14 +20,14 @@ def shift_counts(counts, shifts):  # pragma: no cover - compiled
         Not negative, in half binades. What leaves the bins takes an escape.
     """
     found = np.zeros_like(counts)
-    found[:, ESCAPE] = counts[:, ESCAPE]
     for region in range(shifts.size):
-        shift = shifts[region]
-        for kind in range(CLASSES):
-            first = BINS * kind
-            for own in range(BINS):
-                moved = first + own + shift if own + shift < BINS else ESCAPE
-                found[region, moved] += counts[region, first + own]
+        shift, escaped = min(shifts[region], BINS), counts[region, ESCAPE]
+        for first in range(0, BINS * CLASSES, BINS):
+            for own in range(BINS - shift):
+                found[region, first + shift + own] = counts[region, first + own]
+            for own in range(BINS - shift, BINS):
+                escaped += counts[region, first + own]
+        found[region, ESCAPE] = escaped
     return found
 
 

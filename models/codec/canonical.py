@@ -13,6 +13,7 @@ __all__ = [
     "LOW_BITS",
     "NOT_ADJACENT",
     "canonical_codes",
+    "encoding",
     "lookup",
     "measures",
 ]
@@ -42,6 +43,15 @@ def canonical_codes(lengths):  # pragma: no cover - compiled
         if length:
             codes[symbol] = following[length]
             following[length] += 1
+    return codes
+
+
+@njit(cache=True, nogil=True)
+def encoding(lengths):  # pragma: no cover - compiled
+    """By symbol, uint16: its code as of :func:`canonical_codes`, its length in the lower 4 bits."""
+    codes = canonical_codes(lengths)
+    for symbol in range(lengths.size):
+        codes[symbol] = codes[symbol] << np.uint16(4) | np.uint16(lengths[symbol])
     return codes
 
 

@@ -46,9 +46,10 @@ def build_tables(counts: np.ndarray, mantissa_bits: int = 7) -> list[CodeTable]:
     mantissa_bits : int
         Of each coded element.
     """
-    one = build_table(counts.sum(axis=0))
+    total = counts.sum(axis=0, keepdims=True)
+    one = build_table(total[0])
     two, bits = split(counts, mantissa_bits, _ROUNDS)
-    if choose_slots(counts, [one], mantissa_bits)[1] + 8 * len(one.carried) <= bits:
+    if choose_slots(total, [one], mantissa_bits)[1] + 8 * len(one.carried) <= bits:
         return [one]
     return [CodeTable(lengths.tobytes()) for lengths in two]
 

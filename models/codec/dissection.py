@@ -17,6 +17,7 @@ from adagrain.models.interface.formats import FORMATS, ElementFormat, FormatCode
 from adagrain.models.interface.records import unpack
 
 from .bits import as_words
+from .block_numbers import first_blocks_of
 from .defaults import DEFAULT_TABLES
 from .errors import CodecError
 from .parser_kernel import (
@@ -31,6 +32,7 @@ from .parser_kernel import (
     read_sizes,
 )
 from .parts import CHECKSUM, HEADER_SIZE, REGION_SIZE, Parts, checksum
+from .sizes_kernel import bits_of_sizes
 from .table import CodeTable
 
 __all__ = ["dissect", "region_bytes"]
@@ -66,8 +68,7 @@ def dissect(frame: bytes, agreed: Sequence[CodeTable], most: int) -> Parts:
         if number == TableNumber.CARRIED:
             tables[slot], used = CodeTable.from_carried(rest)
             rest = rest[used:]
-    sizes, rest = _sizes(rest, regions, tables)
-    total = int(sizes.sum(dtype=np.int64))
+    sizes, total, rest = _sizes(rest, regions, tables)
     if total != len(rest):
         raise CodecError(f"blocks must have {total} bytes in all, not {len(rest)}")
     return Parts(
@@ -145,9 +146,8 @@ def _regions(
         raise CodecError(f"region headers must have {wanted} bytes, not {len(rest)}")
     counts, bases = np.empty((2, number), dtype=np.int64)
     widths, slots = np.empty((2, number), dtype=np.uint8)
-    regions = _Regions(counts, bases, widths, slots, np.empty(number + 1, dtype=np.int64))
     largest = fmt.largest_exponent
-    found, region, value = read_regions(rest[:wanted], largest, *regions)
+    found, region, value = read_regions(rest[:wanted], largest, counts, bases, widths, slots)
     if found != FINE:
         name, limit = {
             EXPONENT: ("exponent", largest),
@@ -158,15 +158,15 @@ def _regions(
     total = int(counts.sum())
     if total > most:
         raise CodecError(f"elements of a frame must be at most {most}, not {total}")
-    return regions, rest[wanted:]
+    return _Regions(counts, bases, widths, slots, first_blocks_of(counts)), rest[wanted:]
 
 
 def _sizes(
     rest: np.ndarray, regions: _Regions, tables: Sequence[CodeTable | None]
-) -> tuple[np.ndarray, np.ndarray]:
-    """Bytes of each block, and what stands behind their list."""
+) -> tuple[np.ndarray, int, np.ndarray]:
+    """Bytes of each block, and of all, and what stands behind their list."""
     first_blocks = regions.first_blocks
-    bits = int(regions.widths.astype(np.int64) @ (first_blocks[1:] - first_blocks[:-1]))
+    bits = bits_of_sizes(regions.widths, first_blocks)
     wanted = (bits + 7) // 8
     if len(rest) < wanted:
         raise CodecError(f"block lengths must have {wanted} bytes, not {len(rest)}")
@@ -187,4 +187,4 @@ def _sizes(
         raise CodecError(f"length of {where} must be at most {most}, not {value}")
     if found == NO_TABLE:
         raise CodecError(f"slot {value} must have a table, as {where} is coded, not none")
-    return sizes, rest[wanted:]
+    return sizes, value, rest[wanted:]

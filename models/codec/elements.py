@@ -10,8 +10,8 @@ from adagrain.models.interface.codec import CODED_FORMATS, SYMBOLS
 from adagrain.models.interface.formats import FORMATS, ElementFormat
 
 from .bases_kernel import shift_counts, shift_symbols
+from .block_numbers import first_blocks_of
 from .encoder_kernel import count_symbols, largest_exponents, scan
-from .parts import blocks_of
 
 __all__ = ["Elements", "Symbols", "elements_of", "from_one_base", "symbols_of"]
 
@@ -93,7 +93,7 @@ def elements_of(tensors: Sequence[torch.Tensor]) -> Elements:
     flat = [(x if x.is_cpu else x.cpu()).contiguous() for x in tensors]
     addresses = np.array([x.data_ptr() for x in flat], dtype=np.int64)
     counts = np.array([x.numel() for x in flat], dtype=np.int64)
-    first_blocks = blocks_of(counts)
+    first_blocks = first_blocks_of(counts)
     places, found = (np.empty(counts.sum() + 1, dtype=np.uint16) for _ in range(2))
     ends = np.zeros(first_blocks[-1], dtype=np.int64)
     scan(addresses, counts, first_blocks, places, found, ends)
@@ -102,12 +102,13 @@ def elements_of(tensors: Sequence[torch.Tensor]) -> Elements:
 
 def _format_of(tensors: Sequence[torch.Tensor]) -> ElementFormat:
     known = {FORMATS[code].dtype: FORMATS[code] for code in CODED_FORMATS}
-    for x in tensors:
-        if x.dtype not in known:
-            raise TypeError(f"dtype must be one of {', '.join(map(str, known))}, not {x.dtype}")
-        if x.dtype != tensors[0].dtype:
-            raise TypeError(f"dtype must be the first tensor's, {tensors[0].dtype}, not {x.dtype}")
-    return known[tensors[0].dtype]
+    first, *others = dict.fromkeys(x.dtype for x in tensors)
+    for dtype in (first, *others):
+        if dtype not in known:
+            raise TypeError(f"dtype must be one of {', '.join(map(str, known))}, not {dtype}")
+    if others:
+        raise TypeError(f"dtype must be the first tensor's, {first}, not {others[0]}")
+    return known[first]
 
 
 def symbols_of(

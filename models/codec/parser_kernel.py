@@ -28,9 +28,7 @@ FINE, EXPONENT, WIDTH, RESERVED, LENGTH, NO_TABLE = range(6)
 
 
 @njit(cache=True, nogil=True)
-def read_regions(
-    raw, largest, counts, bases, widths, slots, first_blocks
-):  # pragma: no cover - compiled
+def read_regions(raw, largest, counts, bases, widths, slots):  # pragma: no cover - compiled
     """Take region headers apart.
 
     Parameters
@@ -38,16 +36,15 @@ def read_regions(
     raw : ndarray of uint8, (6 * regions,)
     largest : int
         The largest base exponent of the format.
-    counts, bases, first_blocks : ndarray of int64
+    counts, bases : ndarray of int64
     widths, slots : ndarray of uint8
-        Filled; ``first_blocks`` has one entry more than there are regions.
+        Filled.
 
     Returns
     -------
     found, region, value : int
         ``FINE``, or what is wrong, where, and the value that is.
     """
-    first_blocks[0] = 0
     for region in range(counts.size):
         at = 6 * region
         count = np.int64(raw[at]) | np.int64(raw[at + 1]) << 8
@@ -62,7 +59,6 @@ def read_regions(
             return RESERVED, region, rest >> 5
         counts[region], bases[region] = count, exponent
         widths[region], slots[region] = width, rest >> 4
-        first_blocks[region + 1] = first_blocks[region] + (count + BLOCK - 1) // BLOCK
     return FINE, 0, np.int64(0)
 
 
@@ -97,7 +93,7 @@ def read_lengths(raw, classes, bins, lengths):  # pragma: no cover - compiled
 
 @njit(cache=True, nogil=True)
 def read_sizes(bits, counts, widths, slots, first_blocks, tables, sizes):  # pragma: no cover
-    """Block lengths of all regions.
+    """Block lengths of all regions, and how many bytes they are in all.
 
     Parameters
     ----------
@@ -111,9 +107,10 @@ def read_sizes(bits, counts, widths, slots, first_blocks, tables, sizes):  # pra
     Returns
     -------
     found, region, block, value, most : int
-        ``FINE``, or what is wrong, where, the value that is, and the most that it may be.
+        ``FINE``, or what is wrong, where, the value that is, and the most that it may be. If all
+        is fine, the value is the sum of all lengths.
     """
-    at = np.int64(0)
+    at, total = np.int64(0), np.int64(0)
     for region in range(counts.size):
         width, left = np.int64(widths[region]), counts[region]
         for b in range(first_blocks[region], first_blocks[region + 1]):
@@ -124,9 +121,10 @@ def read_sizes(bits, counts, widths, slots, first_blocks, tables, sizes):  # pra
                 size = np.int64(bits_at(bits, at) >> np.uint64(64 - width))
             at += width
             sizes[b] = size
+            total += size
             block = b - first_blocks[region]
             if size > most:
                 return LENGTH, region, block, size, most
             if 0 < size < most and not tables[slots[region]]:
                 return NO_TABLE, region, block, np.int64(slots[region]), most
-    return FINE, 0, np.int64(0), np.int64(0), np.int64(0)
+    return FINE, 0, np.int64(0), total, np.int64(0)

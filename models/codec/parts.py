@@ -7,13 +7,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from adagrain.models.interface.codec import BLOCK, GradientHeader, RegionHeader, TableNumber
+from adagrain.models.interface.codec import GradientHeader, RegionHeader, TableNumber
 from adagrain.models.interface.formats import ElementFormat
 from adagrain.models.interface.records import size
 
 from .table import CodeTable
 
-__all__ = ["CHECKSUM", "HEADER_SIZE", "REGION_SIZE", "Parts", "blocks_of", "checksum"]
+__all__ = ["CHECKSUM", "HEADER_SIZE", "REGION_SIZE", "Parts", "checksum"]
 
 HEADER_SIZE, REGION_SIZE = size(GradientHeader), size(RegionHeader)
 
@@ -51,13 +51,6 @@ class Parts(NamedTuple):
     slots: np.ndarray
     sizes: np.ndarray
     blocks: np.ndarray
-
-
-def blocks_of(counts: np.ndarray) -> np.ndarray:
-    """The number of each region's first block, and of all blocks."""
-    numbers = np.zeros(len(counts) + 1, dtype=np.int64)
-    np.cumsum(-(-counts // BLOCK), out=numbers[1:])
-    return numbers
 
 
 def checksum(body: bytes | memoryview, tables: Sequence[CodeTable | None]) -> int:

@@ -15,7 +15,7 @@ from adagrain.models.interface.codec import (
     TableNumber,
 )
 
-from .canonical import canonical_codes, measures
+from .canonical import canonical_codes, encoding, measures
 from .choice_kernel import best_lengths, carried
 from .errors import CodecError
 from .parser_kernel import read_lengths
@@ -76,7 +76,7 @@ class CodeTable:
     @cached_property
     def encoding(self) -> np.ndarray:
         """By symbol, uint16: the code, and its length in the lower 4 bits."""
-        return self.codes << np.uint16(4) | self._lengths
+        return encoding(self._lengths)
 
     @cached_property
     def decoding(self) -> np.ndarray:
