@@ -67,7 +67,8 @@ def _decide(weights, seen, tables):  # pragma: no cover - compiled
     numbers, given = numbers_of(seen), _FIRST
     for own in weights:
         rows, columns = own.shape
-        largest, scales = np.empty((2, 1, columns), dtype=np.float32)
+        largest = np.empty((1, columns), dtype=np.float32)
+        scales = np.empty((1, columns), dtype=np.float32)
         largest_between_rows(own.reshape(1, rows, columns), largest)
         if not scales_below(largest[0], largest[0], scales[0], _BITS):
             return False

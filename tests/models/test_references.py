@@ -11,6 +11,7 @@ ROOT = Path(__file__).parents[2]
 
 #: By module: the reference, what its test must use, and the test.
 REFERENCES = {
+    "codec/block_numbers": ("strings of bits", "frame_of", "models/test_codec.py"),
     "codec/bits": ("strings of bits", "codec_reference", "models/test_codec.py"),
     "codec/canonical": ("strings of bits", "codec_reference", "models/test_codec_tables.py"),
     "codec/choice": ("strings of bits", "element_bits", "models/test_codec.py"),
@@ -26,6 +27,7 @@ REFERENCES = {
     "codec/mantissa": ("exact fractions", "Fraction", "models/test_codec_mantissa.py"),
     "codec/package_merge": ("an exhaustive search", "least(", "models/test_codec_tables.py"),
     "codec/parser_kernel": ("strings of bits", "read_frame", "models/test_codec_refusals.py"),
+    "codec/sizes_kernel": ("strings of bits", "frame_of", "models/test_codec.py"),
     "codec/table": ("strings of bits", "codes_of", "models/test_codec_tables.py"),
     "difference": ("exact fractions", "Fraction", "models/test_difference.py"),
     "difference_kernel": ("exact fractions", "Fraction", "models/test_difference.py"),
