@@ -26,6 +26,7 @@ from adagrain.models.codec import (
     region_bytes,
     with_mantissa_bits,
 )
+from adagrain.models.codec.bases_kernel import shift_counts
 from adagrain.models.codec.choice import choose_slots
 from adagrain.models.interface.codec import (
     BLOCK,
@@ -180,6 +181,17 @@ def test_bins_count_from_one_base_where_one_threshold_is_for_all(code: FormatCod
         agreed = encode(masked_ones, tables=tables)
         assert agreed == encode(masked_ones, exponents=bases[place], tables=tables)
         assert same(decode(frame), masked_ones)
+
+
+def test_counts_shifted_are_those_counted_from_other_bases(seed: int) -> None:
+    """By less than all bins, by as many, by more; the escapes of before stay."""
+    generator = torch.Generator().manual_seed(seed)
+    x = [torch.randn(5000, generator=generator).bfloat16() for _ in range(5)]
+    for part in x:
+        part[:2] = torch.tensor([torch.inf, 2.0**-60])
+    bases, octaves = np.array([129, 130, 131, 132, 133]), np.array([0, 1, 15, 16, 90])
+    shifted = shift_counts(histogram(x, exponents=bases), 2 * octaves)
+    assert np.array_equal(shifted, histogram(x, exponents=bases + octaves))
 
 
 @pytest.mark.parametrize("code", CODES)
