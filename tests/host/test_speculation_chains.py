@@ -1,6 +1,7 @@
 """Chains of guesses on one worker: bounded staleness, against the rule written down plainly."""
 
 import copy
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -15,6 +16,7 @@ from adagrain.host.speculation.chain import Chain
 from adagrain.host.speculation.replay import Replay
 from adagrain.host.speculation.speculate import Speculation
 from adagrain.host.speculation.tags import Place, Tags
+from adagrain.host.speculation.verdict import Guess, Verdict
 
 pytestmark = pytest.mark.usefixtures("lone_worker")
 
@@ -198,6 +200,44 @@ def test_true_guesses_equal_speculation_off_whatever_is_rejected(
 
     for off, deep in zip(trained(0), trained(depth), strict=True):
         assert torch.equal(off, deep)
+
+
+@pytest.mark.parametrize("depth", [2, 3])
+def test_a_region_stands_on_all_its_guesses_until_its_last_update_is_there(depth: int) -> None:
+    """With arrivals and verdicts at random: one reject is enough, of whichever guess it is."""
+    torch.manual_seed(6)
+    model = plain()
+    speculation = begun(model, sgd(model), depth=depth, looks=several(33, depth))
+    runtime = speculation._runtime
+    assert runtime is not None
+    arrivals, tags, chosen = runtime._arrivals, runtime._tags, several(2, 7)
+    judge, note, resolve = arrivals._judge.judge, arrivals._course.judge, tags.resolve
+    found: list[tuple[int, bool]] = []
+    seen: Counter[tuple[bool, bool]] = Counter()
+
+    def judged(guesses: Sequence[Guess]) -> list[Verdict]:
+        return [own._replace(accepted=chosen() > 1) for own in judge(guesses)]
+
+    def noted(step: int, region: int, verdict: Verdict) -> None:
+        found.append((region, verdict.accepted))
+        note(step, region, verdict)
+
+    def resolved(region: int, *, accepted: bool, worthy: bool, last: bool) -> None:
+        own = [each for number, each in found if number == region]
+        assert accepted == all(own)
+        seen[len(set(own)) > 1, last] += 1
+        found[:] = [each for each in found if each[0] != region]
+        resolve(region, accepted=accepted, worthy=worthy, last=last)
+        assert tags.has(region) != last
+
+    arrivals._judge.judge = judged  # type: ignore[method-assign]
+    arrivals._course.judge = noted  # type: ignore[method-assign]
+    tags.resolve = resolved  # type: ignore[method-assign]
+    for step in range(150):
+        speculation.step(*(lambda n=n: loss_of(model, n) for n in (3 * step, 3 * step + 1)))
+    speculation.close()
+    assert {last for _, last in seen} == {False, True}
+    assert any(differs for differs, _ in seen), "two guesses of a region with other verdicts"
 
 
 def test_links_are_taken_off_from_the_oldest_on() -> None:
