@@ -212,20 +212,21 @@ def test_a_region_stands_on_all_its_guesses_until_its_last_update_is_there(depth
     assert runtime is not None
     arrivals, tags, chosen = runtime._arrivals, runtime._tags, several(2, 7)
     judge, note, resolve = arrivals._judge.judge, arrivals._course.judge, tags.resolve
-    found: list[tuple[int, bool]] = []
+    found: list[tuple[int, Verdict]] = []
     seen: Counter[tuple[bool, bool]] = Counter()
 
     def judged(guesses: Sequence[Guess]) -> list[Verdict]:
-        return [own._replace(accepted=chosen() > 1) for own in judge(guesses)]
+        return [own._replace(accepted=chosen() > 1, worthy=chosen() > 1) for own in judge(guesses)]
 
     def noted(step: int, region: int, verdict: Verdict) -> None:
-        found.append((region, verdict.accepted))
+        found.append((region, verdict))
         note(step, region, verdict)
 
     def resolved(region: int, *, accepted: bool, worthy: bool, last: bool) -> None:
         own = [each for number, each in found if number == region]
-        assert accepted == all(own)
-        seen[len(set(own)) > 1, last] += 1
+        assert accepted == all(each.accepted for each in own)
+        assert worthy == all(each.worthy for each in own)
+        seen[len({each[:2] for each in own}) > 1, last] += 1
         found[:] = [each for each in found if each[0] != region]
         resolve(region, accepted=accepted, worthy=worthy, last=last)
         assert tags.has(region) != last
