@@ -147,6 +147,11 @@ COMMANDS: dict[str, Run | str] = {
     "adagrain train --preset compress --coder device --steps 20": Run(
         "adagrain train --preset compress --coder device --steps 20 --runs {folder}", full=True
     ),
+    "adagrain train --preset compress --mask learned --coder device --network device": Run(
+        "adagrain train --preset compress --mask learned --coder device --network device --steps 4 "
+        "--runs {folder}",
+        full=True,
+    ),
     "adagrain train --preset compress --density 0.02": Run(
         f"adagrain train --preset compress --density 0.02 {_SHORT}", full=True
     ),

@@ -109,7 +109,8 @@ class CompressedExchange:
         self.passes = 0
         self.counts = Counts()
         self.bypass = Bypass(options.bypass, options.worth)
-        self.mask = mask_of(options, self.rank)
+        coder = coder_of(options.coder, device)
+        self.mask = mask_of(options, self.rank, coder)
         self._depth = depth
         self._dense = DenseExchange(group)
         self._feedback = Feedback(
@@ -120,7 +121,6 @@ class CompressedExchange:
         self._target = Target(options, sum(sizes))
         self._plan = Plan(options.plan_passes, self._target)
         self._stopwatch = Stopwatch()
-        coder = coder_of(options.coder, device)
         known: dict[str, Any] = {
             "feedback": self._feedback,
             "mask": self.mask,

@@ -1,6 +1,8 @@
 """Masks by their names."""
 
+from .coder import Coder
 from .learned.mask import LearnedMask
+from .learned.network import NetworkDevice, network_of
 from .learned.options import LearnedOptions
 from .mask import Mask
 from .options import CompressionOptions
@@ -11,8 +13,23 @@ from .top import Top
 __all__ = ["mask_of"]
 
 
-def mask_of(options: CompressionOptions, rank: int) -> Mask:
-    """The mask that the options ask for, on the worker of this rank."""
+def mask_of(options: CompressionOptions, rank: int, coder: Coder) -> Mask:
+    """The mask that the options ask for.
+
+    Parameters
+    ----------
+    options : CompressionOptions
+        The options.
+    rank : int
+        This worker's.
+    coder : Coder
+        What makes frames; a learned mask may have its network there.
+
+    Raises
+    ------
+    ValueError
+        If it is to, and the coder has not what it takes.
+    """
     if not isinstance(options.mask, str):
         return options.mask
     if options.mask in ("threshold", "threshold_before"):
@@ -20,5 +37,13 @@ def mask_of(options: CompressionOptions, rank: int) -> Mask:
     if options.mask == "random":
         return RandomK(options.seed, rank)
     if options.mask == "learned":
-        return LearnedMask(LearnedOptions.of(options.learned), options.seed)
+        return _learned(LearnedOptions.of(options.learned), options, coder)
     return Top(by_share=options.mask == "top_by_share")
+
+
+def _learned(learned: LearnedOptions, options: CompressionOptions, coder: Coder) -> Mask:
+    if options.network == "golden":
+        return LearnedMask(learned, options.seed)
+    if not isinstance(coder, NetworkDevice):
+        raise ValueError(f"network must be 'golden' where coder is no device, but {coder!r}")
+    return LearnedMask(learned, options.seed, network_of(coder, learned.hidden))

@@ -71,6 +71,9 @@ class CompressionOptions:
     coder : str or Coder
         What makes frames, and takes them apart: ``"golden"``, the golden codec; ``"device"``, the
         registered device; or an opened one. Frames are the same.
+    network : str
+        What decides on the learned mask's tables: ``"golden"``, the golden network; ``"device"``,
+        the device that is the coder. Tables are the same.
     seed : int
         Of the random mask, and of the learned one's first weights.
 
@@ -94,6 +97,7 @@ class CompressionOptions:
     bypass: str | Mapping[int, bool] = "auto"
     worth: float = 1.5
     coder: "str | Coder" = "golden"
+    network: str = "golden"
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -144,6 +148,13 @@ class CompressionOptions:
             raise ValueError(
                 f"coder must be one of {', '.join(CODERS)}, or an opened device, not {self.coder!r}"
             )
+        if self.network not in CODERS:
+            raise ValueError(f"network must be one of {', '.join(CODERS)}, not {self.network!r}")
+        if self.network == "device" and (self.mask != "learned" or self.coder == "golden"):
+            raise ValueError(
+                "network must be 'golden' unless mask is 'learned' and coder a device, not "
+                f"'device' with mask {self.mask!r} and coder {self.coder!r}"
+            )
 
     @classmethod
     def of(cls, options: Mapping[str, Any]) -> Self:
@@ -170,8 +181,9 @@ class CompressionOptions:
         return cls(**options)
 
     def common(self) -> dict[str, Any]:
-        """Those that all workers must have in common; by which coder each codes is its affair."""
-        found = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "coder"}
+        """Those that all workers must have in common; by what each codes is its affair."""
+        own = ("coder", "network")
+        found = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in own}
         mask = self.mask if isinstance(self.mask, str) else type(self.mask).__name__
         bypass = sorted(self.bypass.items()) if isinstance(self.bypass, Mapping) else self.bypass
         learned = asdict(LearnedOptions.of(self.learned))

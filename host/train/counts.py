@@ -8,7 +8,10 @@ from adagrain.host.device.coprocessor import Coprocessor
 __all__ = ["Counts"]
 
 #: Counters that add up, and those of which the highest counts.
-_SUMS = ("cycles", "elements", "decisions", "encoded", "decoded", "restored", "fallbacks")
+_SUMS = (
+    *("cycles", "elements", "decisions", "encoded", "decoded", "tile_words"),
+    *("restored", "fallbacks"),
+)
 _PEAKS = ("decision_cycles",)
 
 

@@ -5,15 +5,22 @@ from dataclasses import MISSING, asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from adagrain.host.compression.options import BYPASSES, CODERS, MASKS, CompressionOptions
+from adagrain.host.compression.options import BYPASSES, MASKS, CompressionOptions
 from adagrain.host.speculation.form import Form
 from adagrain.host.speculation.options import SpeculationOptions
 from adagrain.models.interface.policies import SpeculationPolicy
 
 from .option import described, option
 from .option_fit import check_fit
-from .parts import compressed, compression_of, policy_of, speculation_of, speculative
-from .presets import CADENCE, COMPRESSED, GRANULAR, SPECULATIVE
+from .parts import (
+    compressed,
+    compression_of,
+    golden_or_device,
+    policy_of,
+    speculation_of,
+    speculative,
+)  # fmt: skip
+from .presets import CADENCE, COMPRESSED, GRANULAR, SPECULATIVE, device_preset_of
 
 if TYPE_CHECKING:
     from adagrain.host.granular.policy import Policy
@@ -41,8 +48,7 @@ class TrainingOptions:
         "cadence",
         "Training preset. sync: update all in every step; cadence: regions as the coprocessors "
         "decide; granular: layers in the precision that they decide; compress: send few elements "
-        "of each gradient; speculate: begin steps while the last update is in flight; all: "
-        "cadence, granular, compress, speculate.",
+        "of each gradient; speculate: begin steps while an update is in flight; all: all of these.",
     )
     device: str = option(
         "sim:",
@@ -140,12 +146,11 @@ class TrainingOptions:
         f"Gradients go uncompressed, as BF16: {', '.join(BYPASSES)}; auto: where that is faster.",
         presets=COMPRESSED,
     )
-    coder: str = option(
-        CODERS[0],
-        "What makes frames and takes them apart: device, or the golden codec; they are the same.",
-        among=CODERS,
-        presets=COMPRESSED,
-        may_change=True,
+    coder: str = golden_or_device(
+        "What makes frames and takes them apart: device, or the golden codec; they are the same."
+    )
+    network: str = golden_or_device(
+        "What decides on the learned mask's tables: the device that is the coder, or golden."
     )
     tau: float = speculative(
         "tau", "Largest error of a guessed update, relative to the true one; 0: equal to the bit."
@@ -193,18 +198,14 @@ class TrainingOptions:
         usual="from training preset and time",
         may_change=True,
     )
-    runs: Path = option(  # noqa: RUF009 - a field
-        Path("runs"), "Folder of all runs.", may_change=True
-    )
+    runs: Path = option(Path("runs"), "Folder of all runs.", may_change=True)  # noqa: RUF009
     command: tuple[str, ...] = ()  # the command line, for the summary
     replay: str = ""  # folder of a recording that the run follows
 
     def __post_init__(self) -> None:
         check_fit(self)
         if not self.device_preset:
-            with_slices = "whole" if self.coder == "device" else "granular"
-            preset = with_slices if self.granular else "full"
-            object.__setattr__(self, "device_preset", preset)
+            object.__setattr__(self, "device_preset", device_preset_of(self))
 
     @property
     def noise_threshold(self) -> int:

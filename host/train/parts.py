@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-from adagrain.host.compression.options import CompressionOptions
+from adagrain.host.compression.options import CODERS, CompressionOptions
 from adagrain.host.speculation.options import SpeculationOptions
 
 from .option import option
@@ -13,12 +13,15 @@ if TYPE_CHECKING:
 
     from .options import TrainingOptions
 
-__all__ = ["compressed", "compression_of", "policy_of", "speculation_of", "speculative"]
+__all__ = [
+    "compressed", "compression_of", "golden_or_device", "policy_of", "speculation_of",
+    "speculative",
+]  # fmt: skip
 
 #: Options of the compressed exchange that have the same name in a run.
 _COMPRESSION = (
     *("density", "mask", "mantissa_bits", "error_feedback", "nesterov"),
-    *("warmup_passes", "warmup_density", "bypass", "coder", "seed"),
+    *("warmup_passes", "warmup_density", "bypass", "coder", "network", "seed"),
 )
 
 #: Options of speculation that have.
@@ -28,6 +31,11 @@ _SPECULATION = ("tau", "form", "depth", "keep_outputs")
 def compressed(name: str, about: str) -> Any:
     """An option that has its default value from the compressed exchange."""
     return option(getattr(CompressionOptions, name), about, presets=COMPRESSED)
+
+
+def golden_or_device(about: str) -> Any:
+    """An option that says what does a part of the compressed exchange; all do it alike."""
+    return option(CODERS[0], about, among=CODERS, presets=COMPRESSED, may_change=True)
 
 
 def speculative(name: str, about: str) -> Any:

@@ -1,5 +1,10 @@
 """Training presets: what a run decides."""
 
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .options import TrainingOptions
+
 __all__ = [
     "CADENCE",
     "COMPRESSED",
@@ -7,6 +12,7 @@ __all__ = [
     "SPECULATIVE",
     "TRAINING_PRESETS",
     "check_preset",
+    "device_preset_of",
 ]
 
 #: What this version trains with.
@@ -37,3 +43,9 @@ def check_preset(name: str) -> None:
         raise ValueError(
             f"training preset must be one of {', '.join(TRAINING_PRESETS)}, not {name!r}"
         )
+
+
+def device_preset_of(options: "TrainingOptions") -> str:
+    """The device preset that has the units of a run."""
+    on_device = options.network == "device" or (options.granular and options.coder == "device")
+    return "whole" if on_device else "granular" if options.granular else "full"

@@ -99,6 +99,7 @@ def _write(
         "device_elements": sum(c["elements"] for c in counters),
         "device_encoded": sum(c["encoded"] for c in counters),
         "device_decoded": sum(c["decoded"] for c in counters),
+        "device_tile_words": sum(c["tile_words"] for c in counters),
         "decisions": sum(c["decisions"] for c in counters),
         "decision_cycles": max(c["decision_cycles"] for c in counters),
         "restored": sum(c["restored"] for c in counters),
@@ -122,8 +123,12 @@ def _write(
         elements = handle.run.bytes_dense // torch.float32.itemsize
         counted = [worker["frames"] for worker in workers]
         coder = summary["backend"] if summary["device_encoded"] else "golden codec"
+        network = summary["backend"] if options.network == "device" else "golden network"
         summary["compression"] = traffic(
-            history, handle.frames, counted, elements=elements, coder=coder
+            *(history, handle.frames, counted),
+            elements=elements,
+            coder=coder,
+            network=network if options.mask == "learned" else None,
         )
     if options.speculation:
         summary["speculation"] = guesses(history)

@@ -238,6 +238,20 @@ def coded_by_a_device() -> Any:
 
 
 @case
+def decided_by_a_device() -> Any:
+    """The learned mask's tables come from the granularity unit, and are the golden network's."""
+    golden = Setup(density=0.1, mask="learned")
+    golden.train(range(6))
+    with open_device("golden:", "whole") as device:
+        decided = Setup(density=0.1, mask="learned", coder=device, network="device")
+        before = device.counters()["tile_words"]
+        decided.train(range(6))
+        assert device.counters()["tile_words"] > before
+    assert decided.sha256() == golden.sha256()
+    assert decided.state.bytes_sent == golden.state.bytes_sent
+
+
+@case
 def not_finite() -> Any:
     for value in (float("nan"), float("inf")):
         setup = Setup(density=0.1)

@@ -15,8 +15,11 @@ from torch.nn.parallel import DistributedDataParallel
 import adagrain
 from adagrain.host.compression.hook import CompressionState, compress_hook
 from adagrain.host.compression.threshold import HardThreshold
+from adagrain.host.device.open_device import open_device
 from adagrain.host.errors import DeviceError
 from adagrain.models import codec
+from adagrain.models.mask import KeepTable
+from adagrain.models.mask_network import keep_tables
 
 
 @case
@@ -166,6 +169,39 @@ def coder_without_a_device() -> Any:
 @case
 def coder_that_cannot_code() -> Any:
     registered({"coder": "device"})
+
+
+@case
+def network_of_a_coder_that_is_no_device() -> Any:
+    Setup(mask="learned", coder=Failing(""), network="device")
+
+
+@case
+def network_of_a_device_without_slices() -> Any:
+    with open_device("golden:", "small") as device:
+        Setup(mask="learned", coder=device, network="device")
+
+
+class Otherwise(Failing):
+    """Keeps what the network does not."""
+
+    def keep_tables(self, layers: Any, seen: Any, exponents: Any) -> list[KeepTable]:
+        return [KeepTable(0, own) for own in (~keep_tables(layers, seen)).astype(int).tolist()]
+
+
+@case
+def network_that_decides_otherwise() -> Any:
+    Setup(mask="learned", coder=Otherwise(""), network="device")
+
+
+@case
+def network_without_its_mask() -> Any:
+    Setup(coder=Otherwise(""), network="device")
+
+
+@case
+def network_that_is_none() -> Any:
+    Setup(mask="learned", network="golden:")
 
 
 @case

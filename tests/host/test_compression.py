@@ -131,6 +131,20 @@ ERRORS = {
     "coder_that_cannot_code": (
         "ValueError: encode needs a build with an encoder, which device preset 'tiny' has not"
     ),
+    "network_of_a_coder_that_is_no_device": (
+        "ValueError: network must be 'golden' where coder is no device, but <compression_misuse_ca"
+    ),
+    "network_of_a_device_without_slices": (
+        "ValueError: chain needs a build with a granularity unit: device preset 'small' has no sl"
+    ),
+    "network_that_decides_otherwise": (
+        "ValueError: network must decide as the golden one, and that on <compression_misuse_cases"
+    ),
+    "network_without_its_mask": (
+        "ValueError: network must be 'golden' unless mask is 'learned' and coder a device, not "
+        "'device' with mask 'threshold' and coder <compression_misuse_cases.Otherwise"
+    ),
+    "network_that_is_none": "ValueError: network must be one of golden, device, not 'golden:'",
     "other_state": "ValueError: parameters of the state must be {'0.weight': 480, ",
     "state_of_another_mask": "ValueError: mask of the state must be HardThreshold, not Top",
     "wrong_option_of_the_mask_on_one": (

@@ -224,6 +224,11 @@ def test_what_a_preset_means(preset: str, device_preset: str, granular: bool, lo
 
 def test_a_device_that_codes_frames_of_granular_layers_has_all_units() -> None:
     assert TrainingOptions(name="run", preset="all", coder="device").device_preset == "whole"
+    learned = {"preset": "compress", "mask": "learned", "coder": "device"}
+    assert TrainingOptions(name="run", **learned).device_preset == "full"
+    assert TrainingOptions(name="run", **learned, network="device").device_preset == "whole"
+    with pytest.raises(ValueError, match="network must be 'golden' unless mask is 'learned' and c"):
+        TrainingOptions(name="run", **learned | {"coder": "golden"}, network="device")
 
 
 def test_the_longest_cadence_is_what_it_is_asked_to_be() -> None:

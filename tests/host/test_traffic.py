@@ -17,7 +17,7 @@ def found(sent: dict[str, list[Sent]], counts: list[dict[str, int]], bytes_sent:
     for name, own in sent.items():
         history.regions[name].sent = own
     exchange: Any = SimpleNamespace(bytes_sent=bytes_sent, bypass=SimpleNamespace(record={8: True}))
-    return traffic(history, exchange, counts, elements=10_000, coder="golden codec")
+    return traffic(history, exchange, counts, elements=10_000, coder="golden codec", network=None)
 
 
 def test_regions_and_workers_are_added_up() -> None:
@@ -27,6 +27,7 @@ def test_regions_and_workers_are_added_up() -> None:
     told = found(sent, [first, second], 400)
     assert told == {
         "coder": "golden codec",
+        "network": None,
         "bytes_dense_bf16": 20_000,
         "of_dense_bf16": 0.02,
         "frames_of_dense_bf16": 600 / 8 / 20_000,

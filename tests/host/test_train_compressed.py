@@ -57,19 +57,36 @@ def test_resumed_equals_uninterrupted(train: Train, runs: Path, whole: dict[str,
 @pytest.mark.skipif(
     runner.missing("verilator") is not None, reason=str(runner.missing("verilator"))
 )
-def test_frames_of_a_simulated_device_are_the_golden_codecs(train: Train, runs: Path) -> None:
-    """Compiled RTL makes this run's frames and takes them apart: same bytes, same weights."""
+@pytest.mark.parametrize(
+    ("built", "more"),
+    [
+        ("full", ()),
+        pytest.param("whole", ("--network", "device"), marks=pytest.mark.full),
+    ],
+)
+def test_frames_of_a_simulated_device_are_the_golden_codecs(
+    built: str, more: tuple[str, ...], train: Train, runs: Path
+) -> None:
+    """Compiled RTL makes this run's frames and takes them apart: same bytes, same weights.
+
+    And it decides on what is in them, where it has all units.
+    """
     options = ("--preset", "compress", "--steps", "6", "--timing", "fixed", "--mask", "learned")
-    golden = train(runs, "golden", *options)
-    open_device("sim:").close()  # compiled, which the run's time does not include
-    coded = train(runs, "coded", *options, "--device", "sim:", "--coder", "device")
+    golden = train(runs, f"golden {built}", *options)
+    open_device("sim:", built).close()  # compiled, which the run's time does not include
+    coded = train(runs, f"coded {built}", *options, "--device", "sim:", "--coder", "device", *more)
     assert coded["compression"].pop("coder").startswith("RTL, compiled by Verilator")
     assert golden["compression"].pop("coder") == "golden codec"
+    decided = coded["compression"].pop("network").startswith("RTL, compiled by Verilator")
+    assert decided == bool(more)
+    assert golden["compression"].pop("network") == "golden network"
     for name in ("weights_sha256", "bytes_sent", "compression"):
         assert coded[name] == golden[name], name
     elements = 2 * coded["bytes_dense"] // 4
     assert coded["device_encoded"] >= elements, "by both workers, all of them"
     assert coded["device_decoded"] > 0
+    assert (coded["device_tile_words"] > 0) == bool(more)
+    assert coded["options"]["device_preset"] == built
     assert golden["device_encoded"] == golden["device_decoded"] == 0
 
 

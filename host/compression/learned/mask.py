@@ -27,6 +27,7 @@ from .activations import owners_of
 from .code_bits import CodeBits, bits_at
 from .decisions import Decided, Decisions
 from .met import Met, together
+from .network import Network
 from .options import LearnedOptions
 from .price import Price
 from .slopes_kernel import find_slopes
@@ -77,6 +78,8 @@ class LearnedMask:
         Losses, features, rates.
     seed : int
         Of the network's first weights.
+    network : Network or None
+        What decides; ``None``: the golden network, compiled.
 
     Members
     -------
@@ -84,10 +87,11 @@ class LearnedMask:
         What sending costs.
     """
 
-    def __init__(self, options: LearnedOptions, seed: int) -> None:
+    def __init__(self, options: LearnedOptions, seed: int, network: Network | None = None) -> None:
         self.price = Price(options.price_rate)
         self._options = options
         self._training = MaskTraining(options.hidden, options.rate, seed)
+        self._network = network
         self._survey = Survey(options.survey_passes)
         self._worth = Worth(options.probe_passes, options.probe_every)
         self._decisions = Decisions()
@@ -212,8 +216,12 @@ class LearnedMask:
             self._last = judged, before.tables
             self.price.sent(met.kept, self._density * sum(met.sizes))
             self._step(met, judged, before.known)
-        tables = self._training.keep_tables(self._shown(known))
-        self._decisions.put(met.keys, Decided(known, met.bases, tables))
+        self._decisions.put(met.keys, Decided(known, met.bases, self._decided(self._shown(known))))
+
+    def _decided(self, seen: np.ndarray) -> np.ndarray:
+        if self._network is None:
+            return self._training.keep_tables(seen)
+        return self._network(self._training.layers(), seen)
 
     def _step(self, met: Met, judged: _Judged, known: np.ndarray) -> None:
         """Learn what would have been best, also at other prices."""
