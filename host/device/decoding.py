@@ -52,7 +52,7 @@ class Decoding:
 
     def _words(self, parts: Parts) -> np.ndarray:
         """The words of all regions, in which +0 is what the device was not asked for."""
-        words = np.zeros(parts.counts.sum(), dtype=np.uint16)
+        words = np.zeros(parts.elements, dtype=np.uint16)
         coded, places = [], []
         for place, raw, fields in _split(parts):
             if fields is None:

@@ -10,6 +10,7 @@ from adagrain.models.interface.codec import (
 )
 from adagrain.models.interface.records import pack
 
+from .choice_kernel import carried as carried_table
 from .parts import CHECKSUM, HEADER_SIZE, Parts, checksum
 from .sizes_kernel import pack_sizes, widths_of
 
@@ -31,20 +32,23 @@ def assemble(parts: Parts) -> bytes:
     records = np.zeros(len(parts.counts), dtype=_REGIONS)
     records["count"], records["exponent"] = parts.counts, parts.bases
     records["rest"] = widths | parts.slots << 4
-    carried = [t.carried for t in parts.tables if t and t.number == TableNumber.CARRIED]
+    carried = [
+        carried_table(own).tobytes()
+        for number, own in zip(parts.numbers, parts.lengths, strict=True)
+        if number == TableNumber.CARRIED
+    ]
     packed = pack_sizes(parts.sizes, widths, parts.first_blocks)
     middle = [records.tobytes(), *carried, packed.tobytes()]
-    numbers = [table.number if table else TableNumber.NONE for table in parts.tables]
     header = pack(
         GradientHeader,
         magic=CODEC_MAGIC,
         version=CODEC_VERSION,
         format=parts.fmt.code,
         mantissa_bits=parts.mantissa_bits,
-        table_0=numbers[0],
-        table_1=numbers[1],
+        table_0=parts.numbers[0],
+        table_1=parts.numbers[1],
         regions=len(parts.counts),
         length=HEADER_SIZE + sum(map(len, middle)) + len(parts.blocks) + CHECKSUM.size,
     )
     body = b"".join([header, *middle, parts.blocks.data])
-    return body + CHECKSUM.pack(checksum(body, parts.tables))
+    return body + CHECKSUM.pack(checksum(body, parts.numbers, parts.lengths))

@@ -5,13 +5,12 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import torch
 
-from adagrain.models.interface.codec import SLOTS, SYMBOLS, BlockOutcome, TableNumber
+from adagrain.models.interface.codec import BlockOutcome
 from adagrain.models.interface.formats import ElementFormat
 
 from .bits import as_words
 from .canonical import lookup
 from .decoder_kernel import unpack, unpack_block
-from .defaults import DEFAULT_TABLES
 from .dissection import dissect
 from .errors import CodecError
 from .parts import Parts
@@ -30,10 +29,6 @@ _WRONG = {
     BlockOutcome.BEYOND: "must have elements at places below its count, not at {number}",
     BlockOutcome.BELOW: "must have magnitudes from the half binade 0 on, not {number}",
 }
-
-
-#: What stands in a slot that no block uses.
-_UNUSED = DEFAULT_TABLES[TableNumber.WIDE]
 
 
 def decode(
@@ -81,11 +76,14 @@ def decode_by(
         As those of :func:`decode`.
     """
     parts = dissect(frame, tables, most)
-    if counts is not None and [*counts] != parts.counts.tolist():
-        raise CodecError(f"elements of regions must be {[*counts]}, not {parts.counts.tolist()}")
-    words = torch.from_numpy(unpacking(parts).view(np.int16)).view(parts.fmt.dtype)
+    found = parts.counts.tolist()
+    if counts is not None and [*counts] != found:
+        raise CodecError(f"elements of regions must be {[*counts]}, not {found}")
+    if not parts.elements:
+        return [torch.empty(0, dtype=parts.fmt.dtype) for _ in found]
+    words = torch.frombuffer(unpacking(parts), dtype=parts.fmt.dtype)
     # without what autograd needs of views, which takes as long as to decode thousands of elements
-    return [*torch.unsafe_split_with_sizes(words, parts.counts.tolist())]
+    return [*torch.unsafe_split_with_sizes(words, found)]
 
 
 def decoded_block(
@@ -127,18 +125,15 @@ def decoded_block(
 
 def elements_of_parts(parts: Parts) -> np.ndarray:
     """The words of all regions, by the golden decoder; errors as those of :func:`decode`."""
-    lengths = np.frombuffer(
-        b"".join((table or _UNUSED).lengths for table in parts.tables), dtype=np.uint8
-    )
-    words = np.zeros(parts.counts.sum(), dtype=np.uint16)
+    words = np.zeros(parts.elements, dtype=np.uint16)
     found, region, block, number = unpack(
-        as_words(parts.blocks),
+        parts.blocks,
         parts.counts,
         parts.first_blocks,
         parts.sizes,
         parts.bases,
         parts.slots,
-        lengths.reshape(SLOTS, SYMBOLS),
+        parts.lengths,
         parts.fmt.mantissa_bits,
         parts.mantissa_bits,
         words,

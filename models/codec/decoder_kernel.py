@@ -9,7 +9,7 @@ from numba import njit
 
 from adagrain.models.interface.codec import BLOCK, GAP_BITS, LONGEST_CODE, BlockOutcome
 
-from .bits import bits_at
+from .bits import as_words, bits_at
 from .canonical import BIN, CODE, IS_ESCAPE, LOW_BITS, NOT_ADJACENT, lookup
 
 __all__ = ["unpack", "unpack_block"]
@@ -26,14 +26,14 @@ _NOT_GAP, _GAP, _NOT_WORD = np.uint64(64 - GAP_BITS), np.uint64(GAP_BITS), np.ui
 
 @njit(cache=True, nogil=True)
 def unpack(
-    bits, counts, first_blocks, sizes, bases, slots, lengths, mantissa, kept, out
+    raw, counts, first_blocks, sizes, bases, slots, lengths, mantissa, kept, out
 ):  # pragma: no cover - compiled
     """Decode all blocks.
 
     Parameters
     ----------
-    bits : ndarray of uint64
-        The blocks, as :func:`adagrain.models.codec.bits.as_words` gives them.
+    raw : ndarray of uint8
+        The blocks.
     counts, first_blocks : ndarray of int64
         Elements of each region; the number of its first block, and that of all blocks.
     sizes : ndarray of int32, (blocks,)
@@ -41,7 +41,7 @@ def unpack(
     bases : ndarray of int64, (regions,)
     slots : ndarray of uint8, (regions,)
     lengths : ndarray of uint8, (2, 417)
-        Of each slot's table; they fill the code space.
+        Of each slot's table; they fill the code space, or are zeros where no block has the slot.
     mantissa, kept : int
         Mantissa bits of the format, and those of a coded element.
     out : ndarray of uint16
@@ -52,6 +52,7 @@ def unpack(
     found, region, block, number : int
         ``FINE``, or what is wrong, where, and the number that is.
     """
+    bits = as_words(raw)
     tables = lookup(lengths[0], kept), lookup(lengths[1], kept)
     at, start = np.int64(0), np.int64(0)
     for region in range(counts.size):
@@ -88,7 +89,9 @@ def unpack_block(bits, at, end, table, base, mantissa, kept, block):  # pragma: 
 
     Parameters
     ----------
-    bits, mantissa, kept
+    bits : ndarray of uint64
+        As :func:`adagrain.models.codec.bits.as_words` gives them.
+    mantissa, kept
         As those of :func:`unpack`.
     at, end : int
         The bits at which the block begins and ends.

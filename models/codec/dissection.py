@@ -1,7 +1,6 @@
 """Takes frames apart, and checks all of them but the insides of their blocks."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 
@@ -9,33 +8,39 @@ from adagrain.models.interface.codec import (
     CODEC_MAGIC,
     CODEC_VERSION,
     CODED_FORMATS,
-    SLOTS,
     GradientHeader,
     TableNumber,
 )
-from adagrain.models.interface.formats import FORMATS, ElementFormat, FormatCode
+from adagrain.models.interface.formats import FORMATS, FormatCode
 from adagrain.models.interface.records import unpack
 
-from .bits import as_words
-from .block_numbers import first_blocks_of
 from .defaults import DEFAULT_TABLES
 from .errors import CodecError
-from .parser_kernel import (
-    EXPONENT,
-    FINE,
-    LENGTH,
-    NO_TABLE,
-    RESERVED,
-    WIDEST,
-    WIDTH,
-    read_regions,
-    read_sizes,
-)
-from .parts import CHECKSUM, HEADER_SIZE, REGION_SIZE, Parts, checksum
-from .sizes_kernel import bits_of_sizes
+from .parser_kernel import Outcome, read_body
+from .parts import CHECKSUM, HEADER_SIZE, Parts, checksum, lengths_of
 from .table import CodeTable
 
 __all__ = ["dissect", "region_bytes"]
+
+_WRONG = {
+    Outcome.HEADERS: "region headers must have {limit} bytes, not {value}",
+    Outcome.EXPONENT: "exponent of region {region} must be at most {limit}, not {value}",
+    Outcome.WIDTH: "width of region {region} must be at most {limit}, not {value}",
+    Outcome.RESERVED: "reserved bits of region {region} must be {limit}, not {value}",
+    Outcome.ELEMENTS: "elements of a frame must be at most {limit}, not {value}",
+    Outcome.TABLE: "carried table must have at least {limit} bytes, not {value}",
+    Outcome.CLASSES: "classes of a table must be from 1 to {limit}, not {value}",
+    Outcome.BINS: "bins of a table must be from 1 to {limit}, not {value}",
+    Outcome.HALF_BYTE: "half byte behind a table must be {limit}, not {value}",
+    Outcome.CODE_LENGTH: "code lengths must be from 0 to {limit}, not {value}",
+    Outcome.CODE_SPACE: "codes must fill the code space, {limit} of 12 bits, not {value}",
+    Outcome.SIZES: "block lengths must have {limit} bytes, not {value}",
+    Outcome.SPARE_BITS: "bits behind the block lengths must be {limit}, not {value}",
+    Outcome.SIZE: "length of block {block} of region {region} must be at most {limit}, not {value}",
+    Outcome.NO_TABLE: (
+        "slot {value} must have a table, as block {block} of region {region} is coded, not none"
+    ),
+}
 
 
 def dissect(frame: bytes, agreed: Sequence[CodeTable], most: int) -> Parts:
@@ -57,30 +62,32 @@ def dissect(frame: bytes, agreed: Sequence[CodeTable], most: int) -> Parts:
     """
     header = _header(frame)
     fmt = FORMATS[FormatCode(header["format"])]
-    numbers = [header[f"table_{slot}"] for slot in range(SLOTS)]
-    known = {table.number: table for table in (*DEFAULT_TABLES.values(), *agreed)}
-    tables = [None if n <= TableNumber.CARRIED else _known(n, known) for n in numbers]
-    _check_checksum(frame, tables)
-
+    numbers = header["table_0"], header["table_1"]
+    lengths = lengths_of([_named(number, agreed) for number in numbers])
+    _check_checksum(frame, numbers, lengths)
     rest = np.frombuffer(frame, dtype=np.uint8)[HEADER_SIZE : -CHECKSUM.size]
-    regions, rest = _regions(rest, header["regions"], fmt, most)
-    for slot, number in enumerate(numbers):
-        if number == TableNumber.CARRIED:
-            tables[slot], used = CodeTable.from_carried(rest)
-            rest = rest[used:]
-    sizes, total, rest = _sizes(rest, regions, tables)
-    if total != len(rest):
-        raise CodecError(f"blocks must have {total} bytes in all, not {len(rest)}")
+    wrong, used, counts, bases, slots, first_blocks, sizes, elements, total = read_body(
+        rest, header["regions"], fmt.largest_exponent, most, numbers, lengths
+    )
+    outcome, region, block, value, limit = wrong
+    if outcome != Outcome.FINE:
+        message = _WRONG[outcome]
+        raise CodecError(message.format(region=region, block=block, value=value, limit=limit))
+    blocks = rest[used:]
+    if total != len(blocks):
+        raise CodecError(f"blocks must have {total} bytes in all, not {len(blocks)}")
     return Parts(
         fmt,
         header["mantissa_bits"],
-        tables,
-        regions.counts,
-        regions.bases,
-        regions.first_blocks,
-        regions.slots,
+        numbers,
+        lengths,
+        counts,
+        bases,
+        first_blocks,
+        slots,
         sizes,
-        rest,
+        blocks,
+        elements,
     )
 
 
@@ -116,75 +123,21 @@ def _header(frame: bytes) -> dict[str, int]:
     return header
 
 
-def _known(number: int, known: dict[int, CodeTable]) -> CodeTable:
-    if number not in known:
-        raise CodecError(f"table must be one of {', '.join(map(str, sorted(known)))}, not {number}")
-    return known[number]
+def _named(number: int, agreed: Sequence[CodeTable]) -> CodeTable | None:
+    """The table of a number; ``None`` where the frame carries it, or has none."""
+    if number <= TableNumber.CARRIED:
+        return None
+    if number in DEFAULT_TABLES:
+        return DEFAULT_TABLES[TableNumber(number)]
+    for table in agreed:
+        if table.number == number:
+            return table
+    known = sorted({*DEFAULT_TABLES, *(table.number for table in agreed)})
+    raise CodecError(f"table must be one of {', '.join(map(str, known))}, not {number}")
 
 
-def _check_checksum(frame: bytes, tables: Sequence[CodeTable | None]) -> None:
-    computed = checksum(memoryview(frame)[: -CHECKSUM.size], tables)
+def _check_checksum(frame: bytes, numbers: Sequence[int], lengths: np.ndarray) -> None:
+    computed = checksum(memoryview(frame)[: -CHECKSUM.size], numbers, lengths)
     (told,) = CHECKSUM.unpack(frame[-CHECKSUM.size :])
     if told != computed:
         raise CodecError(f"checksum must be {computed:#010x}, not {told:#010x}")
-
-
-class _Regions(NamedTuple):
-    counts: np.ndarray
-    bases: np.ndarray
-    widths: np.ndarray
-    slots: np.ndarray
-    first_blocks: np.ndarray
-
-
-def _regions(
-    rest: np.ndarray, number: int, fmt: ElementFormat, most: int
-) -> tuple[_Regions, np.ndarray]:
-    """The region headers, and what stands behind them."""
-    wanted = REGION_SIZE * number
-    if len(rest) < wanted:
-        raise CodecError(f"region headers must have {wanted} bytes, not {len(rest)}")
-    counts, bases = np.empty((2, number), dtype=np.int64)
-    widths, slots = np.empty((2, number), dtype=np.uint8)
-    largest = fmt.largest_exponent
-    found, region, value = read_regions(rest[:wanted], largest, counts, bases, widths, slots)
-    if found != FINE:
-        name, limit = {
-            EXPONENT: ("exponent", largest),
-            WIDTH: ("width", WIDEST),
-            RESERVED: ("reserved bits", 0),
-        }[found]
-        raise CodecError(f"{name} of region {region} must be at most {limit}, not {value}")
-    total = int(counts.sum())
-    if total > most:
-        raise CodecError(f"elements of a frame must be at most {most}, not {total}")
-    return _Regions(counts, bases, widths, slots, first_blocks_of(counts)), rest[wanted:]
-
-
-def _sizes(
-    rest: np.ndarray, regions: _Regions, tables: Sequence[CodeTable | None]
-) -> tuple[np.ndarray, int, np.ndarray]:
-    """Bytes of each block, and of all, and what stands behind their list."""
-    first_blocks = regions.first_blocks
-    bits = bits_of_sizes(regions.widths, first_blocks)
-    wanted = (bits + 7) // 8
-    if len(rest) < wanted:
-        raise CodecError(f"block lengths must have {wanted} bytes, not {len(rest)}")
-    if bits % 8 and (left := rest[wanted - 1] & (0xFF >> bits % 8)):
-        raise CodecError(f"bits behind the block lengths must be 0, not {left}")
-    sizes = np.empty(first_blocks[-1], dtype=np.int32)
-    found, region, block, value, most = read_sizes(
-        as_words(rest[:wanted]),
-        regions.counts,
-        regions.widths,
-        regions.slots,
-        first_blocks,
-        np.array([table is not None for table in tables]),
-        sizes,
-    )
-    where = f"block {block} of region {region}"
-    if found == LENGTH:
-        raise CodecError(f"length of {where} must be at most {most}, not {value}")
-    if found == NO_TABLE:
-        raise CodecError(f"slot {value} must have a table, as {where} is coded, not none")
-    return sizes, value, rest[wanted:]

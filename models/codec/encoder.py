@@ -14,7 +14,7 @@ from .choice_kernel import likely_bits
 from .defaults import DEFAULT_TABLES
 from .elements import Elements, Symbols, elements_of, from_one_base, symbols_of
 from .encoder_kernel import pack, pack_block
-from .parts import Parts
+from .parts import Parts, lengths_of
 from .table import CodeTable
 
 __all__ = ["Packing", "coded_blocks", "encode", "encode_by", "histogram", "overlong_blocks"]
@@ -184,13 +184,15 @@ def _frame(
         Parts(
             elements.fmt,
             symbols.mantissa_bits,
-            [*tables, None][:SLOTS],
+            tuple(table.number for table in tables) + (SLOTS - len(tables)) * (TableNumber.NONE,),
+            lengths_of(tables),
             elements.counts,
             symbols.bases,
             elements.first_blocks,
             slots,
             sizes,
             blocks,
+            int(elements.counts.sum()),
         )
     )
 

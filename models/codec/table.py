@@ -6,8 +6,6 @@ from functools import cached_property
 import numpy as np
 
 from adagrain.models.interface.codec import (
-    BINS,
-    CLASSES,
     ESCAPE,
     FIRST_AGREED,
     LONGEST_CODE,
@@ -18,7 +16,6 @@ from adagrain.models.interface.codec import (
 from .canonical import canonical_codes, encoding, measures
 from .choice_kernel import best_lengths, carried
 from .errors import CodecError
-from .parser_kernel import read_lengths
 
 __all__ = ["CodeTable", "build_table"]
 
@@ -96,34 +93,6 @@ class CodeTable:
     def carried(self) -> bytes:
         """The table as a frame carries it."""
         return carried(self._lengths).tobytes()
-
-    @classmethod
-    def from_carried(cls, raw: np.ndarray) -> tuple["CodeTable", int]:
-        """Read a table at the start of these bytes; the table, and how many they were.
-
-        Parameters
-        ----------
-        raw : ndarray of uint8
-
-        Raises
-        ------
-        CodecError
-            If they end before it does, or it is none.
-        """
-        if len(raw) < 2:
-            raise CodecError(f"carried table must have at least 2 bytes, not {len(raw)}")
-        classes, bins = int(raw[0]), int(raw[1])
-        for name, value, most in (("classes", classes, CLASSES), ("bins", bins, BINS)):
-            if not 1 <= value <= most:
-                raise CodecError(f"{name} of a table must be from 1 to {most}, not {value}")
-        size = 2 + (classes * bins + 1) // 2
-        if len(raw) < size:
-            raise CodecError(f"carried table must have {size} bytes, not {len(raw)}")
-        lengths = np.zeros(SYMBOLS, dtype=np.uint8)
-        behind = read_lengths(raw[2:size], classes, bins, lengths)
-        if behind:
-            raise CodecError(f"half byte behind a table must be 0, not {behind}")
-        return cls(lengths.tobytes()), size
 
 
 def build_table(

@@ -205,7 +205,7 @@ def block(lengths: str, coded: bytes, *, count: int = 20, base: int = 127) -> by
         (changed(FRAME, 6, 255), r"region headers must have 1530 bytes, not \d+"),
         (changed(FRAME, 16, 255), "exponent of region 0 must be at most 254, not 255"),
         (changed(FRAME, 17, 0x0F), "width of region 0 must be at most 14, not 15"),
-        (changed(FRAME, 17, 0x28), "reserved bits of region 0 must be at most 0, not 1"),
+        (changed(FRAME, 17, 0x28), "reserved bits of region 0 must be 0, not 1"),
         (changed(FRAME, 12, 0, 0, 0, 255), "elements of a frame must be at most 268435456, not 42"),
         (changed(FRAME, 12, 1, 0, 8), r"block lengths must have \d+ bytes, not \d+"),
         (changed(FRAME, 17, 5), "must be 0, not|blocks must have"),

@@ -23,6 +23,7 @@ from adagrain.models.codec import (
 )
 from adagrain.models.codec.choice_kernel import carried_bytes, costs, split
 from adagrain.models.codec.package_merge import code_lengths
+from adagrain.models.codec.parser_kernel import Outcome, read_table
 from adagrain.models.interface.codec import BINS, ESCAPE, LONGEST_CODE, SYMBOLS
 
 weights = st.integers(0, 1000) | st.integers(0, 3) | st.sampled_from([1 << 40, 0])
@@ -108,8 +109,10 @@ def test_built_tables_code_what_comes_and_travel(counts: np.ndarray, floor: int)
     wanted = [symbol for symbol in range(ESCAPE) if counts[symbol] + floor]
     assert coded == (wanted or [0])
     assert table.lengths[ESCAPE] == max(table.lengths)
+    lengths = np.zeros(SYMBOLS, dtype=np.uint8)
     raw = np.frombuffer(table.carried + b"rest", dtype=np.uint8)
-    assert CodeTable.from_carried(raw) == (table, len(table.carried))
+    assert read_table(raw, lengths) == ((Outcome.FINE, 0, 0, 0, 0), len(table.carried))
+    assert lengths.tobytes() == table.lengths
     assert table.carried == reference.carried([*table.lengths])
     assert reference.table_at(table.carried) == ([*table.lengths], len(table.carried))
     assert carried_bytes(np.frombuffer(table.lengths, dtype=np.uint8)) == len(table.carried)

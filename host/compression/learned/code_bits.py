@@ -7,7 +7,6 @@ import numpy as np
 from numba import njit
 
 from adagrain.models.codec.dissection import dissect
-from adagrain.models.codec.table import CodeTable
 from adagrain.models.interface.codec import BINS, CLASSES
 from adagrain.models.interface.units import statistics
 
@@ -50,7 +49,7 @@ def code_bits(frame: bytes, elements: int) -> list[CodeBits]:
         That it has at most.
     """
     parts = dissect(frame, (), elements)
-    tables = [_of_table(own, parts.mantissa_bits) for own in parts.tables]
+    tables = [_of_table(own, parts.mantissa_bits) for own in parts.lengths]
     rows = zip(parts.bases.tolist(), parts.slots.tolist(), strict=True)
     return [CodeBits(base, tables[slot]) for base, slot in rows]
 
@@ -77,10 +76,9 @@ def together(known: Sequence[CodeBits | None]) -> CodeBits:
     return CodeBits(np.array(bases), np.stack(bits))
 
 
-def _of_table(table: CodeTable | None, mantissa_bits: int) -> np.ndarray:
+def _of_table(lengths: np.ndarray, mantissa_bits: int) -> np.ndarray:
     bits = np.full(BINS, _DENSE)
-    if table is not None:
-        _expect(np.frombuffer(table.lengths, dtype=np.uint8), mantissa_bits, bits)
+    _expect(lengths, mantissa_bits, bits)
     return bits
 
 
