@@ -4,14 +4,17 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from .choice_kernel import deal, split
+from .choice_kernel import build, choose, deal
 from .defaults import DEFAULT_TABLES
-from .table import CodeTable, build_table
+from .parts import lengths_of
+from .table import CodeTable
 
 __all__ = ["build_tables", "choose_slots", "choose_tables"]
 
 #: Times that regions are dealt out anew to the tables that were built of them.
 _ROUNDS = 3
+
+_DEFAULTS = lengths_of([*DEFAULT_TABLES.values()])
 
 
 def choose_slots(
@@ -46,20 +49,12 @@ def build_tables(counts: np.ndarray, mantissa_bits: int = 7) -> list[CodeTable]:
     mantissa_bits : int
         Of each coded element.
     """
-    total = counts.sum(axis=0, keepdims=True)
-    one = build_table(total[0])
-    two, bits = split(counts, mantissa_bits, _ROUNDS)
-    if choose_slots(total, [one], mantissa_bits)[1] + 8 * len(one.carried) <= bits:
-        return [one]
-    return [CodeTable(lengths.tobytes()) for lengths in two]
+    return [CodeTable(lengths.tobytes()) for lengths in build(counts, mantissa_bits, _ROUNDS)]
 
 
 def choose_tables(counts: np.ndarray, mantissa_bits: int) -> tuple[list[CodeTable], np.ndarray]:
     """The built tables, or the defaults where carrying any takes more; and each region's slot."""
-    defaults = [*DEFAULT_TABLES.values()]
-    slots, bits = choose_slots(counts, defaults, mantissa_bits)
-    tables = build_tables(counts, mantissa_bits)
-    own_slots, own_bits = choose_slots(counts, tables, mantissa_bits)
-    if own_bits + 8 * sum(len(table.carried) for table in tables) < bits:
-        return tables, own_slots
-    return defaults, slots
+    own, lengths, slots = choose(counts, mantissa_bits, _ROUNDS, _DEFAULTS)
+    if own:
+        return [CodeTable(table.tobytes()) for table in lengths], slots
+    return [*DEFAULT_TABLES.values()], slots

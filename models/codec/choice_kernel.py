@@ -14,7 +14,17 @@ from adagrain.models.interface.codec import (
 
 from .package_merge import merge
 
-__all__ = ["best_lengths", "carried", "carried_bytes", "costs", "deal", "likely_bits", "split"]
+__all__ = [
+    "best_lengths",
+    "build",
+    "carried",
+    "carried_bytes",
+    "choose",
+    "costs",
+    "deal",
+    "likely_bits",
+    "split",
+]
 
 #: By symbol: its gap's class, less its bin.
 _BEYOND = np.array([symbol // BINS - symbol % BINS for symbol in range(SYMBOLS)])
@@ -94,6 +104,52 @@ def deal(counts, lengths, mantissa_bits, slots):  # pragma: no cover - compiled
                 slots[region] = slot
         total += least
     return total
+
+
+@njit(cache=True, nogil=True)
+def choose(counts, mantissa_bits, rounds, defaults):  # pragma: no cover - compiled
+    """Built tables, or the defaults where carrying any takes more.
+
+    Parameters
+    ----------
+    counts, mantissa_bits, rounds
+        As those of :func:`build`.
+    defaults : ndarray of uint8, (2, 417)
+
+    Returns
+    -------
+    own : bool
+        True if the tables are built.
+    lengths : ndarray of uint8, (tables, 417)
+    slots : ndarray of uint8, (regions,)
+    """
+    slots = np.zeros(counts.shape[0], dtype=np.uint8)
+    bits = deal(counts, defaults, mantissa_bits, slots)
+    own, own_slots = build(counts, mantissa_bits, rounds), np.zeros_like(slots)
+    own_bits = deal(counts, own, mantissa_bits, own_slots)
+    for slot in range(own.shape[0]):
+        own_bits += 8 * carried_bytes(own[slot])
+    if own_bits < bits:
+        return True, own, own_slots
+    return False, defaults, slots
+
+
+@njit(cache=True, nogil=True)
+def build(counts, mantissa_bits, rounds):  # pragma: no cover - compiled
+    """One table or two, whichever makes the frame of these regions shorter, uint8, (tables, 417).
+
+    Parameters
+    ----------
+    counts, mantissa_bits, rounds
+        As those of :func:`split`.
+    """
+    total, one = np.zeros((1, SYMBOLS), dtype=np.int64), np.empty((1, SYMBOLS), dtype=np.uint8)
+    for region in range(counts.shape[0]):
+        total[0] += counts[region]
+    one[0] = best_lengths(total[0])
+    two, bits = split(counts, mantissa_bits, rounds)
+    of_one = deal(total, one, mantissa_bits, np.zeros(1, dtype=np.uint8))
+    return one if of_one + 8 * carried_bytes(one[0]) <= bits else two
 
 
 @njit(cache=True, nogil=True)

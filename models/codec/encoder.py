@@ -6,7 +6,7 @@ from itertools import pairwise
 import numpy as np
 import torch
 
-from adagrain.models.interface.codec import BLOCK, SLOTS, SYMBOLS, TableNumber
+from adagrain.models.interface.codec import BLOCK, SLOTS, TableNumber
 
 from .assembly import assemble
 from .choice import choose_slots, choose_tables
@@ -180,11 +180,13 @@ def _frame(
     blocks: np.ndarray,
     sizes: np.ndarray,
 ) -> bytes:
+    spare = (SLOTS - len(tables)) * (int(TableNumber.NONE),)
+    numbers = (*(int(table.number) for table in tables), *spare)
     return assemble(
         Parts(
             elements.fmt,
             symbols.mantissa_bits,
-            tuple(table.number for table in tables) + (SLOTS - len(tables)) * (TableNumber.NONE,),
+            numbers,
             lengths_of(tables),
             elements.counts,
             symbols.bases,
@@ -201,9 +203,6 @@ def _packed(
     elements: Elements, symbols: Symbols, tables: Sequence[CodeTable], slots: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """All blocks, and the bytes of each."""
-    codes = np.zeros((SLOTS, SYMBOLS), dtype=np.uint16)
-    for slot, table in enumerate(tables):
-        codes[slot] = table.encoding
     out = np.empty(elements.counts.sum() // 4 + _MARGIN, dtype=np.uint64)
     sizes = np.empty(len(elements.ends), dtype=np.int32)
     size = pack(
@@ -214,7 +213,7 @@ def _packed(
         symbols.symbols,
         elements.ends,
         elements.first_blocks,
-        codes,
+        lengths_of(tables),
         slots,
         elements.fmt.mantissa_bits,
         elements.fmt.mantissa_bits - symbols.mantissa_bits,

@@ -10,6 +10,8 @@ from numba import njit
 from adagrain.models.interface.codec import BINS, BLOCK, ESCAPE, GAP_BITS
 from adagrain.models.numerics.addresses import words_at
 
+from .canonical import encoding
+
 __all__ = ["count_symbols", "largest_exponents", "pack", "pack_block", "scan"]
 
 #: By gap: its class.
@@ -152,7 +154,7 @@ def pack(
     symbols,
     ends,
     first_blocks,
-    codes,
+    lengths,
     slots,
     mantissa,
     drop,
@@ -167,8 +169,8 @@ def pack(
         As those of :func:`scan`.
     gaps, symbols
         As :func:`count_symbols` leaves them.
-    codes : ndarray of uint16, (2, 417)
-        Of each slot's table, by symbol: the code and, in the lower 4 bits, its length.
+    lengths : ndarray of uint8, (2, 417)
+        Of each slot's table.
     slots : ndarray of uint8, (regions,)
     mantissa, drop : int
         Mantissa bits of the format, and how many of them are not coded.
@@ -177,10 +179,11 @@ def pack(
     sizes : ndarray of int32, (blocks,)
         Filled with each block's bytes; twice its elements where it is stored.
     """
+    codes = encoding(lengths[0]), encoding(lengths[1])
     k, at = 0, np.int64(0)
     for region in range(counts.size):
         words = words_at(addresses[region], counts[region])
-        table = codes[slots[region]]
+        table = codes[1] if slots[region] else codes[0]
         for b in range(first_blocks[region], first_blocks[region + 1]):
             start = (b - first_blocks[region]) * BLOCK
             block = words[start : start + BLOCK]
@@ -206,7 +209,7 @@ def pack_block(found, gaps, symbols, table, mantissa, drop, out, at):  # pragma:
     found, gaps, symbols
         Its part of those of :func:`pack`.
     table : ndarray of uint16, (417,)
-        The codes of its region's slot.
+        By symbol, the code of its region's slot and, in the lower 4 bits, its length.
     mantissa, drop, out
         As those of :func:`pack`.
     """

@@ -19,9 +19,8 @@ from adagrain.models.interface.codec import (
     TableNumber,
 )
 
-from .block_numbers import first_blocks_of
+from .block_numbers import bits_of_sizes, first_blocks_of
 from .canonical import measures
-from .sizes_kernel import bits_of_sizes
 
 __all__ = ["Outcome", "read_body", "read_table"]
 

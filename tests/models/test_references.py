@@ -27,7 +27,7 @@ REFERENCES = {
     "codec/mantissa": ("exact fractions", "Fraction", "models/test_codec_mantissa.py"),
     "codec/package_merge": ("an exhaustive search", "least(", "models/test_codec_tables.py"),
     "codec/parser_kernel": ("strings of bits", "read_frame", "models/test_codec_refusals.py"),
-    "codec/sizes_kernel": ("strings of bits", "frame_of", "models/test_codec.py"),
+    "codec/writer_kernel": ("strings of bits", "frame_of", "models/test_codec.py"),
     "codec/table": ("strings of bits", "codes_of", "models/test_codec_tables.py"),
     "difference": ("exact fractions", "Fraction", "models/test_difference.py"),
     "difference_kernel": ("exact fractions", "Fraction", "models/test_difference.py"),
