@@ -8,7 +8,7 @@ import numpy as np
 from numba import njit
 
 from adagrain.models.interface.codec import BINS, BLOCK, ESCAPE, GAP_BITS
-from adagrain.models.numerics.addresses import words_at
+from adagrain.models.numerics.addresses import longs_at, words_at
 
 from .canonical import encoding
 
@@ -17,9 +17,8 @@ __all__ = ["count_symbols", "largest_exponents", "pack", "pack_block", "scan"]
 #: By gap: its class.
 _CLASS = np.array([gap.bit_length() for gap in range(BLOCK)], dtype=np.uint8)
 
-#: Elements that are skipped together, and of the others those that are: as many as compiled code
-#: looks at in a loop over vector registers, and in one register.
-_MANY, _FEW = 128, 8
+#: Elements that are skipped together.
+_GROUP = 8
 
 _ONE, _WORD_BITS = np.uint64(1), np.uint64(16)
 _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
@@ -38,45 +37,41 @@ def scan(addresses, counts, first_blocks, places, found, ends):  # pragma: no co
     ends : ndarray of int64, (blocks,)
         Filled with how many there are up to each block's end.
     """
+    groups = np.empty(BLOCK // _GROUP, dtype=np.uint16)
     k = 0
     for region in range(counts.size):
         words = words_at(addresses[region], counts[region])
+        longs = longs_at(addresses[region], counts[region] // 4)
         for b in range(first_blocks[region], first_blocks[region + 1]):
             start = (b - first_blocks[region]) * BLOCK
-            k += _gather(words[start : start + BLOCK], places[k:], found[k:])
+            block, halves = words[start : start + BLOCK], longs[start // 4 : (start + BLOCK) // 4]
+            for i in range(_list_groups(halves, groups)):
+                first = _GROUP * np.int64(groups[i])
+                k += _gather(block, first, first + _GROUP, places[k:], found[k:])
+            rest = block.size - block.size % _GROUP
+            k += _gather(block, rest, block.size, places[k:], found[k:])
             ends[b] = k
 
 
-@njit(cache=True, nogil=True)
-def _gather(block, places, found):  # pragma: no cover - compiled
-    """Skip what is +0 as a whole; the number of elements that were gathered."""
-    k = 0
-    whole = block.size - block.size % _MANY
-    for start in range(0, whole, _MANY):
-        any_bits = np.uint16(0)
-        for i in range(start, start + _MANY):
-            any_bits |= block[i]
-        if any_bits:
-            k += _gather_many(block, start, places[k:], found[k:])
-    return k + _gather_some(block, whole, block.size, places[k:], found[k:])
+@njit(cache=True, nogil=True, inline="always")
+def _list_groups(halves, groups):  # pragma: no cover - compiled
+    """List the groups that are not all +0, without a branch; their number.
+
+    Parameters
+    ----------
+    halves : ndarray of uint64
+        Two for each whole group, and perhaps one more.
+    """
+    n = 0
+    for group in range(halves.size // 2):
+        groups[n] = group
+        n += (halves[2 * group] | halves[2 * group + 1]) != 0
+    return n
 
 
-@njit(cache=True, nogil=True)
-def _gather_many(block, first, places, found):  # pragma: no cover - compiled
-    """As :func:`_gather`, of so many from one on."""
-    k = 0
-    for start in range(first, first + _MANY, _FEW):
-        any_bits = np.uint16(0)
-        for i in range(start, start + _FEW):
-            any_bits |= block[i]
-        if any_bits:
-            k += _gather_some(block, start, start + _FEW, places[k:], found[k:])
-    return k
-
-
-@njit(cache=True, nogil=True)
-def _gather_some(block, start, end, places, found):  # pragma: no cover - compiled
-    """Without a branch; the number of elements that were gathered."""
+@njit(cache=True, nogil=True, inline="always")
+def _gather(block, start, end, places, found):  # pragma: no cover - compiled
+    """Gather elements from ``start`` to ``end``, without a branch; their number."""
     k = 0
     for i in range(start, end):
         word = block[i]

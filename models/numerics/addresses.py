@@ -5,7 +5,7 @@ from typing import Any
 from numba import carray, njit, types
 from numba.extending import intrinsic
 
-__all__ = ["floats_at", "words_at"]
+__all__ = ["floats_at", "longs_at", "words_at"]
 
 
 def _pointer_to(element: Any) -> Any:
@@ -22,6 +22,7 @@ def _pointer_to(element: Any) -> Any:
 
 
 _to_floats, _to_words = _pointer_to(types.float32), _pointer_to(types.uint16)
+_to_longs = _pointer_to(types.uint64)
 
 
 @njit(cache=True, nogil=True)
@@ -34,3 +35,9 @@ def floats_at(address, count):  # pragma: no cover - compiled
 def words_at(address, count):  # pragma: no cover - compiled
     """The ``count`` words of 16 bits at an address; the caller keeps them alive."""
     return carray(_to_words(address), (count,))
+
+
+@njit(cache=True, nogil=True)
+def longs_at(address, count):  # pragma: no cover - compiled
+    """The ``count`` words of 64 bits at an address; the caller keeps them alive."""
+    return carray(_to_longs(address), (count,))

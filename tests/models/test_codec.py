@@ -163,6 +163,16 @@ def test_gradients_equal_the_reference(code: FormatCode, density: float) -> None
         assert same(decode(frame), x)
 
 
+@pytest.mark.parametrize("first", range(1, 8))
+def test_elements_may_begin_at_any_address(first: int, seed: int) -> None:
+    """They are looked at in words of 64 bits, and what is left at their ends one by one."""
+    x = masked(BLOCK + 1000, 0.05, FormatCode.BF16, seed)
+    parts = [x[first:77], x[77 + first : -first]]
+    frame = encode(parts)
+    assert frame == encode([part.clone() for part in parts])
+    assert same(decode(frame), parts)
+
+
 @pytest.mark.parametrize("code", CODES)
 def test_bins_count_from_one_base_where_one_threshold_is_for_all(code: FormatCode) -> None:
     generator = torch.Generator().manual_seed(int(code))
