@@ -12,6 +12,8 @@ __all__ = ["write_body"]
 
 _CARRIED = int(TableNumber.CARRIED)
 
+_BYTE, _LOW = np.uint64(8), np.uint64(0xFF)
+
 
 @njit(cache=True, nogil=True)
 def write_body(
@@ -74,15 +76,14 @@ def _write_regions(counts, bases, widths, slots, out):  # pragma: no cover - com
 @njit(cache=True, nogil=True)
 def _write_sizes(sizes, widths, first_blocks, out):  # pragma: no cover - compiled
     """Block lengths behind each other, the highest bit first; what is left of a byte stays 0."""
-    waiting, valid, at = np.int64(0), np.int64(0), 0
+    waiting, valid, at = np.uint64(0), np.uint64(0), 0
     for region in range(widths.size):
-        width = np.int64(widths[region])
+        width = np.uint64(widths[region])
         for b in range(first_blocks[region], first_blocks[region + 1]):
-            waiting, valid = waiting << width | np.int64(sizes[b]), valid + width
-            while valid >= 8:
-                valid -= 8
-                out[at] = waiting >> valid & 0xFF
+            waiting, valid = waiting << width | np.uint64(sizes[b]), valid + width
+            while valid >= _BYTE:
+                valid -= _BYTE
+                out[at] = waiting >> valid & _LOW
                 at += 1
-            waiting &= (1 << valid) - 1
     if valid:
-        out[at] = waiting << 8 - valid & 0xFF
+        out[at] = waiting << _BYTE - valid & _LOW

@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 import torch
 
-from adagrain.models.codec import DEFAULT_TABLES, CodecError, decode, encode
-from adagrain.models.interface.codec import BLOCK
+from adagrain.models.codec import DEFAULT_TABLES, CodecError, build_table, decode, encode
+from adagrain.models.interface.codec import BLOCK, SYMBOLS
 from adagrain.models.interface.formats import FormatCode
 
 #: Frames that are damaged; of each, as many with a CRC that is right again as with one that is not.
@@ -167,6 +167,9 @@ def test_no_index_is_out_of_bounds(tmp_path: Path) -> None:
 
 FRAME = encode([masked(300, 0.1, np.random.default_rng(1))], tables=[NARROW])
 CARRIED = encode([masked(5000, 0.3, np.random.default_rng(2)) * 4] * 2)
+SHORT = encode(
+    [torch.ones(9).bfloat16()], tables=[build_table(np.bincount([0], minlength=SYMBOLS))]
+)
 STORED = encode([torch.tensor([1e30, -1e20, 1.0]).bfloat16()], tables=[NARROW])
 
 
@@ -210,13 +213,22 @@ def block(lengths: str, coded: bytes, *, count: int = 20, base: int = 127) -> by
         (changed(FRAME, 12, 1, 0, 8), r"block lengths must have \d+ bytes, not \d+"),
         (changed(FRAME, 17, 5), "must be 0, not|blocks must have"),
         (changed(FRAME, 12, 2, 0), "length of block 0 of region 0 must be at most 4, not"),
+        (
+            block("101", b"\xff" * 5, count=2),
+            "length of block 0 of region 0 must be at most 4, not 5",
+        ),
         (changed(CARRIED, 24, 14), "classes of a table must be from 1 to 13, not 14"),
         (changed(CARRIED, 25, 0), "bins of a table must be from 1 to 32, not 0"),
+        (changed(SHORT, 20, 0x18), "half byte behind a table must be 0, not 8"),
         (changed(CARRIED, 26, 0xFF), "code lengths must be from 0 to 12, not 15"),
         (changed(CARRIED, 26, 0x11), "codes must fill the code space, 4096 of 12 bits, not"),
         (
             changed(FRAME, 4, 0),
             "slot 0 must have a table, as block 0 of region 0 is .*, not none",
+        ),
+        (
+            changed(block("11", b"\xff" * 3, count=2), 4, 0),
+            "slot 0 must have a table, as block 0 of region 0 is coded",
         ),
         (changed(FRAME, 17, 0x17), "slot 1 must have a table, as block 0 of region 0 is coded"),
         (resized(FRAME[:-4] + b"x" + FRAME[-4:]), r"blocks must have \d+ bytes in all, not \d+"),
