@@ -121,15 +121,19 @@ class Passes:
         return unpack(unit.end.reply.record, self._recovery.run(lambda: self._ask(one)))
 
     def several(
-        self, tensors: Sequence[torch.Tensor], exponents: Sequence[int]
+        self, tensors: Sequence[torch.Tensor], exponents: Sequence[int], powers: int
     ) -> list[Statistics]:
         """As :meth:`adagrain.host.device.coprocessor.Coprocessor.statistics_of`."""
+        if powers not in (2, 4):
+            raise ValueError(f"powers must be 2 or 4, not {powers!r}")
         exponents = _checked_all(exponents, len(tensors), "tensors")
         for x in tensors:
             self._check_tensor(x)
         if direct_of(self._session) is not None:
             elements = [elements_of(x) for x in tensors]
-            return self._recovery.run(lambda: self._direct.statistics_of(elements, exponents))
+            return self._recovery.run(
+                lambda: self._direct.statistics_of(elements, exponents, powers)
+            )
         return [*map(Statistics.from_record, self._records(STATISTICS, tensors, exponents))]
 
     @property

@@ -35,6 +35,8 @@ class Measure:
         self._device = device
         self._names = names
         self._sinks = sinks
+        # decisions take S2
+        self._powers = 4 if sinks else 2
 
     def records(
         self, step: Step, kind: TensorKind, regions: Sequence[int], tensors: Sequence[torch.Tensor]
@@ -52,9 +54,8 @@ class Measure:
         tensors : sequence of Tensor
             Their elements, in any order.
         """
-        found = self._device.statistics_of(
-            tensors, [step.exponents[region] or 0 for region in regions]
-        )
+        exponents = [step.exponents[region] or 0 for region in regions]
+        found = self._device.statistics_of(tensors, exponents, powers=self._powers)
         records = dict(zip(regions, found, strict=True))
         for sink in self._sinks:
             for region, record in records.items():

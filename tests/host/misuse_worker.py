@@ -216,7 +216,7 @@ def statistics_fail_on_one() -> None:
     setup = Setup()
     setup.train()
 
-    def fail(*_: Any) -> None:
+    def fail(*_: Any, **_options: Any) -> None:
         raise KeyError("no such thing")
 
     if rank() == 1:
@@ -253,11 +253,11 @@ def average_fails_on_one() -> None:
     honest = setup.state.device.statistics_of
     calls = []
 
-    def fail(*arguments: Any) -> Any:
+    def fail(*arguments: Any, **options: Any) -> Any:
         calls.append(arguments)
         if len(calls) == 2:
             raise KeyError("no such thing")
-        return honest(*arguments)
+        return honest(*arguments, **options)
 
     if rank() == 1:
         setup.state.device.statistics_of = fail  # type: ignore[method-assign,assignment]

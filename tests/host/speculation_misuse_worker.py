@@ -123,7 +123,7 @@ def statistics_fail_on_one() -> None:
     setup = Setup()
     setup.train()
 
-    def statistics_of(*_: Any) -> None:
+    def statistics_of(*_: Any, **_options: Any) -> None:
         raise KeyError("no such thing")
 
     if on_one():

@@ -80,7 +80,7 @@ class DirectTransport(Protocol):
         """The unit's table becomes another one, which so many decisions have led to."""
 
     def statistics_of(
-        self, tensors: "Sequence[torch.Tensor]", exponents: Sequence[int]
+        self, tensors: "Sequence[torch.Tensor]", exponents: Sequence[int], powers: int
     ) -> "list[Statistics]":
         """Results of passes over the tensors; counted as passes through frames are.
 
@@ -90,6 +90,8 @@ class DirectTransport(Protocol):
             Each of one dimension, contiguous, on the CPU, of a format that was built.
         exponents : sequence of int
             The shared exponent of each, -126 to 127.
+        powers : int
+            The highest power whose sum is wanted; those of higher ones may be 0.
         """
 
     def differences_of(

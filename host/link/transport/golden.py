@@ -76,10 +76,10 @@ class GoldenTransport:
         self._model.commands[unit].adopt(table, decisions)
 
     def statistics_of(
-        self, tensors: Sequence[torch.Tensor], exponents: Sequence[int]
+        self, tensors: Sequence[torch.Tensor], exponents: Sequence[int], powers: int
     ) -> list[Statistics]:
         commands = self._model.commands
-        powers = commands.configuration.powers
+        powers = min(powers, commands.configuration.powers)
         found = statistics_of_elements(tensors, exponents, powers=powers, kernel=self._kernel)
         commands["statistics"].totals["elements"] += sum(one.count for one in found)
         return found
