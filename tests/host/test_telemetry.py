@@ -14,6 +14,7 @@ import adagrain
 from adagrain.host.distributed.reducer_options import ReducerOptions
 from adagrain.host.telemetry.events import StatisticsEvent
 from adagrain.host.telemetry.sinks import JsonLinesSink, TensorBoardSink
+from adagrain.models.interface.configuration import PRESETS
 from adagrain.models.statistics import statistics
 
 pytestmark = pytest.mark.usefixtures("lone_worker")
@@ -38,8 +39,9 @@ def train(*sinks: Any, steps: int = 3, **options: Any) -> list[list[float]]:
     torch.manual_seed(0)
     model = DistributedDataParallel(nn.Linear(4, 2))
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    options = {"cadence": None, "by": "tensor", "cadences": {"weight": 2}} | options
-    state = adagrain.register(model, optimizer, preset="tiny", sinks=sinks, **options)
+    ours = {"preset": "tiny", "cadence": None, "by": "tensor", "cadences": {"weight": 2}}
+    options = ours | options
+    state = adagrain.register(model, optimizer, sinks=sinks, **options)
     found = []
     for step in range(steps):
         optimizer.zero_grad()
@@ -50,9 +52,12 @@ def train(*sinks: Any, steps: int = 3, **options: Any) -> list[list[float]]:
     return found
 
 
-def test_every_record_is_an_event() -> None:
+@pytest.mark.parametrize("preset", ["tiny", "full"])
+def test_every_record_is_an_event(preset: str) -> None:
+    """With all sums that the device has: those of third and fourth powers too."""
     kept, logs = Kept(), []
-    biases = train(kept, log=logs.append)
+    biases = train(kept, log=logs.append, preset=preset)
+    powers = PRESETS[preset].powers
     assert [(e.step, e.region, str(e.kind)) for e in kept.events] == [
         (0, "bias", "local"),
         (0, "bias", "average"),
@@ -66,7 +71,8 @@ def test_every_record_is_an_event() -> None:
     for event in kept.events:
         if event.region == "bias":  # one worker: what leaves is what enters
             gradient = torch.tensor(biases[event.step])
-            assert event.record == statistics(gradient, event.record.exponent - 127, powers=2)
+            exponent = event.record.exponent - 127
+            assert event.record == statistics(gradient, exponent, powers=powers)
     assert kept.steps == logs and [log.step for log in logs] == [0, 1, 2]
 
 
