@@ -8,6 +8,7 @@ import numpy as np
 from numba import njit
 
 from adagrain.models.interface.codec import BLOCK, GAP_BITS, LONGEST_CODE, BlockOutcome
+from adagrain.models.numerics.addresses import words_at
 
 from .bits import as_words, bits_at
 from .canonical import BIN, CODE, IS_ESCAPE, LOW_BITS, NOT_ADJACENT, lookup
@@ -16,9 +17,6 @@ __all__ = ["unpack", "unpack_block"]
 
 FINE, CUT, BEYOND, BELOW = map(int, BlockOutcome)
 
-#: Bits that any element fits but an escape: code, low bits of the gap, sign, mantissa of FP16.
-_ELEMENT = LONGEST_CODE + GAP_BITS - 1 + 1 + 9
-
 _ONE = np.uint64(1)
 _INDEX_SHIFT = np.uint64(64 - LONGEST_CODE)
 _NOT_GAP, _GAP, _NOT_WORD = np.uint64(64 - GAP_BITS), np.uint64(GAP_BITS), np.uint64(48)
@@ -26,7 +24,7 @@ _NOT_GAP, _GAP, _NOT_WORD = np.uint64(64 - GAP_BITS), np.uint64(GAP_BITS), np.ui
 
 @njit(cache=True, nogil=True)
 def unpack(
-    raw, counts, first_blocks, sizes, bases, slots, lengths, mantissa, kept, out
+    raw, counts, first_blocks, sizes, bases, slots, lengths, mantissa, kept, address
 ):  # pragma: no cover - compiled
     """Decode all blocks.
 
@@ -44,8 +42,8 @@ def unpack(
         Of each slot's table; they fill the code space, or are zeros where no block has the slot.
     mantissa, kept : int
         Mantissa bits of the format, and those of a coded element.
-    out : ndarray of uint16
-        Zeros, filled with the elements.
+    address : int
+        Where the elements go: room for as many words as there are in all.
 
     Returns
     -------
@@ -54,6 +52,7 @@ def unpack(
     """
     bits = as_words(raw)
     tables = lookup(lengths[0], kept), lookup(lengths[1], kept)
+    out = words_at(address, counts.sum())
     at, start = np.int64(0), np.int64(0)
     for region in range(counts.size):
         table = tables[1] if slots[region] else tables[0]
@@ -61,6 +60,7 @@ def unpack(
         for b in range(first_blocks[region], first_blocks[region + 1]):
             block = out[start : start + min(left, BLOCK)]
             start, left = start + block.size, left - block.size
+            block[:] = 0
             end = at + 8 * np.int64(sizes[b])
             if sizes[b] == 2 * block.size:
                 _take_stored(bits, at, block)
@@ -85,7 +85,8 @@ def _take_stored(bits, at, block):  # pragma: no cover - compiled
 def unpack_block(bits, at, end, table, base, mantissa, kept, block):  # pragma: no cover - compiled
     """Elements until only padding is left: less than a byte, all ones.
 
-    What follows the block's end makes no difference.
+    What follows the block's end makes no difference. The 64 bits ahead are read anew for each
+    element, which takes longer than to look its code up: the next code is found in those of before.
 
     Parameters
     ----------
@@ -105,16 +106,13 @@ def unpack_block(bits, at, end, table, base, mantissa, kept, block):  # pragma: 
     -------
     found, number : int
     """
-    place, valid, ahead = np.int64(-1), np.int64(0), np.uint64(0)
+    place, ahead = np.int64(-1), bits_at(bits, at)
+    code = ahead >> _INDEX_SHIFT
     top, rest = 2 * base + 1, np.uint64(max(kept - 1, 0))
     while at < end:
-        if valid < _ELEMENT:
-            ahead, valid = bits_at(bits, at), np.int64(64)
         if end - at < 8 and _is_padding(ahead, np.uint64(end - at)):
             break
-        entry = np.int64(table[ahead >> _INDEX_SHIFT])
-        if entry >> IS_ESCAPE:
-            ahead, valid = bits_at(bits, at), np.int64(64)
+        entry = np.int64(table[code])
         behind = ahead << np.uint64(entry >> CODE & 15)
         if entry >> IS_ESCAPE:
             gap, word = behind >> _NOT_GAP, (behind << _GAP) >> _NOT_WORD
@@ -127,7 +125,7 @@ def unpack_block(bits, at, end, table, base, mantissa, kept, block):  # pragma: 
             word = _word(behind << low, np.uint64(half), np.uint64(mantissa), rest)
         size = entry & 63
         at += size
-        ahead, valid = ahead << np.uint64(size), valid - size
+        code, ahead = (ahead << np.uint64(size)) >> _INDEX_SHIFT, bits_at(bits, at)
         place += 1 + np.int64(gap)
         if at > end:
             return CUT, at - end

@@ -11,7 +11,7 @@ from adagrain.models.interface.codec import (
     GradientHeader,
     TableNumber,
 )
-from adagrain.models.interface.formats import FORMATS, FormatCode
+from adagrain.models.interface.formats import FORMATS
 from adagrain.models.interface.records import unpack
 
 from .defaults import DEFAULT_TABLES
@@ -21,6 +21,8 @@ from .parts import CHECKSUM, HEADER_SIZE, Parts, checksum, lengths_of
 from .table import CodeTable
 
 __all__ = ["dissect", "region_bytes"]
+
+_FORMATS = {int(code): FORMATS[code] for code in CODED_FORMATS}
 
 _WRONG = {
     Outcome.HEADERS: "region headers must have {limit} bytes, not {value}",
@@ -61,7 +63,7 @@ def dissect(frame: bytes, agreed: Sequence[CodeTable], most: int) -> Parts:
         If something is not as it must be; the value is named, and what it must be.
     """
     header = _header(frame)
-    fmt = FORMATS[FormatCode(header["format"])]
+    fmt = _FORMATS[header["format"]]
     numbers = header["table_0"], header["table_1"]
     lengths = lengths_of([_named(number, agreed) for number in numbers])
     _check_checksum(frame, numbers, lengths)
@@ -114,10 +116,10 @@ def _header(frame: bytes) -> dict[str, int]:
             raise CodecError(f"{name} must be {wanted}, not {header[name]}")
     if header["length"] != len(frame):
         raise CodecError(f"frame must have {header['length']} bytes, not {len(frame)}")
-    if header["format"] not in CODED_FORMATS:
+    if header["format"] not in _FORMATS:
         known = ", ".join(f"{code.value} ({code.name})" for code in CODED_FORMATS)
         raise CodecError(f"format must be one of {known}, not {header['format']}")
-    most = FORMATS[FormatCode(header["format"])].mantissa_bits
+    most = _FORMATS[header["format"]].mantissa_bits
     if header["mantissa_bits"] > most:
         raise CodecError(f"mantissa_bits must be from 0 to {most}, not {header['mantissa_bits']}")
     return header
