@@ -49,10 +49,10 @@ class Decoding:
             raise ValueError(
                 f"decode needs a build with a decoder, which device preset {built.preset!r} has not"
             )
-        return decode_by(self._elements, frame, tables, counts, most)
+        return decode_by(self._words, frame, tables, counts, most)
 
-    def _elements(self, parts: Parts) -> torch.Tensor:
-        """The elements of all regions, in which +0 is what the device was not asked for."""
+    def _words(self, parts: Parts) -> np.ndarray:
+        """The words of all regions, in which +0 is what the device was not asked for."""
         words = np.zeros(parts.elements, dtype=np.uint16)
         coded, places = [], []
         for place, raw, fields in _split(parts):
@@ -66,7 +66,7 @@ class Decoding:
             self._refuse(parts, made)
         for place, one in zip(places, made, strict=True):
             words[place] = np.frombuffer(one.raw, dtype="<u2")
-        return torch.from_numpy(words.view(np.int16)).view(parts.fmt.dtype)
+        return words
 
     def _refuse(self, parts: Parts, made: Sequence[Made]) -> NoReturn:
         """Let the golden decoder tell what is wrong with a frame.

@@ -10,8 +10,8 @@ __all__ = [
     "CODE",
     "ELEMENT_BITS",
     "IS_ESCAPE",
+    "LEAST_GAP",
     "LOW_BITS",
-    "NOT_ADJACENT",
     "canonical_codes",
     "encoding",
     "lookup",
@@ -19,7 +19,10 @@ __all__ = [
 ]
 
 #: Fields of an entry of :func:`lookup`, by their first bit.
-ELEMENT_BITS, CODE, LOW_BITS, NOT_ADJACENT, BIN, IS_ESCAPE = 0, 6, 10, 14, 15, 20
+ELEMENT_BITS, CODE, LOW_BITS, BIN, LEAST_GAP = 0, 6, 10, 14, 20
+
+#: The bit of an entry that tells an escape.
+IS_ESCAPE = 1 << 19
 
 
 @njit(cache=True, nogil=True)
@@ -59,8 +62,8 @@ def encoding(lengths):  # pragma: no cover - compiled
 def lookup(lengths, kept):  # pragma: no cover - compiled
     """Element that begins with the next 12 bits, uint32, (4096,): see the fields above.
 
-    Bits of the whole element and of its code; low bits of its gap; 1 where the gap is not 0;
-    bin of the magnitude; 1 where it is an escape.
+    Bits of the whole element and of its code; low bits of its gap; bin of the magnitude; 1 where it
+    is an escape; the least gap of its class.
 
     Parameters
     ----------
@@ -76,12 +79,12 @@ def lookup(lengths, kept):  # pragma: no cover - compiled
         if length == 0:
             continue
         if symbol == ESCAPE:
-            entry = length + GAP_BITS + 16 << ELEMENT_BITS | 1 << IS_ESCAPE
+            entry = length + GAP_BITS + 16 << ELEMENT_BITS | IS_ESCAPE
         else:
             kind = symbol // BINS
             low = max(kind - 1, 0)
             entry = length + low + 1 + max(kept - 1, 0) << ELEMENT_BITS | low << LOW_BITS
-            entry |= (1 if kind else 0) << NOT_ADJACENT | symbol % BINS << BIN
+            entry |= symbol % BINS << BIN | (1 << kind >> 1) << LEAST_GAP
         free = LONGEST_CODE - length
         first = np.int64(codes[symbol]) << free
         table[first : first + (1 << free)] = entry | length << CODE

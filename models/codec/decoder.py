@@ -18,8 +18,8 @@ from .table import CodeTable
 
 __all__ = ["Unpacking", "decode", "decode_by", "decoded_block", "elements_of_parts"]
 
-#: Makes the elements of all regions of a frame that was taken apart, of one dimension.
-Unpacking = Callable[[Parts], torch.Tensor]
+#: Makes the words of all regions' elements of a frame that was taken apart.
+Unpacking = Callable[[Parts], np.ndarray]
 
 #: What is wrong with a block, by what the kernel finds.
 _WRONG = {
@@ -79,8 +79,11 @@ def decode_by(
     found = parts.counts.tolist()
     if counts is not None and [*counts] != found:
         raise CodecError(f"elements of regions must be {[*counts]}, not {found}")
+    if not parts.elements:
+        return [torch.empty(0, dtype=parts.fmt.dtype) for _ in found]
+    elements = torch.frombuffer(unpacking(parts), dtype=parts.fmt.dtype)
     # without what autograd needs of views, which takes as long as to decode thousands of elements
-    return [*torch.unsafe_split_with_sizes(unpacking(parts), found)]
+    return [*torch.unsafe_split_with_sizes(elements, found)]
 
 
 def decoded_block(
@@ -120,9 +123,9 @@ def decoded_block(
     return torch.from_numpy(words.view(np.int16)).view(fmt.dtype), BlockOutcome(found)
 
 
-def elements_of_parts(parts: Parts) -> torch.Tensor:
-    """The elements of all regions, by the golden decoder; errors as those of :func:`decode`."""
-    elements = torch.empty(parts.elements, dtype=parts.fmt.dtype)
+def elements_of_parts(parts: Parts) -> np.ndarray:
+    """The words of all regions, by the golden decoder; errors as those of :func:`decode`."""
+    words = np.empty(parts.elements, dtype=np.uint16)
     found, region, block, number = unpack(
         parts.blocks,
         parts.counts,
@@ -133,9 +136,9 @@ def elements_of_parts(parts: Parts) -> torch.Tensor:
         parts.lengths,
         parts.fmt.mantissa_bits,
         parts.mantissa_bits,
-        elements.data_ptr(),
+        words,
     )
     if found != BlockOutcome.FINE:
         wrong = _WRONG[found].format(number=number)
         raise CodecError(f"block {block} of region {region} {wrong}")
-    return elements
+    return words

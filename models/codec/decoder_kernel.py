@@ -8,10 +8,9 @@ import numpy as np
 from numba import njit
 
 from adagrain.models.interface.codec import BLOCK, GAP_BITS, LONGEST_CODE, BlockOutcome
-from adagrain.models.numerics.addresses import words_at
 
 from .bits import as_words, bits_at
-from .canonical import BIN, CODE, IS_ESCAPE, LOW_BITS, NOT_ADJACENT, lookup
+from .canonical import BIN, CODE, IS_ESCAPE, LEAST_GAP, LOW_BITS, lookup
 
 __all__ = ["unpack", "unpack_block"]
 
@@ -24,7 +23,7 @@ _NOT_GAP, _GAP, _NOT_WORD = np.uint64(64 - GAP_BITS), np.uint64(GAP_BITS), np.ui
 
 @njit(cache=True, nogil=True)
 def unpack(
-    raw, counts, first_blocks, sizes, bases, slots, lengths, mantissa, kept, address
+    raw, counts, first_blocks, sizes, bases, slots, lengths, mantissa, kept, out
 ):  # pragma: no cover - compiled
     """Decode all blocks.
 
@@ -42,8 +41,8 @@ def unpack(
         Of each slot's table; they fill the code space, or are zeros where no block has the slot.
     mantissa, kept : int
         Mantissa bits of the format, and those of a coded element.
-    address : int
-        Where the elements go: room for as many words as there are in all.
+    out : ndarray of uint16
+        Filled with the elements.
 
     Returns
     -------
@@ -52,7 +51,6 @@ def unpack(
     """
     bits = as_words(raw)
     tables = lookup(lengths[0], kept), lookup(lengths[1], kept)
-    out = words_at(address, counts.sum())
     at, start = np.int64(0), np.int64(0)
     for region in range(counts.size):
         table = tables[1] if slots[region] else tables[0]
@@ -114,13 +112,12 @@ def unpack_block(bits, at, end, table, base, mantissa, kept, block):  # pragma: 
             break
         entry = np.int64(table[code])
         behind = ahead << np.uint64(entry >> CODE & 15)
-        if entry >> IS_ESCAPE:
+        if entry & IS_ESCAPE:
             gap, word = behind >> _NOT_GAP, (behind << _GAP) >> _NOT_WORD
             half = np.int64(0)
         else:
             low = np.uint64(entry >> LOW_BITS & 15)
-            some = np.uint64(entry >> NOT_ADJACENT & 1)
-            gap = some << low | (behind >> _ONE) >> (np.uint64(63) - low)
+            gap = np.uint64(entry >> LEAST_GAP) + ((behind >> _ONE) >> (np.uint64(63) - low))
             half = top - (entry >> BIN & 31)
             word = _word(behind << low, np.uint64(half), np.uint64(mantissa), rest)
         size = entry & 63
