@@ -25,8 +25,8 @@ MUTANTS = (
     Mutant(
         "elements behind a block's last eight are lost",
         "models/codec/encoder_kernel.py",
-        "    return k + _gather_some(block, whole, block.size, places[k:], found[k:])",
-        "    return k",
+        "k += _gather(block, rest, block.size, places[k:], found[k:])",
+        "k += 0",
         _FRAMES,
     ),
     Mutant(
@@ -46,8 +46,8 @@ MUTANTS = (
     Mutant(
         "the leading 1 of the longest gaps is lost",
         "models/codec/decoder_kernel.py",
-        "some = np.uint64(entry >> NOT_ADJACENT & 1)",
-        "some = np.uint64(entry >> NOT_ADJACENT & 1 if low < 11 else 0)",
+        "gap = np.uint64(entry >> LEAST_GAP)",
+        "gap = np.uint64(entry >> LEAST_GAP if low < 11 else 0)",
         tested("models/test_codec.py", "corners or come_back or gradients"),
     ),
     Mutant(
