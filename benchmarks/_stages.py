@@ -37,7 +37,7 @@ class Stages:
 
     def watch_device(self, device: Coprocessor) -> None:
         """Put timers around what a worker asks of its device in a step."""
-        self._time("statistics", device, "statistics_of")
+        self._time("statistics", device, "statistics_of", "energies_of")
         self._time("differences", device, "differences_of")
         self._time("decisions", device, "update_regions")
 

@@ -5,9 +5,10 @@ and with cadences that the golden device chooses up to 4; and with PyTorch's own
 plain DDP does, for what any hook in Python costs. A turn is of some steps, as in a script
 that trains one network; the first of them, which find the caches full of another way's, do not
 count. Medians over all others of the same rounds, in seconds that pass and in those of the
-processor; each round begins with another way. Of the seconds that pass also the quartiles of the
-rounds' own quotients, which tell how sure they are. In rounds of their own, since timers take time
-too, what part of a step each stage takes.
+processor; each round begins with another way. Where a network's tensors happen to lie in memory is
+worth a hundredth of its step or two: after some rounds all networks are made anew, in another
+order. Of the seconds that pass also the quartiles of the rounds' own quotients, which tell how sure
+they are. In rounds of their own, since timers take time too, what part of a step each stage takes.
 
 Exits with status 1 where a step at cadence 1 of one of the larger networks is beyond its aim.
 Names of networks and a number of rounds may be given: ``transformer_0.8M --rounds 10``.
@@ -19,7 +20,9 @@ import socket
 import statistics
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from functools import partial
 from typing import Any, NamedTuple
 
 import torch
@@ -37,7 +40,10 @@ import adagrain
 from adagrain.host.distributed.process_group import leave_group
 from adagrain.host.train.text import text
 
-WORKERS, ROUNDS, WARM_UP = 2, 30, 2
+WORKERS, ROUNDS = 2, 30
+
+#: Rounds after which the networks are made anew, and how many of the next do not count.
+MADE, WARM_UP = 5, 1
 
 #: Steps of a turn, and how many of them do not count.
 TURN, COLD = 8, 2
@@ -98,6 +104,13 @@ class Times(NamedTuple):
 Rounds = list[list[Times]]
 
 
+class Training(NamedTuple):
+    """A network that is trained: takes a step, and lets go of what it has."""
+
+    step: Callable[[], None]
+    close: Callable[[], None]
+
+
 def main() -> None:
     """Measure the networks that are named, or all."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -142,7 +155,7 @@ def _work(rank: int, port: int, queue: Any, networks: list[str], rounds: int) ->
 
 def _figures(network: str, rounds: int) -> dict[str, Any]:
     """A network's medians and shares."""
-    found = _measured(network, _trainings(network, {}), rounds)
+    found = _measured(network, rounds, partial(_trainings, network, {}))
     plain_rounds = found.pop("plain")
     plain = medians(plain_rounds)
     figures: dict[str, Any] = {f"plain_{network}_ms": 1e3 * plain.wall}
@@ -152,18 +165,21 @@ def _figures(network: str, rounds: int) -> dict[str, Any]:
         figures[f"{way}_to_plain_{network}_quartiles"] = quartiles(rounds_of_way, plain_rounds)
         figures[f"{way}_to_plain_{network}_processor"] = times.processor / plain.processor
     stages = {way: Stages() for way in OPTIONS}
-    timed = _measured(f"{network}, timed", _trainings(network, stages), rounds // 2)
+    make = partial(_trainings, network, stages)
+    timed = _measured(f"{network}, timed", rounds // 2, make)
     for way, own in stages.items():
         step = medians(timed[way]).wall
         figures[f"shares_{way}_{network}"] = own.shares(step, skip=WARM_UP * TURN)
     return figures
 
 
-def _trainings(network: str, stages: Mapping[str, Stages]) -> dict[str, Callable[[], None]]:
-    """A step of each way; stages of those that there are timers for are timed."""
+def _trainings(
+    network: str, stages: Mapping[str, Stages], ways: Sequence[str]
+) -> dict[str, Training]:
+    """A network for each way, made in this order; stages that there are timers for are timed."""
     make, batches = NETWORKS[network]
     x, y = batches(torch.Generator().manual_seed(dist.get_rank()))
-    return {way: _training(make, way, x, y, stages.get(way)) for way in WAYS}
+    return {way: _training(make, way, x, y, stages.get(way)) for way in ways}
 
 
 def medians(rounds: Rounds) -> Times:
@@ -182,18 +198,41 @@ def quartiles(rounds: Rounds, plain: Rounds) -> list[float]:
     return [lower, upper]
 
 
-def _measured(network: str, steps: dict[str, Callable[[], None]], rounds: int) -> dict[str, Rounds]:
+def _measured(
+    title: str,
+    rounds: int,
+    make: Callable[[Sequence[str]], dict[str, Training]],
+    ways: Sequence[str] = WAYS,
+) -> dict[str, Rounds]:
     """Times of each way's steps."""
-    times: dict[str, Rounds] = {way: [] for way in steps}
-    ways = [*steps]
-    for number in track(range(rounds + WARM_UP), network, disable=dist.get_rank() > 0):
-        first = number % len(ways)
-        for way in ways[first:] + ways[:first]:
-            dist.barrier()
-            turn = [_timed(steps[way]) for _ in range(TURN)]
-            if number >= WARM_UP:
-                times[way].append(turn[COLD:])
+    times: dict[str, Rounds] = {way: [] for way in ways}
+    trainings: dict[str, Training] = {}
+    for number in track(range(rounds), title, disable=dist.get_rank() > 0):
+        order = _turned(ways, number)
+        if number % MADE == 0:
+            _close(trainings)
+            trainings = make(_turned(ways, number // MADE))
+            for way in order * WARM_UP:
+                _turn(trainings[way].step)
+        for way in order:
+            times[way].append(_turn(trainings[way].step)[COLD:])
+    _close(trainings)
     return times
+
+
+def _close(trainings: Mapping[str, Training]) -> None:
+    for training in trainings.values():
+        training.close()
+
+
+def _turned(ways: Sequence[str], number: int) -> list[str]:
+    first = number % len(ways)
+    return [*ways[first:], *ways[:first]]
+
+
+def _turn(step: Callable[[], None]) -> list[Times]:
+    dist.barrier()
+    return [_timed(step) for _ in range(TURN)]
 
 
 def _timed(step: Callable[[], None]) -> Times:
@@ -208,14 +247,16 @@ def _training(
     x: torch.Tensor,
     y: torch.Tensor,
     stages: Stages | None,
-) -> Callable[[], None]:
+) -> Training:
     torch.manual_seed(0)
     model = DistributedDataParallel(make())
+    closed = ExitStack()
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9)
     if way == "torch_hook":
         model.register_comm_hook(None, allreduce_hook)
     if way in OPTIONS:
         state = adagrain.register(model, optimizer, **OPTIONS[way])
+        closed.callback(state.close)
         if stages is not None:
             stages.watch(state)
 
@@ -226,7 +267,7 @@ def _training(
         if stages is not None:
             stages.end_step()
 
-    return step
+    return Training(step, closed.close)
 
 
 if __name__ == "__main__":

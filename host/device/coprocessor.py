@@ -6,7 +6,7 @@ from functools import cached_property
 import torch
 
 from adagrain.models.difference import Difference
-from adagrain.models.statistics import Statistics
+from adagrain.models.statistics import Energy, Statistics
 
 from .codec_calls import CodecCalls
 from .identity import Info
@@ -51,12 +51,11 @@ class Coprocessor(CodecCalls, RegionCalls, TileCalls):
         return self._passes.one(x, exponent, histogram=histogram)
 
     def statistics_of(
-        self, tensors: Sequence[torch.Tensor], exponents: Sequence[int], *, powers: int = 4
+        self, tensors: Sequence[torch.Tensor], exponents: Sequence[int]
     ) -> list[Statistics]:
         """Statistics of several tensors, each with an exponent of its own, in one call.
 
-        The same as one call of :meth:`statistics` for each, but for the sums of powers that are
-        not wanted. Golden models in this process take it
+        The same as one call of :meth:`statistics` for each. Golden models in this process take it
         without frames, as :attr:`backend` says; on any other device the passes follow each other
         through the session's window.
 
@@ -66,19 +65,57 @@ class Coprocessor(CodecCalls, RegionCalls, TileCalls):
             As in :meth:`statistics`.
         exponents : sequence of int
             The shared exponent of each.
-        powers : int
-            The highest power whose sum is wanted, 2 or 4: without S3 and S4 golden models in this
-            process take two thirds of the time. They may be 0 then.
 
         Raises
         ------
         TypeError, ValueError
-            As :meth:`statistics`; if ``powers`` is another number; or if there are not as many
-            exponents as tensors.
+            As :meth:`statistics`; or if there are not as many exponents as tensors.
         DeviceError
             If the device fails.
         """
-        return self._passes.several(tensors, exponents, powers)
+        return self._passes.several(tensors, exponents)
+
+    def batch(self, tensors: Sequence[torch.Tensor]) -> Sequence[torch.Tensor]:
+        """Tensors that are looked at again and again: checked, and found in memory, once.
+
+        Parameters
+        ----------
+        tensors : sequence of Tensor
+            As in :meth:`statistics_of`; their memory stays theirs.
+
+        Returns
+        -------
+        sequence of Tensor
+            For :meth:`energies_of`, of this device or another. They are the same where one cannot
+            be looked at where it lies.
+
+        Raises
+        ------
+        TypeError, ValueError
+            As :meth:`statistics_of`.
+        """
+        return self._passes.batch(tensors)
+
+    def energies_of(
+        self, tensors: Sequence[torch.Tensor], exponents: Sequence[int]
+    ) -> list[Energy]:
+        """Energies of several tensors: the part of their statistics that decisions take.
+
+        The same as those of :meth:`statistics_of`; golden models in this process take half as long.
+
+        Parameters
+        ----------
+        tensors : sequence of Tensor
+            As in :meth:`statistics_of`, or of :meth:`batch`.
+        exponents : sequence of int
+            The shared exponent of each.
+
+        Raises
+        ------
+        TypeError, ValueError, DeviceError
+            As :meth:`statistics_of`.
+        """
+        return self._passes.energies(tensors, exponents)
 
     def difference(
         self, a: torch.Tensor, b: torch.Tensor, exponent: int | None = None

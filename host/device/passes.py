@@ -15,7 +15,7 @@ from adagrain.models.interface.configuration import Configuration
 from adagrain.models.interface.formats import format_of
 from adagrain.models.interface.records import pack, unpack
 from adagrain.models.interface.units import DIFFERENCE, STATISTICS, UNITS, Unit
-from adagrain.models.statistics import EXPONENT_BIAS, Statistics, unbiased
+from adagrain.models.statistics import EXPONENT_BIAS, Batch, Energy, Statistics, unbiased
 
 from .arguments import integer
 from .direct import direct_of
@@ -121,20 +121,43 @@ class Passes:
         return unpack(unit.end.reply.record, self._recovery.run(lambda: self._ask(one)))
 
     def several(
-        self, tensors: Sequence[torch.Tensor], exponents: Sequence[int], powers: int
+        self, tensors: Sequence[torch.Tensor], exponents: Sequence[int]
     ) -> list[Statistics]:
         """As :meth:`adagrain.host.device.coprocessor.Coprocessor.statistics_of`."""
-        if powers not in (2, 4):
-            raise ValueError(f"powers must be 2 or 4, not {powers!r}")
         exponents = _checked_all(exponents, len(tensors), "tensors")
         for x in tensors:
             self._check_tensor(x)
         if direct_of(self._session) is not None:
             elements = [elements_of(x) for x in tensors]
-            return self._recovery.run(
-                lambda: self._direct.statistics_of(elements, exponents, powers)
-            )
+            return self._recovery.run(lambda: self._direct.statistics_of(elements, exponents))
         return [*map(Statistics.from_record, self._records(STATISTICS, tensors, exponents))]
+
+    def batch(self, tensors: Sequence[torch.Tensor]) -> Sequence[torch.Tensor]:
+        """As :meth:`adagrain.host.device.coprocessor.Coprocessor.batch`."""
+        for x in tensors:
+            self._check_tensor(x)
+        elements = [elements_of(x) for x in tensors]
+        pairs = zip(elements, tensors, strict=True)
+        stays = all(own.data_ptr() == x.data_ptr() for own, x in pairs)
+        return Batch(elements) if stays else tensors
+
+    def energies(self, tensors: Sequence[torch.Tensor], exponents: Sequence[int]) -> list[Energy]:
+        """As :meth:`adagrain.host.device.coprocessor.Coprocessor.energies_of`."""
+        if direct_of(self._session) is None:
+            return [Energy.of(found) for found in self.several(tensors, exponents)]
+        checked = _checked_all(exponents, len(tensors), "tensors")
+        batch = self._known(tensors)
+        return self._recovery.run(lambda: self._direct.energies_of(batch, checked))
+
+    def _known(self, tensors: Sequence[torch.Tensor]) -> Batch:
+        """Tensors that the device can look at."""
+        if isinstance(tensors, Batch):
+            for dtype in tensors.types:
+                self._check_type(dtype)
+            return tensors
+        for x in tensors:
+            self._check_tensor(x)
+        return Batch(elements_of(x) for x in tensors)
 
     @property
     def _direct(self) -> DirectTransport:
@@ -204,14 +227,17 @@ class Passes:
 
     def _check_tensor(self, x: torch.Tensor) -> None:
         check_readable(x)
-        code, built = format_of(x.dtype).code, self._configuration
+        self._check_type(x.dtype)
+        if x.numel() == 0 or x.numel() >= 1 << 32:
+            raise ValueError(f"tensor must have 1 to 2**32-1 elements, not {x.numel()}")
+
+    def _check_type(self, dtype: torch.dtype) -> None:
+        code, built = format_of(dtype).code, self._configuration
         if code not in built.formats:
             known = ", ".join(known.name for known in built.formats)
             raise TypeError(
                 f"dtype must be one of {known} on device preset {built.preset!r}, not {code.name}"
             )
-        if x.numel() == 0 or x.numel() >= 1 << 32:
-            raise ValueError(f"tensor must have 1 to 2**32-1 elements, not {x.numel()}")
 
 
 def _pass(unit: Unit, x: torch.Tensor, exponent: int, **fields: int) -> _Pass:
@@ -228,7 +254,7 @@ def _announced(x: torch.Tensor) -> dict[str, int]:
 def _checked_all(exponents: Sequence[int], number: int, name: str) -> list[int]:
     if len(exponents) != number:
         raise ValueError(f"exponents must be as many as the {number} {name}, not {len(exponents)}")
-    return [_checked(exponent) for exponent in exponents]
+    return [*map(_checked, exponents)]
 
 
 def _checked(exponent: int) -> int:

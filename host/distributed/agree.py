@@ -121,5 +121,5 @@ class Agree:
     def _look(self, step: Step, due: list[int]) -> None:
         """Find what this worker contributes for regions that are due."""
         means = self._accumulators.means(due)
-        found = self._measure.records(step, TensorKind.LOCAL, due, means)
-        step.local = {r: self._energies.local(r, record) for r, record in found.items()}
+        found = self._measure.energies(step, TensorKind.LOCAL, due, means)
+        step.local = {r: self._energies.local(r, energy) for r, energy in found.items()}

@@ -74,7 +74,7 @@ class Decide:
         """Have the device look at a step's averages, which are all there."""
         kept = [*step.due]
         averages = self._accumulators.averages_of(kept, step.current.place)
-        step.averages = self._measure.records(step, TensorKind.AVERAGE, kept, averages)
+        step.averages = self._measure.energies(step, TensorKind.AVERAGE, kept, averages)
 
     def decide(self, step: Step) -> Decided:
         """Updates and decisions of the regions that are due.

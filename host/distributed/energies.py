@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from adagrain.models.region_manager.table import ENERGY_BITS
-from adagrain.models.statistics import EXPONENT_BIAS, FRACTION_BITS, Statistics
+from adagrain.models.statistics import EXPONENT_BIAS, FRACTION_BITS, Energy
 
 from .agreement import LocalEnergy
 
@@ -41,14 +41,12 @@ class Energies:
         self._shifts = [_excess_bits(size * workers) for size in sizes]
         self.exponents: list[int | None] = [None] * len(sizes)
 
-    def local(self, region: int, found: Statistics) -> LocalEnergy:
-        """Contribution of this worker for a region that is due, given its mean's statistics."""
-        return LocalEnergy(
-            found.s2 >> self._shifts[region], found.count - found.finite, found.saturated
-        )
+    def local(self, region: int, found: Energy) -> LocalEnergy:
+        """Contribution of this worker for a region that is due, given that of its mean."""
+        return LocalEnergy(found.s2 >> self._shifts[region], found.non_finite, found.saturated)
 
     def update(
-        self, region: int, a: int, found: Statistics, *, exponent: int | None, clean: bool
+        self, region: int, a: int, found: Energy, *, exponent: int | None, clean: bool
     ) -> dict[str, int]:
         """Energy fields of ``RegionUpdate``; the region's exponent becomes that of its next one.
 
@@ -58,14 +56,14 @@ class Energies:
             Number of the region.
         a : int
             A, summed over all workers.
-        found : Statistics
+        found : Energy
             Of the mean over all workers.
         exponent : int or None
             E that both were taken at; ``None`` where there was none.
         clean : bool
             No worker's elements were clamped.
         """
-        if found.zero < found.count:
+        if not found.zero:
             follows = found.largest_exponent - EXPONENT_BIAS + self._margin
             self.exponents[region] = min(max(follows, _LOWEST_EXPONENT), _HIGHEST_EXPONENT)
         return {

@@ -6,15 +6,20 @@ import torch
 
 from adagrain.host.device.coprocessor import Coprocessor
 from adagrain.host.telemetry.events import Sink, StatisticsEvent, TensorKind
-from adagrain.models.statistics import Statistics
+from adagrain.models.statistics import Energy
 
 from .step import Step
 
 __all__ = ["Measure"]
 
+#: Batches that are kept: those of means and of averages, at some cadences.
+_KEPT = 16
+
 
 class Measure:
-    """Statistics of regions' tensors, all in one call of the device.
+    """Energies of regions' tensors, all in one call of the device.
+
+    Where somebody looks on, they are those of whole records.
 
     Parameters
     ----------
@@ -35,13 +40,12 @@ class Measure:
         self._device = device
         self._names = names
         self._sinks = sinks
-        # decisions take S2
-        self._powers = 4 if sinks else 2
+        self._batches: dict[tuple[int, ...], tuple[Sequence[torch.Tensor], ...]] = {}
 
-    def records(
+    def energies(
         self, step: Step, kind: TensorKind, regions: Sequence[int], tensors: Sequence[torch.Tensor]
-    ) -> dict[int, Statistics]:
-        """Records by number of region.
+    ) -> dict[int, Energy]:
+        """Energies by number of region.
 
         Parameters
         ----------
@@ -55,9 +59,20 @@ class Measure:
             Their elements, in any order.
         """
         exponents = [step.exponents[region] or 0 for region in regions]
-        found = self._device.statistics_of(tensors, exponents, powers=self._powers)
-        records = dict(zip(regions, found, strict=True))
+        if not self._sinks:
+            found = self._device.energies_of(self._batch(tensors), exponents)
+            return dict(zip(regions, found, strict=True))
+        records = self._device.statistics_of(tensors, exponents)
         for sink in self._sinks:
-            for region, record in records.items():
+            for region, record in zip(regions, records, strict=True):
                 sink.statistics(StatisticsEvent(step.number, self._names[region], kind, record))
-        return records
+        return dict(zip(regions, map(Energy.of, records), strict=True))
+
+    def _batch(self, tensors: Sequence[torch.Tensor]) -> Sequence[torch.Tensor]:
+        """The same, as a batch: they are in memory that lasts, and come again in each step."""
+        key = tuple(map(id, tensors))
+        if key not in self._batches:
+            if len(self._batches) == _KEPT:
+                self._batches.clear()
+            self._batches[key] = tensors, self._device.batch(tensors)  # whose ids stay theirs
+        return self._batches[key][1]

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 import torch
 
-from adagrain.models.statistics import Statistics
+from adagrain.models.statistics import Energy
 
 from .agreement import Agreed, Agreeing, LocalEnergy, Trials
 from .bundle import Bundle
@@ -82,7 +82,7 @@ class Step:
         Of each region: at which this step's gradients and averages are looked at; likewise.
     local : dict of int to LocalEnergy
         What this worker has contributed to the agreement, of the last pass.
-    averages : dict of int to Statistics
+    averages : dict of int to Energy
         Of the averages of regions that are updated, once they are there.
     dropping : set of int
         Regions whose update is dropped.
@@ -109,7 +109,7 @@ class Step:
     moment: Moment | None = None
     exponents: list[int | None] = field(default_factory=list)
     local: dict[int, LocalEnergy] = field(default_factory=dict)
-    averages: dict[int, Statistics] = field(default_factory=dict)
+    averages: dict[int, Energy] = field(default_factory=dict)
     dropping: set[int] = field(default_factory=set)
     due: dict[int, int] = field(default_factory=dict)
     agreeing: Agreeing | None = None

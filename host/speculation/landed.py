@@ -8,7 +8,7 @@ from adagrain.host.distributed.agreement import Agreed
 from adagrain.host.distributed.clock import Moment
 from adagrain.host.distributed.flown import Flown
 from adagrain.host.distributed.step import Step
-from adagrain.models.statistics import Statistics
+from adagrain.models.statistics import Energy
 
 __all__ = ["Landed"]
 
@@ -40,7 +40,7 @@ class Landed:
             "moment": tuple(step.moment),
             "exponents": step.exponents,
             "agreed": asdict(step.agreed),
-            "averages": {region: asdict(own) for region, own in step.averages.items()},
+            "averages": {region: own._asdict() for region, own in step.averages.items()},
             "dropping": sorted(step.dropping),
             "missing": self.missing,
             "flown": step.flown and asdict(step.flown),
@@ -54,7 +54,7 @@ class Landed:
             moment=Moment(*saved["moment"]),
             exponents=saved["exponents"],
             agreed=Agreed(**saved["agreed"]),
-            averages={region: Statistics(**own) for region, own in saved["averages"].items()},
+            averages={region: Energy(**own) for region, own in saved["averages"].items()},
             dropping={*saved["dropping"]},
             flown=saved["flown"] and Flown(**saved["flown"]),
         )

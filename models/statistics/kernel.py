@@ -8,9 +8,7 @@ bits.
 """
 
 import math
-import os
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from functools import cache, partial
 
 import numpy as np
@@ -21,39 +19,28 @@ from adagrain.models.interface.formats import ElementFormat
 from adagrain.models.interface.units.statistics import LARGEST_Q, RAW_BINS
 from adagrain.models.numerics.addresses import floats_at
 
+from .parts import CHUNK, THREADED, pool
 from .reference import Sums
 from .sums_kernel import add_bins, add_four_powers, add_two_powers
 
 __all__ = [
-    "CHUNK",
-    "CLAMPED_MANTISSA",
-    "FOUND",
-    "SUMS",
-    "THREADED",
-    "all_scales",
-    "fused_sums",
-    "merged",
-    "pool",
-    "quantise",
-    "run_parts",
-]
+    "BLOCK", "CLAMPED", "CLAMPED_MANTISSA", "FOUND", "NAN", "NEGATIVE", "NO_SUBNORMALS", "POSITIVE",
+    "SUMS", "all_scales", "fused_sums", "merged", "quantise", "quantise_special", "run_parts",
+    "scan_special",
+]  # fmt: skip
 
 #: Elements whose quantised values are kept in the first-level cache.
-_BLOCK = 2048
-#: Elements after which the sums, below 2**45 each, leave int64, and packed bins are unpacked.
-CHUNK = 1 << 17
-#: Tensors of fewer elements are not worth a second thread.
-THREADED = 1 << 16
+BLOCK = 2048
 
 #: What a kernel finds besides the sums, by position.
-_NAN, _POSITIVE, _NEGATIVE, _ZERO, _CLAMPED, _LOW, _HIGH = range(7)
+NAN, POSITIVE, NEGATIVE, _ZERO, CLAMPED, _LOW, _HIGH = range(7)
 #: How many these are, and how many sums.
 FOUND, SUMS = 7, 5
 
 #: Mantissa from which an element at the shared exponent is clamped: 32767.5 of 16384.
 CLAMPED_MANTISSA = 0x7FFF00
 #: Shared exponent, biased, from which all subnormals are below ½.
-_NO_SUBNORMALS = 16
+NO_SUBNORMALS = 16
 
 _NO_BINS = np.zeros((RAW_BINS, 2), dtype=np.int64)
 
@@ -78,7 +65,7 @@ def _scan(words, found):  # pragma: no cover - compiled
 
 
 @njit(cache=True, nogil=True)
-def _scan_special(words, limit, found):  # pragma: no cover - compiled
+def scan_special(words, limit, found):  # pragma: no cover - compiled
     """Count what is not finite, or clamped; lowest and highest sort key of the finite elements."""
     nan, infinite, negative, large = np.int32(0), np.int32(0), np.int32(0), np.int32(0)
     low = np.int32(0x7FFFFFFF)
@@ -92,10 +79,10 @@ def _scan_special(words, limit, found):  # pragma: no cover - compiled
         large += np.int32(magnitude >= limit)
         low = min(low, key if magnitude < _FIELD else np.int32(0x7FFFFFFF))
         high = max(high, key if magnitude < _FIELD else np.int32(-0x80000000))
-    found[_NAN] += nan
-    found[_POSITIVE] += infinite - negative
-    found[_NEGATIVE] += negative
-    found[_CLAMPED] += large - nan - infinite
+    found[NAN] += nan
+    found[POSITIVE] += infinite - negative
+    found[NEGATIVE] += negative
+    found[CLAMPED] += large - nan - infinite
     return low, high
 
 
@@ -108,7 +95,7 @@ def _quantise(values, scales, q):  # pragma: no cover - compiled
 
 
 @njit(cache=True, nogil=True)
-def _quantise_special(words, values, scales, q):  # pragma: no cover - compiled
+def quantise_special(words, values, scales, q):  # pragma: no cover - compiled
     """Any elements. Subnormals are scaled as integers: the processor may be set to flush them."""
     first, second, of_subnormals = scales[0], scales[1], scales[2]
     bound = np.float32(LARGEST_Q)
@@ -139,26 +126,26 @@ def quantise(values, exponent, scales, q):  # pragma: no cover - compiled
     largest = np.int32(0)
     for i in range(words.size):
         largest = max(largest, np.int32(words[i] & _WORD))
-    if largest < np.int32(exponent << 23 | CLAMPED_MANTISSA) and exponent >= _NO_SUBNORMALS:
+    if largest < np.int32(exponent << 23 | CLAMPED_MANTISSA) and exponent >= NO_SUBNORMALS:
         _quantise(values, scales, q)
     else:
-        _quantise_special(words, values, scales, q)
+        quantise_special(words, values, scales, q)
 
 
 @njit(cache=True, nogil=True)
 def _run(words, values, exponent, scales, powers, found, sums, bins):  # pragma: no cover - compiled
     """All of a chunk, block by block."""
-    q = np.empty(_BLOCK, dtype=np.int32)
+    q = np.empty(BLOCK, dtype=np.int32)
     limit = np.int32(exponent << 23 | CLAMPED_MANTISSA)
-    for start in range(0, words.size, _BLOCK):
-        end = min(start + _BLOCK, words.size)
+    for start in range(0, words.size, BLOCK):
+        end = min(start + BLOCK, words.size)
         block = q[: end - start]
         low, high = _scan(words[start:end], found)
-        if max(high, ~low) < limit and exponent >= _NO_SUBNORMALS:
+        if max(high, ~low) < limit and exponent >= NO_SUBNORMALS:
             _quantise(values[start:end], scales, block)
         else:
-            low, high = _scan_special(words[start:end], limit, found)
-            _quantise_special(words[start:end], values[start:end], scales, block)
+            low, high = scan_special(words[start:end], limit, found)
+            quantise_special(words[start:end], values[start:end], scales, block)
         found[_LOW] = min(found[_LOW], low)
         found[_HIGH] = max(found[_HIGH], high)
         if powers == 4:
@@ -260,15 +247,6 @@ def _raw_bins(counts: np.ndarray, zero: int) -> np.ndarray:
     energies[0] = counts[:128] * np.arange(128) ** 2
     pairs = (counts.reshape(RAW_BINS, 64), energies.reshape(RAW_BINS, 64))
     return np.stack([pair.sum(axis=1) for pair in pairs], axis=1)
-
-
-@cache
-def pool(threads: int) -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(threads, thread_name_prefix="statistics")
-
-
-if hasattr(os, "register_at_fork"):  # a child has none of its parent's threads
-    os.register_at_fork(after_in_child=pool.cache_clear)
 
 
 def _scales(exponent: int) -> np.ndarray:

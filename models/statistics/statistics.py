@@ -10,12 +10,14 @@ from adagrain.models.interface.units.statistics import BINS
 
 from . import kernel as statistics_kernel
 from .batch import fused_sums_of
+from .energy import Energy, fused_energies
+from .parts import Batch
 from .reference import Sums, reference_sums
 from .result import EXPONENT_BIAS, FRACTION_BITS, Statistics, unbiased
 
 __all__ = [
-    "EXPONENT_BIAS", "FRACTION_BITS", "KERNELS", "Statistics", "statistics", "statistics_of",
-    "statistics_of_elements", "unbiased",
+    "EXPONENT_BIAS", "FRACTION_BITS", "KERNELS", "Batch", "Energy", "Statistics",
+    "energies_of_elements", "statistics", "statistics_of", "statistics_of_elements", "unbiased",
 ]  # fmt: skip
 
 
@@ -120,6 +122,24 @@ def statistics_of_elements(
         sums = [KERNELS[kernel](x, format_of(x.dtype), e, powers, False) for x, e in rows]
     found = zip(sums, tensors, biased, strict=True)
     return [_of(own, x.numel(), exponent) for own, x, exponent in found]
+
+
+def energies_of_elements(
+    batch: Batch, exponents: Sequence[int], *, kernel: str = "fused"
+) -> list[Energy]:
+    """:meth:`Energy.of` the statistics of each tensor; fused, they are found alone, faster.
+
+    Parameters
+    ----------
+    batch : Batch
+        The tensors.
+    exponents, kernel
+        As in :func:`statistics_of_elements`.
+    """
+    if batch and kernel == "fused":
+        return fused_energies(batch, exponents)
+    found = statistics_of_elements(batch, exponents, powers=2, kernel=kernel)
+    return [Energy.of(one) for one in found]
 
 
 def _check(x: torch.Tensor, exponent: int | None, powers: int, kernel: str) -> None:

@@ -1,6 +1,7 @@
 """What the benchmark of the hook's cost tells of the stages."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 
 import hook_cost
@@ -22,9 +23,10 @@ def test_each_stage_has_a_share() -> None:
     """All stages take time, and none is left out because a method has another name by now."""
     stages = Stages()
     x, y = torch.randn(4, 3), torch.randint(2, (4,))
-    step = hook_cost._training(lambda: nn.Linear(3, 2), "cadence_1", x, y, stages)
+    training = hook_cost._training(lambda: nn.Linear(3, 2), "cadence_1", x, y, stages)
     for _ in range(3):
-        step()
+        training.step()
+    training.close()
     shares = stages.shares(1.0, skip=1)
     wanted = {"statistics", "decisions", "exchange", "agreement", "lockstep", "optimizer"}
     assert wanted | {"accumulators", "rest"} == {*shares}
@@ -44,12 +46,23 @@ def test_medians_and_quartiles_of_rounds() -> None:
 
 
 def test_each_round_counts_its_warm_steps() -> None:
-    times = hook_cost._measured("nothing", {"plain": lambda: None, "other": lambda: None}, 3)
+    """All are made anew after some rounds, each time another one first, and closed."""
+    made: list[list[str]] = []
+    closed: list[str] = []
+
+    def make(ways: Sequence[str]) -> dict[str, hook_cost.Training]:
+        made.append([*ways])
+        return {way: hook_cost.Training(lambda: None, partial(closed.append, way)) for way in ways}
+
+    rounds = hook_cost.MADE + 2
+    times = hook_cost._measured("nothing", rounds, make, ["plain", "other"])
     assert {*times} == {"plain", "other"}
     assert all(
-        [len(turn) for turn in rounds] == 3 * [hook_cost.TURN - hook_cost.COLD]
-        for rounds in times.values()
+        [len(turn) for turn in own] == rounds * [hook_cost.TURN - hook_cost.COLD]
+        for own in times.values()
     )
+    assert made == [["plain", "other"], ["other", "plain"]]
+    assert closed == ["plain", "other", "other", "plain"]
 
 
 def test_a_step_beyond_the_aim() -> None:

@@ -73,7 +73,7 @@ def statistics_fail_on_one() -> None:
         raise KeyError("no such thing")
 
     if rank() == 1:
-        setup.state.device.statistics_of = fail  # type: ignore[method-assign,assignment]
+        setup.state.device.energies_of = fail  # type: ignore[method-assign,assignment]
     setup.train()
 
 
@@ -103,7 +103,7 @@ def sink_fails_on_one() -> None:
 def average_fails_on_one() -> None:
     setup = Setup()
     setup.train()
-    honest = setup.state.device.statistics_of
+    honest = setup.state.device.energies_of
     calls = []
 
     def fail(*arguments: Any, **options: Any) -> Any:
@@ -113,7 +113,7 @@ def average_fails_on_one() -> None:
         return honest(*arguments, **options)
 
     if rank() == 1:
-        setup.state.device.statistics_of = fail  # type: ignore[method-assign,assignment]
+        setup.state.device.energies_of = fail  # type: ignore[method-assign,assignment]
     setup.train()
 
 

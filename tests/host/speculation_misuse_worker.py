@@ -123,11 +123,11 @@ def statistics_fail_on_one() -> None:
     setup = Setup()
     setup.train()
 
-    def statistics_of(*_: Any, **_options: Any) -> None:
+    def energies_of(*_: Any, **_options: Any) -> None:
         raise KeyError("no such thing")
 
     if on_one():
-        setup.speculation.device.statistics_of = statistics_of  # type: ignore[method-assign]
+        setup.speculation.device.energies_of = energies_of  # type: ignore[method-assign]
     setup.train()
 
 

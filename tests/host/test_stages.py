@@ -66,7 +66,7 @@ def test_stages_follow_each_other_and_exchanges_begin_bucket_by_bucket() -> None
     told(reducer._exchange, "begin", lambda *_: happened.append("begin exchange"))
     told(
         stages.measure,
-        "records",
+        "energies",
         lambda _, kind, *__: happened.append(f"statistics of {kind}"),
     )
     told(reducer._gather, "wait", lambda _: happened.append("wait"))

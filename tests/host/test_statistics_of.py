@@ -106,22 +106,11 @@ def test_a_device_that_was_closed() -> None:
         device.statistics_of([torch.ones(3)], [0])
 
 
-@pytest.mark.parametrize("way", ["golden", "frames"])
-def test_sums_of_powers_that_are_not_wanted_may_be_missing(way: str) -> None:
-    given, exponents = tensors()
-    with adagrain.open_device("golden:", direct=way == "golden") as device:
-        found = device.statistics_of(given, exponents, powers=2)
-        wanted = statistics_of(given, exponents, powers=2 if way == "golden" else 4)
-        assert found == wanted
-        with pytest.raises(ValueError, match="powers must be 2 or 4, not 3"):
-            device.statistics_of(given, exponents, powers=3)
-
-
 class FaultyTransport(GoldenTransport):
     """Golden models whose direct way raises an error."""
 
     def statistics_of(
-        self, tensors: Sequence[torch.Tensor], exponents: Sequence[int], powers: int
+        self, tensors: Sequence[torch.Tensor], exponents: Sequence[int]
     ) -> list[Statistics]:
         raise ArithmeticError("a fault of the models")
 

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
     from adagrain.models.device.golden_table import GoldenTable
     from adagrain.models.difference import Difference
-    from adagrain.models.statistics import Statistics
+    from adagrain.models.statistics import Batch, Energy, Statistics
 
 __all__ = ["DirectTransport", "Transport"]
 
@@ -80,7 +80,7 @@ class DirectTransport(Protocol):
         """The unit's table becomes another one, which so many decisions have led to."""
 
     def statistics_of(
-        self, tensors: "Sequence[torch.Tensor]", exponents: Sequence[int], powers: int
+        self, tensors: "Sequence[torch.Tensor]", exponents: Sequence[int]
     ) -> "list[Statistics]":
         """Results of passes over the tensors; counted as passes through frames are.
 
@@ -90,9 +90,10 @@ class DirectTransport(Protocol):
             Each of one dimension, contiguous, on the CPU, of a format that was built.
         exponents : sequence of int
             The shared exponent of each, -126 to 127.
-        powers : int
-            The highest power whose sum is wanted; those of higher ones may be 0.
         """
+
+    def energies_of(self, batch: "Batch", exponents: Sequence[int]) -> "list[Energy]":
+        """Energies of what :meth:`statistics_of` gives; counted likewise."""
 
     def differences_of(
         self, pairs: "Sequence[tuple[torch.Tensor, torch.Tensor]]", exponents: Sequence[int]

@@ -10,7 +10,14 @@ from adagrain.models.device.coprocessor import CoprocessorModel
 from adagrain.models.device.golden_table import GoldenTable
 from adagrain.models.difference import Difference, differences_of_elements
 from adagrain.models.interface.configuration import Configuration
-from adagrain.models.statistics import KERNELS, Statistics, statistics_of_elements
+from adagrain.models.statistics import (
+    KERNELS,
+    Batch,
+    Energy,
+    Statistics,
+    energies_of_elements,
+    statistics_of_elements,
+)
 
 __all__ = ["GoldenTransport"]
 
@@ -76,13 +83,15 @@ class GoldenTransport:
         self._model.commands[unit].adopt(table, decisions)
 
     def statistics_of(
-        self, tensors: Sequence[torch.Tensor], exponents: Sequence[int], powers: int
+        self, tensors: Sequence[torch.Tensor], exponents: Sequence[int]
     ) -> list[Statistics]:
-        commands = self._model.commands
-        powers = min(powers, commands.configuration.powers)
-        found = statistics_of_elements(tensors, exponents, powers=powers, kernel=self._kernel)
-        commands["statistics"].totals["elements"] += sum(one.count for one in found)
-        return found
+        powers = self._model.commands.configuration.powers
+        self._count(sum(x.numel() for x in tensors))
+        return statistics_of_elements(tensors, exponents, powers=powers, kernel=self._kernel)
+
+    def energies_of(self, batch: Batch, exponents: Sequence[int]) -> list[Energy]:
+        self._count(batch.elements)
+        return energies_of_elements(batch, exponents, kernel=self._kernel)
 
     def differences_of(
         self, pairs: Sequence[tuple[torch.Tensor, torch.Tensor]], exponents: Sequence[int]
@@ -94,3 +103,7 @@ class GoldenTransport:
 
     def close(self) -> None:
         pass
+
+    def _count(self, elements: int) -> None:
+        """Count passes over so many as passes through frames are."""
+        self._model.commands["statistics"].totals["elements"] += elements
