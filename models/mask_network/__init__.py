@@ -11,6 +11,7 @@ from .features import (
 from .histogram import Histogram, base_of, histogram_at
 from .layers import LAYERS, MaskLayers, keep_tables, logits
 from .losses import Losses, Slopes, losses_of, slopes
+from .sampling import Sampled, sample_of, sampled
 
 __all__ = [
     "FEATURES",
@@ -19,6 +20,7 @@ __all__ = [
     "Histogram",
     "Losses",
     "MaskLayers",
+    "Sampled",
     "Slopes",
     "activation_features",
     "at_bound",
@@ -29,5 +31,7 @@ __all__ = [
     "keep_tables",
     "logits",
     "losses_of",
+    "sample_of",
+    "sampled",
     "slopes",
 ]

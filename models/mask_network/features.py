@@ -34,6 +34,8 @@ from numba import njit
 from adagrain.models.interface.precision import LEVELS, Precision
 from adagrain.models.statistics import EXPONENT_BIAS, FRACTION_BITS, Statistics
 
+from .sampling import Sampled
+
 __all__ = [
     "FEATURES",
     "FEATURE_SCALE",
@@ -88,12 +90,12 @@ def activation_features(found: Statistics | None) -> tuple[int, int, int, int]:
     )
 
 
-def gradient_feature(found: Statistics, elements: int) -> int:
+def gradient_feature(found: Statistics | Sampled, elements: int) -> int:
     """The L2 norm, of a pass over a gradient, or over elements of it that stand for all.
 
     Parameters
     ----------
-    found : Statistics
+    found : Statistics or Sampled
         Elements that are not finite count for nothing.
     elements : int
         How many the gradient has.
@@ -165,11 +167,16 @@ def at_bound(known: np.ndarray, bound: float, octaves: tuple[int, ...] = (0,)) -
     """
     if not 0 < bound < math.inf:
         raise ValueError(f"bound must be finite and above 0, not {bound:g}")
-    numerator, denominator = bound.as_integer_ratio()
-    moves = _log2(denominator, numerator, 4), _log2(numerator, denominator, 2)
     seen = np.empty((len(octaves) * len(known), len(FEATURES)), dtype=np.int8)
-    _move(known, *moves, octaves, seen)
+    _move(known, *_moves_of(bound), octaves, seen)
     return seen
+
+
+@lru_cache(maxsize=1)
+def _moves_of(bound: float) -> tuple[int, int]:
+    """Headroom and root of a bound; a pass asks for the same twice."""
+    numerator, denominator = bound.as_integer_ratio()
+    return _log2(denominator, numerator, 4), _log2(numerator, denominator, 2)
 
 
 @lru_cache(maxsize=16)
@@ -207,7 +214,7 @@ def _move(known, headroom, bound, octaves, seen):  # pragma: no cover - compiled
                 seen[number * regions + region, place] = min(max(value, -_TOP), _TOP)
 
 
-def _unit(found: Statistics) -> int:
+def _unit(found: Statistics | Sampled) -> int:
     """Logarithm of the value of the quantised 1."""
     return found.exponent - EXPONENT_BIAS - FRACTION_BITS
 

@@ -21,11 +21,11 @@ from .kernel import (
     scan_special,
 )
 
-__all__ = ["ENERGIES", "join_energies", "run_energies"]
+__all__ = ["ENERGIES", "S2", "add_energy", "join_energies", "run_energies"]
 
 #: What is found, by position, and how many these are. Of parts the third is the largest magnitude;
 #: of tensors its exponent, and the last whether there is none.
-_S2, _NON_FINITE, _SATURATED, _LARGEST, _ZERO = range(5)
+S2, _NON_FINITE, _SATURATED, _LARGEST, _ZERO = range(5)
 ENERGIES = 5
 
 _WORD = np.int32(0x7FFFFFFF)
@@ -54,7 +54,22 @@ def _add_special(words, values, exponent, scales, found):  # pragma: no cover - 
     found[_SATURATED] += counts[CLAMPED]
     found[_LARGEST] = max(found[_LARGEST], high, ~low)
     for i in range(q.size):
-        found[_S2] += np.int64(q[i]) * np.int64(q[i])
+        found[S2] += np.int64(q[i]) * np.int64(q[i])
+
+
+@njit(cache=True, nogil=True)
+def add_energy(values, exponent, scales, found):  # pragma: no cover - compiled
+    """Add what FP32 numbers have at a biased exponent, with the scales for it."""
+    words = values.view(np.int32)
+    limit = np.int32(exponent << 23 | CLAMPED_MANTISSA)
+    for start in range(0, words.size, BLOCK):
+        block = slice(start, min(start + BLOCK, words.size))
+        largest, s2 = _squares(words[block], values[block], scales)
+        if largest < limit and exponent >= NO_SUBNORMALS:
+            found[_LARGEST] = max(found[_LARGEST], largest)
+            found[S2] += s2
+        else:
+            _add_special(words[block], values[block], exponent, scales, found)
 
 
 @njit(cache=True, nogil=True)
@@ -63,16 +78,7 @@ def run_energies(parts, exponents, scales, results):  # pragma: no cover - compi
     for i in range(parts.shape[0]):
         exponent = exponents[parts[i, 0]]
         values = floats_at(parts[i, 1], parts[i, 2])
-        words = values.view(np.int32)
-        limit = np.int32(exponent << 23 | CLAMPED_MANTISSA)
-        for start in range(0, words.size, BLOCK):
-            block = slice(start, min(start + BLOCK, words.size))
-            largest, s2 = _squares(words[block], values[block], scales[exponent])
-            if largest < limit and exponent >= NO_SUBNORMALS:
-                results[i, _LARGEST] = max(results[i, _LARGEST], largest)
-                results[i, _S2] += s2
-            else:
-                _add_special(words[block], values[block], exponent, scales[exponent], results[i])
+        add_energy(values, exponent, scales[exponent], results[i])
 
 
 @njit(cache=True, nogil=True)
@@ -80,7 +86,7 @@ def join_energies(parts, results, energies):  # pragma: no cover - compiled
     """Fill a row of zeros for each tensor, from those of its parts."""
     for i in range(parts.shape[0]):
         tensor = energies[parts[i, 0]]
-        tensor[_S2] += results[i, _S2]
+        tensor[S2] += results[i, S2]
         tensor[_NON_FINITE] += results[i, _NON_FINITE]
         tensor[_SATURATED] += results[i, _SATURATED]
         tensor[_LARGEST] = max(tensor[_LARGEST], results[i, _LARGEST])

@@ -67,6 +67,11 @@ REFERENCES = {
         "models/test_mask_network.py",
     ),
     "mask_network/losses": ("PyTorch's gradients", "backward", "models/test_mask_network.py"),
+    "mask_network/sampling": (
+        "the plain statistics",
+        "statistics(",
+        "models/test_mask_sampling.py",
+    ),
     "numerics/magnitude": ("PyTorch's extremes", "amax", "models/test_magnitude.py"),
     "numerics/matmul": ("NumPy's products", " @ ", "models/test_matmul.py"),
     "numerics/matrices": ("PyTorch's own tensors", "torch.tensor(", "host/test_operands.py"),

@@ -9,14 +9,11 @@ from torch import nn
 from torch.utils.hooks import RemovableHandle
 
 from adagrain.models.interface.formats import FORMATS
-from adagrain.models.mask_network import activation_features
+from adagrain.models.mask_network import activation_features, sample_of
 from adagrain.models.numerics.normalised_variance import exponent_of
 from adagrain.models.statistics import statistics_of
 
-__all__ = ["Activations", "owners_of", "sample_of"]
-
-#: Elements of a tensor that are looked at, at most.
-_SAMPLE = 4096
+__all__ = ["Activations", "owners_of"]
 
 _DTYPES = {fmt.dtype for fmt in FORMATS.values()}
 
@@ -78,11 +75,6 @@ class Activations:
         first = output[0] if isinstance(output, tuple | list) and output else output
         if isinstance(first, torch.Tensor) and first.dtype in _DTYPES and first.numel():
             self._samples[number] = sample_of(first.detach().reshape(-1)).clone()
-
-
-def sample_of(flat: torch.Tensor) -> torch.Tensor:
-    """Elements of a tensor of one dimension, evenly apart, 4096 at most; a view."""
-    return flat[:: -(-len(flat) // _SAMPLE)]
 
 
 def owners_of(model: nn.Module, parameters: Iterable[nn.Parameter]) -> list[nn.Module]:

@@ -8,11 +8,9 @@ import torch
 from torch import nn
 
 from adagrain.host.compression.layout import Key, Layout
-from adagrain.models.mask_network import gradient_feature
-from adagrain.models.numerics.normalised_variance import exponent_of
-from adagrain.models.statistics import statistics_of
+from adagrain.models.mask_network import gradient_feature, sampled
 
-from .activations import Activations, sample_of
+from .activations import Activations
 from .code_bits import CodeBits, code_bits, together
 from .last import Last
 
@@ -68,9 +66,7 @@ class Survey:
         """Say what the gradient of an exchange is, in a pass counted from 0."""
         if not self._looks(number):
             return
-        parts = [sample_of(own).float().cpu().contiguous() for own in layout.parts(gradient)]
-        records = statistics_of(parts, [exponent_of(own) for own in parts], powers=2)
-        norms = map(gradient_feature, records, layout.sizes)
+        norms = map(gradient_feature, sampled(gradient, layout.sizes), layout.sizes)
         self._gradients |= zip(layout.keys, norms, strict=True)
         self._last.forget()
 
