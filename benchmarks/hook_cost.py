@@ -7,21 +7,22 @@ that trains one network; the first of them, which find the caches full of anothe
 count. Medians over all others of the same rounds, in seconds that pass and in those of the
 processor; each round begins with another way. Where a network's tensors happen to lie in memory is
 worth a hundredth of its step or two: after some rounds all networks are made anew, in another
-order. Of the seconds that pass also the quartiles of the rounds' own quotients, which tell how sure
-they are. In rounds of their own, since timers take time too, what part of a step each stage takes.
+order, and go on where they were. Of the seconds that pass also the quartiles of the rounds' own
+quotients, which tell how sure they are. In rounds of their own, since timers take time too, what
+part of a step each stage takes.
 
 Exits with status 1 where a step at cadence 1 of one of the larger networks is beyond its aim.
 Names of networks and a number of rounds may be given: ``transformer_0.8M --rounds 10``.
 """
 
 import argparse
+import copy
 import os
 import socket
 import statistics
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -105,10 +106,15 @@ Rounds = list[list[Times]]
 
 
 class Training(NamedTuple):
-    """A network that is trained: takes a step, and lets go of what it has."""
+    """A network that is trained: takes a step, tells what a new one needs, lets go of all."""
 
     step: Callable[[], None]
+    save: Callable[[], dict[str, Any]]
     close: Callable[[], None]
+
+
+#: Makes networks of some ways, which go on from what those before have saved.
+Make = Callable[[Sequence[str], Mapping[str, Any]], dict[str, Training]]
 
 
 def main() -> None:
@@ -174,12 +180,12 @@ def _figures(network: str, rounds: int) -> dict[str, Any]:
 
 
 def _trainings(
-    network: str, stages: Mapping[str, Stages], ways: Sequence[str]
+    network: str, stages: Mapping[str, Stages], ways: Sequence[str], saved: Mapping[str, Any]
 ) -> dict[str, Training]:
     """A network for each way, made in this order; stages that there are timers for are timed."""
     make, batches = NETWORKS[network]
     x, y = batches(torch.Generator().manual_seed(dist.get_rank()))
-    return {way: _training(make, way, x, y, stages.get(way)) for way in ways}
+    return {way: _training(make, way, x, y, stages.get(way), saved.get(way)) for way in ways}
 
 
 def medians(rounds: Rounds) -> Times:
@@ -201,7 +207,7 @@ def quartiles(rounds: Rounds, plain: Rounds) -> list[float]:
 def _measured(
     title: str,
     rounds: int,
-    make: Callable[[Sequence[str]], dict[str, Training]],
+    make: Make,
     ways: Sequence[str] = WAYS,
 ) -> dict[str, Rounds]:
     """Times of each way's steps."""
@@ -210,8 +216,9 @@ def _measured(
     for number in track(range(rounds), title, disable=dist.get_rank() > 0):
         order = _turned(ways, number)
         if number % MADE == 0:
+            saved = {way: training.save() for way, training in trainings.items()}
             _close(trainings)
-            trainings = make(_turned(ways, number // MADE))
+            trainings = make(_turned(ways, number // MADE), saved)
             for way in order * WARM_UP:
                 _turn(trainings[way].step)
         for way in order:
@@ -246,19 +253,24 @@ def _training(
     way: str,
     x: torch.Tensor,
     y: torch.Tensor,
-    stages: Stages | None,
+    stages: Stages | None = None,
+    saved: Mapping[str, Any] | None = None,
 ) -> Training:
     torch.manual_seed(0)
     model = DistributedDataParallel(make())
-    closed = ExitStack()
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9)
+    own: Any = optimizer
+    close: Callable[[], None] = model.zero_grad
     if way == "torch_hook":
         model.register_comm_hook(None, allreduce_hook)
     if way in OPTIONS:
-        state = adagrain.register(model, optimizer, **OPTIONS[way])
-        closed.callback(state.close)
+        own = state = adagrain.register(model, optimizer, **OPTIONS[way])
+        close = state.close
         if stages is not None:
             stages.watch(state)
+    if saved is not None:
+        model.load_state_dict(saved["model"])
+        own.load_state_dict(saved["own"])
 
     def step() -> None:
         optimizer.zero_grad()
@@ -267,7 +279,10 @@ def _training(
         if stages is not None:
             stages.end_step()
 
-    return Training(step, closed.close)
+    def save() -> dict[str, Any]:
+        return copy.deepcopy({"model": model.state_dict(), "own": own.state_dict()})
+
+    return Training(step, save, close)
 
 
 if __name__ == "__main__":

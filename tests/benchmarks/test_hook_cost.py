@@ -1,8 +1,9 @@
 """What the benchmark of the hook's cost tells of the stages."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import hook_cost
 import pytest
@@ -33,6 +34,21 @@ def test_each_stage_has_a_share() -> None:
     assert all(share > 0 for share in shares.values())
 
 
+@pytest.mark.parametrize("way", hook_cost.WAYS)
+def test_a_network_goes_on_where_it_was(way: str) -> None:
+    x, y = torch.randn(4, 3), torch.randint(2, (4,))
+    made = hook_cost._training(lambda: nn.Linear(3, 2), way, x, y)
+    made.step()
+    saved = made.save()
+    again = hook_cost._training(lambda: nn.Linear(3, 2), way, x, y, None, saved)
+    assert str(again.save()) == str(saved)
+    for training in (made, again):
+        training.step()
+        training.close()
+    assert again.save()["model"].keys() == saved["model"].keys()
+    assert str(again.save()["model"]) == str(made.save()["model"]) != str(saved["model"])
+
+
 def test_medians_and_quartiles_of_rounds() -> None:
     """A round that took long for all ways moves no quotient."""
     walls = [[1.0, 2.0, 3.0], [10.0, 20.0, 30.0], [2.0, 2.0, 2.0]]
@@ -50,9 +66,15 @@ def test_each_round_counts_its_warm_steps() -> None:
     made: list[list[str]] = []
     closed: list[str] = []
 
-    def make(ways: Sequence[str]) -> dict[str, hook_cost.Training]:
+    def make(ways: Sequence[str], saved: Mapping[str, Any]) -> dict[str, hook_cost.Training]:
+        assert saved == ({way: {"way": way} for way in ways} if made else {})
         made.append([*ways])
-        return {way: hook_cost.Training(lambda: None, partial(closed.append, way)) for way in ways}
+        return {
+            way: hook_cost.Training(
+                lambda: None, partial(dict[str, Any], way=way), partial(closed.append, way)
+            )
+            for way in ways
+        }
 
     rounds = hook_cost.MADE + 2
     times = hook_cost._measured("nothing", rounds, make, ["plain", "other"])

@@ -8,6 +8,7 @@ from typing import Any
 
 import compression_bypass_cases as bypass_cases
 import compression_hook_cases as hook_cases
+import compression_learned_cases as learned_cases
 import compression_reducer_cases as reducer_cases
 import compression_refusal_cases as refusal_cases
 import pytest
@@ -19,7 +20,9 @@ EXAMPLE = Path(__file__).parents[2] / "examples" / "compressed.py"
 Run = Callable[..., Any]
 
 #: Whose cases are run, all of them; and those that have tests of their own.
-RUN = {own.__name__ for own in (bypass_cases, hook_cases, reducer_cases, refusal_cases)}
+RUN = {
+    own.__name__ for own in (bypass_cases, hook_cases, learned_cases, reducer_cases, refusal_cases)
+}
 BY_THEMSELVES = {"three_workers", "resumed_uncompressed", "budget"}
 
 
