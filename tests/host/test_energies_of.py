@@ -6,24 +6,13 @@ from typing import Any
 import pytest
 import torch
 from builds import TINY
+from device_ways import SMALL, WAYS
 from golden_device import opened
-from transports import BreakingTransport, ForgetfulTransport
+from transports import BreakingTransport
 
 import adagrain
-from adagrain.host.device.coprocessor import Coprocessor
 from adagrain.host.errors import ClosedError
-from adagrain.models.interface.configuration import configuration
 from adagrain.models.statistics import Energy, statistics
-
-SMALL = configuration("small")
-
-WAYS: dict[str, Callable[[], Coprocessor]] = {
-    "golden": lambda: adagrain.open_device("golden:", SMALL),
-    "golden, reference": lambda: adagrain.open_device("golden:", SMALL, kernel="reference"),
-    "golden, frames": lambda: adagrain.open_device("golden:", SMALL, direct=False),
-    "sim": lambda: adagrain.open_device("sim:", TINY),
-    "reset": lambda: opened(ForgetfulTransport(SMALL, every=13), SMALL),
-}
 
 
 def tensors() -> tuple[list[torch.Tensor], list[int]]:
@@ -35,7 +24,7 @@ def tensors() -> tuple[list[torch.Tensor], list[int]]:
     return made, [0, 3, -2, 1, 0]
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("way", [way for way in WAYS if way not in ("sim, frames", "lossy")])
 def test_they_are_those_of_the_statistics(way: str) -> None:
     given, exponents = tensors()
     with WAYS[way]() as device:

@@ -1,37 +1,20 @@
 """Statistics of several tensors in one call of the driver: equal to single calls, everywhere."""
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 import torch
 from builds import TINY
+from device_ways import SMALL, WAYS
 from golden_device import opened
-from transports import BreakingTransport, DyingTransport, ForgetfulTransport, LossyTransport
+from transports import BreakingTransport, DyingTransport
 
 import adagrain
-from adagrain.host.device.coprocessor import Coprocessor
 from adagrain.host.errors import ClosedError
 from adagrain.host.link.transport.golden import GoldenTransport
-from adagrain.models.interface.configuration import configuration
 from adagrain.models.statistics import Statistics, statistics_of
-from adagrain.sim.virtual_board.faulty_line import Fault
-
-SMALL = configuration("small")
-
-#: Ways to a device, all of which have a window.
-WAYS: dict[str, Callable[[], Coprocessor]] = {
-    "golden": lambda: adagrain.open_device("golden:", SMALL),
-    "golden, reference": lambda: adagrain.open_device("golden:", SMALL, kernel="reference"),
-    "golden, frames": lambda: adagrain.open_device("golden:", SMALL, direct=False),
-    "sim": lambda: adagrain.open_device("sim:", TINY),
-    "sim, frames": lambda: adagrain.open_device("sim:", TINY, data_port=False),
-    "reset": lambda: opened(ForgetfulTransport(SMALL, every=13), SMALL),
-    "lossy": lambda: opened(
-        LossyTransport(SMALL, chances={Fault.FLIP: 1e-4}, seed=3), SMALL, retries=50
-    ),
-}
 
 
 def tensors(seed: int = 5) -> tuple[list[torch.Tensor], list[int]]:

@@ -1,5 +1,6 @@
 """Tensors of any format, size and strides, and numbers of threads that look at them."""
 
+import math
 import random
 from collections.abc import Iterator
 
@@ -7,8 +8,9 @@ import pytest
 import torch
 
 from adagrain.models.interface.formats import FORMATS, STREAMED
+from adagrain.models.statistics.parts import CHUNK
 
-__all__ = ["tensor_of", "threads"]
+__all__ = ["chunked", "tensor_of", "threads"]
 
 _DTYPES = [FORMATS[code].dtype for code in STREAMED]
 
@@ -29,3 +31,12 @@ def tensor_of(generator: random.Random, elements: int) -> torch.Tensor:
     sized = torch.tensor([generator.gauss(0, 1) for _ in range(2 * elements)]).to(dtype)
     both = generator.choice([anything, sized])
     return generator.choice([both[:elements], both[::2], both.view(2, -1).t()[: elements // 2]])
+
+
+def chunked(seed: int) -> tuple[list[torch.Tensor], list[int]]:
+    """FP32 of sizes around a chunk's, special elements at their edges; an exponent for each."""
+    generator = torch.Generator().manual_seed(seed)
+    sizes = (1, 3 * CHUNK + 5, 7, CHUNK, CHUNK + 1, 2, 30_000)
+    tensors = [torch.randn(size, generator=generator) for size in sizes]
+    tensors[1][[0, CHUNK - 1, CHUNK, -1]] = torch.tensor([math.nan, math.inf, -math.inf, 9e9])
+    return tensors, [3, 2, 1, 0, -1, 127, -9]

@@ -5,11 +5,10 @@ import random
 
 import pytest
 import torch
-from any_tensors import tensor_of, threads
+from any_tensors import chunked, tensor_of, threads
 
 from adagrain.models.statistics import Batch, Energy, energies_of_elements, statistics
 from adagrain.models.statistics.kernel import BLOCK
-from adagrain.models.statistics.parts import CHUNK
 
 __all__ = ["threads"]
 
@@ -29,11 +28,7 @@ def test_they_are_those_of_their_statistics(kernel: str, seed: int) -> None:
 
 
 def test_over_threads_and_chunks(threads: int) -> None:
-    generator = torch.Generator().manual_seed(threads)
-    sizes = (1, 3 * CHUNK + 5, 7, CHUNK, CHUNK + 1, 2, 30_000)
-    tensors = [torch.randn(size, generator=generator) for size in sizes]
-    tensors[1][[0, CHUNK - 1, CHUNK, -1]] = torch.tensor([math.nan, math.inf, -math.inf, 9e9])
-    exponents = [3, 2, 1, 0, -1, 127, -9]
+    tensors, exponents = chunked(seed=threads)
     batch = Batch(tensors)
     for _ in range(2):
         assert energies_of_elements(batch, exponents) == wanted(tensors, exponents)

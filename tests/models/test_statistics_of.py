@@ -1,11 +1,10 @@
 """Statistics of several tensors in one call, against those of each alone."""
 
-import math
 import random
 
 import pytest
 import torch
-from any_tensors import tensor_of, threads
+from any_tensors import chunked, tensor_of, threads
 
 from adagrain.models.statistics import statistics, statistics_of
 from adagrain.models.statistics.parts import CHUNK
@@ -25,11 +24,7 @@ def test_they_are_those_of_each(kernel: str, powers: int, seed: int) -> None:
 
 
 def test_they_are_those_of_each_over_threads_and_chunks(threads: int) -> None:
-    generator = torch.Generator().manual_seed(threads)
-    sizes = (1, 3 * CHUNK + 5, 7, CHUNK, CHUNK + 1, 2, 30_000)
-    tensors = [torch.randn(size, generator=generator) for size in sizes]
-    tensors[1][[0, CHUNK - 1, CHUNK, -1]] = torch.tensor([math.nan, math.inf, -math.inf, 9e9])
-    exponents = [3, 2, 1, 0, -1, 127, -9]
+    tensors, exponents = chunked(seed=threads)
     found = statistics_of(tensors, exponents)
     rows = zip(tensors, exponents, strict=True)
     assert found == [statistics(x, e, kernel="reference") for x, e in rows]
