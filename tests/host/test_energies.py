@@ -28,6 +28,7 @@ def updated(found: Energy, *, exponent: int | None = 5, clean: bool = True) -> E
         ({"largest_exponent": 0}, -125),
         ({"largest_exponent": 254}, 127),
         ({"non_finite": 4}, 3),
+        ({"s2": 0, "largest_exponent": 100}, -25),
         ({"s2": 0, "largest_exponent": 0, "zero": 1}, 5),
     ],
 )
