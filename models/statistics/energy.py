@@ -5,9 +5,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .batch import Batch, on_threads
 from .energy_kernel import ENERGIES, join_energies, run_energies
 from .kernel import all_scales
-from .parts import Batch, on_threads
 from .result import EXPONENT_BIAS, Statistics
 
 __all__ = ["Energy", "fused_energies"]

@@ -19,7 +19,7 @@ from adagrain.models.interface.formats import ElementFormat
 from adagrain.models.interface.units.statistics import LARGEST_Q, RAW_BINS
 from adagrain.models.numerics.addresses import floats_at
 
-from .parts import CHUNK, THREADED, pool
+from .batch import CHUNK, THREADED, pool
 from .reference import Sums
 from .sums_kernel import add_bins, add_four_powers, add_two_powers
 

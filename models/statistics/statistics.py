@@ -9,11 +9,11 @@ from adagrain.models.interface.formats import format_of
 from adagrain.models.interface.units.statistics import BINS
 
 from . import kernel as statistics_kernel
-from .batch import fused_sums_of
+from .batch import Batch
 from .energy import Energy, fused_energies
-from .parts import Batch
 from .reference import Sums, reference_sums
 from .result import EXPONENT_BIAS, FRACTION_BITS, Statistics, unbiased
+from .sums import fused_sums_of
 
 __all__ = [
     "EXPONENT_BIAS", "FRACTION_BITS", "KERNELS", "Batch", "Energy", "Statistics",

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from adagrain.models.interface.formats import FORMATS, STREAMED
-from adagrain.models.statistics.parts import CHUNK
+from adagrain.models.statistics.batch import CHUNK
 
 __all__ = ["chunked", "tensor_of", "threads"]
 

@@ -102,14 +102,14 @@ REFERENCES = {
         "models/test_normalised_variance.py",
     ),
     "statistics/statistics": ("exact fractions", "Fraction", "models/test_statistics.py"),
-    "statistics/batch": (
+    "statistics/sums": (
         "single passes",
         "statistics(",
         "models/test_statistics_of.py",
     ),
     "statistics/energy": ("the plain statistics", "statistics(", "models/test_energy.py"),
     "statistics/energy_kernel": ("the plain statistics", "statistics(", "models/test_energy.py"),
-    "statistics/parts": ("single passes", "statistics(", "models/test_statistics_of.py"),
+    "statistics/batch": ("single passes", "statistics(", "models/test_statistics_of.py"),
     "statistics/kernel": ("exact fractions", "Fraction", "models/test_statistics.py"),
     "statistics/sums_kernel": ("exact fractions", "Fraction", "models/test_statistics.py"),
     "statistics/reference": ("exact fractions", "Fraction", "models/test_statistics.py"),

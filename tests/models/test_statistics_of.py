@@ -7,7 +7,7 @@ import torch
 from any_tensors import chunked, tensor_of, threads
 
 from adagrain.models.statistics import statistics, statistics_of
-from adagrain.models.statistics.parts import CHUNK
+from adagrain.models.statistics.batch import CHUNK
 
 __all__ = ["threads"]
 
