@@ -24,11 +24,16 @@ def tensors() -> tuple[list[torch.Tensor], list[int]]:
     return made, [0, 3, -2, 1, 0]
 
 
+def wanted(given: list[torch.Tensor], exponents: list[int]) -> list[Energy]:
+    rows = zip(given, exponents, strict=True)
+    return [Energy.of(statistics(x, exponent, kernel="reference")) for x, exponent in rows]
+
+
 @pytest.mark.parametrize("way", [way for way in WAYS if way not in ("sim, frames", "lossy")])
 def test_they_are_those_of_the_statistics(way: str) -> None:
     given, exponents = tensors()
     with WAYS[way]() as device:
-        expected = [Energy.of(found) for found in device.statistics_of(given, exponents)]
+        expected = wanted(given, exponents)
         before = device.counters()["elements"]
         assert device.energies_of(given, exponents) == expected
         if way != "reset":  # which forgets what it has counted
@@ -57,11 +62,7 @@ def test_a_batch_is_what_lies_in_memory_now(
     with WAYS[way]() as device:
         batch = device.batch(given)
         for _ in range(2):
-            expected = [
-                Energy.of(statistics(x, exponent, kernel="reference"))
-                for x, exponent in zip(given, [1, 2], strict=True)
-            ]
-            assert device.energies_of(batch, [1, 2]) == expected
+            assert device.energies_of(batch, [1, 2]) == wanted(given, [1, 2])
             with torch.no_grad():
                 given[1].fill_(2.5)
 
