@@ -16,6 +16,9 @@ __all__ = ["Chosen", "chosen"]
 #: Bits of a word below those that BF16 keeps.
 _CUT = np.uint32(16)
 
+#: Magnitudes, as words: of infinities, and the largest that is finite in BF16.
+_INFINITE, _LARGEST = np.uint32(0x7F800000), np.uint32(0x7F7F0000)
+
 #: Elements that are read twice in a row: their words stay in the second-level cache.
 _BLOCK = 1 << 15
 
@@ -44,7 +47,7 @@ class Chosen(NamedTuple):
 def chosen(
     x: torch.Tensor, sizes: Sequence[int], exponents: np.ndarray, tables: np.ndarray
 ) -> Chosen:
-    """Elements that are kept, once they are rounded to BF16, to nearest even.
+    """Elements that are kept, once they are rounded to BF16, to nearest even, finite ones to these.
 
     Parameters
     ----------
@@ -90,5 +93,7 @@ def _look_up(words, whole, kept):  # pragma: no cover - compiled
     """Look up if the half binade of each element is kept, rounding's carry included."""
     for i in range(words.size):
         magnitude = words[i] & np.uint32(0x7FFFFFFF)
+        if magnitude < _INFINITE:
+            magnitude = min(magnitude, _LARGEST)
         odd = magnitude >> _CUT & np.uint32(1)
         kept[i] = whole[(magnitude + np.uint32(0x7FFF) + odd) >> np.uint32(LOW_BITS)]

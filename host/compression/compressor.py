@@ -1,15 +1,18 @@
 """Elements sent of a gradient."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import torch
 
+from adagrain.models.mask import KeepTable
+
 from .feedback import Feedback, Values
 from .layout import Layout
-from .mask import Learner, Mask
-from .rounding import rounded_where
+from .mask import Learner, Mask, Tabled
+from .rounding import rounded, rounded_where
 
-__all__ = ["Compressor", "Selected"]
+__all__ = ["Compressor", "Selected", "Unmasked"]
 
 #: Type of elements that are sent.
 _SENT = torch.bfloat16
@@ -28,6 +31,21 @@ class Selected(NamedTuple):
 
     values: Values
     sent: torch.Tensor
+
+
+class Unmasked(NamedTuple):
+    """All elements, and what leaves those that are sent.
+
+    Members
+    -------
+    elements : Tensor
+        BF16, of one dimension.
+    tables : sequence of KeepTable
+        For each share the one that masks it.
+    """
+
+    elements: torch.Tensor
+    tables: Sequence[KeepTable]
 
 
 class Compressor:
@@ -68,6 +86,14 @@ class Compressor:
             )
         sent = rounded_where(keep, values.v, self._mantissa_bits)
         return Selected(values, self._without_idle(layout, gradient, sent))
+
+    def unmasked(self, layout: Layout, gradient: torch.Tensor, values: Values) -> Unmasked | None:
+        """What :meth:`masked` has just masked; ``None`` if it did not by tables."""
+        tables = self._mask.tables() if isinstance(self._mask, Tabled) else None
+        if tables is None:
+            return None
+        elements = rounded(values.v, self._mantissa_bits)
+        return Unmasked(self._without_idle(layout, gradient, elements), tables)
 
     def whole(self, layout: Layout, gradient: torch.Tensor) -> Selected:
         """All elements, with all mantissa bits that BF16 has."""

@@ -42,7 +42,14 @@ class Coded(NamedTuple):
     left_out: int
 
 
-def coded(coder: Coder, sent: torch.Tensor, layout: Layout, mantissa_bits: int, size: int) -> Coded:
+def coded(
+    coder: Coder,
+    sent: torch.Tensor,
+    layout: Layout,
+    mantissa_bits: int,
+    size: int,
+    frame: bytes | None = None,
+) -> Coded:
     """The frame of an exchange; where it does not fit, that of the largest elements that do.
 
     Of shares with numbers that are not finite, one of these is in it at least.
@@ -59,8 +66,10 @@ def coded(coder: Coder, sent: torch.Tensor, layout: Layout, mantissa_bits: int, 
         Of each element.
     size : int
         Bytes that the frame may have: enough for one element of each share.
+    frame : bytes or None
+        That of everything, where it has been made.
     """
-    frame = coder.encode(layout.parts(sent), mantissa_bits=mantissa_bits)
+    frame = frame or coder.encode(layout.parts(sent), mantissa_bits=mantissa_bits)
     wanted = len(frame)
     if wanted <= size:
         return Coded(frame, sent, wanted, 0)

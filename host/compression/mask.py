@@ -1,13 +1,15 @@
 """A mask: a choice of elements that are sent."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol, runtime_checkable
 
 import torch
 
+from adagrain.models.mask import KeepTable
+
 from .layout import Layout
 
-__all__ = ["Learner", "Mask"]
+__all__ = ["Learner", "Mask", "Tabled"]
 
 
 class Mask(Protocol):
@@ -38,6 +40,17 @@ class Mask(Protocol):
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Restore what :meth:`state_dict` gave."""
+
+
+@runtime_checkable
+class Tabled(Protocol):
+    """Further call of a mask of keep-tables: a device masks by them what it codes."""
+
+    def tables(self) -> Sequence[KeepTable] | None:
+        """Tables of the shares of the last :meth:`Mask.keep`; ``None`` if it chose by none.
+
+        For elements as they are sent, rounded, they choose the same.
+        """
 
 
 @runtime_checkable

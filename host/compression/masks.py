@@ -42,8 +42,9 @@ def mask_of(options: CompressionOptions, rank: int, coder: Coder) -> Mask:
 
 
 def _learned(learned: LearnedOptions, options: CompressionOptions, coder: Coder) -> Mask:
-    if options.network == "golden":
-        return LearnedMask(learned, options.seed)
-    if not isinstance(coder, NetworkDevice):
-        raise ValueError(f"network must be 'golden' where coder is no device, but {coder!r}")
-    return LearnedMask(learned, options.seed, network_of(coder, learned.hidden))
+    network = None
+    if options.network == "device":
+        if not isinstance(coder, NetworkDevice):
+            raise ValueError(f"network must be 'golden' where coder is no device, but {coder!r}")
+        network = network_of(coder, learned.hidden)
+    return LearnedMask(learned, options.seed, network, mantissa_bits=options.mantissa_bits)

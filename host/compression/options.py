@@ -70,7 +70,8 @@ class CompressionOptions:
         what is not sent is late. Above 0, and finite.
     coder : str or Coder
         What makes frames, and takes them apart: ``"golden"``, the golden codec; ``"device"``, the
-        registered device; or an opened one. Frames are the same.
+        registered device; or an opened one. Frames are the same. A device also masks by the
+        learned mask's tables.
     network : str
         What decides on the learned mask's tables: ``"golden"``, the golden network; ``"device"``,
         the device that is the coder. Tables are the same.

@@ -5,8 +5,8 @@ import torch.distributed as dist
 
 from adagrain.host.distributed.lost import waited_for
 
-from .coder import Coder
-from .compressor import Compressor
+from .coder import Coder, masking_of
+from .compressor import Compressor, Selected
 from .feedback import Feedback
 from .frames import Coded, coded, gather
 from .layout import Layout
@@ -31,7 +31,7 @@ class Sending:
     options : CompressionOptions
         Mantissa bits.
     coder : Coder
-        Makes frames.
+        Makes frames; masks elements itself, if it can and the mask has tables.
     feedback, mask, target, plan
         Its parts.
     idle_waits : bool
@@ -61,6 +61,7 @@ class Sending:
         self._frames = frames
         self._rank = dist.get_rank(group)
         self._coder = coder
+        self._masking = masking_of(coder)
         self._bits = options.mantissa_bits
         self._compressor = Compressor(feedback, mask, self._bits, idle_waits=idle_waits)
         self._target = target
@@ -85,13 +86,26 @@ class Sending:
         size = self._plan.size(number, layout)
         try:
             selected = self._compressor.masked(layout, means, self._target.density(number))
-            made = coded(self._coder, selected.sent, layout, self._bits, size)
+            frame = self._masked_and_coded(layout, means, selected)
+            made = coded(self._coder, selected.sent, layout, self._bits, size, frame)
         except Exception as error:
             self.fail(error)
             selected = self._compressor.nothing(means)
             made = Coded(bytes(1), selected.sent, 0, 0)
         gathering = gather(made.frame, size, layout, self._frames)
         return Framed(layout, places, self._rank, selected, made, gathering)
+
+    def _masked_and_coded(
+        self, layout: Layout, means: torch.Tensor, selected: Selected
+    ) -> bytes | None:
+        """The frame of elements that the coder masks itself; ``None`` where it cannot."""
+        if self._masking is None:
+            return None
+        whole = self._compressor.unmasked(layout, means, selected.values)
+        if whole is None:
+            return None
+        parts = layout.parts(whole.elements)
+        return self._masking.encode(parts, mantissa_bits=self._bits, masks=whole.tables)
 
     def fail(self, error: Exception) -> None:
         """This worker could not do its part: all are told when they agree on the pass."""

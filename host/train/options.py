@@ -147,7 +147,7 @@ class TrainingOptions:
         presets=COMPRESSED,
     )
     coder: str = golden_or_device(
-        "What makes frames and takes them apart: device, or the golden codec; they are the same."
+        "What masks, makes frames and takes them apart: device, or the golden codec; all the same."
     )
     network: str = golden_or_device(
         "What decides on the learned mask's tables: the device that is the coder, or golden."

@@ -27,6 +27,7 @@ def traffic(
     *,
     elements: int,
     coder: str,
+    masking: str,
     network: str | None,
 ) -> dict[str, Any]:
     """Traffic of the whole run, and that of a dense exchange of BF16.
@@ -43,6 +44,8 @@ def traffic(
         Elements of all gradients that were added, in all steps.
     coder : str
         What has made the frames, and taken them apart.
+    masking : str
+        What has left the elements that are sent of all of them.
     network : str or None
         What has decided on the learned mask's tables; ``None`` with another mask.
     """
@@ -50,6 +53,7 @@ def traffic(
     dense, total = BF16_BYTES * elements, reduce(Sent.plus, regions.values(), _NOTHING)
     return {
         "coder": coder,
+        "masking": masking,
         "network": network,
         "bytes_dense_bf16": dense,
         "of_dense_bf16": exchange.bytes_sent / max(1, dense),
@@ -68,6 +72,7 @@ def traffic_rows(found: Mapping[str, Any]) -> dict[str, str]:
     times = f"1/{1 / part:.1f}" if part else "0"
     rows = {
         "frames coded by": found["coder"],
+        "elements masked by": found["masking"],
         **({"masks decided by": found["network"]} if found["network"] else {}),
         "bytes against dense BF16": f"{times}, {part:.2%}; frames alone {frames:.2%}",
         "density": _shown(found),

@@ -156,6 +156,18 @@ def coder_with_frames_of_its_own() -> Any:
     Setup(coder=Wrong("")).train(range(1))
 
 
+class Unmasking(Failing):
+    """Does not mask."""
+
+    def encode(self, tensors: Any, *, masks: Any = None, **options: Any) -> bytes:
+        return codec.encode(tensors, **options)
+
+
+@case
+def coder_with_a_mask_of_its_own() -> Any:
+    Setup(coder=Unmasking("")).train(range(1))
+
+
 @case
 def no_coder() -> Any:
     Setup(coder="gloden")

@@ -114,6 +114,9 @@ ERRORS = {
     "coder_with_frames_of_its_own": (
         "ValueError: coder must make the golden codec's frames, and <compression_misuse_cases.Wrong"
     ),
+    "coder_with_a_mask_of_its_own": (
+        "ValueError: coder must mask as the golden mask does, and <compression_misuse_cases.Unma"
+    ),
     "budget_that_no_frame_fits_in": (
         "ValueError: budget must be at least 112 bytes, which a frame with one element of each of "
         "6 parameters, or slices of them, may take, not 111"

@@ -17,6 +17,7 @@ from adagrain.host.compression.learned.options import LearnedOptions
 from adagrain.host.compression.learned.price import Price
 from adagrain.host.compression.learned.worth import Worth
 from adagrain.host.compression.options import CompressionOptions
+from adagrain.host.compression.rounding import rounded, rounded_where
 from adagrain.models.codec import encode, with_mantissa_bits
 from adagrain.models.mask import masked
 from adagrain.models.mask_network import (
@@ -96,6 +97,21 @@ def test_tables_are_those_of_the_pass_before() -> None:
         for base, table, own, part in rows:
             wanted = masked(own.bfloat16(), int(base), table.astype(int))
             assert torch.equal(torch.where(part, own, 0.0).bfloat16(), wanted)
+
+
+@pytest.mark.parametrize("bits", range(8))
+def test_tables_choose_the_same_of_rounded_elements(bits: int, seed: int) -> None:
+    """So that a device can mask, which sees nothing else."""
+    mask, stream = LearnedMask(LearnedOptions(), seed=3, mantissa_bits=bits), Stream(seed)
+    stream.through(mask, 0.1)
+    assert mask.tables() is None, "the first pass has a threshold"
+    for _ in range(5):
+        v, kept = stream.through(mask, 0.1)
+        tables = mask.tables()
+        assert tables is not None
+        for table, own, part in zip(tables, LAYOUT.parts(v), LAYOUT.parts(kept), strict=True):
+            found = masked(rounded(own, bits), *table).view(torch.int16)
+            assert torch.equal(found, rounded_where(part, own, bits).view(torch.int16))
 
 
 def test_the_first_pass_and_one_behind_none_have_a_threshold() -> None:

@@ -17,7 +17,8 @@ def found(sent: dict[str, list[Sent]], counts: list[dict[str, int]], bytes_sent:
     for name, own in sent.items():
         history.regions[name].sent = own
     exchange: Any = SimpleNamespace(bytes_sent=bytes_sent, bypass=SimpleNamespace(record={8: True}))
-    return traffic(history, exchange, counts, elements=10_000, coder="golden codec", network=None)
+    by = {"coder": "golden codec", "masking": "host", "network": None}
+    return traffic(history, exchange, counts, elements=10_000, **by)
 
 
 def test_regions_and_workers_are_added_up() -> None:
@@ -27,6 +28,7 @@ def test_regions_and_workers_are_added_up() -> None:
     told = found(sent, [first, second], 400)
     assert told == {
         "coder": "golden codec",
+        "masking": "host",
         "network": None,
         "bytes_dense_bf16": 20_000,
         "of_dense_bf16": 0.02,
@@ -46,6 +48,7 @@ def test_regions_and_workers_are_added_up() -> None:
     }
     assert traffic_rows(told) == {
         "frames coded by": "golden codec",
+        "elements masked by": "host",
         "bytes against dense BF16": "1/50.0, 2.00%; frames alone 0.38%",
         "density": "1.60% at 15.0 bits",
         "density by region": "one 2.00% at 15.0 bits, two 0.00%",
@@ -56,6 +59,7 @@ def test_regions_and_workers_are_added_up() -> None:
 def test_what_went_well_is_not_told_of() -> None:
     assert list(traffic_rows(found({"one": [Sent(9, 1, 20)]}, [COUNTS], 0))) == [
         "frames coded by",
+        "elements masked by",
         "bytes against dense BF16",
         "density",
         "density by region",

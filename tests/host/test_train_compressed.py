@@ -67,16 +67,18 @@ def test_resumed_equals_uninterrupted(train: Train, runs: Path, whole: dict[str,
 def test_frames_of_a_simulated_device_are_the_golden_codecs(
     built: str, more: tuple[str, ...], train: Train, runs: Path
 ) -> None:
-    """Compiled RTL makes this run's frames and takes them apart: same bytes, same weights.
+    """Compiled RTL masks, makes this run's frames and takes them apart: same bytes, same weights.
 
-    And it decides on what is in them, where it has all units.
+    And it decides on its masks, where it has all units.
     """
     options = ("--preset", "compress", "--steps", "6", "--timing", "fixed", "--mask", "learned")
     golden = train(runs, f"golden {built}", *options)
     open_device("sim:", built).close()  # compiled, which the run's time does not include
     coded = train(runs, f"coded {built}", *options, "--device", "sim:", "--coder", "device", *more)
     assert coded["compression"].pop("coder").startswith("RTL, compiled by Verilator")
+    assert coded["compression"].pop("masking").startswith("RTL, compiled by Verilator")
     assert golden["compression"].pop("coder") == "golden codec"
+    assert golden["compression"].pop("masking") == "host"
     decided = coded["compression"].pop("network").startswith("RTL, compiled by Verilator")
     assert decided == bool(more)
     assert golden["compression"].pop("network") == "golden network"

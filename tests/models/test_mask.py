@@ -84,6 +84,14 @@ def test_the_choice_for_many_regions_is_that_of_each(seed: int) -> None:
         assert torch.equal(torch.where(part, rounded.view(torch.int16), 0), wanted)
 
 
+def test_finite_elements_are_not_kept_for_a_carry_into_infinity() -> None:
+    x = torch.tensor([3.4e38, -3.4e38, 2.5e38, torch.inf, -torch.inf, torch.nan])
+    for number, kept in ((0, [True] * 2 + [False]), (1, [False] * 2 + [True]), (2, [False] * 3)):
+        tables = np.arange(64)[np.newaxis] == number
+        found = chosen(x, (6,), np.array([254]), tables)
+        assert found.kept.tolist() == [*kept, True, True, True]
+
+
 def test_elements_that_are_kept_are_counted(seed: int) -> None:
     draw = np.random.default_rng(seed)
     x = torch.from_numpy(draw.normal(size=900).astype(np.float32) ** 9).bfloat16().float()

@@ -9,7 +9,10 @@ from torch import nn
 
 from adagrain.host.compression.layout import Layout
 from adagrain.host.compression.mask import Mask
+from adagrain.host.compression.options import MANTISSA_BITS
+from adagrain.host.compression.rounding import rounded
 from adagrain.host.compression.threshold import threshold_for
+from adagrain.models.mask import KeepTable
 from adagrain.models.mask_kernel import chosen
 from adagrain.models.mask_network import (
     FEATURES,
@@ -80,6 +83,8 @@ class LearnedMask:
         Of the network's first weights.
     network : Network or None
         What decides; ``None``: the golden network, compiled.
+    mantissa_bits : int
+        Of elements that are sent: tables are for these.
 
     Members
     -------
@@ -87,14 +92,23 @@ class LearnedMask:
         What sending costs.
     """
 
-    def __init__(self, options: LearnedOptions, seed: int, network: Network | None = None) -> None:
+    def __init__(
+        self,
+        options: LearnedOptions,
+        seed: int,
+        network: Network | None = None,
+        *,
+        mantissa_bits: int = MANTISSA_BITS,
+    ) -> None:
         self.price = Price(options.price_rate)
         self._options = options
         self._training = MaskTraining(options.hidden, options.rate, seed)
         self._network = network
+        self._mantissa_bits = mantissa_bits
         self._survey = Survey(options.survey_passes)
         self._worth = Worth(options.probe_passes, options.probe_every)
         self._decisions = Decisions()
+        self._used: Decided | None = None
         self._met: list[Met] = []
         self._last: tuple[_Judged, np.ndarray] | None = None
         self._density = 0.0
@@ -126,15 +140,23 @@ class LearnedMask:
         """As :meth:`Mask.keep`."""
         self._density = density
         self._worth.values(layout, v)
-        made = self._decisions.of(layout.keys)
+        made = self._used = self._decisions.of(layout.keys)
         if made is None:
             sums = half_binade_sums(v, layout.sizes)
             bases = base_of(sums)
             self._met.append(Met(*layout, sums, bases, 0))
             return self._first(v, sums, bases, density)
-        found = chosen(v, layout.sizes, made.bases, made.tables)
+        x = v if self._mantissa_bits == MANTISSA_BITS else rounded(v, self._mantissa_bits).float()
+        found = chosen(x, layout.sizes, made.bases, made.tables)
         self._met.append(Met(*layout, found.sums, found.bases, found.elements))
         return found.kept
+
+    def tables(self) -> list[KeepTable] | None:
+        """As :meth:`Tabled.tables`."""
+        if self._used is None:
+            return None
+        tables = self._used.tables.astype(int).tolist()
+        return [*map(KeepTable, self._used.bases.tolist(), tables)]
 
     def heard(self, layout: Layout, frame: bytes, average: torch.Tensor) -> None:
         """As :meth:`Learner.heard`."""
