@@ -207,6 +207,7 @@ COMMANDS: dict[str, Run | str] = {
     "corrected_4%_2_bits corrected_1%_2_bits nesterov_4%_2_bits nesterov_1%_2_bits": RECORDS,
     "python benchmarks/compression.py --link 1000 --steps 60 --seeds 15 --ways fp16 auto_1% "
     "--record compression_link_1000_fifteen_seeds": RECORDS,
+    "python benchmarks/decoder.py": RECORDS,
     "python benchmarks/encoder.py": RECORDS,
     "python benchmarks/learned_mask.py --seeds 5 --steps 240": RECORDS,
     "python benchmarks/learned_mask.py --task transformer_0.8M --seeds 5 --steps 120": RECORDS,
