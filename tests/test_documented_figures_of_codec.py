@@ -1,0 +1,71 @@
+"""Figures in docs/codec.md are those of the records."""
+
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+from documented_figures import Quote, check, each
+
+PAGE = partial(Quote, "docs/codec.md")
+
+NETWORKS = ("transformer_0.8M", "convolutions_0.3M", "mlp_0.1M")
+
+#: What is recorded, by its row, of gradients in the middle of training.
+ROWS = {
+    "this": "adagrain_bits",
+    "default tables": "adagrain_default_tables_bits",
+    "pcodec, best level": "pcodec_bits",
+    "pcodec for each parameter": "pcodec_by_parameter_bits",
+    "xz, extreme": "xz_bits",
+    "zstd-19": "zstd_19_bits",
+    "zstd-1": "zstd_1_bits",
+    "speed against zstd-1, one thread: encode": "encode_speed_to_zstd_1",
+    "encode by given tables": "encode_with_given_tables_speed_to_zstd_1",
+    "decode": "decode_speed_to_zstd_1",
+}
+
+#: What is recorded of others.
+OTHERS = ("this", "pcodec, best level", "pcodec for each parameter", "xz, extreme", "zstd-19")
+
+
+def _row(title: str, figure: str, when: str = "") -> Quote:
+    def values(record: Any) -> Iterator[float]:
+        for network in NETWORKS:
+            yield from (record[f"{network}_{density}{when}"][figure] for density in (0.1, 0.01))
+
+    return PAGE("codec", f"| {title} |{' {:.2f} / {:.2f} |' * len(NETWORKS)}", values)
+
+
+QUOTES = (
+    *(_row(title, figure) for title, figure in ROWS.items()),
+    *(
+        _row(f"{when}: {title}", ROWS[title], f"_{when}")
+        for when in ("early", "late")
+        for title in OTHERS
+    ),
+    PAGE(
+        "encoder",
+        "(`adagrain synth encoder --board ulx3s --place`): "
+        "{:,} LUTs, {} block RAM, {:.0f}, {:.0f} and {:.0f} MHz.",
+        lambda r: (r["alone"]["LUT"], r["alone"]["block RAM"], *r["alone"]["MHz"]),
+    ),
+    PAGE(
+        "encoder",
+        "L = 4 takes {:.4f} beats a cycle where 1 % are not +0, {:.4f} up to 20 % (0.8 / L), "
+        "{:.3f} at 25 % (1 / L), and {:.4f} elements a cycle where all are.",
+        lambda r: (
+            *(r[f"lanes_4_beats_per_cycle_at_{density}"] for density in (0.01, 0.2, 0.25)),
+            r["lanes_4_elements_per_cycle_at_1"],
+        ),
+    ),
+    PAGE(
+        "encoder",
+        "At the median clock that is, at 1 %, {:.0f} MB/s of elements for each 1000 LUTs;",
+        lambda r: (r["input_mb_s_per_1000_lut_at_0.01"],),
+    ),
+)
+
+
+@each(QUOTES)
+def test_figures(quote: Quote) -> None:
+    check(quote)

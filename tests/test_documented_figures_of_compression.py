@@ -1,0 +1,252 @@
+"""Figures in docs/compression.md are those of the records."""
+
+from collections.abc import Iterable, Iterator
+from functools import partial
+from statistics import mean, median
+from typing import Any
+
+from documented_figures import Quote, check, each, error, listed, part, signed
+
+PAGE = partial(Quote, "docs/compression.md")
+
+#: Ways of the first table by their rows.
+ONE_SEED = {
+    "PowerSGD, rank 4": "powersgd_4",
+    "PowerSGD, rank 2": "powersgd_2",
+    "PowerSGD, rank 1": "powersgd_1",
+    "`threshold`, 5 %": "threshold_5%",
+    "`threshold`, 1 %": "threshold_1%",
+    "the same with 2 mantissa bits": "threshold_1%_2_bits",
+    "`threshold`, 0.1 %": "threshold_0.1%",
+    "`threshold_before`, 1 %": "threshold_before_1%",
+    "`top`, 1 %": "top_1%",
+    "`top_by_share`, 1 %": "top_by_share_1%",
+}
+
+#: Those of longer runs, of five seeds: which of the two networks have them.
+LONG = "compression_240_steps_transformer_0.8M", "compression_240_steps_conv_0.3M"
+FIVE_SEEDS = {
+    "PowerSGD, rank 4": ("powersgd_4", "both"),
+    "PowerSGD, rank 2": ("powersgd_2", "both"),
+    "PowerSGD, rank 1": ("powersgd_1", "both"),
+    "`threshold`, 4 %, 2 mantissa bits": ("threshold_4%_2_bits", "both"),
+    "`threshold`, 3 %, 2 mantissa bits": ("threshold_3%_2_bits", "both"),
+    "`threshold`, 1 %, 2 mantissa bits": ("threshold_1%_2_bits", "both"),
+    "`threshold`, 0.8 %, 2 mantissa bits": ("threshold_0.8%_2_bits", "both"),
+    "`top`, 4 %, 2 mantissa bits, momentum correction": ("corrected_4%_2_bits", "one"),
+    "`top`, 1 %, 2 mantissa bits, momentum correction": ("corrected_1%_2_bits", "both"),
+    "`top`, 4 %, 2 mantissa bits, Nesterov's correction": ("nesterov_4%_2_bits", "one"),
+    "`top`, 1 %, 2 mantissa bits, Nesterov's correction": ("nesterov_1%_2_bits", "bold"),
+    "dense, Nesterov's momentum, the same rate": ("dense_nesterov", "dense"),
+    "the same at half the rate": ("dense_nesterov_half_rate", "dense one"),
+}
+_CHANGED, _DENSE = "{} ± {} %, 1/{}", "{} ± {} %, 2 ×"
+CELLS = {
+    "both": f"{_CHANGED} | {_CHANGED}",
+    "one": f"| {_CHANGED}",
+    "bold": f"{_CHANGED} | **{_CHANGED}**",
+    "dense": f"{_DENSE} | {_DENSE}",
+    "dense one": f"| {_DENSE}",
+}
+
+#: Ways on links by their rows, and the records that they are in, by the link.
+_SLOW = "compression_link_10 compression_link_100"
+_PEERS, _BEFORE = f"{_SLOW} compression_link_1000_peers", f"{_SLOW} compression_link_1000"
+_TIMES = "{}; {} ms"
+LINKS = {
+    "PowerSGD, rank 4": ("powersgd_4", _PEERS),
+    "PowerSGD, rank 2": ("powersgd_2", _PEERS),
+    "local SGD, weights averaged every 4 steps": ("local_sgd_4", _PEERS),
+    "local SGD, every 16 steps": ("local_sgd_16", _PEERS),
+    "local SGD, every 64 steps": ("local_sgd_64", _SLOW),
+    "`threshold`, 5 %": ("threshold_5%", _PEERS),
+    "`threshold`, 1 %": ("threshold_1%", _BEFORE),
+    "the same with 2 mantissa bits": ("threshold_1%_2_bits", _SLOW),
+    '1 %, `"auto"`': ("auto_1%", _PEERS),
+}
+
+
+def _one_seed_row(row: str, way: str) -> Quote:
+    def values(record: Any) -> Iterator[object]:
+        return _lost_and_sent(record, way)
+
+    return PAGE("compression", f"| {row} | {{:.3f}}, 1/{{}} | {{:.3f}}, 1/{{}} |", values)
+
+
+def _lost_and_sent(record: Any, way: str) -> Iterator[object]:
+    """A way's loss and bytes of both tasks, with one seed."""
+    for task in ("transformer_0.8M", "mlp_0.1M"):
+        own = record[f"{task}_{way}"]
+        yield own["loss"]
+        yield part(record[f"{task}_fp16"]["bytes"] / own["bytes"])
+
+
+def _above_dense(record: Any) -> tuple[float]:
+    """Percent that the transformer's loss with a threshold is above that of plain DDP."""
+    ours, dense = (record[f"transformer_0.8M_{way}"]["loss"] for way in ("threshold_1%", "dense"))
+    return (100 * (ours / dense - 1),)
+
+
+def _changed(record: Any, way: str, digits: int) -> Iterator[str]:
+    """A way's loss beside FP16's, in percent, its error, and its bytes."""
+    (own,) = (record[name] for name in record if name.endswith(f"M_{way}"))
+    yield signed(100 * (own["loss_to_first"] - 1), digits)
+    yield f"{100 * own['error_of_ratio']:.{digits}f}"
+    if own["bytes_of_first"] > 1:
+        yield part(own["bytes_of_first"])
+
+
+def _five_seeds_row(row: str, way: str, cells: str) -> Quote:
+    def values(transformer: Any, convolutions: Any) -> Iterator[str]:
+        if "one" not in cells:
+            yield from _changed(transformer, way, 2)
+        yield from _changed(convolutions, way, 1)
+
+    return PAGE(" ".join(LONG), f"| {row} | {CELLS[cells]} |", values)
+
+
+def _link_row(row: str, way: str, records: str) -> Quote:
+    def values(*links: Any) -> Iterator[object]:
+        for link, digits in zip(links, (1, 1, 2), strict=False):
+            own = link[f"transformer_0.8M_{way}"]
+            yield from (listed(own["times_faster_to_loss"], digits), f"{own['ms_a_step']:.0f}")
+
+    cells = " | ".join([_TIMES] * len(records.split()))
+    return PAGE(records, f"| {row} | {cells}{'; more below' if way == 'auto_1%' else ''} |", values)
+
+
+def _fp16(*links: Any) -> Iterable[float]:
+    return (link["transformer_0.8M_fp16"]["ms_a_step"] for link in links)
+
+
+def _auto(record: Any) -> tuple[Any, Any]:
+    return record["transformer_0.8M_fp16"], record["transformer_0.8M_auto_1%"]
+
+
+def _steps(record: Any, way: str) -> tuple[float, float]:
+    """Least and most that a way needs to FP16's loss."""
+    found = record[f"transformer_0.8M_{way}"]["steps_to_loss"]
+    return min(found), max(found)
+
+
+def _slower(record: Any) -> Iterator[float]:
+    fp16, auto = (own["ms_a_step"] for own in _auto(record))
+    yield from (100 * (auto / fp16 - 1), auto, fp16)
+
+
+def _to_fp16s_loss(record: Any) -> Iterator[float]:
+    fp16, auto = _auto(record)
+    times = auto["times_faster_to_loss"]
+    yield from (mean(own["steps_to_loss"]) for own in (fp16, auto))
+    yield from (mean(times), error(times), median(times))
+
+
+def _to_common_loss(record: Any) -> Iterator[float]:
+    fp16, auto = _auto(record)
+    times = auto["times_faster_to_common_loss"]
+    yield from (mean(own["steps_to_common_loss"]) for own in (fp16, auto))
+    yield from (mean(times), error(times))
+
+
+QUOTES = (
+    *(_one_seed_row(*row) for row in ONE_SEED.items()),
+    PAGE(
+        "compression",
+        "| dense, FP32 | {:.3f}, 2 × | {:.3f}, 2 × | | FP16 hook | {:.3f}, 1 | {:.3f}, 1 |",
+        lambda r: (
+            r[f"{task}_{way}"]["loss"]
+            for way in ("dense", "fp16")
+            for task in ("transformer_0.8M", "mlp_0.1M")
+        ),
+    ),
+    PAGE(
+        "compression",
+        "| `random`, 1 % | {:.0f}, 1/{}: it diverges | {:.2f}, 1/{}: it diverges |",
+        lambda r: _lost_and_sent(r, "random_1%"),
+    ),
+    PAGE(
+        "compression",
+        "with a ninth of its bytes, and {:.1f} % above dense.",
+        _above_dense,
+    ),
+    PAGE(
+        " ".join(LONG),
+        "convolutions of 0.3M, 320 steps | |---|---|---| | FP16 hook | {:.3f}, 1 | {:.3f}, 1 |",
+        lambda a, b: (a["transformer_0.8M_fp16"]["loss"], b["conv_0.3M_fp16"]["loss"]),
+    ),
+    *(_five_seeds_row(row, *found) for row, found in FIVE_SEEDS.items()),
+    PAGE(
+        LONG[0],
+        "with a fifth of its bytes, and {:.1f} % for a hundredth of FP16's.",
+        lambda r: (100 * (r["transformer_0.8M_threshold_1%_2_bits"]["loss_to_first"] - 1),),
+    ),
+    PAGE(
+        LONG[1],
+        "nothing is lost at a {}th of the bytes**",
+        lambda r: (part(r["conv_0.3M_nesterov_1%_2_bits"]["bytes_of_first"]),),
+    ),
+    PAGE(
+        LONG[1],
+        "taken out of the optimizer, ends {:.0f} % below FP16's loss,",
+        lambda r: (100 * (1 - r["conv_0.3M_nesterov_1%_2_bits"]["loss_to_first"]),),
+    ),
+    PAGE(
+        LONG[1],
+        "there they end where 1 % of the elements does, with {:.0f} times its bytes.",
+        lambda r: (
+            r["conv_0.3M_nesterov_1%_2_bits"]["bytes_of_first"]
+            / r["conv_0.3M_dense_nesterov_half_rate"]["bytes_of_first"],
+        ),
+    ),
+    PAGE(
+        LONG[0],
+        "whose dense runs gain {:.1f} % from it, the",
+        lambda r: (100 * (1 - r["transformer_0.8M_dense_nesterov"]["loss_to_first"]),),
+    ),
+    PAGE(_PEERS, "| FP16 hook | 1, {:.0f} ms | 1, {:.0f} ms | 1, {:.0f} ms |", _fp16),
+    PAGE("compression_link_1000", "recorded without `_peers`, whose FP16 took {:.0f} ms)", _fp16),
+    *(_link_row(row, *found) for row, found in LINKS.items()),
+    PAGE(
+        "compression_link_1000",
+        "| 1 %, 2 mantissa bits, Nesterov's correction | | | {}; {:.0f} ms |",
+        lambda r: (
+            listed(r["transformer_0.8M_nesterov_1%_2_bits"]["times_faster_to_loss"], 2),
+            r["transformer_0.8M_nesterov_1%_2_bits"]["ms_a_step"],
+        ),
+    ),
+    PAGE(
+        "compression_link_100",
+        "fewer steps there ({} to {}, and {} to {}, in place of {} to {} at 1 %)",
+        lambda r: (
+            steps
+            for way in ("local_sgd_64", "local_sgd_16", "threshold_1%")
+            for steps in _steps(r, way)
+        ),
+    ),
+    PAGE(
+        "compression_link_1000_fifteen_seeds",
+        "its steps take {:.1f} % longer than FP16's ({:.1f} ms, {:.1f} ms).",
+        _slower,
+    ),
+    PAGE(
+        "compression_link_1000_fifteen_seeds",
+        'FP16 reaches in {:.1f} steps, and `"auto"` in {:.1f}: '
+        "{:.3f} ± {:.3f} times as fast, {:.3f} in the median.",
+        _to_fp16s_loss,
+    ),
+    PAGE(
+        "compression_link_1000_fifteen_seeds",
+        "they need {:.1f} and {:.1f} steps: **{:.3f} ± {:.3f}** times as fast.",
+        _to_common_loss,
+    ),
+    PAGE(
+        "compression_link_1000_thirty_seeds",
+        "--record compression_link_1000_thirty_seeds`: {:.3f} ± {:.3f}.)",
+        lambda r: [*_to_common_loss(r)][2:],
+    ),
+)
+
+
+@each(QUOTES)
+def test_figures(quote: Quote) -> None:
+    check(quote)
