@@ -88,7 +88,7 @@ class Compressor:
         return Selected(values, self._without_idle(layout, gradient, sent))
 
     def unmasked(self, layout: Layout, gradient: torch.Tensor, values: Values) -> Unmasked | None:
-        """What :meth:`masked` has just masked; ``None`` if it did not by tables."""
+        """Give what :meth:`masked` has just masked; ``None`` if it did not by tables."""
         tables = self._mask.tables() if isinstance(self._mask, Tabled) else None
         if tables is None:
             return None

@@ -63,6 +63,24 @@ QUOTES = (
         "At the median clock that is, at 1 %, {:.0f} MB/s of elements for each 1000 LUTs;",
         lambda r: (r["input_mb_s_per_1000_lut_at_0.01"],),
     ),
+    PAGE(
+        "decoder",
+        "(`adagrain synth decoder --board ulx3s --place`): "
+        "{:,} LUTs, {} block RAMs, {:.0f}, {:.0f} and {:.0f} MHz.",
+        lambda r: (r["alone"]["LUT"], r["alone"]["block RAM"], *sorted(r["alone"]["MHz"])),
+    ),
+    PAGE(
+        "decoder",
+        "it gives {:.4f} elements a cycle where all are not +0, and {:.4f} beats a cycle where "
+        "none is.",
+        lambda r: (r["lanes_4_elements_per_cycle_at_1"], r["lanes_4_beats_per_cycle_at_0"]),
+    ),
+    PAGE(
+        "decoder",
+        "every other beat it takes {:.2f} of the beats a cycle that elements and beats allow, "
+        "where there are half as many {:.3f}, and {:.3f} at 1 %.",
+        lambda r: (r[f"lanes_4_of_what_is_allowed_at_{d}"] for d in (0.125, 0.0625, 0.01)),
+    ),
 )
 
 
