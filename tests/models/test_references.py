@@ -42,7 +42,12 @@ REFERENCES = {
         "np.",
         "models/test_matmul.py",
     ),
-    "arithmetic/float": ("Berkeley SoftFloat", "softfloatpy", "models/test_float.py"),
+    "arithmetic/float/add": ("Berkeley SoftFloat", "softfloatpy", "models/test_float.py"),
+    "arithmetic/float/convert": ("Berkeley SoftFloat", "softfloatpy", "models/test_float.py"),
+    "arithmetic/float/multiply": ("Berkeley SoftFloat", "softfloatpy", "models/test_float.py"),
+    "arithmetic/float/operand": ("Berkeley SoftFloat", "softfloatpy", "models/test_float.py"),
+    "arithmetic/float/round": ("Berkeley SoftFloat", "softfloatpy", "models/test_float.py"),
+    "arithmetic/float/values": ("Berkeley SoftFloat", "softfloatpy", "models/test_float.py"),
     "interface/formats": ("ml_dtypes", "ml_dtypes", "models/test_formats.py"),
     "granularity_unit/tiles": ("NumPy's products", " @ ", "models/test_granularity_unit.py"),
     "numerics/half_binades": (
