@@ -44,6 +44,7 @@ class _TangNano9k(TangNano9kPlatform):
 PLATFORMS: dict[str, Callable[[], Platform]] = {
     "ulx3s": ULX3S_85F_Platform,
     "ulx3s-granular": ULX3S_85F_Platform,
+    "ulx3s-whole": ULX3S_85F_Platform,
     "ulx3s-25f": ULX3S_25F_Platform,
     "icebreaker": _IceBreaker,
     "tang-nano-9k": _TangNano9k,

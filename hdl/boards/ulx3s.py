@@ -1,11 +1,11 @@
-"""ULX3S, with the large and the small FPGA, and the large one with granularity units."""
+"""ULX3S, with the large and the small FPGA; the large one with granularity units, or all units."""
 
 from dataclasses import replace
 
 from .board import Board
 from .ecp5_clock import Ecp5Clock
 
-__all__ = ["ULX3S_25F", "ULX3S_85F", "ULX3S_85F_GRANULAR"]
+__all__ = ["ULX3S_25F", "ULX3S_85F", "ULX3S_85F_GRANULAR", "ULX3S_85F_WHOLE"]
 
 #: Nextpnr's default router takes several times as long, or with most of the FPGA in use comes to no
 #: end.
@@ -48,4 +48,11 @@ ULX3S_85F_GRANULAR = replace(
     title="ULX3S-85F, granular",
     preset="wide",
     options=(*_ROUTER, *_FULL),
+)
+
+ULX3S_85F_WHOLE = replace(
+    ULX3S_85F_GRANULAR,
+    name="ulx3s-whole",
+    title="ULX3S-85F, whole",
+    preset="whole",
 )

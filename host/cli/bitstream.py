@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 __all__ = ["bitstream", "program"]
 
 BoardName = Annotated[
-    str, typer.Option(help="ulx3s, ulx3s-granular, ulx3s-25f, icebreaker or tang-nano-9k.")
+    str,
+    typer.Option(help="ulx3s, ulx3s-granular, ulx3s-whole, ulx3s-25f, icebreaker or tang-nano-9k."),
 ]
 Folder = Annotated[Path, typer.Option(help="Where all files go, in a folder per board.")]
 

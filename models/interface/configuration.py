@@ -216,11 +216,7 @@ PRESETS: dict[str, Configuration] = {
         _GRANULAR,
         replace(_GRANULAR, preset="wide", slices=10),
         replace(
-            _FULL,
-            preset="whole",
-            units=(*_GRANULAR.units, "encoder", "decoder"),
-            slices=4,
-            operands=4096,
+            _GRANULAR, preset="whole", regions=1024, units=(*_GRANULAR.units, "encoder", "decoder")
         ),
     )
 }

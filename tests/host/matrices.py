@@ -9,7 +9,7 @@ from adagrain.models.numerics.matrices import DTYPES
 #: Slices of :data:`GRANULAR`: FP32, FP16, INT8 and INT4 take 5, 3, 2 and 1 words of a row.
 SLICES = 5
 #: A device with all units and precisions, of which there is one so that it is compiled once.
-GRANULAR = configuration("whole", lanes=2, regions=256, slices=SLICES, operands=64)
+GRANULAR = configuration("whole", regions=256, slices=SLICES, operands=64)
 
 #: One tile; a ragged one; sums that do not fit the memories; columns that do not.
 SHAPES = [(8, 8, 5), (9, 13, 7), (3, 300, 3), (11, 8, 170)]
