@@ -19,6 +19,9 @@ _CUT = np.uint32(16)
 #: Magnitudes, as words: of infinities, and the largest that is finite in BF16.
 _INFINITE, _LARGEST = np.uint32(0x7F800000), np.uint32(0x7F7F0000)
 
+#: Half binade of the latter.
+_LAST_FINITE = int(_LARGEST) >> LOW_BITS
+
 #: Elements that are read twice in a row: their words stay in the second-level cache.
 _BLOCK = 1 << 15
 
@@ -81,6 +84,8 @@ def _choose(words, ends, exponents, tables, kept, sums, bases):  # pragma: no co
             end = min(block + _BLOCK, ends[region])
             add_sums(words[block:end], sums[region])
             _look_up(words[block:end], whole, kept[block:end])
+        if sums[region, _LAST_FINITE, 0]:
+            _keep_finite(words[start : ends[region]], whole, kept[start : ends[region]])
         for h in range(HALF_BINADES):
             elements += sums[region, h, 0] if whole[h] else 0
         bases[region] = exponent_of_largest(sums[region])
@@ -93,7 +98,14 @@ def _look_up(words, whole, kept):  # pragma: no cover - compiled
     """Look up if the half binade of each element is kept, rounding's carry included."""
     for i in range(words.size):
         magnitude = words[i] & np.uint32(0x7FFFFFFF)
-        if magnitude < _INFINITE:
-            magnitude = min(magnitude, _LARGEST)
         odd = magnitude >> _CUT & np.uint32(1)
         kept[i] = whole[(magnitude + np.uint32(0x7FFF) + odd) >> np.uint32(LOW_BITS)]
+
+
+@njit(cache=True, nogil=True)
+def _keep_finite(words, whole, kept):  # pragma: no cover - compiled
+    """Look those up again that would be rounded to an infinity, as the largest number."""
+    for i in range(words.size):
+        magnitude = words[i] & np.uint32(0x7FFFFFFF)
+        if _LARGEST < magnitude < _INFINITE:
+            kept[i] = whole[_LAST_FINITE]
