@@ -6,6 +6,7 @@ import pytest
 from command_line import call
 
 from adagrain import __version__
+from adagrain.hdl.boards import BOARDS
 from adagrain.models.interface.configuration import PRESETS
 
 COMMANDS = (
@@ -31,6 +32,12 @@ def test_every_command_has_help_with_an_example(command: str) -> None:
 def test_help_names_all_presets(command: str) -> None:
     words = re.findall(r"\w+", call(command, "--help")[1])
     assert {*PRESETS} <= {*words}
+
+
+@pytest.mark.parametrize("command", ["bitstream", "program"])
+def test_help_names_all_boards(command: str) -> None:
+    words = re.findall(r"[\w-]+", call(command, "--help")[1])
+    assert {*BOARDS} <= {*words}
 
 
 def test_version() -> None:
