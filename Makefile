@@ -40,8 +40,8 @@ train: setup  ## train on two workers, each with a simulated device (about 2 min
 	@$(BIN)/adagrain info $(DEVICE) > /dev/null
 	@$(BIN)/adagrain train --device $(DEVICE) $(ARGS)
 
-test: lint  ## lint, and run the tests on two cores (about 14 min)
-	@echo "test: units, golden models, cocotb benches, training runs (about 14 min)"
+test: lint  ## lint, and run the tests on two cores (about 17 min)
+	@echo "test: units, golden models, cocotb benches, training runs (about 17 min)"
 	@$(BIN)/python -m pytest -n 2 --dist worksteal --durations 10 --durations-min 1
 
 test-full: lint  ## the tests with their slow sweeps (some hours)
