@@ -149,6 +149,11 @@ class CompressedExchange:
         self._tally = Tally()
 
     @property
+    def masked_by_coder(self) -> int:
+        """Number of this worker's frames, since it began or resumed, that the coder has masked."""
+        return self._sending.masked
+
+    @property
     def _kind(self) -> str:
         return type(self.mask).__name__
 

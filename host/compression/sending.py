@@ -41,6 +41,8 @@ class Sending:
     -------
     failure : Exception or None
         Why this worker could not make a frame, or take one apart; the first reason counts.
+    masked : int
+        Number of frames whose elements the coder has masked.
     """
 
     def __init__(
@@ -57,6 +59,7 @@ class Sending:
         idle_waits: bool,
     ) -> None:
         self.failure: Exception | None = None
+        self.masked = 0
         self._group = group
         self._frames = frames
         self._rank = dist.get_rank(group)
@@ -105,6 +108,7 @@ class Sending:
         if whole is None:
             return None
         parts = layout.parts(whole.elements)
+        self.masked += 1
         return self._masking.encode(parts, mantissa_bits=self._bits, masks=whole.tables)
 
     def fail(self, error: Exception) -> None:

@@ -123,13 +123,12 @@ def _write(
         elements = handle.run.bytes_dense // torch.float32.itemsize
         counted = [worker["frames"] for worker in workers]
         coder = summary["backend"] if summary["device_encoded"] else "golden codec"
-        masks = summary["device_encoded"] and options.mask == "learned"
         network = summary["backend"] if options.network == "device" else "golden network"
         summary["compression"] = traffic(
             *(history, handle.frames, counted),
             elements=elements,
             coder=coder,
-            masking=summary["backend"] if masks else "host",
+            masking=summary["backend"] if handle.frames.masked_by_coder else "host",
             network=network if options.mask == "learned" else None,
         )
     if options.speculation:

@@ -96,6 +96,14 @@ def _changed(record: Any, way: str, digits: int) -> Iterator[str]:
         yield part(own["bytes_of_first"])
 
 
+def _with_another_text(own: Any, other: Any) -> Iterator[object]:
+    """First losses of FP16 with both texts, and what two thresholds make of the one's."""
+    yield from (text["transformer_0.8M_fp16"]["losses"][0] for text in (own, other))
+    ways = [own[f"transformer_0.8M_threshold_{share}%_2_bits"] for share in (4, 1)]
+    yield from (100 * (way["loss_to_first"] - 1) for way in ways)
+    yield from (part(way["bytes_of_first"]) for way in ways)
+
+
 def _five_seeds_row(row: str, way: str, cells: str) -> Quote:
     def values(transformer: Any, convolutions: Any) -> Iterator[str]:
         if "one" not in cells:
@@ -149,6 +157,12 @@ def _to_common_loss(record: Any) -> Iterator[float]:
 
 
 QUOTES = (
+    PAGE(
+        f"compression_240_steps_python_3.11.2 {LONG[0]}",
+        "the FP16 hook ends, with the first seed, at {:.3f} in place of {:.3f}, and `threshold` of "
+        "4 % and 1 % with 2 mantissa bits {:.1f} % and {:.1f} % above it, at 1/{} and 1/{}.",
+        _with_another_text,
+    ),
     *(_one_seed_row(*row) for row in ONE_SEED.items()),
     PAGE(
         "compression",

@@ -74,6 +74,8 @@ def masked_by_a_device() -> Any:
             coded = Setup(density=0.1, mask="learned", mantissa_bits=bits, coder=coder)
             coded.train(range(6))
         assert [elements > 1000 for elements in coder.masked] == [False] + [True] * 5
+        assert coded.state.exchange.masked_by_coder == 5
+        assert golden.state.exchange.masked_by_coder == 0
         assert coded.sha256() == golden.sha256()
         assert coded.state.bytes_sent == golden.state.bytes_sent
         assert coded.state.counts == golden.state.counts
