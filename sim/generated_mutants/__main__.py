@@ -58,11 +58,9 @@ def _check(sample: Sample, checks: Checks, patience: float, folder: str) -> None
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
     progress = Progress(*columns, TimeElapsedColumn(), console=Console(stderr=True))
     with progress, tempfile.TemporaryDirectory(prefix="adagrain-mutants-") as scratch:
-        left = sample.rehearse(checks, Path(scratch))
-        if new := next(left):
-            task = progress.add_task("how long tests take", total=new)
-            for rest in left:
-                progress.update(task, completed=new - rest)
+        task = progress.add_task("how long tests take", visible=False)
+        for known, total in sample.rehearse(checks, patience, Path(scratch)):
+            progress.update(task, completed=known, total=total, visible=True)
         total = len(sample.mutations)
         done = total - len(sample.waiting)
         task = progress.add_task(f"mutants of {folder}", total=total, completed=done)

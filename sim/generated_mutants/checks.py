@@ -5,7 +5,7 @@ For gateware, importing is not enough: a bench checks what its variant is made o
 
 import importlib
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import Any
@@ -69,6 +69,7 @@ class Checks:
         self._seconds: dict[str, float] = (
             json.loads(seconds.read_text()) if seconds.exists() else {}
         )
+        self._by_file = _by_file(self._seconds)
         self._imports = imports(root)
         self._costs: dict[str, float] = {}  # of benches, guessed
         self._tests = dict(self._of_pytest()) | dict(self._of_benches())
@@ -102,20 +103,20 @@ class Checks:
                 total += check.seconds
         return chosen
 
-    def unknown(self, files: Iterable[str]) -> list[str]:
-        """Files of tests that import these, of which it is not known yet how long they take."""
-        wanted = set(files)
-        known = {name.partition("::")[0] for name in self._seconds}
-        return [
-            name
-            for name, distances in self._tests.items()
-            if "::" not in name and name not in known and wanted & distances.keys()
-        ]
+    def unknown(self, files: Iterable[str], patience: float) -> list[str]:
+        """Files of tests that :meth:`of` chooses without knowing how long they take.
+
+        When that is learnt others may take their place; so ask again until there are none.
+        """
+        chosen = (check for file in dict.fromkeys(files) for check in self.of(file, patience))
+        new = (c.name for c in chosen if "::" not in c.name and c.name not in self._by_file)
+        return [*dict.fromkeys(new)]
 
     def learn(self, seconds: dict[str, float]) -> None:
         """Keep how long tests took that passed, where that is the least so far."""
         old = self._seconds  # which threads may be reading
         self._seconds = old | {name: min(s, old.get(name, s)) for name, s in seconds.items()}
+        self._by_file = _by_file(self._seconds)
         self._kept.parent.mkdir(parents=True, exist_ok=True)
         self._kept.write_text(json.dumps(self._seconds, indent=1, sort_keys=True))
 
@@ -129,7 +130,7 @@ class Checks:
         if "::" in name:
             yield unlike, Check(name, self._seconds.get(name) or self._costs[name])
             return
-        known = {test: s for test, s in self._seconds.items() if test.startswith(f"{name}::")}
+        known = self._by_file.get(name, {})
         long = {test: seconds for test, seconds in known.items() if seconds > _LONG}
         shared = self._seconds.get(name, 0.0)
         rest = shared + sum(known.values()) - sum(long.values()) if known else _USUAL
@@ -159,6 +160,17 @@ class Checks:
                 near = dict.fromkeys(helpers, 1) | dict.fromkeys(files, 0)
                 self._costs[name] = _BENCH + _EACH_COMPONENT * len(components)
                 yield name, models | near
+
+
+def _by_file(seconds: Mapping[str, float]) -> dict[str, dict[str, float]]:
+    """Seconds of the tests of each file of which anything is known."""
+    found: dict[str, dict[str, float]] = {}
+    for name, taken in seconds.items():
+        file, _, test = name.partition("::")
+        own = found.setdefault(file, {})
+        if test:
+            own[name] = taken
+    return found
 
 
 def _elaborated(component: Any) -> list[str]:

@@ -101,24 +101,34 @@ class Sample:
         """Those without a result."""
         return [mutation for mutation in self.mutations if mutation.key not in self.found]
 
-    def rehearse(self, checks: Checks, scratch: Path) -> Iterator[int]:
-        """Learn how long tests take that may be needed; how many are left, and as one is done.
+    def rehearse(self, checks: Checks, patience: float, scratch: Path) -> Iterator[tuple[int, int]]:
+        """Learn how long the tests take that :meth:`check` will run.
 
-        In the project itself, without a mutation; what is compiled for them is kept there.
+        In the project itself, without a mutation; what is compiled for them is kept there. Gives
+        how many files of tests are known now, and how many there are so far.
         """
-        left = checks.unknown(mutation.file for mutation in self.waiting)
-        yield len(left)
-        runs = {test: Runs(self.root, scratch / str(n)) for n, test in enumerate(left)}
+        done = 0
+        files = [mutation.file for mutation in self.waiting]
+        while left := checks.unknown(files, patience):
+            total = done + len(left)
+            yield done, total
+            for seconds in self._timed(left, scratch):
+                checks.learn(seconds)
+                done += 1
+                yield done, total
+
+    def _timed(self, tests: Sequence[str], scratch: Path) -> Iterator[dict[str, float]]:
+        """Seconds of the tests of each file, as it is done."""
+        runs = {test: Runs(self.root, scratch / str(n)) for n, test in enumerate(tests)}
 
         def run(test: str) -> dict[str, float]:
             return {test: 0.0} | runs[test].run([Check(test, _LONGEST)], {}).seconds
 
         with ThreadPoolExecutor(_WORKERS) as pool:
-            futures = [pool.submit(run, test) for test in left]
+            futures = [pool.submit(run, test) for test in tests]
             try:
-                for done, future in enumerate(as_completed(futures), start=1):
-                    checks.learn(future.result())
-                    yield len(left) - done
+                for future in as_completed(futures):
+                    yield future.result()
             finally:
                 pool.shutdown(wait=False, cancel_futures=True)
                 for each in runs.values():

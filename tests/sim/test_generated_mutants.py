@@ -239,9 +239,10 @@ class OneTest(Checks):
     def of(self, file: str, patience: float) -> list[Check]:
         return [Check("tests/test_zero.py", 0)]
 
-    def unknown(self, files: Iterable[str]) -> list[str]:
-        assert list(files) == ["models/double.py"]
-        return [f"tests/test_{name}.py" for name in ("zero", "sick") if not self.learnt]
+    def unknown(self, files: Iterable[str], patience: float) -> list[str]:
+        assert (list(files), patience) == (["models/double.py"], 100)
+        names = [f"tests/test_{name}.py" for name in ("zero", "sick")]
+        return [name for name in names if name not in self.learnt][:1]
 
     def learn(self, seconds: dict[str, float]) -> None:
         self.learnt |= seconds
@@ -252,19 +253,30 @@ def test_how_long_tests_take_is_learnt_before(tmp_path: Path) -> None:
     project(root)
     checks = OneTest()
     sample = Sample.draw(root, tmp_path, "models", count=9, seed=1)
-    assert [*sample.rehearse(checks, tmp_path)] == [2, 1, 0]
+    assert [*sample.rehearse(checks, 100, tmp_path)] == [(0, 1), (1, 1), (1, 2), (2, 2)]
     assert set(checks.learnt) == {
         *("tests/test_zero.py", "tests/test_zero.py::test_it", "tests/test_sick.py")
     }
-    assert [*sample.rehearse(checks, tmp_path)] == [0]
+    assert not [*sample.rehearse(checks, 100, tmp_path)]
 
 
 def test_what_is_known_is_not_learnt_again(checks: Checks) -> None:
-    new = checks.unknown(["host/link/flight.py"])
+    flight = ["host/link/flight.py"]
+    new = checks.unknown(flight, 60)
     assert "tests/host/test_flight.py" in new
     assert not any("::" in name or name.startswith("tests/hdl") for name in new)
-    checks.learn({"tests/host/test_flight.py::test_an_empty_flight": 0.1})
-    assert {*new} - {*checks.unknown(["host/link/flight.py"])} == {"tests/host/test_flight.py"}
+    checks.learn({"tests/host/test_flight.py::test_an_empty_flight": 20})
+    assert {*new} - {*checks.unknown(flight, 60)} == {"tests/host/test_flight.py"}
+
+
+def test_only_what_will_run_is_learnt(checks: Checks) -> None:
+    """What takes less than was supposed leaves time for others, until it is used up."""
+    flight, patience = ["host/link/flight.py"], 60
+    while new := checks.unknown(flight, patience):
+        assert len(new) <= 3, "of each 20 seconds are supposed"
+        checks.learn({f"{name}::test_it": 2.0 for name in new})
+    assert sum(check.seconds for check in checks.of(flight[0], patience)) > patience - 20
+    assert checks.unknown(flight, 10 * patience), "those for which there was no time"
 
 
 def test_a_sample_goes_on_where_it_was_interrupted(tmp_path: Path) -> None:
