@@ -130,6 +130,13 @@ WAYS: dict[str, Callable[[DistributedDataParallel], State]] = {
         for percent in (4, 3, 1, 0.8)
     },
     **{
+        f"warm_{passes}_{percent}%_2_bits": partial(
+            _ours, {"density": percent / 100, "mantissa_bits": 2, "warmup_passes": passes}
+        )
+        for percent in (3, 2.5, 1)
+        for passes in (8, 16, 32)
+    },
+    **{
         name: partial(_ours, options | {"mantissa_bits": 2, "mask": "top", "momentum": MOMENTUM})
         for name, options in CORRECTED.items()
     },

@@ -22,7 +22,7 @@ from adagrain.hdl.handler.driven import elaborated
 from adagrain.hdl.link import Link
 from adagrain.hdl.tensor_input import Beat
 from adagrain.hdl.uart import LineCounters
-from adagrain.models.interface.configuration import LONGEST_SILENCE, Configuration
+from adagrain.models.interface.configuration import Configuration
 from adagrain.models.interface.units import SYSTEM, TENSOR_INPUT, Unit
 
 from .dispatcher import Dispatcher
@@ -69,7 +69,7 @@ class Coprocessor(wiring.Component):
 
     def __init__(self, configuration: Configuration, *, starvation: int = 1 << 16) -> None:
         check_kind("configuration", configuration, Configuration)
-        most = configuration.watchdog - LONGEST_SILENCE
+        most = configuration.watchdog - configuration.longest_silence
         check_integer("starvation", starvation, 1, most)
         self._configuration = configuration
         self._starvation = starvation

@@ -70,13 +70,13 @@ class Counts(wiring.Component):
         m = Module()
         for source, field in _CLASSES.items():
             arrived = Signal(range(self._lanes + 1), name=f"arrived_{field}")
-            total = Signal(self._bits + 1, name=f"total_{field}")
+            total = Signal(range((1 << self._bits) + self._lanes), name=f"total_{field}")
             counter = self.o[field]
             m.d.sync += arrived.eq(sum(self.i[lane][source] for lane in range(self._lanes)))
             m.d.comb += total.eq(counter + arrived)
             m.d.sync += counter.eq(total)
             if field == "count":
-                with m.If(total[-1]):
+                with m.If(total[self._bits :].any()):
                     m.d.sync += [counter.eq(-1), self.o.overflow.eq(1)]
             with m.If(self.clear):
                 m.d.sync += [counter.eq(0), arrived.eq(0)]

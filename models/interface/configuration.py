@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass, replace
 from enum import IntEnum
 from typing import Any
 
+from .codec import BLOCK
 from .formats import STREAMED, FormatCode
 from .precision import Precision, check_precisions
 from .records import size
@@ -13,12 +14,14 @@ from .units import ALWAYS, UNITS, Unit
 from .units.granularity_unit import ROWS, TileResult
 from .units.region_manager import RegionRecord
 
-__all__ = ["LONGEST_SILENCE", "PRESETS", "Configuration", "configuration"]
+__all__ = ["PRESETS", "Configuration", "configuration"]
 
-#: Cycles for which no sound unit keeps silent, but where it waits for its data port: the longest
-#: is the sweep of a histogram.
-LONGEST_SILENCE = 2048
+#: Cycles for which no sound unit keeps silent that neither fills a block with zeros nor waits for
+#: runs: the longest is the sweep of a histogram.
+_USUAL_SILENCE = 2048
 
+#: Cycles that a word of a run takes, at most: one of FP32, of a single row.
+_RUN_CYCLES = 8
 
 #: A power of two of them, whose words 16 bits can address.
 _MOST_REGIONS = 1 << ((1 << 16) * 8 // size(RegionRecord)).bit_length() - 1
@@ -59,8 +62,8 @@ class Configuration:
     precisions : tuple of Precision
         What it computes in: all four, or those of integers, which a small FPGA has room for.
     watchdog : int
-        Cycles without progress after which a request is ended, and its unit reset: from 4096 to
-        2**24.
+        Cycles without progress after which a request is ended, and its unit reset: from twice
+        :attr:`longest_silence` to 2**24.
 
     Raises
     ------
@@ -102,11 +105,22 @@ class Configuration:
         self._check_power("window", 1, 16)
         self._check_power("operands", 64, 4096)
         self._check_range("decision_cycles", 64, 65536)
-        self._check_range("watchdog", 2 * LONGEST_SILENCE, 1 << 24)
+        self._check_range("watchdog", 2 * self.longest_silence, 1 << 24, " with these units")
         if "granularity_unit" in self.units:
             self._check_range("slices", 1, self._most_slices(), " with this payload")
         else:
             self._check("slices", "0 without the granularity unit", lambda slices: slices == 0)
+
+    @property
+    def longest_silence(self) -> int:
+        """Cycles for which no sound unit keeps silent, but where its data port lets it wait.
+
+        A decoder fills a block with zeros, ``lanes`` in a cycle. Where results of runs leave by the
+        data port, a block that is to leave there waits for a run that came before.
+        """
+        zeros = BLOCK // self.lanes if "decoder" in self.units else 0
+        behind_runs = "granularity_unit" in self.units and {*self.units} & {"encoder", "decoder"}
+        return _USUAL_SILENCE + zeros + (_RUN_CYCLES * self.operands if behind_runs else 0)
 
     def built(self) -> tuple[Unit, ...]:
         """Units that are built, and those that every device has, in the order of their groups."""

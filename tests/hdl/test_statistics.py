@@ -5,6 +5,7 @@ from amaranth.hdl import Signal
 from amaranth.sim import Simulator, SimulatorContext
 
 from adagrain.hdl.statistics import Statistics
+from adagrain.hdl.statistics.counts import Counts
 from adagrain.hdl.tensor_input import TensorInput, Unpacker
 from adagrain.hdl.tensor_input.downsizer import Downsizer
 from adagrain.models.interface.configuration import configuration
@@ -59,3 +60,25 @@ async def cycles_until(ctx: SimulatorContext, signal: Signal) -> int:
             return number
         await ctx.tick()
     raise AssertionError(f"{signal} is not high within 1000 cycles")
+
+
+@pytest.mark.parametrize("bits", [1, 2, 3])
+@pytest.mark.parametrize("lanes", [1, 2, 4])
+def test_narrow_counters_tell_of_what_they_cannot_hold(lanes: int, bits: int) -> None:
+    """Also where a beat has more elements than a counter holds."""
+    counts, largest = Counts(lanes, bits), (1 << bits) - 1
+
+    async def beats(ctx: SimulatorContext) -> None:
+        for lane in range(lanes):
+            ctx.set(counts.i[lane].present, 1)
+        for arrived in range(0, 4 * largest, lanes):
+            if arrived:
+                found = ctx.get(counts.o.count), ctx.get(counts.o.overflow)
+                wanted = max(0, arrived - lanes)  # the last beat is still on its way
+                assert found == (min(wanted, largest), wanted > largest)
+            await ctx.tick()
+
+    simulator = Simulator(counts)
+    simulator.add_clock(1e-6)
+    simulator.add_testbench(beats)
+    simulator.run()

@@ -47,7 +47,7 @@ BUILD = configuration(
     operands=64,
     precisions=INTEGERS,
     regions=4,
-    watchdog=70_000,
+    watchdog=80_000,
 )
 #: The first one has to be brought again each time.
 TABLES = [*DEFAULT_TABLES.values()]

@@ -58,8 +58,18 @@ def test_build_ids_tell_configurations_apart() -> None:
         ({"preset": 7}, "device preset must be 1 to 8 ASCII characters, not 7"),
         ({"decision_cycles": 63}, "decision_cycles must be from 64 to 65536, not 63"),
         ({"decision_cycles": 64.5}, r"decision_cycles must be from 64 to 65536, not 64\.5"),
-        ({"watchdog": 4095}, "watchdog must be from 4096 to 16777216, not 4095"),
-        ({"watchdog": (1 << 24) + 1}, "watchdog must be from 4096 to 16777216, not 16777217"),
+        ({"watchdog": 4095}, "watchdog must be from 6144 to 16777216 with these units, not 4095"),
+        ({"watchdog": (1 << 24) + 1}, "watchdog must be from 6144 .*, not 16777217"),
+        (
+            {"units": ("statistics", "decoder"), "lanes": 1, "watchdog": 12287},
+            "watchdog must be from 12288 to 16777216 with these units, not 12287",
+        ),
+        (
+            GRANULAR
+            | {"units": (*GRANULAR["units"], "encoder"), "slices": 1, "operands": 4096}
+            | {"watchdog": 4096},
+            "watchdog must be from 69632 to 16777216 with these units, not 4096",
+        ),
         (GRANULAR | {"slices": 1.0}, r"slices must be from 1 to 16 .*, not 1\.0"),
         ({"operands": 100}, "operands must be a power of two from 64 to 4096, not 100"),
         (GRANULAR | {"slices": 17}, "slices must be from 1 to 16 with this payload, not 17"),

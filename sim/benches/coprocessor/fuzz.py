@@ -2,9 +2,10 @@
 
 import random
 from collections import deque
+from dataclasses import replace
 
 from adagrain.hdl.device.coprocessor import Coprocessor
-from adagrain.models.interface.configuration import LONGEST_SILENCE, configuration
+from adagrain.models.interface.configuration import configuration
 from adagrain.models.interface.formats import STREAMED, FormatCode
 from adagrain.models.interface.precision import INTEGERS, Precision
 from adagrain.sim.benches.link.traffic import Traffic as Frames
@@ -38,15 +39,15 @@ def draw(generator: random.Random) -> Coprocessor:
         formats=formats,
         units=units,
         histogram=pick((True, True, False)),
-        regions=pick((2, 4, 16, 64)),
+        regions=pick((1, 2, 4, 64)),
         payload=pick((256, 512, 4096)),
         window=pick((1, 2, 4, 16)),
         decision_cycles=pick((64, 4096)),
         slices=pick((1, 2, 3)) if "granularity_unit" in units else 0,
         operands=pick((64, 128)),
         precisions=pick((INTEGERS, tuple(Precision))),
-        watchdog=pick((2 * LONGEST_SILENCE, 1 << 14)),
     )
+    built = replace(built, watchdog=pick((2 * built.longest_silence, 1 << 14)))
     return Coprocessor(built, starvation=STARVATION)
 
 

@@ -22,7 +22,8 @@ class PrecisionRequests(Requests):
 
     def _exchange(self) -> list[Request]:
         channel_groups = self._configuration.regions
-        first = self._random.choice([self._random.randrange(channel_groups), channel_groups - 2])
+        near_end = max(0, channel_groups - 2)
+        first = self._random.choice([self._random.randrange(channel_groups), near_end])
         records = [record(self._random) for _ in range(self._random.randrange(4))]
         updates = []
         for number, raw in enumerate(records[: channel_groups - first]):

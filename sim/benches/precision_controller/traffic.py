@@ -21,7 +21,7 @@ def stimuli(channel_groups: int, count: int, rng: random.Random) -> Iterator[Sti
         yield Stimulus({"i_access": [{"write": 1, "number": number, "item": _fields(raw)}]})
         for _ in range(rng.randrange(1, 9)):
             told = update(rng, number, table.read(number))
-            if rng.random() < 0.1:
+            if rng.random() < 0.1 and number + channel_groups <= 0xFFFF:
                 told["channel_group"] += channel_groups
             yield Stimulus({"i": [told]}, {"o": [table.update(told)]})
         found = {"o_access": [_fields(table.read(number))]}
