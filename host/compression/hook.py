@@ -10,6 +10,7 @@ from torch.nn.parallel import DistributedDataParallel
 from adagrain.host.distributed.check_model import check_model
 from adagrain.host.distributed.exchange import Flat, Pending, Share
 from adagrain.host.distributed.lockstep import Lockstep
+from adagrain.host.distributed.state import check_rank
 from adagrain.host.regions.regions import trainable
 
 from .bypass import Decision
@@ -113,6 +114,7 @@ class CompressionState:
         return {
             "parameters": self._shape,
             "workers": self.exchange.workers,
+            "rank": self.exchange.rank,
             "bytes_sent": self.bytes_sent,
             "exchange": self.exchange.state_dict(),
         }
@@ -123,12 +125,13 @@ class CompressionState:
         Raises
         ------
         ValueError
-            If it is of other parameters, another number of workers, or another mask.
+            If it is of other parameters, another worker, another number of them, or another mask.
         """
         own = self.state_dict()
         for name in ("parameters", "workers"):
             if state[name] != own[name]:
                 raise ValueError(f"{name} of the state must be {own[name]}, not {state[name]}")
+        check_rank(state["rank"], self.exchange.rank)
         self.exchange.load_state_dict(state["exchange"])
         self.exchange.bytes_sent = state["bytes_sent"]
 

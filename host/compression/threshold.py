@@ -82,6 +82,7 @@ class HardThreshold:
 def threshold_for(counts: np.ndarray, density: float) -> float:
     """The magnitude that this part of all elements reaches, as nearly as half binades tell.
 
+    That of a part of one element is what about one reaches, since none would never be sent.
     Within a half binade, the number of elements above a magnitude is taken to fall exponentially.
     Density 1 is that of 0.
 
@@ -92,9 +93,10 @@ def threshold_for(counts: np.ndarray, density: float) -> float:
     density : float
         From 0 to 1.
     """
-    wanted = density * counts.sum()
-    if density >= 1.0 or not wanted:
+    elements = counts.sum()
+    if density >= 1.0 or not elements or not density:
         return 0.0
+    wanted = max(1.0, density * elements)
     reached = np.cumsum(counts[::-1])
     down = int(np.searchsorted(reached, wanted))
     lower = int(reached[down])

@@ -84,7 +84,8 @@ class Buckets:
 
     def _passed(self) -> None:
         """The gradients are where the optimizer finds them."""
-        self._reducer.restore()
+        if self._model.find_unused_parameters or self._model.static_graph:
+            self._reducer.restore()
         self._watch.exchanged()
         self._steps.passed()
 

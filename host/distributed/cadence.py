@@ -55,7 +55,8 @@ class OptimizerCadence:
     Raises
     ------
     TypeError
-        If the optimizer cannot be used so; the message names it and says why.
+        If the optimizer cannot be used so; the message names it and says why. If ``cap`` is no
+        number.
     ValueError
         If ``cap`` is not positive.
     """
@@ -69,10 +70,12 @@ class OptimizerCadence:
                 f"adagrain does not work with {kind} where regions are blocks of rows: "
                 "it is not known to treat each element by itself"
             )
-        if cap <= 0:
-            raise ValueError(f"cap must be positive, not {cap!r}")
+        if isinstance(cap, bool) or not isinstance(cap, int | float):
+            raise TypeError(f"cap must be a positive number, not {cap!r}")
+        if not cap > 0:
+            raise ValueError(f"cap must be a positive number, not {cap!r}")
         self.optimizer = optimizer
-        self._cap = cap
+        self._cap = float(cap)
         self._regions = len(regions)
         self._fitting: object = None
         self._leaves: dict[int, list[_Leaf]] = {}

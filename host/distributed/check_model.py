@@ -20,6 +20,12 @@ def check_model(model: nn.Module) -> None:
                 "DistributedDataParallel(mixed_precision=…) does not work with adagrain: gradients "
                 "and parameters have different types; use torch.autocast"
             )
+        for name, parameter in model.module.named_parameters():
+            if name in model.parameters_to_ignore and parameter.requires_grad:
+                raise TypeError(
+                    "trainable parameters that DistributedDataParallel ignores do not work with "
+                    f"adagrain: the gradient of {name!r} is not exchanged; freeze it"
+                )
         return
     kind = type(model).__name__
     if any(base.__name__ == "FSDPModule" for base in type(model).__mro__):

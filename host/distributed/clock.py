@@ -32,6 +32,8 @@ class Clock:
 
     Members
     -------
+    epoch_steps : int
+        As the parameter.
     step : int
         Number of the step that is being taken, from 0.
     cadences : list of int
@@ -45,7 +47,7 @@ class Clock:
     """
 
     def __init__(self, cadences: Sequence[int], epoch_steps: int) -> None:
-        self._epoch_steps = epoch_steps
+        self.epoch_steps = epoch_steps
         self.restore(0, cadences)
 
     def restore(
@@ -69,7 +71,7 @@ class Clock:
     @property
     def closes_epoch(self) -> bool:
         """This step is the last of a decision epoch; every region is due."""
-        return (self.step + 1) % self._epoch_steps == 0
+        return (self.step + 1) % self.epoch_steps == 0
 
     @property
     def now(self) -> Moment:

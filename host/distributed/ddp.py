@@ -139,7 +139,16 @@ class AdagrainState:
         """Report a loss before its backward pass; returned as it is. Optional.
 
         Without it convergence rates read 0, and the loss guard of the cadences rests.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If it is no tensor, or not of one element.
         """
+        if not isinstance(loss, torch.Tensor):
+            raise TypeError(f"loss must be a tensor, not {loss!r}")
+        if loss.numel() != 1:
+            raise ValueError(f"loss must have one element, not {loss.numel()}")
         self.reducer.report_loss(loss.detach())
         return loss
 
@@ -171,6 +180,8 @@ class AdagrainState:
         return self._buckets.take(bucket)
 
     def _open(self, device: str | Coprocessor, preset: str | Configuration) -> None:
+        if not isinstance(device, str | Coprocessor):
+            raise TypeError(f"device must be a url or a Coprocessor, not {device!r}")
         self.device = open_device(device, preset) if isinstance(device, str) else device
         self.device.replaceable = True
         self._closes.append(self.device)
@@ -197,12 +208,13 @@ class AdagrainState:
         """Tell the others early how this worker stands, so that nobody waits in backward.
 
         Compare at once where DDP is about to use a collective of its own: to broadcast buffers, or
-        to rebuild its buckets, which it does in the second forward pass.
+        to rebuild its buckets, which it does in the second forward pass. Behind a backward pass
+        nothing is told: it may be a forward pass that only this worker makes before its step.
         """
         if model.training and torch.is_grad_enabled() and self._model.require_backward_grad_sync:
             if self._model.will_sync_module_buffers() or not self._rebuilt:
                 self._lockstep.look(self.reducer.standing)
-            else:
+            elif not self.reducer.passes:
                 self._lockstep.post(self.reducer.standing)
             self._rebuilt = self.reducer.step > 0
 

@@ -125,12 +125,12 @@ class Gather:
         return pending
 
     def restore(self, parameters: Iterable[torch.Tensor], due: Mapping[int, int]) -> None:
-        """Give parameters without a gradient what earlier steps left to apply, if they did."""
+        """Give parameters what earlier steps left to apply, whether they were used or not."""
         late = {r for r, cadence in due.items() if cadence > 1}
         if not late:
             return
         for parameter in parameters:
-            chunks = self._accumulators.chunks(parameter) if parameter.grad is None else ()
-            if any(chunk.region in late for chunk in chunks):
-                parameter.grad = torch.zeros_like(parameter)
-                self._accumulators.write_back(parameter, parameter.grad, late)
+            if any(chunk.region in late for chunk in self._accumulators.chunks(parameter)):
+                if parameter.grad is None:
+                    parameter.grad = torch.zeros_like(parameter)
+                self._accumulators.write_back(parameter, parameter.grad, due)

@@ -211,7 +211,7 @@ class RegionReducer:
         return bundle.averages(self.due.keys())
 
     def restore(self) -> None:
-        """Give parameters a gradient that have none, where earlier steps left something to apply.
+        """Give parameters what earlier steps left to apply, where DDP may not have done so.
 
         DDP leaves parameters alone that no worker has used in a step, their accumulated gradients
         with them.

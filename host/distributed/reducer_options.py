@@ -30,10 +30,10 @@ _KINDS: dict[str, tuple[type, ...]] = {
     "compare_weights": (Integral,),
     "timing": (Timing,),
     "log": (Callable, NoneType),  # type: ignore[dict-item]
-    "sinks": (Sequence,),
+    "sinks": (list, tuple),
 }
 _ARTICLES = {Integral: "an integer", NoneType: "None", Mapping: "a mapping from names to integers"}
-_ARTICLES |= {Sequence: "a sequence of sinks"}
+_ARTICLES |= {list: "a list", tuple: "a tuple of sinks"}
 
 
 @dataclass(frozen=True)
@@ -86,6 +86,9 @@ class ReducerOptions:
             if not isinstance(value, kinds):
                 wanted = " or ".join(_ARTICLES.get(kind, f"a {kind.__name__}") for kind in kinds)
                 raise TypeError(f"{name} must be {wanted}, not {value!r}")
+        for sink in self.sinks:
+            if not all(callable(getattr(sink, name, None)) for name in ("statistics", "step")):
+                raise TypeError(f"sinks must have statistics() and step(), not {sink!r}")
         if self.epoch_steps < 1:
             raise ValueError(f"epoch_steps must be at least 1, not {self.epoch_steps!r}")
         if self.compare_weights < 0:

@@ -82,7 +82,7 @@ class Stages:
             *(regions, clock, energies, exchange, sinks), decides=options.cadence is not None
         )
         self._state = State(
-            *(regions, exchange, device, clock, energies, self.accumulators),
+            *(regions, longest, exchange, device, clock, energies, self.accumulators),
             gather=self.gather,
             decide=self.decide,
         )

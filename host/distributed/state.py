@@ -1,6 +1,6 @@
 """State of a reducer's stages and of the device, as a resumed run needs it."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from adagrain.host.device.coprocessor import Coprocessor
@@ -13,7 +13,7 @@ from .energies import Energies
 from .exchange import Exchange
 from .gather import Gather
 
-__all__ = ["State"]
+__all__ = ["State", "check_rank"]
 
 
 class State:
@@ -23,6 +23,8 @@ class State:
     ----------
     regions : Regions
         The regions.
+    longest : sequence of int
+        Longest cadence of each of them.
     exchange : Exchange
         What averages over the workers.
     device : Coprocessor
@@ -34,6 +36,7 @@ class State:
     def __init__(
         self,
         regions: Regions,
+        longest: Sequence[int],
         exchange: Exchange,
         device: Coprocessor,
         clock: Clock,
@@ -43,6 +46,7 @@ class State:
         decide: Decide,
     ) -> None:
         self._shape = [(region.name, region.numel) for region in regions]
+        self._longest = list(longest)
         self._exchange = exchange
         self._device = device
         self._clock = clock
@@ -56,6 +60,9 @@ class State:
         return {
             "regions": self._shape,
             "workers": self._exchange.workers,
+            "rank": self._exchange.rank,
+            "cadence_max": self._longest,
+            "epoch_steps": self._clock.epoch_steps,
             "step": self._clock.step,
             "cadences": list(self._clock.cadences),
             "coming": dict(self._clock.coming),
@@ -75,8 +82,21 @@ class State:
         Raises
         ------
         ValueError
-            If it is of other regions, of another number of workers, or of another exchange.
+            If it is of other regions, of other bounds of their cadences, of another worker, of
+            another number of them, or of another exchange; then nothing has changed.
         """
+        self._check(state)
+        self._exchange.load_state_dict(state["exchange"])  # first: it may be of another mask
+        self._device.load_state_dict(state["device"])
+        self._clock.restore(state["step"], state["cadences"], state["coming"])
+        self._energies.exponents = list(state["exponents"])
+        for total, saved in zip(self._accumulators.totals, state["accumulators"], strict=True):
+            total.copy_(saved)
+        self._decide.checksum = state["check"]
+        self._decide.dropped = state["dropped"]
+        self._exchange.bytes_sent, self._gather.bytes_dense = state["bytes"]
+
+    def _check(self, state: Mapping[str, Any]) -> None:
         own, other = type(self._exchange).__name__, state["kind_of_exchange"]
         if other != own:
             raise ValueError(f"state must be of a {own}, not of a {other}")
@@ -85,12 +105,24 @@ class State:
         workers = self._exchange.workers
         if state["workers"] != workers:
             raise ValueError(f"state must be of {workers} workers, not {state['workers']}")
-        self._clock.restore(state["step"], state["cadences"], state["coming"])
-        self._energies.exponents = list(state["exponents"])
-        for total, saved in zip(self._accumulators.totals, state["accumulators"], strict=True):
-            total.copy_(saved)
-        self._decide.checksum = state["check"]
-        self._device.load_state_dict(state["device"])
-        self._decide.dropped = state["dropped"]
-        self._exchange.bytes_sent, self._gather.bytes_dense = state["bytes"]
-        self._exchange.load_state_dict(state["exchange"])
+        check_rank(state["rank"], self._exchange.rank)
+        for name, is_own in (
+            ("cadence_max", self._longest),
+            ("epoch_steps", self._clock.epoch_steps),
+        ):
+            if state[name] != is_own:
+                raise ValueError(f"{name} of the state must be {is_own}, not {state[name]}")
+
+
+def check_rank(saved: int, rank: int) -> None:
+    """See to it that a worker restores its own state.
+
+    Raises
+    ------
+    ValueError
+        If it is that of another one: what is gathered or left on a worker is there alone.
+    """
+    if saved != rank:
+        raise ValueError(
+            f"state must be of worker {rank}, not of worker {saved}: each saves and loads its own"
+        )

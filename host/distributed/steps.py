@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
+from weakref import WeakSet
 
 import torch
 from torch import nn
@@ -16,6 +17,9 @@ from .lockstep import Lockstep
 from .watch import Watch
 
 __all__ = ["Steps"]
+
+#: Optimizers whose steps are tied to a model's passes.
+_TIED: WeakSet[torch.optim.Optimizer] = WeakSet()
 
 
 class Steps:
@@ -64,6 +68,8 @@ class Steps:
         given = [*optimizers]
         optimizers = [_unwrapped(optimizer) for optimizer in given]
         self._optimizers = [OptimizerCadence(own, regions, cap=cap) for own in optimizers]
+        for own in optimizers:
+            _check_free(own)
         parameters = trainable(model)
         check_coverage(optimizers, parameters)
         self._known = [*given, *optimizers]
@@ -77,9 +83,11 @@ class Steps:
         self._waiting: set[int] = set()
         self._due: Mapping[int, int] | None = None
         self._weights = self._weight_versions()
+        for own in optimizers:
+            refuse_grad_scaler(own)
         self._removable = [register_optimizer_step_pre_hook(self._any_optimizer)]
         for number, own in enumerate(optimizers):
-            refuse_grad_scaler(own)
+            _TIED.add(own)
             self._removable += [
                 own.register_step_pre_hook(partial(self._before, number)),
                 own.register_step_post_hook(partial(self._after, number)),
@@ -119,6 +127,8 @@ class Steps:
         """Let go of the optimizers."""
         for hook in self._removable:
             hook.remove()
+        for own in self._optimizers:
+            _TIED.discard(own.optimizer)
 
     def _before(
         self, number: int, optimizer: torch.optim.Optimizer, args: tuple, kwargs: dict[str, Any]
@@ -220,6 +230,16 @@ class _Once:
         result = self._closure()
         self._then()
         return result
+
+
+def _check_free(optimizer: torch.optim.Optimizer) -> None:
+    """See to it that no other model's passes decide on an optimizer's steps."""
+    if optimizer in _TIED:
+        kind = type(optimizer).__name__
+        raise ValueError(
+            f"{kind} must step for one registered model, but is registered with another already; "
+            "give each model an optimizer of its own, or close() the state of the other"
+        )
 
 
 def _unwrapped(optimizer: torch.optim.Optimizer) -> torch.optim.Optimizer:

@@ -105,7 +105,8 @@ def regions(model: nn.Module, by: By = "module") -> Regions:
     ----------
     model : nn.Module
         The model; a wrapper such as ``DistributedDataParallel`` is looked through. Tied
-        parameters count once, under their first name; frozen ones are left out.
+        parameters count once, under their first name; frozen ones, and those without elements, are
+        left out.
     by : str or callable
         ``"module"``: the parameters that a module owns itself. ``"tensor"``: each parameter.
         ``"rows:N"``: each parameter of two or more dimensions in N blocks of rows of (nearly)
@@ -114,6 +115,8 @@ def regions(model: nn.Module, by: By = "module") -> Regions:
 
     Raises
     ------
+    TypeError
+        If a callable gives no name.
     ValueError
         If ``by`` is none of these, no parameter is trainable, or a region would have parameters
         of several types.
@@ -121,7 +124,7 @@ def regions(model: nn.Module, by: By = "module") -> Regions:
     members: dict[str, list[ParameterSlice]] = {}
     out = apart(model)
     for name, parameter in trainable(model).items():
-        if name not in out:
+        if name not in out and parameter.numel():
             for region, part in _divide(name, parameter, by):
                 members.setdefault(region, []).append(part)
     if not members:
@@ -169,7 +172,10 @@ def _is_wrapper(model: nn.Module) -> bool:
 def _divide(name: str, parameter: nn.Parameter, by: By) -> Iterator[tuple[str, ParameterSlice]]:
     whole = ParameterSlice(name, parameter)
     if callable(by):
-        yield by(name, parameter), whole
+        region = by(name, parameter)
+        if not isinstance(region, str):
+            raise TypeError(f"by must give the name of a region for {name!r}, not {region!r}")
+        yield region, whole
     elif by == "module":
         yield name.rpartition(".")[0] or "(root)", whole
     elif by == "tensor":

@@ -292,9 +292,10 @@ class TrainingOptions:
                 raise ValueError(
                     f"{name} must be {begun!r}, as run {self.name!r} was begun with, not {value!r}"
                 )
-        if given.get("steps", self.steps) < self.steps:
+        made = replace(self, **given)
+        if made.steps < self.steps:
             raise ValueError(
                 f"steps must be at least {self.steps}, as run {self.name!r} was begun with, "
-                f"not {given['steps']}"
+                f"not {made.steps}"
             )
-        return replace(self, **given)
+        return made

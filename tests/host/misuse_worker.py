@@ -185,6 +185,68 @@ def registered_twice() -> None:
 
 
 @case
+def one_optimizer_of_two_models() -> None:
+    models = [DistributedDataParallel(nn.Linear(4, 4)) for _ in range(2)]
+    optimizer = torch.optim.SGD([p for model in models for p in model.parameters()], lr=0.1)
+    for model in models:
+        adagrain.register(model, optimizer, preset="tiny")
+
+
+@case
+def states_exchanged() -> None:
+    setup = Setup(c=4)
+    setup.train()
+    states: list[Any] = [None, None]
+    dist.all_gather_object(states, setup.state.state_dict())
+    setup.state.load_state_dict(states[1 - rank()])
+
+
+@case
+def ignored_by_ddp() -> None:
+    network = nn.Sequential(nn.Linear(4, 4), nn.Linear(4, 2))
+    network._ddp_params_and_buffers_to_ignore = ["1.weight", "1.bias"]
+    Setup(network)
+
+
+@case
+def no_device() -> None:
+    Setup(device=None)
+
+
+@case
+def cap_not_a_number() -> None:
+    Setup(cap=float("nan"))
+
+
+@case
+def sinks_as_a_text() -> None:
+    Setup(sinks="events.jsonl")
+
+
+@case
+def sink_of_another_kind() -> None:
+    Setup(sinks=["events.jsonl"])
+
+
+@case
+def region_without_a_name() -> None:
+    model = DistributedDataParallel(nn.Sequential(nn.Linear(4, 4), nn.Linear(4, 2)))
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    adagrain.register(model, optimizer, by=lambda name, parameter: None)  # type: ignore
+
+
+@case
+def loss_of_many() -> None:
+    setup = Setup()
+    setup.state.loss(setup.model(torch.ones(3, 4)))
+
+
+@case
+def loss_without_a_tensor() -> None:
+    Setup().state.loss(3.0)  # type: ignore[arg-type]
+
+
+@case
 def state_in_mid_step() -> None:
     setup = Setup()
     setup.backward()

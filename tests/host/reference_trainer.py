@@ -43,6 +43,10 @@ class Case:
         The last layer is in no region.
     resting : bool
         The first layer's bias is not used in odd steps.
+    zeros : bool
+        Gradients are zeroed in place, not set to ``None``.
+    strays : bool
+        In all steps but the first, one worker makes a forward pass more before it steps.
     workers, steps : int
         How many.
     """
@@ -58,6 +62,8 @@ class Case:
     decay: float = 1.0
     aside: bool = False
     resting: bool = False
+    zeros: bool = False
+    strays: bool = False
     workers: int = 2
     steps: int = 16
 

@@ -40,13 +40,15 @@ def main() -> None:
         model, optimizer, by=case.by, cadence=None, cadences=case.cadences, cap=case.cap
     )
     for step in range(case.steps):
-        optimizer.zero_grad()
+        optimizer.zero_grad(set_to_none=not case.zeros)
         for number in range(case.passes):
             x, wanted = map(torch.from_numpy, batch(dist.get_rank(), step, number))
             last = number == case.passes - 1
             with model.no_sync() if case.no_sync and not last else nullcontext():
                 rests = case.resting and step % 2 == 1
                 nn.functional.mse_loss(model(x, rests), wanted).backward()
+        if case.strays and step and dist.get_rank() == 0:
+            model(x, rests)
         if case.clip:
             nn.utils.clip_grad_norm_(model.parameters(), case.clip)
         optimizer.step()

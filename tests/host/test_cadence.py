@@ -1,6 +1,7 @@
 """Steps that update the regions that are due, without a distributed run."""
 
 import copy
+import math
 from collections import defaultdict
 from collections.abc import Mapping
 
@@ -264,8 +265,9 @@ def test_refusals() -> None:
 
     with pytest.raises(TypeError, match="does not work with Muon where regions are blocks of row"):
         Stepper(Muon(model.parameters(), lr=0.1), model, "rows:2")
-    with pytest.raises(ValueError, match="cap must be positive, not 0"):
-        Stepper(torch.optim.SGD(model.parameters(), lr=0.1), model, cap=0)
+    for cap, kind in ((0, ValueError), (math.nan, ValueError), (True, TypeError), ("1", TypeError)):
+        with pytest.raises(kind, match=f"cap must be a positive number, not {cap!r}"):
+            Stepper(torch.optim.SGD(model.parameters(), lr=0.1), model, cap=cap)
 
 
 def test_each_parameter_is_in_one_optimizer() -> None:

@@ -48,6 +48,21 @@ def test_thresholds_at_the_ends() -> None:
     assert threshold_for(half_binades(torch.zeros(9), [9])[0], 0.5) >= 0.0
 
 
+@pytest.mark.parametrize(("elements", "density"), [(40, 0.01), (400, 1e-3), (9, 1e-6), (1, 0.01)])
+def test_a_part_of_less_than_one_element_is_sent_in_time(elements: int, density: float) -> None:
+    """Of what is left and added to the next, something is, sooner or later."""
+    mask, waiting = HardThreshold(), torch.zeros(elements)
+    gradient, sent = torch.rand(elements) + 0.1, 0
+    layout = layout_of(elements)
+    for _ in range(200):
+        waiting += gradient
+        keep = mask.keep(waiting, layout, density)
+        mask.end_pass(density)
+        sent += int(keep.sum())
+        waiting[keep] = 0
+    assert 0 < sent <= 400 * max(1, elements // 40)
+
+
 def test_the_threshold_is_that_of_this_pass_or_the_one_before() -> None:
     layout = layout_of(1000)
     x = torch.randn(1000, generator=torch.Generator().manual_seed(1))

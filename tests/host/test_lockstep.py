@@ -20,6 +20,7 @@ NOT_EXCHANGED = (
     "inside model.no_sync(), or a second one through the same forward pass"
 )
 THROWN_AWAY = "optimizer.step() must follow a backward pass before its gradients are changed or thr"
+ONE_MODEL = "must step for one registered model, but is registered with another already; give each"
 FAILED = "WorkerFailedError: worker 1 failed: "
 
 #: What each worker's last words are; one text for both, where they are the same.
@@ -97,7 +98,23 @@ ERRORS = {
     "closure_unused": "TypeError: Never must evaluate the closure, but did not",
     "closed": "RuntimeError: the model must not be trained on after close() of its adagrain state",
     "hook_left_out": f"RuntimeError: {NO_PASS}",
-    "registered_twice": "RuntimeError: register_comm_hook or register_builtin_comm_hook can only",
+    "registered_twice": f"ValueError: SGD {ONE_MODEL}",
+    "one_optimizer_of_two_models": f"ValueError: SGD {ONE_MODEL}",
+    "states_exchanged": (
+        "ValueError: state must be of worker 0, not of worker 1: each saves and loads its own",
+        "ValueError: state must be of worker 1, not of worker 0: each saves and loads its own",
+    ),
+    "ignored_by_ddp": (
+        "TypeError: trainable parameters that DistributedDataParallel ignores do not work with "
+        "adagrain: the gradient of '1.weight' is not exchanged; freeze it"
+    ),
+    "no_device": "TypeError: device must be a url or a Coprocessor, not None",
+    "cap_not_a_number": "ValueError: cap must be a positive number, not nan",
+    "sinks_as_a_text": "TypeError: sinks must be a list or a tuple of sinks, not 'events.jsonl'",
+    "sink_of_another_kind": "TypeError: sinks must have statistics() and step(), not 'events",
+    "region_without_a_name": "TypeError: by must give the name of a region for '0.weight', not",
+    "loss_of_many": "ValueError: loss must have one element, not 6",
+    "loss_without_a_tensor": "TypeError: loss must be a tensor, not 3.0",
     "state_in_mid_step": "RuntimeError: state must be taken after optimizer.step(), not between t",
     "sparse": "TypeError: gradients must be dense, but one of an embedding is sparse",
     "thawed_later": (

@@ -1,6 +1,7 @@
 """The reducer alone, in a process group of one."""
 
 import time
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -132,6 +133,45 @@ def test_a_state_is_restored_whole() -> None:
         backward(one, *network.parameters(), value=-2.0)
     assert again.decide() == reducer.decide()
     assert str(again.state_dict()) == str(reducer.state_dict())
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("epoch_steps", 8, "epoch_steps of the state must be 16, not 8"),
+        ("cadence_max", [8, 8], r"cadence_max of the state must be \[4, 4\], not \[8, 8\]"),
+        ("workers", 2, "state must be of 1 workers, not 2"),
+        ("rank", 1, "state must be of worker 0, not of worker 1: each saves and loads its own"),
+        ("kind_of_exchange", "Other", "state must be of a DenseExchange, not of a Other"),
+    ],
+)
+def test_a_state_that_does_not_fit_changes_nothing(name: str, value: object, message: str) -> None:
+    network = nn.Linear(3, 5)
+    trained, fresh = reducer_of(network), reducer_of(network)
+    backward(trained, *network.parameters())
+    trained.decide()
+    before = str(fresh.state_dict())
+    with pytest.raises(ValueError, match=message):
+        fresh.load_state_dict(trained.state_dict() | {name: value})
+    assert str(fresh.state_dict()) == before
+
+
+def test_what_an_exchange_refuses_changes_nothing() -> None:
+    """It knows best whether a state is its own, and is asked first."""
+    network = nn.Linear(3, 5)
+    trained = reducer_of(network)
+    backward(trained, *network.parameters())
+    trained.decide()
+
+    class Refusing(DenseExchange):
+        def load_state_dict(self, state: Mapping[str, Any]) -> None:
+            raise ValueError("mask of the state must be another")
+
+    fresh = reducer_of(network, Refusing(dist.group.WORLD))
+    before = str(fresh.state_dict())
+    with pytest.raises(ValueError, match="mask of the state must be another"):
+        fresh.load_state_dict(trained.state_dict() | {"kind_of_exchange": "Refusing"})
+    assert str(fresh.state_dict()) == before
 
 
 class Slow(DenseExchange):

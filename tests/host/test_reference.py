@@ -36,6 +36,10 @@ CASES = {
     "used in even steps, two passes": Case(
         settings=MOMENTUM, resting=True, by="tensor", cadences=REST, passes=2
     ),
+    "used in even steps, zeros": Case(
+        settings=MOMENTUM, resting=True, zeros=True, by="tensor", cadences=REST
+    ),
+    "forward passes of one worker": Case(settings=MOMENTUM, strays=True, cadences=MODULES),
     "three workers": Case(settings=MOMENTUM, cadences=MODULES, passes=2, workers=3),
 }
 
