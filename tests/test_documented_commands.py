@@ -205,6 +205,9 @@ COMMANDS: dict[str, Run | str] = {
     "dense_nesterov dense_nesterov_half_rate powersgd_1 powersgd_2 powersgd_4 "
     "threshold_4%_2_bits threshold_3%_2_bits threshold_1%_2_bits threshold_0.8%_2_bits "
     "corrected_4%_2_bits corrected_1%_2_bits nesterov_4%_2_bits nesterov_1%_2_bits": RECORDS,
+    "python benchmarks/compression.py --steps 240 --seeds 10 --tasks transformer_0.8M --ways fp16 "
+    "threshold_4%_2_bits nesterov_4%_2_bits nesterov_1%_2_bits --record "
+    "compression_240_steps_transformer_ten_seeds": RECORDS,
     "python benchmarks/compression.py --link 1000 --steps 60 --seeds 15 --ways fp16 auto_1% "
     "--record compression_link_1000_fifteen_seeds": RECORDS,
     "python benchmarks/decoder.py": RECORDS,
@@ -213,6 +216,8 @@ COMMANDS: dict[str, Run | str] = {
     "python benchmarks/learned_mask.py --task transformer_0.8M --seeds 5 --steps 120": RECORDS,
     "python benchmarks/learned_mask.py --task transformer_0.8M --seeds 10 --steps 120 --ways "
     "threshold_21kB learned_21kB --record learned_mask_transformer_ten_seeds": RECORDS,
+    "python benchmarks/learned_mask.py --seeds 30 --steps 240 --ways threshold_3kB learned_3kB "
+    "learned_value_3kB learned_value_16_3kB --record learned_mask_thirty_seeds": RECORDS,
     "python benchmarks/learned_mask.py --seeds 3 --steps 240 --ways threshold_3kB learned_3kB "
     "--record learned_mask_cost": RECORDS,
     "python benchmarks/presets.py": Run("python benchmarks/presets.py --seeds 1", full=True),

@@ -1,6 +1,6 @@
 """Figures in docs/compression.md are those of the records."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from statistics import mean, median
 from typing import Any
@@ -78,7 +78,7 @@ def _lost_and_sent(record: Any, way: str) -> Iterator[object]:
     for task in ("transformer_0.8M", "mlp_0.1M"):
         own = record[f"{task}_{way}"]
         yield own["loss"]
-        yield part(record[f"{task}_fp16"]["bytes"] / own["bytes"])
+        yield part(own["bytes_of_first"])
 
 
 def _above_dense(record: Any) -> tuple[float]:
@@ -96,12 +96,10 @@ def _changed(record: Any, way: str, digits: int) -> Iterator[str]:
         yield part(own["bytes_of_first"])
 
 
-def _with_another_text(own: Any, other: Any) -> Iterator[object]:
-    """First losses of FP16 with both texts, and what two thresholds make of the one's."""
-    yield from (text["transformer_0.8M_fp16"]["losses"][0] for text in (own, other))
-    ways = [own[f"transformer_0.8M_threshold_{share}%_2_bits"] for share in (4, 1)]
-    yield from (100 * (way["loss_to_first"] - 1) for way in ways)
-    yield from (part(way["bytes_of_first"]) for way in ways)
+def _changes(record: Any, ways: Sequence[str]) -> Iterator[str]:
+    """Of several ways, one behind the other."""
+    for way in ways:
+        yield from _changed(record, way, 2)
 
 
 def _five_seeds_row(row: str, way: str, cells: str) -> Quote:
@@ -158,10 +156,15 @@ def _to_common_loss(record: Any) -> Iterator[float]:
 
 QUOTES = (
     PAGE(
-        f"compression_240_steps_python_3.11.2 {LONG[0]}",
-        "the FP16 hook ends, with the first seed, at {:.3f} in place of {:.3f}, and `threshold` of "
-        "4 % and 1 % with 2 mantissa bits {:.1f} % and {:.1f} % above it, at 1/{} and 1/{}.",
-        _with_another_text,
+        "compression_240_steps_transformer_ten_seeds",
+        "`threshold` at 4 % ends {} ± {} % above FP16 at 1/{}, Nesterov's correction {} ± {} % at "
+        "4 % and 1/{}, {} ± {} % at 1 % and 1/{}. So",
+        lambda r: _changes(r, ["threshold_4%_2_bits", "nesterov_4%_2_bits", "nesterov_1%_2_bits"]),
+    ),
+    PAGE(
+        "compression_240_steps_python_3.11.7",
+        "`threshold` ended {} ± {} % above FP16 at 4 % and 1/{}, {} ± {} % at 1 % and 1/{}.",
+        lambda r: _changes(r, ["threshold_4%_2_bits", "threshold_1%_2_bits"]),
     ),
     *(_one_seed_row(*row) for row in ONE_SEED.items()),
     PAGE(
@@ -180,7 +183,7 @@ QUOTES = (
     ),
     PAGE(
         "compression",
-        "with a ninth of its bytes, and {:.1f} % above dense.",
+        "with an eighth of its bytes, and {:.1f} % above dense.",
         _above_dense,
     ),
     PAGE(
@@ -191,7 +194,7 @@ QUOTES = (
     *(_five_seeds_row(row, *found) for row, found in FIVE_SEEDS.items()),
     PAGE(
         LONG[0],
-        "with a fifth of its bytes, and {:.1f} % for a hundredth of FP16's.",
+        "with a quarter of its bytes, and {:.1f} % for a hundredth of FP16's.",
         lambda r: (100 * (r["transformer_0.8M_threshold_1%_2_bits"]["loss_to_first"] - 1),),
     ),
     PAGE(

@@ -11,38 +11,48 @@ PAGE = partial(Quote, "docs/compression.md")
 
 RECORDS = "learned_mask learned_mask_transformer_0.8M"
 TEN_SEEDS = "learned_mask_transformer_ten_seeds"
+THIRTY_SEEDS = "learned_mask_thirty_seeds"
 
 #: How the ways of each record's budget end.
 BUDGETS = "3kB", "21kB"
 
 _RATIO, _SMALL = "{:.3f} ± {:.3f}", "{:.2f} ± {:.2f}"
+_MORE = f"{_RATIO}; thirty seeds: {{:.4f}} ± {{:.4f}}"
 
 #: Ways by what stands in their rows.
 ROWS = {
     f"| `threshold_before` | {_RATIO} | {_RATIO} |": "threshold_before",
     f"| `top_by_share` | {_RATIO} | {_RATIO} |": "top_by_share",
     f"| `random` | {_SMALL} | {_SMALL} |": "random",
-    f"| learned, the idea's losses | {_RATIO} | {_RATIO};": "learned",
-    f"every 64 passes (170 B a pass of the 3 kB) | {_RATIO} | {_RATIO} |": "learned_value",
-    f"every 16 passes (680 B) | {_RATIO} | {_RATIO} |": "learned_value_16",
+    f"| learned, the idea's losses | {_MORE} | {_RATIO};": "learned",
+    f"every 64 passes (170 B a pass of the 3 kB) | {_MORE} | {_RATIO} |": "learned_value",
+    f"every 16 passes (680 B) | {_MORE} | {_RATIO} |": "learned_value_16",
     f"without headroom and elements | {_SMALL} | {_RATIO} |": "learned_seed_features",
     f"no features but the bound | {_SMALL} | {_SMALL} |": "learned_no_features",
 }
 
 
 def _row(text: str, way: str) -> Quote:
-    def values(*records: Any) -> Iterator[float]:
-        for record, budget in zip(records, BUDGETS, strict=True):
-            own = record[f"{way}_{budget}"]
+    def values(mlp: Any, transformer: Any, more: Any) -> Iterator[float]:
+        names = [f"{way}_{budget}" for budget in BUDGETS]
+        found = [mlp[names[0]], transformer[names[1]]]
+        if "thirty" in text:
+            found.insert(1, more[names[0]])
+        for own in found:
             yield from (own["loss_to_first"], own["standard_error"])
 
-    return PAGE(RECORDS, text, values)
+    return PAGE(f"{RECORDS} {THIRTY_SEEDS}", text, values)
 
 
-def _behind(record: Any) -> tuple[float, float]:
-    """Percent by which the network is behind a threshold on the transformer, and their error."""
-    own = record["learned_21kB"]
+def _behind(record: Any, way: str) -> tuple[float, float]:
+    """Percent by which a way is behind a threshold, and their error."""
+    own = record[way]
     return 100 * (own["loss_to_first"] - 1), 100 * own["standard_error"]
+
+
+def _ahead(record: Any, way: str, before: str) -> int:
+    """Seeds in which a way's loss is below that of another."""
+    return sum(a < b for a, b in zip(record[way]["losses"], record[before]["losses"], strict=True))
 
 
 QUOTES = (
@@ -58,11 +68,33 @@ QUOTES = (
         lambda r: (r["learned_21kB"]["loss_to_first"], r["learned_21kB"]["standard_error"]),
     ),
     PAGE(
-        "learned_mask_transformer_0.8M",
-        "had it {:.1f} % behind, with an error of {:.2f} %; ten (",
-        _behind,
+        "learned_mask",
+        "On the MLP five seeds have it {:.1f} % behind, with an error of {:.1f} %; thirty",
+        lambda r: _behind(r, "learned_3kB"),
     ),
-    PAGE(TEN_SEEDS, "have it {:.2f} % behind, with an error of {:.2f} %, ahead in", _behind),
+    PAGE(
+        THIRTY_SEEDS,
+        "--record learned_mask_thirty_seeds`) {:.2f} %, with an error of {:.2f} %. On the",
+        lambda r: _behind(r, "learned_3kB"),
+    ),
+    PAGE(
+        TEN_SEEDS,
+        "have it {:.2f} % behind, with an error of {:.2f} %, ahead in {} of them; from",
+        lambda r: (
+            *_behind(r, "learned_21kB"),
+            _ahead(r, "learned_21kB", "threshold_21kB"),
+        ),
+    ),
+    PAGE(
+        THIRTY_SEEDS,
+        "with thirty seeds by {:.1f} % with an error of {:.1f} %, the probes' bytes counted, in {} "
+        "of them, whether",
+        lambda r: (
+            -_behind(r, "learned_value_3kB")[0],
+            _behind(r, "learned_value_3kB")[1],
+            _ahead(r, "learned_value_3kB", "threshold_3kB"),
+        ),
+    ),
     PAGE(
         TEN_SEEDS,
         "from seed to seed losses differ by {:.1f} %.",

@@ -64,9 +64,9 @@ def _one_seed(record: Any) -> Iterator[object]:
         record[f"transformer_0.8M_{way}"]
         for way in ("fp16", "threshold_1%", "threshold_1%_2_bits", "powersgd_4")
     )
-    yield from (part(fp16["bytes"] / own["bytes"]) for own in (ours, fewer))
+    yield from (part(own["bytes_of_first"]) for own in (ours, fewer))
     yield from (ours["loss"], fewer["loss"], fp16["loss"])
-    yield from (part(fp16["bytes"] / rank["bytes"]), rank["loss"])
+    yield from (part(rank["bytes_of_first"]), rank["loss"])
 
 
 def _five_seeds(transformer: Any, convolutions: Any) -> Iterator[str]:
