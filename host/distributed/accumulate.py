@@ -21,6 +21,9 @@ class Accumulators:
     passes of a step that includes what :meth:`write_back` left there, which is taken off again:
     the sum is over the passes, the mean over the steps.
 
+    Sums over several steps are FP32 where parameters have 16 bits: none overflows that has a finite
+    mean, and small gradients do not vanish beside what is there.
+
     Regions of cadence 1 whose gradients lie together stay where they are, as a :class:`Bundle`:
     neither totals nor averages have them then.
 
@@ -37,8 +40,11 @@ class Accumulators:
 
     Members
     -------
+    sums : list of Tensor
+        Of each region of a cadence above 1: the sum over its period so far, or the mean over the
+        period if it is due.
     totals : list of Tensor
-        Of each region: the sum over its period so far, or the mean over the period if it is due.
+        Of each region that is due: the mean, in its parameters' type; of others anything.
     averages : list of list of Tensor
         By place, of each region: the mean over the workers too.
     """
@@ -50,6 +56,7 @@ class Accumulators:
         self._remembers = remembers
         self._chunks = chunks_of(regions)
         self.totals = [flat(region) for region in regions]
+        self.sums = [_wide(total) for total in self.totals]
         self.averages = [[flat(region) for region in regions] for _ in range(places)]
         self.slices = sum(len(chunks) for chunks in self._chunks.values())
         self._bundles: dict[tuple[int, ...], Bundle | None] = {}
@@ -147,18 +154,24 @@ class Accumulators:
         clock, region = self._clock, chunk.region
         self._placed.pop(region, None)
         cadence = clock.cadences[region]
-        total, part = chunk.of(self.totals), chunk.part.of(gradient).reshape(-1)
-        if cadence == 1 or (first and clock.begins(region)):
-            total.copy_(part)  # so that −0 stays −0
+        total, part = chunk.of(self.sums), chunk.part.of(gradient).reshape(-1)
+        if cadence == 1:
+            chunk.of(self.totals).copy_(part)  # so that −0 stays −0
+            return
+        if first and clock.begins(region):
+            total.copy_(part)
         elif first or not clock.is_due(region):
             total.add_(part)
         else:
             back = chunk.of(self.averages[0])
             if self._remembers:
                 total.copy_(back)
-            total.add_(part - back, alpha=1.0 / cadence)
-        if first and cadence > 1 and clock.is_due(region):
-            total.mul_(1.0 / cadence)
+            total.add_(part.to(total.dtype) - back, alpha=1.0 / cadence)
+        if clock.is_due(region):
+            if first:
+                total.mul_(1.0 / cadence)
+            if self.sums[region] is not self.totals[region]:
+                chunk.of(self.totals).copy_(total)
 
     def write_back(
         self,
@@ -174,3 +187,8 @@ class Accumulators:
                 part.copy_(chunk.of(self.averages[place]).view_as(part))
             else:
                 part.zero_()
+
+
+def _wide(total: torch.Tensor) -> torch.Tensor:
+    """The same, where it has more than 16 bits an element; or FP32 zeros."""
+    return total if total.element_size() > 2 else torch.zeros_like(total, dtype=torch.float32)

@@ -67,7 +67,7 @@ class State:
             "cadences": list(self._clock.cadences),
             "coming": dict(self._clock.coming),
             "exponents": list(self._energies.exponents),
-            "accumulators": [total.clone() for total in self._accumulators.totals],
+            "accumulators": [own.clone() for own in self._accumulators.sums],
             "check": self._decide.checksum,
             "device": self._device.state_dict(),
             "dropped": self._decide.dropped,
@@ -90,8 +90,8 @@ class State:
         self._device.load_state_dict(state["device"])
         self._clock.restore(state["step"], state["cadences"], state["coming"])
         self._energies.exponents = list(state["exponents"])
-        for total, saved in zip(self._accumulators.totals, state["accumulators"], strict=True):
-            total.copy_(saved)
+        for own_sum, saved in zip(self._accumulators.sums, state["accumulators"], strict=True):
+            own_sum.copy_(saved)
         self._decide.checksum = state["check"]
         self._decide.dropped = state["dropped"]
         self._exchange.bytes_sent, self._gather.bytes_dense = state["bytes"]

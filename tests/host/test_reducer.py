@@ -23,7 +23,7 @@ def reducer_of(
     network: nn.Module, exchange: Exchange | None = None, **options: object
 ) -> RegionReducer:
     workers = Lockstep(dist.group.WORLD), exchange or DenseExchange(dist.group.WORLD)
-    device = adagrain.open_device("golden:", "tiny")
+    device = adagrain.open_device("golden:", "full")
     chosen = ReducerOptions.of({"cadence": None} | options)
     return RegionReducer(adagrain.regions(network, "tensor"), device, *workers, chosen)
 
@@ -45,6 +45,36 @@ def test_bytes_of_dense_exchanges_are_those_of_the_elements(dtype: torch.dtype, 
         reducer.decide()
     assert reducer.bytes_dense == 2 * 20 * size
     assert reducer.bytes_sent == (2 * 15 + 5) * size
+
+
+@pytest.mark.parametrize(
+    ("dtype", "values"),
+    [
+        (torch.float16, [3e4] * 4),
+        (torch.bfloat16, [256.0, 1.0, 1.0, 1.0]),
+        (torch.bfloat16, [-1.0, 0.007, 1.0, 0.0]),
+        (torch.float32, [0.1, 0.2, -0.3, 1e-9]),
+    ],
+)
+def test_means_of_a_period_are_exact_sums_rounded_once(
+    dtype: torch.dtype, values: list[float]
+) -> None:
+    """Where parameters have 16 bits; FP32 is summed in FP32."""
+    network = nn.Linear(3, 5).to(dtype)
+    options = {"cadences": {"weight": 4, "bias": 4}}
+    reducer = reducer_of(network, **options)
+    given = torch.tensor(values, dtype=dtype).float()
+    mean = torch.empty_like(network.weight)
+    for number, value in enumerate(given.tolist()):
+        backward(reducer, *network.parameters(), value=value)
+        reducer.write_back(network.weight, mean)
+        reducer.decide()
+        if number == 1:  # in the middle of the period
+            state, reducer = reducer.state_dict(), reducer_of(network, **options)
+            reducer.load_state_dict(state)
+    wanted = sum(given[1:], start=given[0]) / 4
+    assert set(mean.detach().flatten().tolist()) == {float(wanted.to(dtype))}
+    assert reducer.dropped == 0
 
 
 def test_the_loss_of_a_step_is_the_mean_of_its_passes() -> None:
