@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 import torch.distributed as dist
+from torch.serialization import get_unsafe_globals_in_checkpoint
 
 from adagrain.host.files import replace_file, writing
 
@@ -59,6 +60,8 @@ class Checkpoints:
 
         Raises
         ------
+        TypeError
+            If the state holds something of another kind, which could not be loaded.
         ValueError
             If the step is below 0.
         WriteError
@@ -68,7 +71,14 @@ class Checkpoints:
             raise ValueError(f"step must be 0 or more, not {step}")
         with writing(self._folder):
             self._folder.mkdir(parents=True, exist_ok=True)
-        replace_file(self._path(step), lambda file: torch.save(dict(state), file))
+        path = self._path(step)
+        replace_file(path, lambda file: torch.save(dict(state), file))
+        if strange := get_unsafe_globals_in_checkpoint(path):
+            path.unlink()
+            raise TypeError(
+                "state must hold tensors, numbers, texts, and collections of them, not "
+                f"{', '.join(sorted(strange))}: it could not be loaded"
+            )
         for old in [own for own in self._steps() if own < step][: 1 - _KEPT]:
             self._path(old).unlink()
 

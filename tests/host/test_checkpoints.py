@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from process_groups import WorkerServer
@@ -116,3 +117,16 @@ def test_a_failed_write_leaves_what_was_there(tmp_path: Path) -> None:
     assert sorted(path.name for path in folder.iterdir()) == [file_of(1, 0), file_of(2, 0)]
     found = checkpoints.load()
     assert found and found[0] == 2 and torch.equal(found[1]["weights"], torch.ones(3) * 2)
+
+
+@pytest.mark.usefixtures("lone_worker")
+def test_what_could_not_be_loaded_is_not_saved(tmp_path: Path) -> None:
+    """It would be found out after the failure that the checkpoint is for."""
+    checkpoints = Checkpoints(tmp_path)
+    checkpoints.save(1, {"weights": torch.ones(3, dtype=torch.bfloat16), "text": ["a", None, 1.5]})
+    before = sorted(tmp_path.iterdir())
+    wanted = "state must hold tensors, numbers, texts, and collections of them, not numpy"
+    with pytest.raises(TypeError, match=wanted):
+        checkpoints.save(2, {"generator": np.random.get_state()})
+    assert sorted(tmp_path.iterdir()) == before
+    assert checkpoints.load() is not None
