@@ -160,6 +160,11 @@ def test_what_must_stay(given: dict[str, object], message: str) -> None:
         TrainingOptions(name="run").resumed(given)
 
 
+def test_other_options_of_a_resumed_run_are_checked() -> None:
+    with pytest.raises(TypeError, match="steps must be a whole number, not '2000'"):
+        TrainingOptions(name="run").resumed({"steps": "2000"})
+
+
 def test_every_option_says_what_it_is() -> None:
     options = described(TrainingOptions)
     assert {field.name for field in fields(TrainingOptions)} - set(options) == {"command", "replay"}

@@ -8,6 +8,7 @@ import pytest
 import torch
 import torch.distributed as dist
 from torch import nn
+from torch.nn.parallel import DistributedDataParallel
 
 import adagrain
 from adagrain.host.distributed.exchange import DenseExchange, Exchange, Pending
@@ -75,6 +76,18 @@ def test_means_of_a_period_are_exact_sums_rounded_once(
     wanted = sum(given[1:], start=given[0]) / 4
     assert set(mean.detach().flatten().tolist()) == {float(wanted.to(dtype))}
     assert reducer.dropped == 0
+
+
+def test_a_model_with_a_parameter_without_elements_is_trained() -> None:
+    network = nn.Sequential(nn.Linear(3, 2), nn.Linear(2, 1))
+    network.register_parameter("empty", nn.Parameter(torch.zeros(0)))
+    model = DistributedDataParallel(network, find_unused_parameters=True)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    before = network[0].weight.detach().clone()
+    adagrain.register(model, optimizer, preset="tiny")
+    model(torch.ones(4, 3)).sum().backward()
+    optimizer.step()
+    assert not torch.equal(network[0].weight, before)
 
 
 def test_the_loss_of_a_step_is_the_mean_of_its_passes() -> None:

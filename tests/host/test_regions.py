@@ -49,6 +49,13 @@ def test_tied_parameters_count_once_and_frozen_ones_not() -> None:
     assert regions(network, "tensor").names == ["0.weight", "0.bias", "1.bias"]
 
 
+def test_parameters_without_elements_are_in_no_region() -> None:
+    model = nn.Module()
+    model.register_parameter("empty", nn.Parameter(torch.zeros(0)))
+    model.full = nn.Linear(2, 2)
+    assert regions(model).names == ["full"]
+
+
 def test_compiled_models_keep_their_names() -> None:
     assert regions(torch.compile(model())).names == ["0", "2"]
 
