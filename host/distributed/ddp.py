@@ -1,7 +1,8 @@
 """Two lines for anyone's script: the reducer behind DDP's communication hook."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, cast
+from weakref import proxy
 
 import torch
 import torch.distributed as dist
@@ -83,10 +84,11 @@ class AdagrainState:
         optimizers = [optimizer] if isinstance(optimizer, torch.optim.Optimizer) else [*optimizer]
         self.optimizer = optimizers[0]
         self._optimizers = optimizers
-        self._model = model
+        self._model = cast(DistributedDataParallel, proxy(model))  # which has this in its hook
         self._closes: list[Any] = []
         self._rebuilt = False
         self._lockstep = Lockstep(model.process_group)
+        self._closes.append(self._lockstep)
         common: dict[str, Any] = {}
         error: Exception | None = None
         try:

@@ -120,6 +120,11 @@ class Lockstep:
         """Wait a while for what was posted, which nobody compares any more."""
         self._wait()
 
+    def close(self) -> None:
+        """Give the process group back, but where the others have yet to tell how they stand."""
+        if self._sent is None:
+            dist.destroy_process_group(self.group)
+
     def look(self, state: State) -> None:
         """Wait for the others, and compare; the next :meth:`check` has nothing left to do.
 

@@ -1,11 +1,17 @@
-"""The time-out that a process group was given, which those beside it get, too."""
+"""Groups beside a script's own: they have its time-out, and are given back."""
 
+import gc
 from datetime import timedelta
 from pathlib import Path
 
+import pytest
+import torch
 import torch.distributed as dist
+from torch import nn
+from torch.nn.parallel import DistributedDataParallel
 from torch.testing._internal.distributed.fake_pg import FakeStore
 
+import adagrain
 from adagrain.host.distributed.lockstep import Lockstep
 from adagrain.host.distributed.process_group import time_out_of
 
@@ -28,3 +34,29 @@ def test_a_backend_that_tells_no_time_out() -> None:
         assert world and time_out_of(world) == timedelta(minutes=30)
     finally:
         dist.destroy_process_group()
+
+
+@pytest.mark.usefixtures("lone_worker")
+def test_what_register_takes_is_given_back() -> None:
+    """Files and threads; otherwise a sweep in one process ends at the limit of open files."""
+    taken = []
+    for _ in range(4):
+        _trained()
+        taken.append(_files_and_threads())
+    assert taken[1] == taken[-1]
+
+
+def _trained() -> None:
+    """A model is registered, trained and closed."""
+    model = DistributedDataParallel(nn.Linear(4, 4))
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    state = adagrain.register(model, optimizer, preset="tiny")
+    for _ in range(3):
+        model(torch.ones(2, 4)).sum().backward()
+        optimizer.step()
+    state.close()
+
+
+def _files_and_threads() -> tuple[int, ...]:
+    gc.collect()
+    return tuple(len([*Path("/proc/self").joinpath(kind).iterdir()]) for kind in ("fd", "task"))
