@@ -320,7 +320,7 @@ CLASSES: dict[type, dict[str, Given]] = {
             ),
         )
     },
-    Coprocessor: {"configuration": BUILT, "starvation": between(400, 1, 260096)},
+    Coprocessor: {"configuration": BUILT, "starvation": between(400, 1, 258048)},
     Delivery: {"slices": SLICES, "words": WORDS},
     Dispatcher: {
         "units": Given((SYSTEM,), (((), "at least one, not none"),)),

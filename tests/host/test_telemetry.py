@@ -103,5 +103,5 @@ def test_tensorboard(tmp_path: Path) -> None:
 
 
 def test_sinks_are_checked() -> None:
-    with pytest.raises(TypeError, match="sinks must be a sequence of sinks, not 3"):
+    with pytest.raises(TypeError, match="sinks must be a list or a tuple of sinks, not 3"):
         ReducerOptions.of({"sinks": 3})
