@@ -71,7 +71,7 @@ def test_narrow_counters_tell_of_what_they_cannot_hold(lanes: int, bits: int) ->
     async def beats(ctx: SimulatorContext) -> None:
         for lane in range(lanes):
             ctx.set(counts.i[lane].present, 1)
-        for arrived in range(0, 4 * largest, lanes):
+        for arrived in range(0, 4 * (largest + lanes), lanes):
             if arrived:
                 found = ctx.get(counts.o.count), ctx.get(counts.o.overflow)
                 wanted = max(0, arrived - lanes)  # the last beat is still on its way
