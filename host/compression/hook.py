@@ -1,7 +1,8 @@
 """Three lines for anyone's script: compressed gradients behind DDP's communication hook."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, cast
+from weakref import proxy
 
 import torch
 import torch.distributed as dist
@@ -70,11 +71,12 @@ class CompressionState:
     def __init__(self, model: DistributedDataParallel, **options: Any) -> None:
         check_model(model)
         parameters = trainable(model)
-        self._model = model
+        self._model = cast(DistributedDataParallel, proxy(model))  # which has this in its hook
+        self._is_open = True
         self._shape = {name: parameter.numel() for name, parameter in parameters.items()}
         self._numbers = {id(own): number for number, own in enumerate(parameters.values())}
         self._waiting: list[tuple[torch.futures.Future[torch.Tensor], torch.Tensor]] = []
-        lockstep = Lockstep(model.process_group)
+        self._lockstep = lockstep = Lockstep(model.process_group)
         common: dict[str, Any] = {}
         error: Exception | None = None
         try:
@@ -92,7 +94,11 @@ class CompressionState:
             watch(self.exchange.mask, model, parameters.values())
         except Exception as failure:
             error = failure
-        lockstep.begin(common, error)
+        try:
+            lockstep.begin(common, error)
+        except BaseException:
+            self.close()
+            raise
 
     @property
     def bytes_sent(self) -> int:
@@ -135,8 +141,16 @@ class CompressionState:
         self.exchange.load_state_dict(state["exchange"])
         self.exchange.bytes_sent = state["bytes_sent"]
 
+    def close(self) -> None:
+        """Give the process group back; the model cannot be trained on with this hook."""
+        if self._is_open:
+            self._is_open = False
+            self._lockstep.close()
+
     def take(self, bucket: dist.GradBucket) -> torch.futures.Future[torch.Tensor]:
         """Take a bucket; after the last one, end the pass and answer for all of them."""
+        if not self._is_open:
+            raise RuntimeError("the model must not be trained on after close() of its state")
         if self._model._join_config.enable:
             raise NotImplementedError(
                 "DistributedDataParallel.join does not work with compress_hook: residuals of a "

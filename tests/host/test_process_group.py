@@ -1,8 +1,10 @@
 """Groups beside a script's own: they have its time-out, and are given back."""
 
 import gc
+from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -12,6 +14,7 @@ from torch.nn.parallel import DistributedDataParallel
 from torch.testing._internal.distributed.fake_pg import FakeStore
 
 import adagrain
+from adagrain.host.compression.hook import CompressionState, compress_hook
 from adagrain.host.distributed.lockstep import Lockstep
 from adagrain.host.distributed.process_group import time_out_of
 
@@ -36,21 +39,40 @@ def test_a_backend_that_tells_no_time_out() -> None:
         dist.destroy_process_group()
 
 
+def _registered(model: DistributedDataParallel, optimizer: torch.optim.Optimizer) -> Any:
+    return adagrain.register(model, optimizer, preset="tiny")
+
+
+def _compressed(model: DistributedDataParallel, _: torch.optim.Optimizer) -> Any:
+    state = CompressionState(model, density=0.5)
+    model.register_comm_hook(state, compress_hook)
+    return state
+
+
+@pytest.mark.parametrize("hook", [_registered, _compressed])
 @pytest.mark.usefixtures("lone_worker")
-def test_what_register_takes_is_given_back() -> None:
+def test_what_a_hook_takes_is_given_back(hook: Callable[..., Any]) -> None:
     """Files and threads; otherwise a sweep in one process ends at the limit of open files."""
     taken = []
     for _ in range(4):
-        _trained()
+        _trained(hook)
         taken.append(_files_and_threads())
     assert taken[1] == taken[-1]
 
 
-def _trained() -> None:
-    """A model is registered, trained and closed."""
+@pytest.mark.usefixtures("lone_worker")
+def test_a_closed_hook_does_not_train() -> None:
+    model = DistributedDataParallel(nn.Linear(4, 4))
+    _compressed(model, torch.optim.SGD(model.parameters())).close()
+    with pytest.raises(RuntimeError, match="must not be trained on after close"):
+        model(torch.ones(2, 4)).sum().backward()
+
+
+def _trained(hook: Callable[..., Any]) -> None:
+    """A model gets its hook, is trained, and the hook is closed."""
     model = DistributedDataParallel(nn.Linear(4, 4))
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    state = adagrain.register(model, optimizer, preset="tiny")
+    state = hook(model, optimizer)
     for _ in range(3):
         model(torch.ones(2, 4)).sum().backward()
         optimizer.step()
