@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from layouts import layout_of
 from torch import nn
 
-from adagrain.host.compression.layout import Layout
 from adagrain.host.compression.learned.activations import Activations, owners_of
 from adagrain.host.compression.learned.code_bits import CodeBits, bits_at, code_bits, together
 from adagrain.host.compression.learned.mask import LearnedMask
@@ -24,11 +24,6 @@ from adagrain.models.mask_network import (
     activation_features,
 )
 from adagrain.models.statistics import statistics
-
-
-def layout_of(*sizes: int) -> Layout:
-    return Layout(tuple((n, 0) for n in range(len(sizes))), sizes)
-
 
 LAYOUT = layout_of(6000, 2000, 10)
 
