@@ -102,6 +102,14 @@ def _changes(record: Any, ways: Sequence[str]) -> Iterator[str]:
         yield from _changed(record, way, 2)
 
 
+def _ends(record: Any) -> Iterator[str]:
+    """Least and most that a seed's loss at 4 % is above FP16's, in percent."""
+    ways = ("fp16", "threshold_4%_2_bits")
+    rows = zip(*(record[f"transformer_0.8M_{way}"]["losses"] for way in ways), strict=True)
+    changes = [100 * (own / fp16 - 1) for fp16, own in rows]
+    yield from (signed(end, 1) for end in (min(changes), max(changes)))
+
+
 def _five_seeds_row(row: str, way: str, cells: str) -> Quote:
     def values(transformer: Any, convolutions: Any) -> Iterator[str]:
         if "one" not in cells:
@@ -160,6 +168,11 @@ QUOTES = (
         "`threshold` at 4 % ends {} ± {} % above FP16 at 1/{}, Nesterov's correction {} ± {} % at "
         "4 % and 1/{}, {} ± {} % at 1 % and 1/{}. So",
         lambda r: _changes(r, ["threshold_4%_2_bits", "nesterov_4%_2_bits", "nesterov_1%_2_bits"]),
+    ),
+    PAGE(
+        "compression_240_steps_transformer_ten_seeds",
+        "single seeds are from {} % to {} % at 4 %.",
+        _ends,
     ),
     PAGE(
         "compression_240_steps_python_3.11.7",
