@@ -85,8 +85,12 @@ def _ours(options: dict[str, Any], model: DistributedDataParallel) -> State:
 
 #: Ways with momentum correction, which have the optimizer's momentum, by name: their options.
 CORRECTED = {
-    f"{kind}_{percent}%_2_bits": {"density": percent / 100, "nesterov": kind == "nesterov"}
-    for kind in ("corrected", "nesterov")
+    f"{kind}_{percent}%_2_bits": {"density": percent / 100} | options
+    for kind, options in (
+        ("corrected", {}),
+        ("nesterov", {"nesterov": True}),
+        ("nesterov_masking", {"nesterov": True, "momentum_masking": True}),
+    )
     for percent in (4, 1)
 }
 

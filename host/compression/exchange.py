@@ -114,7 +114,10 @@ class CompressedExchange:
         self._depth = depth
         self._dense = DenseExchange(group)
         self._feedback = Feedback(
-            enabled=options.error_feedback, momentum=options.momentum, nesterov=options.nesterov
+            enabled=options.error_feedback,
+            momentum=options.momentum,
+            nesterov=options.nesterov,
+            masks_momentum=options.masks_momentum,
         )
         sizes = [size for own in shares for size in own]
         check_budget(options.budget, sizes)

@@ -53,9 +53,10 @@ class Feedback:
     pass that is as if it had not been sent.
 
     Momentum correction (Lin et al., Deep Gradient Compression, 2018) has momentum here instead of
-    in the optimizer: v = velocity + residual, and the velocity of what is sent begins anew.
-    Nesterov's, as the authors' own program has it too, is ahead by a step: v = gradient +
-    momentum · velocity + residual.
+    in the optimizer: v = velocity + residual. Nesterov's, as the authors' own program has it too,
+    is ahead by a step: v = gradient + momentum · velocity + residual. With their momentum factor
+    masking the velocity of what is sent begins anew; without it velocities are those of an
+    optimizer that sees this worker's gradients alone.
 
     Parameters
     ----------
@@ -65,14 +66,22 @@ class Feedback:
         0: no correction.
     nesterov : bool
         Whether it is Nesterov's.
+    masks_momentum : bool
+        Whether the velocity of what is sent begins anew.
     """
 
     def __init__(
-        self, *, enabled: bool = True, momentum: float = 0.0, nesterov: bool = False
+        self,
+        *,
+        enabled: bool = True,
+        momentum: float = 0.0,
+        nesterov: bool = False,
+        masks_momentum: bool = True,
     ) -> None:
         self._enabled = enabled
         self._momentum = momentum
         self._nesterov = nesterov
+        self._masks_momentum = masks_momentum
         self._residuals = Memory()
         self._velocities = Memory()
 
@@ -183,7 +192,8 @@ class Feedback:
         if self._enabled:
             found.append((self._residuals, values.v, sent))
         if values.velocity is not None:
-            nothing = torch.zeros((), device=sent.device)
-            taken = nothing if everything else values.velocity.where(sent != 0, nothing)
+            taken = nothing = torch.zeros((), device=sent.device)
+            if self._masks_momentum and not everything:
+                taken = values.velocity.where(sent != 0, nothing)
             found.append((self._velocities, values.velocity, taken))
         return found

@@ -55,6 +55,9 @@ class CompressionOptions:
         1; 0 does not correct.
     nesterov : bool
         Momentum correction is Nesterov's.
+    momentum_masking : bool or None
+        Momentum of what is sent begins anew. ``None``: unless it is Nesterov's, with which more is
+        learned without.
     warmup_passes : int
         Passes in which the density falls to what it is to be, by one factor each.
     warmup_density : float
@@ -92,6 +95,7 @@ class CompressionOptions:
     error_feedback: bool = True
     momentum: float = 0.0
     nesterov: bool = False
+    momentum_masking: bool | None = None
     warmup_passes: int = 0
     warmup_density: float = 0.25
     plan_passes: int = 32
@@ -125,8 +129,17 @@ class CompressionOptions:
         for name in ("error_feedback", "nesterov"):
             if not isinstance(getattr(self, name), bool):
                 raise TypeError(f"{name} must be True or False, not {getattr(self, name)!r}")
+        if not isinstance(self.momentum_masking, bool | None):
+            raise TypeError(
+                f"momentum_masking must be None, True or False, not {self.momentum_masking!r}"
+            )
         if self.nesterov and not self.momentum:
             raise ValueError("nesterov must be False without momentum correction, not True")
+        if self.momentum_masking is not None and not self.momentum:
+            raise ValueError(
+                "momentum_masking must be None without momentum correction, not "
+                f"{self.momentum_masking}"
+            )
         if self.mask not in MASKS and not hasattr(self.mask, "keep"):
             raise ValueError(
                 f"mask must be one of {', '.join(MASKS)}, or a Mask, not {self.mask!r}"
@@ -180,6 +193,11 @@ class CompressionOptions:
                 f"{options['warmup_density']!r}"
             )
         return cls(**options)
+
+    @property
+    def masks_momentum(self) -> bool:
+        """Whether the velocity of what is sent begins anew."""
+        return not self.nesterov if self.momentum_masking is None else self.momentum_masking
 
     def common(self) -> dict[str, Any]:
         """Those that all workers must have in common; by what each codes is its affair."""

@@ -5,6 +5,8 @@ from typing import Any
 
 import torch
 
+from adagrain.models.numerics.largest import largest
+
 from .layout import Layout
 
 __all__ = ["Top"]
@@ -24,12 +26,8 @@ class Top:
 
     def keep(self, v: torch.Tensor, layout: Layout, density: float) -> torch.Tensor:
         """As :meth:`Mask.keep`."""
-        kept = torch.zeros(v.shape, dtype=torch.bool, device=v.device)
-        pairs = zip(layout.parts(kept), layout.parts(v), strict=True)
-        for own, values in pairs if self._by_share else [(kept, v)]:
-            count = min(max(round(density * len(values)), 1), len(values))
-            own[values.abs().topk(count, sorted=False).indices] = True
-        return kept
+        parts = layout.parts(v) if self._by_share else [v]
+        return torch.cat([largest(own, _count(own, density)) for own in parts])
 
     def end_pass(self, density: float) -> None:
         """As :meth:`Mask.end_pass`."""
@@ -40,3 +38,8 @@ class Top:
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """As :meth:`Mask.load_state_dict`."""
+
+
+def _count(v: torch.Tensor, density: float) -> int:
+    """Of all elements, those that are sent."""
+    return min(max(round(density * v.numel()), 1), v.numel())

@@ -37,9 +37,12 @@ def test_memory_follows_parameters_into_other_buckets() -> None:
     assert again.of(layout_of(2, 3, 4), CPU).tolist() == [0, 1, 3, 4, 5, 11, 12, 13, 14]
 
 
+@pytest.mark.parametrize("masks", [False, True])
 @pytest.mark.parametrize("nesterov", [False, True])
-def test_momentum_correction_is_that_of_the_paper(nesterov: bool) -> None:
-    feedback, layout = Feedback(momentum=0.75, nesterov=nesterov), layout_of(6)
+def test_momentum_correction_is_that_of_the_paper(nesterov: bool, masks: bool) -> None:
+    """With momentum factor masking; without, velocities go on whatever is sent."""
+    feedback = Feedback(momentum=0.75, nesterov=nesterov, masks_momentum=masks)
+    layout = layout_of(6)
     generator = np.random.default_rng(0)
     velocity, residual = np.zeros((2, 6), dtype=np.float32)
     for _ in range(5):
@@ -52,7 +55,8 @@ def test_momentum_correction_is_that_of_the_paper(nesterov: bool) -> None:
         sent = torch.from_numpy(np.where(chosen, residual, 0).astype(np.float32)).bfloat16()
         feedback.keep(layout, values, sent, everything=False)
         residual -= sent.float().numpy()
-        velocity[chosen & (sent.float().numpy() != 0)] = 0
+        if masks:
+            velocity[chosen & (sent.float().numpy() != 0)] = 0
 
 
 @pytest.mark.parametrize("nesterov", [False, True])
@@ -70,9 +74,29 @@ def test_uncompressed_it_is_the_optimizers_own_momentum(nesterov: bool) -> None:
         feedback.keep(layout, values, values.v.bfloat16(), everything=True)
 
 
-def test_what_is_lost_is_given_back_as_if_it_had_not_been_sent() -> None:
+@pytest.mark.parametrize("nesterov", [False, True])
+def test_without_masking_all_that_the_optimizer_would_do_is_sent_or_waits(nesterov: bool) -> None:
+    feedback = Feedback(momentum=0.5, nesterov=nesterov, masks_momentum=False)
+    layout, moved = layout_of(6), torch.zeros(6)
+    weights = torch.zeros(6, requires_grad=True)
+    optimizer = torch.optim.SGD([weights], lr=1, momentum=0.5, nesterov=nesterov)
+    generator = torch.Generator().manual_seed(4)
+    for _ in range(8):
+        weights.grad = torch.randint(-8, 8, (6,), generator=generator).float()
+        optimizer.step()
+        values = feedback.values(layout, weights.grad)
+        sent = torch.where(values.v.abs() > 6, values.v, 0.0).bfloat16()
+        feedback.keep(layout, values, sent, everything=False)
+        moved += sent
+    waits = feedback.state_dict()["residuals"][0, 0]
+    assert waits.any() and moved.any()
+    assert torch.equal(moved + waits, -weights)
+
+
+@pytest.mark.parametrize("masks", [False, True])
+def test_what_is_lost_is_given_back_as_if_it_had_not_been_sent(masks: bool) -> None:
     """To the bit, of the void region alone; what is not finite stays as it was."""
-    feedback, layout = Feedback(momentum=0.5), layout_of(3, 3, 3)
+    feedback, layout = Feedback(momentum=0.5, masks_momentum=masks), layout_of(3, 3, 3)
     v = torch.randn(9, generator=torch.Generator().manual_seed(2))
     for step in range(2):
         if step:
@@ -86,7 +110,8 @@ def test_what_is_lost_is_given_back_as_if_it_had_not_been_sent() -> None:
         feedback.give_back(lost)
         for name, whole in (("residuals", values.v), ("velocities", values.velocity)):
             kept = [*feedback.state_dict()[name].values()]
-            assert whole is not None and not torch.equal(kept[0], whole[:3])
+            changes = masks or name == "residuals"
+            assert whole is not None and torch.equal(kept[0], whole[:3]) is not changes
             assert torch.equal(kept[1], whole[3:6])
             wanted = whole[6:] if not step else before[name][2, 0]
             assert torch.equal(kept[2], wanted)
@@ -278,6 +303,11 @@ def test_compression_must_be_worth_it(elsewhere: int, worth: float, bypassed: bo
         ({"error_feedback": 1}, "error_feedback must be True or False, not 1"),
         ({"nesterov": 1}, "nesterov must be True or False, not 1"),
         ({"nesterov": True}, "nesterov must be False without momentum correction, not True"),
+        ({"momentum_masking": 1}, "momentum_masking must be None, True or False, not 1"),
+        (
+            {"momentum_masking": False},
+            "momentum_masking must be None without momentum correction, not False",
+        ),
         ({"momentum": 1.0}, r"momentum must be a number from 0 to below 1, not 1\.0"),
         ({"warmup_passes": -1}, "warmup_passes must be a whole number, at least 0, not -1"),
         ({"warmup_passes": 2, "density": 0.3}, r"must be above density, 0\.3, .*, not 0\.25"),
