@@ -199,12 +199,14 @@ COMMANDS: dict[str, Run | str] = {
     "python benchmarks/compression.py --link 10 --steps 60": RECORDS,
     "python benchmarks/compression.py --steps 240 --seeds 5 --tasks transformer_0.8M --ways fp16 "
     "powersgd_1 powersgd_2 powersgd_4 threshold_4%_2_bits threshold_3%_2_bits "
-    "threshold_1%_2_bits threshold_0.8%_2_bits corrected_1%_2_bits nesterov_1%_2_bits "
+    "threshold_1%_2_bits threshold_0.8%_2_bits corrected_1%_2_bits nesterov_4%_2_bits "
+    "nesterov_1%_2_bits nesterov_masking_4%_2_bits nesterov_masking_1%_2_bits "
     "dense_nesterov": RECORDS,
     "python benchmarks/compression.py --steps 240 --seeds 5 --tasks conv_0.3M --ways fp16 "
     "dense_nesterov dense_nesterov_half_rate powersgd_1 powersgd_2 powersgd_4 "
     "threshold_4%_2_bits threshold_3%_2_bits threshold_1%_2_bits threshold_0.8%_2_bits "
-    "corrected_4%_2_bits corrected_1%_2_bits nesterov_4%_2_bits nesterov_1%_2_bits": RECORDS,
+    "corrected_4%_2_bits corrected_1%_2_bits nesterov_4%_2_bits nesterov_1%_2_bits "
+    "nesterov_masking_4%_2_bits nesterov_masking_1%_2_bits": RECORDS,
     "python benchmarks/compression.py --steps 240 --seeds 10 --tasks transformer_0.8M --ways fp16 "
     "threshold_4%_2_bits nesterov_4%_2_bits nesterov_1%_2_bits --record "
     "compression_240_steps_transformer_ten_seeds": RECORDS,

@@ -11,10 +11,10 @@ from adagrain.models.codec import with_mantissa_bits
 from .options import MANTISSA_BITS
 from .rounding_kernel import (
     INFINITE,
-    LEAST_SPECIAL,
     add_words,
     average_words,
     largest_magnitude,
+    least_special,
     left_of,
     round_kept,
     round_sums,
@@ -46,9 +46,10 @@ def rounded(x: torch.Tensor, bits: int = MANTISSA_BITS) -> torch.Tensor:
     bits : int
         Mantissa bits that are kept.
     """
-    if bits == MANTISSA_BITS and x.is_cpu:
+    if x.is_cpu:
         found = torch.empty_like(x, dtype=torch.bfloat16)
-        if round_words(_words(x), _words(found)) < LEAST_SPECIAL:
+        drop = MANTISSA_BITS - bits
+        if round_words(_words(x), drop, _words(found)) < least_special(drop):
             return found
     return _rounded_anyhow(x, bits)
 
@@ -63,9 +64,10 @@ def rounded_where(keep: torch.Tensor, x: torch.Tensor, bits: int = MANTISSA_BITS
     x, bits
         As those of :func:`rounded`.
     """
-    if bits == MANTISSA_BITS and x.is_cpu:
+    if x.is_cpu:
         found = torch.empty_like(x, dtype=torch.bfloat16)
-        if round_kept(_words(x), keep.numpy(), _words(found)) < LEAST_SPECIAL:
+        drop = MANTISSA_BITS - bits
+        if round_kept(_words(x), keep.numpy(), drop, _words(found)) < least_special(drop):
             return found
     return _rounded_anyhow(torch.where(keep | x.isfinite().logical_not_(), x, 0.0), bits)
 
@@ -80,7 +82,7 @@ def rounded_sum(x: torch.Tensor, y: torch.Tensor) -> tuple[torch.Tensor, torch.T
     """
     if x.is_cpu:
         total, found = torch.empty_like(x), torch.empty_like(x, dtype=torch.bfloat16)
-        if round_sums(x.numpy(), y.numpy(), total.numpy(), _words(found)) < LEAST_SPECIAL:
+        if round_sums(x.numpy(), y.numpy(), total.numpy(), _words(found)) < least_special(0):
             return total, found
     total = x + y
     return total, _rounded_anyhow(total, MANTISSA_BITS)

@@ -1,23 +1,20 @@
-"""FP32 to BF16 and what follows from it, in a compiled pass each."""
+"""FP32 to BF16, perhaps with fewer mantissa bits, and what follows from it; compiled, in a pass."""
 
 import numpy as np
 from numba import njit
 
 __all__ = [
     "INFINITE",
-    "LEAST_SPECIAL",
     "add_words",
     "average_words",
     "largest_magnitude",
+    "least_special",
     "left_of",
     "round_kept",
     "round_sums",
     "round_words",
     "same_words",
 ]
-
-#: The least magnitude, as a word, that is no finite BF16 any more when it is rounded.
-LEAST_SPECIAL = 0x7F7F8000
 
 #: The magnitude of infinities, as a word; those of NaNs are larger.
 INFINITE = 0x7F800000
@@ -28,20 +25,47 @@ _BLOCK = 4096
 _MAGNITUDE, _SIGN = np.int32(0x7FFFFFFF), np.int32(-0x8000)
 _SHIFT, _LAST, _BELOW_HALF = np.int32(16), np.int32(1), np.int32(0x7FFF)
 
+#: As a word, BF16's magnitude of infinities; and its mantissa bits.
+_INFINITE, _MANTISSA = INFINITE >> 16, 7
+
+
+def least_special(drop: int) -> int:
+    """A magnitude, as a word, below which a number stays finite when it is rounded.
+
+    Parameters
+    ----------
+    drop : int
+        Mantissa bits of BF16 that are not kept.
+    """
+    return (_INFINITE - ((1 << drop) >> 1) << 16) - 0x8000
+
 
 @njit(cache=True, nogil=True)
-def round_words(words, found):  # pragma: no cover - compiled
+def round_words(words, drop, found):  # pragma: no cover - compiled
     """Round to the nearest, ties to even, zeros without a sign; the largest magnitude, as a word.
 
-    What is not below :data:`LEAST_SPECIAL` is not rounded as it must be.
+    What is not below :func:`least_special` is not rounded as it must be.
 
     Parameters
     ----------
     words : ndarray of int32
         FP32.
+    drop : int
+        Mantissa bits of BF16 that are not kept: these are rounded to fewer then.
     found : ndarray of int16
         Filled with BF16.
     """
+    largest = np.int32(0)
+    for start in range(0, words.size, _BLOCK):
+        own = found[start : start + _BLOCK]
+        largest = max(largest, _round_block(words[start : start + _BLOCK], own))
+        if drop:
+            _drop_bits(own, drop)
+    return largest
+
+
+@njit(cache=True, nogil=True)
+def _round_block(words, found):  # pragma: no cover - compiled
     largest = np.int32(0)
     for i in range(words.size):
         magnitude = np.int32(words[i] & _MAGNITUDE)
@@ -54,6 +78,21 @@ def round_words(words, found):  # pragma: no cover - compiled
 
 
 @njit(cache=True, nogil=True)
+def _drop_bits(found, drop):  # pragma: no cover - compiled
+    """Round BF16 to fewer mantissa bits, as ``with_mantissa_bits`` does; zeros without a sign."""
+    below_half, kept = np.int32((1 << drop - 1) - 1), np.int32(-1 << drop)
+    alone, place = drop == _MANTISSA, np.int32(drop)
+    for i in range(found.size):
+        magnitude = np.int32(found[i]) & np.int32(0x7FFF)
+        # the last bit that is kept is the hidden one where there is no other
+        hidden = np.int32(magnitude > np.int32(0x7F))
+        odd = hidden if alone else np.int32(magnitude >> place) & _LAST
+        upper = np.int32(magnitude + below_half + odd) & kept
+        sign = np.int32(found[i]) & _SIGN
+        found[i] = np.int16(upper | (sign if upper else np.int32(0)))
+
+
+@njit(cache=True, nogil=True)
 def round_sums(one, other, total, found):  # pragma: no cover - compiled
     """Sums of FP32 numbers, and those rounded as :func:`round_words` does; the same magnitude."""
     largest = np.int32(0)
@@ -62,15 +101,15 @@ def round_sums(one, other, total, found):  # pragma: no cover - compiled
         first, second = one[start : start + _BLOCK], other[start : start + _BLOCK]
         for i in range(own.size):
             own[i] = first[i] + second[i]
-        rounded = round_words(own.view(np.int32), found[start : start + _BLOCK])
+        rounded = _round_block(own.view(np.int32), found[start : start + _BLOCK])
         largest = max(largest, rounded)
     return largest
 
 
 @njit(cache=True, nogil=True)
-def round_kept(words, keep, found):  # pragma: no cover - compiled
+def round_kept(words, keep, drop, found):  # pragma: no cover - compiled
     """As :func:`round_words`, with 0 where ``keep`` is false; the largest magnitude is of all."""
-    largest = round_words(words, found)
+    largest = round_words(words, drop, found)
     for i in range(found.size):
         found[i] = found[i] if keep[i] else np.int16(0)
     return largest

@@ -15,6 +15,8 @@ from adagrain.host.compression.rounding import (
     same_bits,
     subtracted,
 )
+from adagrain.host.compression.rounding_kernel import least_special, round_words
+from adagrain.models.codec import with_mantissa_bits
 from adagrain.models.interface.formats import FORMATS, FormatCode
 from adagrain.models.numerics.half_binades import half_binade_sums, half_binades, reaching
 from adagrain.models.statistics.reference import reference_sums
@@ -60,6 +62,32 @@ def test_elements_of_any_exponent_are_rounded_to_nearest_even(seed: int) -> None
     wanted = x.bfloat16()
     wanted[wanted == 0] = 0.0
     assert rounded(x).view(torch.int16).equal(wanted.view(torch.int16))
+
+
+@pytest.mark.parametrize("bits", range(8))
+def test_fewer_bits_are_those_of_the_codec(bits: int, seed: int) -> None:
+    """Of all BF16 numbers, the largest and subnormal ones among them, and of others."""
+    words = torch.arange(-(1 << 15), 1 << 15, dtype=torch.int32).to(torch.int16)
+    finite = words.view(torch.bfloat16)[words & 0x7F80 != 0x7F80].float()
+    for x in (finite, any_numbers(seed)):
+        wanted = with_mantissa_bits(x.bfloat16(), bits)
+        most = (2.0 - 2.0**-bits) * 2.0**127
+        wanted = torch.where(wanted.isinf(), x.sign().mul(most).bfloat16(), wanted).add(0.0)
+        small = x.abs() < 1e38  # the largest ones are not rounded in a compiled pass
+        for own, theirs in ((x, wanted), (x[small], wanted[small])):
+            assert rounded(own, bits).view(torch.int16).equal(theirs.view(torch.int16))
+
+
+@pytest.mark.parametrize("bits", range(8))
+def test_what_a_compiled_pass_rounds_stays_finite(bits: int) -> None:
+    drop = 7 - bits
+    most = torch.tensor([least_special(drop) - 1, 0], dtype=torch.int32)
+    found = torch.empty(2, dtype=torch.int16)
+    assert round_words(most.numpy(), drop, found.numpy()) == least_special(drop) - 1
+    assert found.view(torch.bfloat16).isfinite().all()
+    most += 2  # a tie may still go down
+    round_words(most.numpy(), drop, found.numpy())
+    assert not found.view(torch.bfloat16)[0].isfinite()
 
 
 @pytest.mark.parametrize("count", [1, 4096, 9001])
