@@ -276,6 +276,14 @@ def test_how_gradients_are_compressed() -> None:
     assert options.compression == replace(usual, budget=5000)
 
 
+def test_momentum_of_what_is_sent_goes_on_with_nesterovs() -> None:
+    assert CompressionOptions(momentum=0.9).masks_momentum
+    nesterov = CompressionOptions(momentum=0.9, nesterov=True)
+    assert not nesterov.masks_momentum
+    for masks in (False, True):
+        assert replace(nesterov, momentum_masking=masks).masks_momentum is masks
+
+
 def test_how_steps_are_speculative() -> None:
     assert TrainingOptions(name="run", preset="speculate").speculation == SpeculationOptions()
     assert TrainingOptions(name="run", preset="compress").speculation is None
