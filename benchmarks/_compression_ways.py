@@ -84,12 +84,13 @@ def _ours(options: dict[str, Any], model: DistributedDataParallel) -> State:
 
 
 #: Ways with momentum correction, which have the optimizer's momentum, by name: their options.
-CORRECTED = {
+CORRECTED: dict[str, dict[str, Any]] = {
     f"{kind}_{percent}%_2_bits": {"density": percent / 100} | options
     for kind, options in (
         ("corrected", {}),
         ("nesterov", {"nesterov": True}),
         ("nesterov_masking", {"nesterov": True, "momentum_masking": True}),
+        ("auto_nesterov", {"nesterov": True, "bypass": "auto"}),
     )
     for percent in (4, 1)
 }

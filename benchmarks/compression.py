@@ -49,7 +49,8 @@ WAYS = (
 LINK_WAYS = (
     *("fp16", "powersgd_4", "powersgd_2", "powersgd_1"),
     *("local_sgd_4", "local_sgd_16", "local_sgd_64"),
-    *("threshold_5%", "threshold_1%", "threshold_1%_2_bits", "nesterov_1%_2_bits", "auto_1%"),
+    *("threshold_5%", "threshold_1%", "threshold_1%_2_bits", "nesterov_1%_2_bits"),
+    *("auto_1%", "auto_nesterov_1%_2_bits"),
 )
 
 

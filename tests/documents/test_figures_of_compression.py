@@ -51,20 +51,21 @@ CELLS = {
     "dense one": f"| {_DENSE}",
 }
 
-#: Ways on links by their rows, and the records that they are in, by the link.
-_SLOW = "compression_link_10 compression_link_100"
-_PEERS, _BEFORE = f"{_SLOW} compression_link_1000_peers", f"{_SLOW} compression_link_1000"
+#: Ways on links by their rows; and the records, by the link.
+_ALL = "compression_link_10 compression_link_100 compression_link_1000"
 _TIMES = "{}; {} ms"
 LINKS = {
-    "PowerSGD, rank 4": ("powersgd_4", _PEERS),
-    "PowerSGD, rank 2": ("powersgd_2", _PEERS),
-    "local SGD, weights averaged every 4 steps": ("local_sgd_4", _PEERS),
-    "local SGD, every 16 steps": ("local_sgd_16", _PEERS),
-    "local SGD, every 64 steps": ("local_sgd_64", _SLOW),
-    "`threshold`, 5 %": ("threshold_5%", _PEERS),
-    "`threshold`, 1 %": ("threshold_1%", _BEFORE),
-    "the same with 2 mantissa bits": ("threshold_1%_2_bits", _SLOW),
-    '1 %, `"auto"`': ("auto_1%", _PEERS),
+    "PowerSGD, rank 4": "powersgd_4",
+    "PowerSGD, rank 2": "powersgd_2",
+    "local SGD, weights averaged every 4 steps": "local_sgd_4",
+    "local SGD, every 16 steps": "local_sgd_16",
+    "local SGD, every 64 steps": "local_sgd_64",
+    "`threshold`, 5 %": "threshold_5%",
+    "`threshold`, 1 %": "threshold_1%",
+    "the same with 2 mantissa bits": "threshold_1%_2_bits",
+    "`top`, 1 %, 2 mantissa bits, Nesterov's correction": "nesterov_1%_2_bits",
+    '`threshold`, 1 %, `"auto"`': "auto_1%",
+    'the one with Nesterov\'s correction, `"auto"`': "auto_nesterov_1%_2_bits",
 }
 
 
@@ -131,14 +132,14 @@ def _five_seeds_row(row: str, way: str, cells: str) -> Quote:
     return PAGE(" ".join(LONG), f"| {row} | {CELLS[cells]} |", values)
 
 
-def _link_row(row: str, way: str, records: str) -> Quote:
+def _link_row(row: str, way: str) -> Quote:
     def values(*links: Any) -> Iterator[object]:
-        for link, digits in zip(links, (1, 1, 2), strict=False):
+        for link, digits in zip(links, (1, 1, 2), strict=True):
             own = link[f"transformer_0.8M_{way}"]
             yield from (listed(own["times_faster_to_loss"], digits), f"{own['ms_a_step']:.0f}")
 
-    cells = " | ".join([_TIMES] * len(records.split()))
-    return PAGE(records, f"| {row} | {cells}{'; more below' if way == 'auto_1%' else ''} |", values)
+    more = "; more below" if way == "auto_1%" else ""
+    return PAGE(_ALL, f"| {row} | {_TIMES} | {_TIMES} | {_TIMES}{more} |", values)
 
 
 def _fp16(*links: Any) -> Iterable[float]:
@@ -178,12 +179,12 @@ QUOTES = (
     PAGE(
         "compression_240_steps_transformer_ten_seeds",
         "`threshold` at 4 % ends {} ± {} % above FP16 at 1/{}, Nesterov's correction {} ± {} % at "
-        "4 % and 1/{}, {} ± {} % at 1 % and 1/{}. With",
+        "4 % and 1/{}, {} ± {} % at 1 % and 1/{}.",
         lambda r: _changes(r, ["threshold_4%_2_bits", "nesterov_4%_2_bits", "nesterov_1%_2_bits"]),
     ),
     PAGE(
         "compression_240_steps_transformer_ten_seeds",
-        "single seeds are from {} % to {} % at 4 %.",
+        "With the threshold single seeds are from {} % to {} % at 4 %;",
         _ends,
     ),
     PAGE(
@@ -236,17 +237,8 @@ QUOTES = (
         "{} ± {} % at 1 %.",
         _beside_dense_nesterov,
     ),
-    PAGE(_PEERS, "| FP16 hook | 1, {:.0f} ms | 1, {:.0f} ms | 1, {:.0f} ms |", _fp16),
-    PAGE("compression_link_1000", "recorded without `_peers`, whose FP16 took {:.0f} ms)", _fp16),
-    *(_link_row(row, *found) for row, found in LINKS.items()),
-    PAGE(
-        "compression_link_1000",
-        "| 1 %, 2 mantissa bits, Nesterov's correction | | | {}; {:.0f} ms |",
-        lambda r: (
-            listed(r["transformer_0.8M_nesterov_1%_2_bits"]["times_faster_to_loss"], 2),
-            r["transformer_0.8M_nesterov_1%_2_bits"]["ms_a_step"],
-        ),
-    ),
+    PAGE(_ALL, "| FP16 hook | 1, {:.0f} ms | 1, {:.0f} ms | 1, {:.0f} ms |", _fp16),
+    *(_link_row(*row) for row in LINKS.items()),
     PAGE(
         "compression_link_100",
         "fewer steps there ({} to {}, and {} to {}, in place of {} to {} at 1 %)",
