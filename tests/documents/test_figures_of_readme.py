@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
-from documented_figures import Quote, check, each, part, signed
+from documented_figures import Quote, check, each, listed, part, signed
 
 README = partial(Quote, "README.md")
 
@@ -81,6 +81,13 @@ def _five_seeds(transformer: Any, convolutions: Any) -> Iterator[str]:
     for way in ("threshold_4%_2_bits", "powersgd_4"):
         for record, task, digits in networks:
             yield from figures(record[f"{task}_{way}"], digits)[::2]
+
+
+def _on_links(slow: Any, faster: Any) -> Iterator[str]:
+    ways = "nesterov_1%_2_bits", "powersgd_4", "local_sgd_64"
+    for way in ways:
+        for link in (slow, faster):
+            yield listed(link[f"transformer_0.8M_{way}"]["times_faster_to_loss"], 1)
 
 
 QUOTES = (
@@ -255,6 +262,11 @@ QUOTES = (
         "(a threshold without it: {} % at 1/{}; {} % at 1/{}; "
         "PowerSGD of rank 4: {} % at 1/{}; {} % at 1/{}) |",
         _five_seeds,
+    ),
+    README(
+        "compression_link_10 compression_link_100",
+        "| {} ×; {} × (PowerSGD of rank 4: {}; {}; local SGD every 64 steps: {}; {}) |",
+        _on_links,
     ),
     README(
         "statistics_golden",
