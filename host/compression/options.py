@@ -196,7 +196,7 @@ class CompressionOptions:
 
     @property
     def masks_momentum(self) -> bool:
-        """Whether the velocity of what is sent begins anew."""
+        """True if the velocity of what is sent begins anew."""
         return not self.nesterov if self.momentum_masking is None else self.momentum_masking
 
     def common(self) -> dict[str, Any]:
