@@ -55,6 +55,7 @@ REFERENCES = {
         "statistics",
         "host/test_compression_rounding.py",
     ),
+    "numerics/largest": ("a sort", "argsort", "models/test_largest.py"),
     "numerics/in_order_kernel": (
         "the golden sums",
         "reference",
