@@ -3,6 +3,8 @@
 import numpy as np
 from numba import njit
 
+from .options import MANTISSA_BITS
+
 __all__ = [
     "INFINITE",
     "add_words",
@@ -25,8 +27,8 @@ _BLOCK = 4096
 _MAGNITUDE, _SIGN = np.int32(0x7FFFFFFF), np.int32(-0x8000)
 _SHIFT, _LAST, _BELOW_HALF = np.int32(16), np.int32(1), np.int32(0x7FFF)
 
-#: As a word, BF16's magnitude of infinities; and its mantissa bits.
-_INFINITE, _MANTISSA = INFINITE >> 16, 7
+#: As a word, BF16's magnitude of infinities.
+_INFINITE = INFINITE >> 16
 
 
 def least_special(drop: int) -> int:
@@ -81,7 +83,7 @@ def _round_block(words, found):  # pragma: no cover - compiled
 def _drop_bits(found, drop):  # pragma: no cover - compiled
     """Round BF16 to fewer mantissa bits, as ``with_mantissa_bits`` does; zeros without a sign."""
     below_half, kept = np.int32((1 << drop - 1) - 1), np.int32(-1 << drop)
-    alone, place = drop == _MANTISSA, np.int32(drop)
+    alone, place = drop == MANTISSA_BITS, np.int32(drop)
     for i in range(found.size):
         magnitude = np.int32(found[i]) & np.int32(0x7FFF)
         # the last bit that is kept is the hidden one where there is no other
