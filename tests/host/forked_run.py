@@ -4,6 +4,8 @@ With ``--narrow`` as its first argument, networks have one hidden layer of a few
 ``--late`` no update in flight is there before it is waited for.
 """
 
+import functools
+import multiprocessing
 import os
 import sys
 from typing import Any
@@ -12,11 +14,28 @@ from torch.distributed.launcher.api import LaunchConfig
 
 from adagrain.host.cli.app import app
 from adagrain.host.distributed.agreement import Agreeing
-from adagrain.host.train import launch, networks
+from adagrain.host.train import launch, networks, worker
+
+#: Seconds for all workers of a run to be forked.
+_SECONDS = 60
 
 
 def forking(**options: Any) -> LaunchConfig:
-    """What the run asks for, but that its workers import nothing anew."""
+    """What the run asks for, but that its workers import nothing anew.
+
+    None of them begins before all are forked: for each that connects, a thread of the launcher asks
+    the C library's resolver for a name, and a worker forked meanwhile would wait for the resolver's
+    lock for ever.
+    """
+    forked = multiprocessing.get_context("fork").Barrier(options["nproc_per_node"])
+    begin = worker.run
+
+    @functools.wraps(begin)
+    def run(*arguments: Any) -> Any:
+        forked.wait(_SECONDS)
+        return begin(*arguments)
+
+    worker.run = run
     return LaunchConfig(**options | {"start_method": "fork"})
 
 
