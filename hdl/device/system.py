@@ -137,17 +137,19 @@ class SystemCommands(wiring.Component):
         self, m: Module, address: Signal, value: Signal, upper: Signal, upper_held: Signal
     ) -> None:
         """Take the word of an address; with the lower half of a long register the upper one."""
-        m.d.sync += [value.eq(0), upper_held.eq(0)]
+        word, following = Signal(32), Signal(32)
+        m.d.sync += [value.eq(Mux(upper_held, upper, word)), upper.eq(following), upper_held.eq(0)]
         with m.Switch(address):
             for number, _, register in registers():
                 whole = self.registers[register.name]
                 with m.Case(number):
-                    m.d.sync += value.eq(whole[:32])
+                    m.d.comb += word.eq(whole[:32])
                     if register.words == 2:
-                        m.d.sync += [upper.eq(whole[32:]), upper_held.eq(1)]
+                        m.d.comb += following.eq(whole[32:])
+                        m.d.sync += upper_held.eq(1)
                 if register.words == 2:
                     with m.Case(number + 1):
-                        m.d.sync += value.eq(Mux(upper_held, upper, whole[32:]))
+                        m.d.comb += word.eq(whole[32:])
 
 
 def _values() -> data.StructLayout:
