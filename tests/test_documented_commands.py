@@ -213,6 +213,10 @@ COMMANDS: dict[str, Run | str] = {
     "python benchmarks/compression.py --link 1000 --steps 60 --seeds 15 --ways fp16 auto_1% "
     "--record compression_link_1000_fifteen_seeds": RECORDS,
     "python benchmarks/decoder.py": RECORDS,
+    "python benchmarks/earlier.py COMMIT": Run(
+        "python benchmarks/earlier.py HEAD --preset sync --steps 8 --seeds 1", full=True
+    ),
+    "python benchmarks/earlier.py 2970373 --record": RECORDS,
     "python benchmarks/encoder.py": RECORDS,
     "python benchmarks/learned_mask.py --seeds 5 --steps 240": RECORDS,
     "python benchmarks/learned_mask.py --task transformer_0.8M --seeds 5 --steps 120": RECORDS,

@@ -9,6 +9,7 @@ from documented_figures import Quote, check, each
 LINK = partial(Quote, "docs/link.md", "link")
 PRECISION = partial(Quote, "docs/precision.md", "tiles")
 TRAINING = partial(Quote, "docs/training.md", "presets")
+EARLIER = partial(Quote, "docs/training.md", "earlier")
 GRANULAR = partial(Quote, "docs/granular.md")
 
 #: The way that is written of, and those with larger penalties.
@@ -26,6 +27,13 @@ def _to_fp32(digits: Any, text: Any) -> Iterator[float]:
     yield from (100 * record[CHOSEN]["bit_operations_to_fp16"] for record in (digits, text))
     yield digits["FP32"]["accuracy"] - digits[CHOSEN]["accuracy"]
     yield 100 * text[CHOSEN]["loss_to_fp32"]
+
+
+def _compared(record: Any) -> Iterator[object]:
+    """The commit, the steps of its runs, how many values were compared, and that none differs."""
+    rows = [record[name] for name in ("sync", "cadence", "granular")]
+    assert {row["differing"] for row in rows} == {"none"}
+    yield from (record["commit"], record["steps"], sum(row["compared"] for row in rows))
 
 
 def _cells(text: str, board: str, unit: str, *names: str) -> Quote:
@@ -52,6 +60,11 @@ QUOTES = (
         "| upload, one byte in 1,000 damaged | {:.2f} | "
         "| upload, one byte in 100 damaged | {:.2f} |",
         lambda r: (r["mean_of_clean_rate"][rate] for rate in ("0.0001", "0.001", "0.01")),
+    ),
+    EARLIER(
+        "(`python benchmarks/earlier.py {} --record`; {} steps, two seeds of each of `sync`, "
+        "`cadence` and `granular`), none of {:,} values differs",
+        _compared,
     ),
     _cells(
         "`tiny` on the iCEBreaker {} LUT, {} FF, {} block RAM (",
