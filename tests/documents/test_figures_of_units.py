@@ -82,6 +82,12 @@ QUOTES = (
         "four lanes take {} LUT with carry chains, {} FF and {} DSP.",
         *("ulx3s", "difference", "LUT", "FF", "DSP"),
     ),
+    Quote(
+        "docs/boards.md",
+        "boards/ulx3s-whole",
+        "takes two elements a cycle: half of the FPGA, {:.1f} MHz.",
+        lambda r: (r["bitstream"]["clocks"]["clocking.clk"]["reached"],),
+    ),
     _cells("rounds there: {} LUTs for sixteen", "ulx3s", "rescale", "LUT"),
     PRECISION(
         "takes a third (`wide`; on `granular` {:.2f}) of the cycles",
