@@ -10,6 +10,7 @@ import torch.distributed as dist
 from adagrain.host.distributed.exchange import DenseExchange, Flat, Pending, Share
 from adagrain.host.distributed.groups import Groups
 from adagrain.host.distributed.lockstep import Lockstep
+from adagrain.host.distributed.process_group import give_back
 from adagrain.host.distributed.sent import Sent
 
 from .arrival import Arrival
@@ -111,7 +112,9 @@ class CompressedExchange:
         self.bypass = Bypass(options.bypass, options.worth)
         coder = coder_of(options.coder, device)
         self.mask = mask_of(options, self.rank, coder)
+        self.once = options.once
         self._depth = depth
+        self._own = [frames, lockstep.group] if depth and frames else []
         self._dense = DenseExchange(group)
         self._feedback = Feedback(
             enabled=options.error_feedback,
@@ -224,6 +227,11 @@ class CompressedExchange:
     def sent(self) -> dict[int, Sent]:
         """As :meth:`Exchange.sent`."""
         return self._tally.take()
+
+    def close(self) -> None:
+        """As :meth:`Exchange.close`."""
+        while self._own:
+            give_back(self._own.pop())
 
     def state_dict(self) -> dict[str, Any]:
         """As :meth:`Exchange.state_dict`.

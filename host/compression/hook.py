@@ -18,6 +18,7 @@ from .bypass import Decision
 from .counts import Counts
 from .exchange import CompressedExchange
 from .learned.mask import watch
+from .once import Once
 from .options import CompressionOptions
 
 __all__ = ["CompressionState", "compress_hook"]
@@ -76,6 +77,7 @@ class CompressionState:
         self._shape = {name: parameter.numel() for name, parameter in parameters.items()}
         self._numbers = {id(own): number for number, own in enumerate(parameters.values())}
         self._waiting: list[tuple[torch.futures.Future[torch.Tensor], torch.Tensor]] = []
+        self._once = Once(min(filter(torch.numel, parameters.values()), key=torch.numel))
         self._lockstep = lockstep = Lockstep(model.process_group)
         common: dict[str, Any] = {}
         error: Exception | None = None
@@ -145,6 +147,7 @@ class CompressionState:
         """Give the process group back; the model cannot be trained on with this hook."""
         if self._is_open:
             self._is_open = False
+            self._once.close()
             self._lockstep.close()
 
     def take(self, bucket: dist.GradBucket) -> torch.futures.Future[torch.Tensor]:
@@ -156,6 +159,8 @@ class CompressionState:
                 "DistributedDataParallel.join does not work with compress_hook: residuals of a "
                 "worker without data would be lost; give all workers as many batches"
             )
+        if self._once.again and self.exchange.once:
+            raise RuntimeError(self.exchange.once)
         means = bucket.buffer()
         if means.is_sparse:
             raise TypeError("gradients must be dense, but one of an embedding is sparse")
@@ -188,6 +193,7 @@ class CompressionState:
         """Wait for all that has begun, and answer for all buckets."""
         waiting, self._waiting = self._waiting, []
         self._pending.wait()
+        self._once.exchanged()
         for future, averages in waiting:
             future.set_result(averages)
 

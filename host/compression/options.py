@@ -199,6 +199,17 @@ class CompressionOptions:
         """True if the velocity of what is sent begins anew."""
         return not self.nesterov if self.momentum_masking is None else self.momentum_masking
 
+    @property
+    def once(self) -> str:
+        """The reason that a step may have one exchange only; empty where it may have several."""
+        if self.error_feedback and not self.momentum:
+            return ""
+        why = "momentum is corrected" if self.momentum else "there is no error feedback"
+        return (
+            "backward passes of a step but the last must be inside model.no_sync() where "
+            f"{why}: what an exchange has brought back would be taken for a new gradient"
+        )
+
     def common(self) -> dict[str, Any]:
         """Those that all workers must have in common; by what each codes is its affair."""
         own = ("coder", "network")

@@ -66,6 +66,7 @@ class Buckets:
         self._reducer.begin_pass()
         try:
             self._steps.check_pass()
+            self._reducer.check_pass()
         except RuntimeError as error:
             self._reducer.fail(error)
 

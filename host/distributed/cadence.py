@@ -82,6 +82,7 @@ class OptimizerCadence:
         for number, region in enumerate(regions):
             for part in region.slices:
                 self._leaves.setdefault(id(part.parameter), []).append(_Leaf(part, number))
+        self._state_of_leaves()
 
     def stand_in(self) -> torch.optim.Optimizer:
         """An optimizer that shares all with the real one, until :meth:`fill` gives it groups."""
@@ -172,7 +173,8 @@ class OptimizerCadence:
             name = leaves[0].part.name if leaves else "a parameter in no region"
             raise ValueError(
                 f"the optimizer's state of {name!r} must be that of {max(1, len(leaves))} blocks "
-                f"of rows, not of {len(blocks or [0])}: it was saved with other regions"
+                f"of rows, not of {len(blocks or [0])}: it was saved with other regions, or is "
+                "there before the first step, as Adagrad's"
             )
         if blocks is None:
             state[parameter] = found

@@ -74,12 +74,15 @@ class Exchange(Protocol):
     remembers : bool
         What it has left out of an average it adds to the next. So where a region is exchanged
         again in the same step, the average that came back has to be in what is given.
+    once : str
+        Reason that a region is exchanged no more than once in a step; empty where it may be.
     """
 
     workers: int
     rank: int
     bytes_sent: int
     remembers: bool
+    once: str
 
     def begin(self, shares: Sequence[Share], flat: Flat | None = None) -> Pending:
         """Begin to average shares, in the order in which all workers do; without waiting.
@@ -114,6 +117,9 @@ class Exchange(Protocol):
         ``None``: regions go whole.
         """
 
+    def close(self) -> None:
+        """Give process groups of its own back, once no pass is under way."""
+
     def state_dict(self) -> dict[str, Any]:
         """State of this worker for a resumed run, beside ``bytes_sent``."""
 
@@ -138,6 +144,7 @@ class DenseExchange:
     """
 
     remembers = False
+    once = ""
 
     def __init__(self, group: dist.ProcessGroup | None) -> None:
         self.workers = dist.get_world_size(group)
@@ -168,6 +175,9 @@ class DenseExchange:
 
     def sent(self) -> None:
         """As :meth:`Exchange.sent`."""
+
+    def close(self) -> None:
+        """As :meth:`Exchange.close`."""
 
     def state_dict(self) -> dict[str, Any]:
         """As :meth:`Exchange.state_dict`."""

@@ -125,12 +125,19 @@ class Gather:
         return pending
 
     def restore(self, parameters: Iterable[torch.Tensor], due: Mapping[int, int]) -> None:
-        """Give parameters what earlier steps left to apply, whether they were used or not."""
+        """Give parameters what earlier steps left to apply, though this one has not used them.
+
+        Those without a gradient to which nothing is left stay without: as with DDP, neither weight
+        decay nor momentum moves what nobody has used.
+        """
         late = {r for r, cadence in due.items() if cadence > 1}
         if not late:
             return
         for parameter in parameters:
-            if any(chunk.region in late for chunk in self._accumulators.chunks(parameter)):
-                if parameter.grad is None:
-                    parameter.grad = torch.zeros_like(parameter)
-                self._accumulators.write_back(parameter, parameter.grad, due)
+            if not any(chunk.region in late for chunk in self._accumulators.chunks(parameter)):
+                continue
+            gradient = parameter.grad
+            left = torch.zeros_like(parameter) if gradient is None else gradient
+            self._accumulators.write_back(parameter, left, due)
+            if gradient is None and left.any():
+                parameter.grad = left

@@ -11,7 +11,7 @@ import torch.distributed as dist
 
 from .all_reduce import AllReduce
 from .lost import WorkerLostError, waited_for
-from .process_group import on_processors, time_out_of
+from .process_group import give_back, on_processors, time_out_of
 
 __all__ = ["DisagreementError", "Lockstep", "WorkerFailedError", "is_known"]
 
@@ -123,7 +123,7 @@ class Lockstep:
     def close(self) -> None:
         """Give the process group back, but where the others have yet to tell how they stand."""
         if self._sent is None:
-            dist.destroy_process_group(self.group)
+            give_back(self.group)
 
     def look(self, state: State) -> None:
         """Wait for the others, and compare; the next :meth:`check` has nothing left to do.

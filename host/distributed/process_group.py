@@ -8,7 +8,7 @@ from torch.distributed.constants import default_pg_timeout
 
 from .lost import waited_for
 
-__all__ = ["leave_group", "on_processors", "time_out_of"]
+__all__ = ["give_back", "leave_group", "on_processors", "time_out_of"]
 
 #: Seconds that gloo's threads get to let go of the last tensors: they need Python's lock, and a
 #: loaded machine may not run them at once.
@@ -41,6 +41,12 @@ def on_processors(group: dist.ProcessGroup) -> dist.ProcessGroup:
         return dist.new_group(
             ranks, timeout=time_out_of(group), backend="gloo", use_local_synchronization=part
         )
+
+
+def give_back(group: dist.ProcessGroup) -> None:
+    """Destroy a process group of one's own, unless the script has destroyed all."""
+    if dist.is_initialized():
+        dist.destroy_process_group(group)
 
 
 def leave_group() -> None:

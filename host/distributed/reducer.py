@@ -141,6 +141,17 @@ class RegionReducer:
         self._lockstep.check(self.standing)
         self._step.current = Pass()
 
+    def check_pass(self) -> None:
+        """See to it that a backward pass may be exchanged, behind others of its step.
+
+        Raises
+        ------
+        RuntimeError
+            If the exchange would take what came back of them for new gradients.
+        """
+        if self.passes and self._exchange.once:
+            raise RuntimeError(self._exchange.once)
+
     def fail(self, error: Exception) -> None:
         """Say that this worker cannot end the pass that has begun; :meth:`end_pass` tells all."""
         self._step.current.fail(error)

@@ -8,6 +8,10 @@ from torch import nn
 
 __all__ = ["Watch"]
 
+#: What tells if a gradient has been changed: its version, or itself where it is a view of a bucket,
+#: whose gradients all have one version.
+_Kept = int | torch.Tensor | None
+
 
 class Watch:
     """Looks at a parameter of each region whenever a gradient is about to be added to its own.
@@ -32,17 +36,17 @@ class Watch:
         self.local = self.lost = False
         self._parameters = parameters
         self._replaced = replaced
-        self._versions: list[int | None] = []
+        self._kept: list[_Kept] = []
         self._hooks = [p.register_hook(partial(self._adds, r)) for r, p in enumerate(parameters)]
 
     def exchanged(self) -> None:
         """Remember the gradients as they are after an exchange."""
         self.local = self.lost = False
-        self._versions = [_version(p.grad) for p in self._parameters]
+        self._kept = [_kept(p.grad) for p in self._parameters]
 
     def used(self) -> None:
         """Forget them: a step has used them."""
-        self._versions = []
+        self._kept = []
 
     def close(self) -> None:
         """Look no longer."""
@@ -51,14 +55,23 @@ class Watch:
 
     def _adds(self, region: int, _: torch.Tensor) -> None:
         self.local = True
-        if not self._versions or self._versions[region] is None:
+        kept = self._kept[region] if self._kept else None
+        if kept is None:
             return
         gradient = self._parameters[region].grad
         if gradient is None:
             self.lost = True
-        elif gradient._version != self._versions[region]:
+        elif _is_changed(gradient, kept):
             self.lost |= not self._replaced(region) or not bool(gradient.any())
 
 
-def _version(gradient: torch.Tensor | None) -> int | None:
-    return None if gradient is None else gradient._version
+def _kept(gradient: torch.Tensor | None) -> _Kept:
+    if gradient is None or not gradient._is_view():
+        return None if gradient is None else gradient._version
+    return gradient.clone()
+
+
+def _is_changed(gradient: torch.Tensor, kept: int | torch.Tensor) -> bool:
+    if isinstance(kept, int):
+        return gradient._version != kept
+    return not torch.allclose(gradient, kept, rtol=0, atol=0, equal_nan=True)

@@ -88,6 +88,7 @@ class Beginning:
         self._optimizer = optimizer
         self._group = group
         self._lockstep = Lockstep(group)
+        self.closes.append(self._lockstep)
 
     def agree(
         self,

@@ -66,7 +66,8 @@ def check_regions(model: nn.Module, divided: Regions) -> None:
     Raises
     ------
     ValueError
-        If one is not; it is named, and its regions. If a region has another one.
+        If one is not, or has no elements; it is named, and its regions. If a region has another
+        one.
     """
     parameters = trainable(model)
     known = {id(parameter) for parameter in parameters.values()}
@@ -86,6 +87,12 @@ def check_regions(model: nn.Module, divided: Regions) -> None:
             found.setdefault(id(part.parameter), []).append(region.name)
     out = apart(model)
     for name, parameter in parameters.items():
+        if not parameter.numel():
+            shape = tuple(parameter.shape)
+            raise ValueError(
+                f"parameter {name!r} must have elements for speculation, or be frozen, but is of "
+                f"shape {shape}"
+            )
         owners = found.get(id(parameter), [])
         if len(owners) != (name not in out):
             told = " and ".join(map(repr, owners)) or "none"

@@ -252,6 +252,7 @@ class Runtime:
                 self.settle()
                 self._decisions.end()
                 self._lockstep.end()
+                self._exchange.close()
                 self._course.end(lambda: sha256_of(self._regions.parameters()))
         finally:
             self._passes.close()

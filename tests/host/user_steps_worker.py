@@ -1,0 +1,191 @@
+"""A worker that takes steps as scripts do, beside plain DDP or beside what was refused."""
+
+import gc
+import sys
+from collections.abc import Callable
+from contextlib import nullcontext
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import torch
+import torch.distributed as dist
+from torch import nn
+from torch.nn.parallel import DistributedDataParallel
+
+import adagrain
+from adagrain.host.distributed.process_group import leave_group
+
+CASES: dict[str, Callable[[], None]] = {}
+
+
+def case(function: Callable[[], None]) -> Callable[[], None]:
+    CASES[function.__name__] = function
+    return function
+
+
+def refused(function: Callable[[], Any]) -> str:
+    """The message with which a call is refused."""
+    try:
+        function()
+    except (RuntimeError, ValueError) as error:
+        return str(error)
+    raise AssertionError("it was not refused")
+
+
+class Halves(nn.Module):
+    """Two that are used, one that is not."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.used, self.unused, self.early = nn.Linear(6, 4), nn.Linear(3, 3), nn.Linear(6, 4)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.used(x) + self.early(x)
+
+
+@case
+def what_nobody_uses_rests() -> None:
+    """Neither weight decay nor momentum moves it, as with DDP; what was left is applied."""
+    model = DistributedDataParallel(Halves(), find_unused_parameters=True)
+    net = model.module
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9, weight_decay=0.1)
+    cadences = dict.fromkeys(("used", "unused", "early"), 2)
+    adagrain.register(model, optimizer, cadence=None, cadences=cadences)
+    unused, frozen = net.unused.weight.detach().clone(), torch.empty(0)
+    for step in range(8):
+        if step == 4:  # behind a whole period
+            net.early.requires_grad_(False)
+            frozen = net.early.weight.detach().clone()
+        optimizer.zero_grad()
+        own = net.used(torch.ones(2, 6)).sum() * 0 if step % 2 else 0  # late, and of zeros
+        (model(torch.randn(8, 6)).square().mean() + own).backward()
+        optimizer.step()
+    assert torch.equal(net.unused.weight, unused) and torch.equal(net.early.weight, frozen)
+
+
+class Adapted(nn.Module):
+    """The gradient of ``a`` is 0 at first, since ``b`` is."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.w, self.a, self.b = nn.Linear(6, 4), nn.Linear(6, 2), nn.Linear(2, 4)
+        nn.init.zeros_(self.b.weight)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.w(x) + self.b(self.a(x))
+
+
+def steps(between: Callable[[Any], object], **options: Any) -> list[torch.Tensor]:
+    """Weights after steps of two exchanged passes; without options those of plain DDP."""
+    torch.manual_seed(0)
+    model = DistributedDataParallel(Adapted(), gradient_as_bucket_view=True)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    if options:
+        adagrain.register(model, optimizer, cadence=None, **options)
+    for step in range(3):
+        optimizer.zero_grad()
+        for number in range(2):
+            x = torch.randn(8, 6, generator=torch.Generator().manual_seed(2 * step + number))
+            model(x + dist.get_rank()).square().mean().backward()
+            if not number:
+                between(model)
+        optimizer.step()
+    return [parameter.detach().clone() for parameter in model.parameters()]
+
+
+@case
+def several_passes_into_views_of_buckets() -> None:
+    """Other gradients of a bucket are no change; a change is one."""
+    wanted = steps(lambda _: None)
+    assert all(map(torch.equal, steps(lambda _: None, cadences={}), wanted))
+    steps(lambda _: None, cadences={"w": 2})
+    for between, cadences in (
+        (lambda model: model.zero_grad(set_to_none=False), {}),
+        (lambda model: nn.utils.clip_grad_norm_(model.parameters(), 1e-6), {"w": 2}),
+    ):
+        message = refused(partial(steps, between, cadences=cadences))
+        assert "before its gradients are changed or thrown away" in message
+
+
+@case
+def one_exchange_a_step() -> None:
+    """What an exchange has brought back would come into velocities again."""
+    for wrong, why in (
+        ({"momentum": 0.5}, "momentum is corrected"),
+        ({"error_feedback": False}, "there is no error feedback"),
+    ):
+        for kind in ("hook", "register"):
+            for passes in (nullcontext, DistributedDataParallel.no_sync):
+                train = partial(accumulated, kind, passes, wrong)
+                if passes is nullcontext:
+                    assert f"inside model.no_sync() where {why}:" in refused(train), kind
+                else:
+                    train()
+
+
+def accumulated(kind: str, passes: Callable[..., Any], own: dict[str, Any]) -> None:
+    """Steps of two passes, the first of which is in a context."""
+    model = DistributedDataParallel(nn.Linear(6, 4))
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    options = {"density": 0.5, "bypass": "never", **own}
+    if kind == "hook":
+        model.register_comm_hook(
+            adagrain.CompressionState(model, **options), adagrain.compress_hook
+        )
+    else:
+        adagrain.register(model, optimizer, cadence=None, compression=options)
+    for _ in range(3):
+        optimizer.zero_grad()
+        with passes(model):
+            model(torch.randn(8, 6)).square().mean().backward()
+        model(torch.randn(8, 6)).square().mean().backward()
+        optimizer.step()
+
+
+@case
+def a_closed_speculation_holds_nothing() -> None:
+    model = nn.Linear(4, 4)
+    held = []
+    for options in (*[{}] * 2, *[{"compression": {"density": 0.1, "bypass": "never"}}] * 2):
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        own = adagrain.speculate(model, optimizer, **options)
+        for _ in range(3):
+            own.step(lambda: model(torch.ones(2, 4)).square().mean())
+        own.close()
+        gc.collect()
+        held.append([len([*Path(f"/proc/self/{what}").iterdir()]) for what in ("fd", "task")])
+    assert held[1] == held[0] and held[3] == held[2], held
+
+
+@case
+def speculation_needs_elements() -> None:
+    model = nn.Linear(4, 4)
+    model.register_parameter("empty", nn.Parameter(torch.empty(0, 3)))
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    message = refused(lambda: adagrain.speculate(model, optimizer))
+    assert message.startswith("parameter 'empty' must have elements for speculation, or be frozen")
+    assert message.endswith("but is of shape (0, 3)")
+    model.empty.requires_grad_(False)
+    adagrain.speculate(model, optimizer).close()
+
+
+@case
+def a_state_before_the_first_step() -> None:
+    """That of a whole parameter is refused where blocks of rows have their own."""
+    model = DistributedDataParallel(nn.Linear(6, 4))
+    optimizer = torch.optim.Adagrad(model.parameters())
+    message = refused(lambda: adagrain.register(model, optimizer, by="rows:2"))
+    assert message.endswith(
+        "it was saved with other regions, or is there before the first step, as Adagrad's"
+    )
+
+
+def main() -> None:
+    dist.init_process_group("gloo")
+    CASES[sys.argv[1]]()
+    leave_group()
+
+
+if __name__ == "__main__":
+    main()
