@@ -23,6 +23,7 @@ _ELEMENTWISE = {
 _REFUSED = {
     "LBFGS": "it evaluates the loss several times per step",
     "SparseAdam": "it needs sparse gradients",
+    "ZeroRedundancyOptimizer": "another optimizer, which nobody registers, steps inside it",
 }
 
 #: Where an optimizer's state of a parameter has those of its blocks of rows.

@@ -12,6 +12,7 @@ from typing import Any
 import torch
 import torch.distributed as dist
 from torch import nn
+from torch.distributed.optim import ZeroRedundancyOptimizer
 from torch.nn.parallel import DistributedDataParallel
 
 import adagrain
@@ -29,7 +30,7 @@ def refused(function: Callable[[], Any]) -> str:
     """The message with which a call is refused."""
     try:
         function()
-    except (RuntimeError, ValueError) as error:
+    except (RuntimeError, TypeError, ValueError) as error:
         return str(error)
     raise AssertionError("it was not refused")
 
@@ -181,6 +182,14 @@ def speculation_needs_elements() -> None:
     assert message.endswith("but is of shape (0, 3)")
     model.empty.requires_grad_(False)
     adagrain.speculate(model, optimizer).close()
+
+
+@case
+def an_optimizer_inside_another() -> None:
+    model = DistributedDataParallel(nn.Linear(6, 4))
+    shards = ZeroRedundancyOptimizer(model.parameters(), torch.optim.SGD, lr=0.1)
+    message = refused(lambda: adagrain.register(model, shards))
+    assert "does not work with ZeroRedundancyOptimizer: another" in message
 
 
 @case
