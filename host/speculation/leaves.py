@@ -121,7 +121,7 @@ class Leaves:
         if gradient is None:
             raise RuntimeError(
                 f"parameter {self._names[id(parameter)]!r} must get a gradient in every backward "
-                "pass, but got none: freeze it, or leave it out of the model"
+                "pass, but got none: freeze it before speculate, or leave it out of the model"
             )
         if gradient.is_sparse:
             raise TypeError(
