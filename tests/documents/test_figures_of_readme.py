@@ -230,9 +230,9 @@ QUOTES = (
     ),
     README(
         "hook_cost",
-        "1.084), {:.3f} × (in other runs 1.045, 1.048, 1.057), {:.1f} ×; cadences to 4: {:.2f}, "
-        "{:.2f}, {:.1f} ×; PyTorch's own hook that does what plain DDP does: {:.3f}, {:.2f}, "
-        "{:.1f} × |",
+        "1.084), {:.3f} × (in other runs 1.010, 1.101, earlier 1.045 to 1.057), {:.1f} ×; cadences "
+        "to 4: {:.2f}, {:.2f}, {:.1f} ×; PyTorch's own hook that does what plain DDP does: {:.3f}, "
+        "{:.2f}, {:.1f} × |",
         lambda r: (
             *[*_hook(r, "cadence_1")][1:],
             *_hook(r, "cadence_to_4"),
