@@ -2,8 +2,8 @@
 
 Both train the same with golden devices, on this machine and with this PyTorch; what was changed in
 its shape alone leaves all equal. Compared are what a summary says of a run's end, the SHA-256 of
-its weights among it, and every value of its log whose name both know; names that only one of them
-knows are listed.
+its weights among it, and every value of its log that both know, perhaps by another name; names that
+only one of them knows are listed.
 
 Exits with status 1 where anything differs.
 """
@@ -27,6 +27,9 @@ ROOT = Path(__file__).parents[1]
 
 #: Training presets that are as old as the oldest commits that train.
 PRESETS = ("sync", "cadence", "granular")
+
+#: Names that values had, and have now.
+RENAMED = {"held": "alpha_held", "units": "channel_groups", "octets": "bytes_moved"}
 
 #: What a summary says of a run's end.
 ENDS = ("weights_sha256", "accuracy", "cadences", "precisions", "bytes_sent", "bytes_dense")
@@ -115,6 +118,10 @@ class Comparison:
     def add(self, earlier: Any, now: Any, name: str = "") -> None:
         """Compare two values, and all that is in them."""
         if isinstance(earlier, dict) and isinstance(now, dict):
+            earlier = {
+                (RENAMED.get(key, key) if key not in now else key): value
+                for key, value in earlier.items()
+            }
             self.earlier |= {f"{name}.{key}" for key in earlier.keys() - now.keys()}
             self.now |= {f"{name}.{key}" for key in now.keys() - earlier.keys()}
             for key in earlier.keys() & now.keys():

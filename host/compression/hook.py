@@ -74,10 +74,10 @@ class CompressionState:
         parameters = trainable(model)
         self._model = cast(DistributedDataParallel, proxy(model))  # which has this in its hook
         self._is_open = True
+        self._once: Once | None = None
         self._shape = {name: parameter.numel() for name, parameter in parameters.items()}
         self._numbers = {id(own): number for number, own in enumerate(parameters.values())}
         self._waiting: list[tuple[torch.futures.Future[torch.Tensor], torch.Tensor]] = []
-        self._once = Once(min(filter(torch.numel, parameters.values()), key=torch.numel))
         self._lockstep = lockstep = Lockstep(model.process_group)
         common: dict[str, Any] = {}
         error: Exception | None = None
@@ -94,6 +94,8 @@ class CompressionState:
                 idle_waits=model.find_unused_parameters,
             )
             watch(self.exchange.mask, model, parameters.values())
+            if chosen.once:
+                self._once = Once(parameters.values())
         except Exception as failure:
             error = failure
         try:
@@ -147,7 +149,8 @@ class CompressionState:
         """Give the process group back; the model cannot be trained on with this hook."""
         if self._is_open:
             self._is_open = False
-            self._once.close()
+            if self._once is not None:
+                self._once.close()
             self._lockstep.close()
 
     def take(self, bucket: dist.GradBucket) -> torch.futures.Future[torch.Tensor]:
@@ -159,7 +162,7 @@ class CompressionState:
                 "DistributedDataParallel.join does not work with compress_hook: residuals of a "
                 "worker without data would be lost; give all workers as many batches"
             )
-        if self._once.again and self.exchange.once:
+        if self._once is not None and self._once.again:
             raise RuntimeError(self.exchange.once)
         means = bucket.buffer()
         if means.is_sparse:
@@ -193,7 +196,8 @@ class CompressionState:
         """Wait for all that has begun, and answer for all buckets."""
         waiting, self._waiting = self._waiting, []
         self._pending.wait()
-        self._once.exchanged()
+        if self._once is not None:
+            self._once.exchanged()
         for future, averages in waiting:
             future.set_result(averages)
 

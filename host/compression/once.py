@@ -1,5 +1,6 @@
 """Exchanges of gradients that hold what an earlier one has brought back."""
 
+from collections.abc import Iterable
 from functools import partial
 
 import torch
@@ -9,33 +10,42 @@ __all__ = ["Once"]
 
 
 class Once:
-    """Sees whether gradients were exchanged and kept when a backward pass adds to them.
+    """Sees whether a backward pass adds to gradients that were exchanged and kept.
 
     Parameters
     ----------
-    parameter : Parameter
-        The one that is looked at, for all of them.
+    parameters : iterable of Parameter
+        Whose gradients they are.
 
     Members
     -------
     again : bool
-        The pass under way adds to gradients that have been exchanged.
+        The pass under way does so.
     """
 
-    def __init__(self, parameter: nn.Parameter) -> None:
-        self.again = self._exchanged = False
-        self._hook = parameter.register_hook(partial(self._adds, parameter))
+    def __init__(self, parameters: Iterable[nn.Parameter]) -> None:
+        self.again = False
+        self._parameters = [*parameters]
+        self._exchanged: set[int] = set()
+        self._hooks = [
+            parameter.register_hook(partial(self._adds, number))
+            for number, parameter in enumerate(self._parameters)
+        ]
 
     def exchanged(self) -> None:
         """Say that the gradients have been exchanged."""
-        self.again, self._exchanged = False, True
+        self.again, self._exchanged = False, {*range(len(self._parameters))}
 
     def close(self) -> None:
         """Look no longer."""
-        self._hook.remove()
+        for hook in self._hooks:
+            hook.remove()
 
-    def _adds(self, parameter: nn.Parameter, _: torch.Tensor) -> None:
-        held = parameter.grad
+    def _adds(self, number: int, _: torch.Tensor) -> None:
+        if number not in self._exchanged:
+            return
+        held = self._parameters[number].grad
         if held is None or not held.any():
-            self._exchanged = False
-        self.again = self._exchanged
+            self._exchanged.discard(number)  # what is added is this worker's
+        else:
+            self.again = True

@@ -33,6 +33,13 @@ def test_values_are_compared_by_their_names() -> None:
     assert (found.earlier, found.now) == ({".old"}, {".new"})
 
 
+def test_renamed_values_are_compared() -> None:
+    found = earlier.Comparison()
+    found.add({"units": {"a": 1, "b": 2}}, {"channel_groups": {"a": 1, "b": 3}})
+    assert (found.compared, found.differing) == (2, {".channel_groups.b"})
+    assert not found.earlier | found.now
+
+
 @pytest.mark.parametrize(("one", "other"), [([1, 2], [1]), ([1], [1, None, 2]), ({}, [])])
 def test_what_one_side_alone_has_differs(one: object, other: object) -> None:
     found = earlier.Comparison()

@@ -128,9 +128,9 @@ def one_exchange_a_step() -> None:
 
 def accumulated(kind: str, passes: Callable[..., Any], own: dict[str, Any]) -> None:
     """Steps of two passes, the first of which is in a context."""
-    model = DistributedDataParallel(nn.Linear(6, 4))
+    model = DistributedDataParallel(nn.Sequential(nn.Linear(40, 30), nn.Linear(30, 1)))
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    options = {"density": 0.5, "bypass": "never", **own}
+    options = {"density": 0.01, "bypass": "never", **own}
     if kind == "hook":
         model.register_comm_hook(
             adagrain.CompressionState(model, **options), adagrain.compress_hook
@@ -140,8 +140,8 @@ def accumulated(kind: str, passes: Callable[..., Any], own: dict[str, Any]) -> N
     for _ in range(3):
         optimizer.zero_grad()
         with passes(model):
-            model(torch.randn(8, 6)).square().mean().backward()
-        model(torch.randn(8, 6)).square().mean().backward()
+            model(torch.randn(8, 40)).square().mean().backward()
+        model(torch.randn(8, 40)).square().mean().backward()
         optimizer.step()
 
 
