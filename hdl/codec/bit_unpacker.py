@@ -33,7 +33,8 @@ class BitUnpacker(wiring.Component):
     Members
     -------
     restart : ``In(1)``
-        Forget all: the place is the start of the next group.
+        Forget all: the place is the start of the next group. With a ``look``, which may be where
+        ``i`` is valid, of the group on ``i``, which is taken.
     i : ``In(stream.Signature(width))``
         Groups; ``ready`` where one of those that are held is not needed any more.
     complete : ``In(1)``
@@ -42,9 +43,9 @@ class BitUnpacker(wiring.Component):
         What stands before the place, the last bit lowest, and behind it so many more. Of what
         stands before, the bits of the last move are defined.
     ahead : ``Out(ahead)``
-        What stands behind the place, the first bit highest.
+        What stands behind the place, the first bit highest; in a restart, on ``i``.
     valid : ``Out(1)``
-        The window may be looked at.
+        The window may be looked at, but for a restart.
     look, steps : ``In(1)``, ``In(ArrayLayout(range(width), 2))``
         It is, and what stands before the place is not needed any more. Only while ``valid``. By
         one of two steps the place will move.
@@ -102,29 +103,29 @@ class BitUnpacker(wiring.Component):
         stepped = [Signal.like(place, name=f"stepped_{n}", reset_less=True) for n in range(2)]
         looked = Signal()
         only = self.held == 1
+        needs = (self.held == 0) | (only & (looked | (self.at >= self._before)))
         m.d.comb += [
             Cat(self.at).eq(place),
             self.held.eq(fetched - place[-2:]),
             self.valid.eq(
                 self.complete | self.held[1] | (only & (self.at <= self._width - self._ahead))
             ),
-            self.i.ready.eq((self.held == 0) | (only & (looked | (self.at >= self._before)))),
+            self.i.ready.eq(Mux(self.restart, self.look, needs)),
         ]
         self._show(m, halves, place[:-1])
-        with m.If(self.i.valid & self.i.ready):
-            m.d.sync += fetched.eq(fetched + 1)
-            for number, half in enumerate(halves):
-                with m.If(fetched[0] == number):
-                    m.d.sync += half.eq(self.i.payload)
+        there, came = (Mux(self.restart, 0, register) for register in (place, fetched))
+        taken = self.i.valid & self.i.ready
+        for number, half in enumerate(halves):
+            with m.If(taken & (came[0] == number)):
+                m.d.sync += half.eq(self.i.payload)
         ends = [after + self.size for after in stepped]
         for number, after in enumerate(stepped):
-            m.d.sync += after.eq(place + self.steps[number])
-        with m.If(self.look):
-            m.d.sync += looked.eq(1)
-        with m.If(self.move):
-            m.d.sync += [looked.eq(0), place.eq(Mux(self.second, *ends[::-1]))]
-        with m.If(self.restart):
-            m.d.sync += [looked.eq(0), place.eq(0), fetched.eq(0)]
+            m.d.sync += after.eq(there + self.steps[number])
+        m.d.sync += [
+            fetched.eq(came + taken),
+            looked.eq(self.look | (looked & ~self.move & ~self.restart)),
+            place.eq(Mux(self.move & ~self.restart, Mux(self.second, *ends[::-1]), there)),
+        ]
         self.registers |= {"halves": halves, "fetched": fetched, "place": place}
         self.registers |= {"stepped": stepped, "looked": looked}
         return m
@@ -147,7 +148,7 @@ class BitUnpacker(wiring.Component):
         m.d.comb += [
             self.before.eq(columns[: len(self.before)][::-1]),
             self.excess.eq(~Cat(at[:-2])),
-            self.ahead.eq(behind[::-1]),
+            self.ahead.eq(Mux(self.restart, self.i.payload[-self._ahead :], behind[::-1])),
         ]
 
 

@@ -23,8 +23,9 @@ _WAITING = 8
 class Decoder(wiring.Component):
     """Makes elements of coded blocks, as :func:`adagrain.models.codec.decoded_block` does.
 
-    An element that is not +0 in two cycles, while a beat of +0 leaves in each; four cycles more for
-    a block. A table slot may be written while a region that uses the other one is under way.
+    An element that is not +0 in two cycles, while a beat of +0 leaves in each; a region's blocks
+    follow each other without a pause. A table slot may be written while a region that uses the
+    other one is under way.
 
     A block's bytes are trusted in nothing: it always takes its groups of them, gives its ``count``
     elements, and one outcome. From the first element that is wrong on all are +0.

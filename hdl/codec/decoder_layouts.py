@@ -12,6 +12,7 @@ from .layouts import CODED_BYTES, ELEMENT_BITS, TAIL_BITS
 __all__ = [
     "COLUMN",
     "Block",
+    "BlockStart",
     "CodedElement",
     "DecodeWrite",
     "Element",
@@ -44,16 +45,26 @@ Block = data.StructLayout(
 class Kind(enum.IntEnum):
     """Kind of a record that the parts of the decoder hand on."""
 
-    BEGIN = 0  #: a block begins: its last place for a gap, its region's end for a word
-    ELEMENT = 1
-    END = 2  #: a block ends: +0 up to its last place
-    CUT = 3  #: the same, where bits are missing
+    ELEMENT = 0
+    LAST = 1  #: an element, behind which its block has +0 up to its last place
+    END = 2  #: a block that has no element
+    CUT = 3  #: no element, and the block ends: its bits do within an element
 
+
+#: What the first record of a block tells of it.
+BlockStart = data.StructLayout(
+    {
+        "begins": unsigned(1),  # it is the first one; in others the rest means nothing
+        "final": range(BLOCK),  # the block's last place
+        "closes": unsigned(1),  # it is its region's last one
+    }
+)
 
 #: An element's symbol and the bits behind its code, its last one lowest but for those in excess.
 CodedElement = data.StructLayout(
     {
         "kind": Kind,
+        "start": BlockStart,
         "symbol": range(SYMBOLS),
         "bits": unsigned(TAIL_BITS + COLUMN - 1),
         "excess": range(COLUMN),
@@ -64,6 +75,7 @@ CodedElement = data.StructLayout(
 Element = data.StructLayout(
     {
         "kind": Kind,
+        "start": BlockStart,
         "word": unsigned(ELEMENT_BITS),
         "gap": unsigned(GAP_BITS),
         "below": unsigned(1),  # its bin is larger than 2 · base + 1

@@ -8,7 +8,7 @@ from adagrain.hdl.stream.pipeline import elastic
 from adagrain.models.interface.codec import BINS, ESCAPE, GAP_BITS, SYMBOLS
 from adagrain.models.interface.formats import FORMATS, FormatCode
 
-from .decoder_layouts import COLUMN, CodedElement, Element, Kind
+from .decoder_layouts import COLUMN, BlockStart, CodedElement, Element, Kind
 from .layouts import TAIL_BITS, RegionParameters
 
 __all__ = ["Fields"]
@@ -26,7 +26,8 @@ _BIN_BITS = (BINS - 1).bit_length()
 class Fields(wiring.Component):
     """Makes gap and element of a symbol and what stands behind its code.
 
-    One per cycle, latency 1; its stage waits where ``o`` does. Begins and ends pass as they come.
+    One per cycle, latency 1; its stage waits where ``o`` does. Of what is no element the kind alone
+    is defined, and what it tells of its block.
 
     Members
     -------
@@ -53,11 +54,12 @@ class Fields(wiring.Component):
 
         # Stage 1: put the gap, and what follows it, to their places.
         is_plain, whole = Signal(), Signal(TAIL_BITS)
-        kind, symbol = Signal(Kind), Signal(range(SYMBOLS))
-        escapes = (given.kind != Kind.ELEMENT) | ((given.symbol & ESCAPE) == ESCAPE)
+        kind, start, symbol = Signal(Kind), Signal(BlockStart), Signal(range(SYMBOLS))
+        escapes = (given.symbol & ESCAPE) == ESCAPE
         with m.If(enable):
             m.d.sync += [
                 kind.eq(given.kind),
+                start.eq(given.start),
                 symbol.eq(given.symbol),
                 is_plain.eq(~escapes),
                 whole.eq(self._aligned(m, escapes)),
@@ -66,6 +68,7 @@ class Fields(wiring.Component):
         # Stage 2: put gap and element together.
         m.d.comb += [
             found.kind.eq(kind),
+            found.start.eq(start),
             found.gap.eq(self._gap(symbol[_BIN_BITS:], whole[_WORD:], is_plain)),
         ]
         half = Cat(1, self.region.exponent) - symbol[:_BIN_BITS]

@@ -17,8 +17,9 @@ class Placer(wiring.Component):
     """Makes beats of elements, and of the +0 between them.
 
     A beat per cycle, and an element per cycle, both at once where an element is in the beat that
-    follows. A block's last beats leave as its end has come, and its outcome is offered in the cycle
-    after that; the next block's last beat waits until that is taken.
+    follows; a block's last element takes one more. A block's last beats leave as its end has come,
+    and its outcome is offered in the cycle after that; the next block's last beat waits until that
+    is taken.
 
     From the first element that is wrong to the block's end all are +0.
 
@@ -30,7 +31,7 @@ class Placer(wiring.Component):
     Members
     -------
     i : ``In(stream.Signature(Element))``
-        For each block ``BEGIN``, its elements, and ``END`` or ``CUT``.
+        For each block its elements, of which one is ``LAST``; or ``END`` or ``CUT`` behind them.
     o : ``Out(stream.Signature(elements_layout(lanes)))``
         Beats.
     o_block : ``Out(stream.Signature(BlockOutcome))``
@@ -59,25 +60,27 @@ class Placer(wiring.Component):
         given = self.i.payload
         # The element or end that comes next, its place, and the block's last one.
         valid, ends, below, cut = Signal(), Signal(), Signal(), Signal()
+        is_last = Signal()  # behind the element comes the end
         word = Signal(16, reset_less=True)
         place = Signal(GAP_BITS + 1, reset_less=True)
         final, closes = Signal(GAP_BITS, reset_less=True), Signal()
         taken = Signal()
 
-        m.d.comb += self.i.ready.eq(~valid | taken)
+        m.d.comb += self.i.ready.eq(~valid | (taken & ~is_last))
         with m.If(taken):
-            m.d.sync += valid.eq(0)
+            m.d.sync += [valid.eq(is_last), ends.eq(1), is_last.eq(0)]
         with m.If(self.i.valid & self.i.ready):
             m.d.sync += [
-                valid.eq(given.kind != Kind.BEGIN),
-                ends.eq(given.kind != Kind.ELEMENT),
+                valid.eq(1),
+                is_last.eq(given.kind == Kind.LAST),
+                ends.eq((given.kind == Kind.END) | (given.kind == Kind.CUT)),
                 cut.eq(given.kind == Kind.CUT),
                 below.eq(given.below),
                 word.eq(given.word),
-                place.eq(place + given.gap + 1),
+                place.eq(Mux(given.start.begins, 0, place + 1) + given.gap),
             ]
-            with m.If(given.kind == Kind.BEGIN):
-                m.d.sync += [place.eq(-1), final.eq(given.gap), closes.eq(given.word[0])]
+            with m.If(given.start.begins):
+                m.d.sync += [final.eq(given.start.final), closes.eq(given.start.closes)]
 
         # The beat that is next to leave, and what was found so far.
         lanes = [Signal(16, name=f"lane_{n}") for n in range(self._lanes)]

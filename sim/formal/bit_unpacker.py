@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Self
 
-from amaranth.hdl import Assert, Assume, Cover, Module, Signal, Value
+from amaranth.hdl import Assert, Assume, Cover, Module, Mux, Signal, Value
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, connect, flipped
 from amaranth.utils import exact_log2
@@ -22,7 +22,8 @@ __all__ = ["BitUnpackerProof", "BuiltBitUnpackerProof"]
 class BitUnpackerProof(Proof):
     """A bit is shown as it came wherever it is shown, and a turn never waits without need.
 
-    Groups come, looks are asked for, and moves go, whenever they want; all begins anew at any time.
+    Groups come, looks are asked for, and moves go, whenever they want; all begins anew at any time,
+    with a look at the group that comes or without one.
     The free ports ``group`` and ``number`` choose what :class:`BitUnpackerAccount` follows: any one
     bit of every eighth group, and so each bit of all groups. Counted modulo eight groups, places
     are not confused, since the place is at most two groups before the last one's end and less than
@@ -70,6 +71,7 @@ class BitUnpackerProof(Proof):
         unpacker = BitUnpacker(self._width, self._before, self._ahead)
         account = BitUnpackerAccount(self._width, self._before)
         looked, fast = Signal(), Signal()
+        shows = unpacker.valid & ~looked
         m.submodules.unpacker, m.submodules.account = unpacker, account
         m.submodules.state = BitUnpackerState(unpacker, account, looked, fast)
         connect(m, flipped(self.i), unpacker.i)
@@ -80,7 +82,7 @@ class BitUnpackerProof(Proof):
         m.d.comb += [
             unpacker.restart.eq(self.restart),
             unpacker.complete.eq(self.complete),
-            unpacker.look.eq(self.asked & unpacker.valid & ~looked),
+            unpacker.look.eq(self.asked & Mux(self.restart, self.i.valid, shows)),
             unpacker.steps[0].eq(self.first),
             unpacker.steps[1].eq(self.other),
             unpacker.move.eq(looked),
@@ -97,14 +99,17 @@ class BitUnpackerProof(Proof):
             account.size.eq(self.size),
             account.restart.eq(self.restart),
             Assume(~was_complete | self.complete),
-            Assume(~self.complete | (~self.i.valid & (account.held >= 0))),
+            Assume(~self.complete | self.restart | ~self.i.valid),
+            Assume(~self.complete | (account.held >= 0)),
             Assume(~looked | (account.total <= self._width)),
         ]
         m.d.sync += [
-            looked.eq(unpacker.look & ~self.restart),
+            looked.eq(unpacker.look),
             was_complete.eq(self.complete & ~self.restart),
         ]
-        self._demand_bits(m, unpacker, account, unpacker.valid & ~looked)
+        with m.If(self.restart):
+            m.d.comb += Assert(unpacker.ahead == self.i.payload[-self._ahead :])
+        self._demand_bits(m, unpacker, account, shows)
         self._demand_progress(m, unpacker, account, looked, fast)
         far = Signal()  # the third group was begun
         with m.If(account.place[exact_log2(self._width) :] == 2):
@@ -112,6 +117,7 @@ class BitUnpackerProof(Proof):
         m.d.comb += Cover(unpacker.look & far & account.bit & ~self.complete)
         m.d.comb += Cover(unpacker.look & far & self.complete & (account.held == 0))
         m.d.comb += Cover(unpacker.look & far & (account.place == 1))
+        m.d.comb += Cover(unpacker.look & far & self.restart)
 
     def _demand_bits(
         self, m: Module, unpacker: BitUnpacker, account: BitUnpackerAccount, shows: Value
@@ -122,7 +128,8 @@ class BitUnpackerProof(Proof):
             m.d.comb += Assert(self.complete | (account.held >= self._ahead))
         for n in range(self._ahead):
             with m.If(shows & (n < account.held) & (account.beyond == n)):
-                m.d.comb += [Assert(account.seen), Assert(unpacker.ahead[-1 - n] == account.bit)]
+                shown = self.restart | (unpacker.ahead[-1 - n] == account.bit)
+                m.d.comb += [Assert(account.seen), Assert(shown)]
         for n in range(self._before):
             with m.If(shows & (n < account.moved) & (account.beyond == -1 - n)):
                 m.d.comb += [Assert(account.seen), Assert(before[n] == account.bit)]
@@ -137,9 +144,10 @@ class BitUnpackerProof(Proof):
         fast: Signal,
     ) -> None:
         """It takes a group where it has to wait; where groups and looks come at once, and moves are
-        no longer than what it does not show ahead, it waits for the first group only.
+        no longer than what it does not show ahead, it waits for the first group only, and not even
+        for that where the restart has looked at it.
         """
-        with m.If(~unpacker.valid & ~looked & ~self.complete):
+        with m.If(~unpacker.valid & ~looked & ~self.complete & ~self.restart):
             m.d.comb += Assert(self.i.ready)
         always, started = Signal(init=1), Signal()
         short = ~looked | (account.total <= self._width - self._ahead)
@@ -148,7 +156,7 @@ class BitUnpackerProof(Proof):
             started.eq(started | unpacker.valid),
         ]
         with m.If(self.restart):
-            m.d.sync += [always.eq(1), started.eq(0)]
+            m.d.sync += [always.eq(1), started.eq(unpacker.look)]
         m.d.comb += fast.eq(always & started)
         with m.If(fast & ~looked):
             m.d.comb += Assert(unpacker.valid)

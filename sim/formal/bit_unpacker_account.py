@@ -32,7 +32,7 @@ class BitUnpackerAccount(wiring.Component):
     moves, second, size : ``In(1)``, ``In(1)``, ``In(range(width))``
         The place moves by one of the steps, and so much more.
     restart : ``In(1)``
-        All begins anew.
+        All begins anew; what is taken in that cycle is the first group.
     end : ``Out(GROUP_BITS)``
         Groups that came.
     few : ``Out(2)``
@@ -88,20 +88,20 @@ class BitUnpackerAccount(wiring.Component):
             self.held.eq((self.end << size) - self.place),
             self.beyond.eq(start - self.place),
         ]
-        with m.If(self.came):
-            m.d.sync += [
-                self.end.eq(self.end + 1),
-                self.few.eq(Mux(self.few == 2, 2, self.few + 1)),
-            ]
-            with m.If(self.end == self.group):
-                m.d.sync += [
-                    self.seen.eq(1),
-                    self.bit.eq((self.bits << self.number)[self._width - 1]),
-                ]
+        end, few = Signal.like(self.end), Signal.like(self.few)
+        with m.If(~self.restart):
+            m.d.comb += [end.eq(self.end), few.eq(self.few)]
         with m.If(self.looked):
             m.d.sync += self.kept.eq(self.steps)
         with m.If(self.moves):
             m.d.sync += [self.place.eq(self.place + self.total), self.moved.eq(self.total)]
         with m.If(self.restart):
             m.d.sync += [n.eq(0) for n in (self.end, self.few, self.place, self.moved, self.seen)]
+        with m.If(self.came):
+            m.d.sync += [self.end.eq(end + 1), self.few.eq(Mux(few == 2, 2, few + 1))]
+            with m.If(end == self.group):
+                m.d.sync += [
+                    self.seen.eq(1),
+                    self.bit.eq((self.bits << self.number)[self._width - 1]),
+                ]
         return m
