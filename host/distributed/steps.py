@@ -75,6 +75,7 @@ class Steps:
         self._known = [*given, *optimizers]
         self._names = {id(parameter): name for name, parameter in parameters.items()}
         self._frozen = {id(p): n for n, p in model.named_parameters() if not p.requires_grad}
+        self._model = model
         self._parameters = list(regions.parameters())
         self._stand_in: torch.optim.Optimizer | None = None
         self._lockstep = lockstep
@@ -172,11 +173,19 @@ class Steps:
                     self._check_stranger(parameter)
 
     def _check_stranger(self, parameter: nn.Parameter) -> None:
-        if parameter.grad is not None and id(parameter) in self._frozen:
+        if parameter.grad is None:
+            return
+        if id(parameter) in self._frozen:
             raise RuntimeError(
                 f"parameter {self._frozen[id(parameter)]!r} must be trainable when the model is "
                 "wrapped, for its gradients to be exchanged, but was frozen"
             )
+        for name, own in self._model.named_parameters():
+            if own is parameter:
+                raise RuntimeError(
+                    f"parameter {name!r} must be there when the model is wrapped, for its "
+                    "gradients to be exchanged, but was added later"
+                )
 
     def _after(
         self, number: int, optimizer: torch.optim.Optimizer, args: tuple, kwargs: dict[str, Any]

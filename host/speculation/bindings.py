@@ -75,12 +75,17 @@ class Bindings:
     def enter(self, current: OnePass, module: nn.Module, call: int) -> None:
         """Bind the regions of a module that is called, unless they are bound.
 
+        One that is called with weights of somebody else's keeps these.
+
         Raises
         ------
         Void
             If a guess that has entered was rejected meanwhile.
         """
-        for region in self._regions_of.get(module, ()):
+        regions = self._regions_of.get(module, ())
+        if regions and self._leaves.is_swapped(module):
+            return
+        for region in regions:
             if region not in current.bound:
                 self._bind(current, region, call)
             elif region in current.kept and torch.is_autocast_enabled("cpu"):
@@ -93,6 +98,11 @@ class Bindings:
         ----------
         reaches : callable
             Tells of a stand-in whether a gradient goes to it.
+
+        Raises
+        ------
+        RuntimeError
+            If it has done so again.
         """
         stray = [
             (region, self._names[parameter])
@@ -100,6 +110,12 @@ class Bindings:
             for parameter in members
             if reaches(self._leaves.stand_in(parameter))
         ]
+        for region, name in stray:
+            if region in self._outside:
+                raise RuntimeError(
+                    f"parameter {name!r} must be used as the model has it when a closure begins, "
+                    "but is used as it was before"
+                )
         self._outside.update(region for region, _ in stray)
         return [name for _, name in stray]
 

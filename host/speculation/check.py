@@ -120,15 +120,22 @@ def optimizers_of(optimizer: object) -> list[torch.optim.Optimizer]:
 def check_optimizers(
     optimizers: Sequence[torch.optim.Optimizer], parameters: Mapping[str, nn.Parameter]
 ) -> None:
-    """See to it that optimizers can be replayed, and have each parameter once.
+    """See to it that optimizers can be replayed, and have each parameter once, and no others.
 
     Raises
     ------
     TypeError, ValueError
         If they cannot, or have not; the optimizer or parameter is named.
     """
+    known = {id(parameter) for parameter in parameters.values()}
     for optimizer in optimizers:
         check_kind(optimizer)
+        for own in (own for group in optimizer.param_groups for own in group["params"]):
+            if own.requires_grad and id(own) not in known:
+                raise ValueError(
+                    f"parameters of {type(optimizer).__name__} must be the model's, but one of "
+                    f"shape {tuple(own.shape)} is not"
+                )
     check_coverage(optimizers, parameters)
 
 

@@ -18,7 +18,10 @@ Run = Callable[[nn.Module, Callable[..., Any], tuple[Any, ...], dict[str, Any]],
 _OWN = ("forward", "__reduce_ex__")
 
 #: Where a module keeps hooks of the kinds that are registered here, by their handles' numbers.
-_KEPT = ("_forward_pre_hooks", "_forward_pre_hooks_with_kwargs", "_state_dict_pre_hooks")
+_KEPT = (
+    *("_forward_pre_hooks", "_forward_pre_hooks_with_kwargs"),
+    *("_state_dict_pre_hooks", "_load_state_dict_pre_hooks"),
+)
 
 
 class Hooks:
@@ -35,7 +38,7 @@ class Hooks:
     run : callable
         Called in the place of its forward.
     look : callable
-        Called before the model gives its ``state_dict``, or a module is copied.
+        Called before a module gives its ``state_dict`` or takes one, or is copied.
     """
 
     def __init__(self, model: nn.Module, enter: Enter, run: Run, look: Callable[[], None]) -> None:
@@ -45,7 +48,9 @@ class Hooks:
             module.register_forward_pre_hook(enter, prepend=True, with_kwargs=True)
             for module in self._modules
         ]
-        self._handles.append(model.register_state_dict_pre_hook(lambda *_: look()))
+        for module in self._modules:
+            self._handles.append(module.register_state_dict_pre_hook(lambda *_: look()))
+            self._handles.append(module.register_load_state_dict_pre_hook(lambda *_: look()))
         self._ids = {handle.id for handle in self._handles}
         self._before = {
             id(m): {name: m.__dict__[name] for name in _OWN if name in m.__dict__}

@@ -36,6 +36,9 @@ class Leaves:
             for name, parameter in module._parameters.items():
                 self._owners[id(parameter)].append((module, name))
         self._names = {id(parameter): name for name, parameter in parameters.items()}
+        self._frozen = {
+            name: own for name, own in model.named_parameters() if id(own) not in self._names
+        }
         self._given: list[tuple[nn.Parameter, nn.Parameter]] = []
         self._spare: dict[int, list[nn.Parameter]] = defaultdict(list)
         self._stand_ins = {id(p): nn.Parameter(p.data) for p in parameters.values()}
@@ -54,6 +57,36 @@ class Leaves:
         """Watch no longer."""
         for hook in self._hooks:
             hook.remove()
+
+    def check(self) -> None:
+        """See to it that modules have the parameters that they had, and no others are trained.
+
+        Raises
+        ------
+        RuntimeError
+            If a parameter was replaced, or is not frozen any more; it is named.
+        """
+        for number, owners in self._owners.items():
+            if number in self._bound and not all(self._sees(*own, number) for own in owners):
+                raise RuntimeError(
+                    f"parameter {self._names[number]!r} must stay the one that it was when "
+                    "speculation began, but was replaced: close() and begin anew"
+                )
+        for name, parameter in self._frozen.items():
+            if parameter.requires_grad:
+                raise RuntimeError(
+                    f"parameter {name!r} must be trainable when speculation begins, for its "
+                    "gradients to be exchanged, but was frozen"
+                )
+
+    def is_swapped(self, module: nn.Module) -> bool:
+        """True if a module has other weights for a call, as by ``torch.func.functional_call``."""
+        return not all(
+            self._sees(module, name, number)
+            for number, owners in self._owners.items()
+            for owner, name in owners
+            if owner is module
+        )
 
     def modules(self, parameter: nn.Parameter) -> list[nn.Module]:
         """The modules that have a parameter."""
@@ -144,8 +177,18 @@ class Leaves:
             self._ready(parameter)
 
     def _bind(self, parameter: nn.Parameter, leaf: nn.Parameter) -> None:
-        if self._bound[id(parameter)] is leaf:
+        number = id(parameter)
+        if self._bound[number] is leaf:
             return
-        self._bound[id(parameter)] = leaf
-        for module, name in self._owners[id(parameter)]:
+        if not all(self._sees(*owner, number) for owner in self._owners[number]):
+            raise RuntimeError(
+                f"parameter {self._names[number]!r} must not be replaced within a closure while "
+                "another one of its region is used"
+            )
+        self._bound[number] = leaf
+        for module, name in self._owners[number]:
             setattr(module, name, leaf)
+
+    def _sees(self, module: nn.Module, name: str, number: int) -> bool:
+        """True if a module's attribute is the leaf that it was given of a parameter."""
+        return module._parameters.get(name) is self._bound[number]

@@ -121,8 +121,9 @@ class Passes:
         ------
         TypeError, RuntimeError
             If a closure does not return a loss, a parameter gets no gradient, or a closure does
-            something else when it is run again.
+            something else when it is run again. If parameters are others than at the beginning.
         """
+        self._leaves.check()
         self._stepping = True
         number, last = 0, len(closures) - 1
         try:

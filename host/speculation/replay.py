@@ -9,6 +9,9 @@ from torch import nn
 
 from adagrain.host.distributed.rates import rate_at
 
+from .own_attributes import OwnAttributes
+from .unchanged import Unchanged
+
 __all__ = ["Replay"]
 
 _Leaves = Mapping[nn.Parameter, nn.Parameter]
@@ -29,6 +32,8 @@ class Replay:
         Steps that were accumulated, by parameter that may be updated.
     cap : float
         As in :class:`~.options.SpeculationOptions`.
+    unchanged : Unchanged
+        Knows whether others have changed parameters.
     """
 
     def __init__(
@@ -36,7 +41,9 @@ class Replay:
         optimizers: Sequence[torch.optim.Optimizer],
         cadences: Mapping[nn.Parameter, int],
         cap: float,
+        unchanged: Unchanged,
     ) -> None:
+        self._unchanged = unchanged
         self._optimizers = optimizers
         self._cadences = cadences
         self._cap = cap
@@ -48,13 +55,17 @@ class Replay:
         Raises
         ------
         TypeError
-            If an optimizer keeps something in its groups.
+            If an optimizer keeps something in its groups, or in attributes of its own.
+        RuntimeError
+            If somebody else has changed a parameter.
         """
+        self._unchanged.check(parameters)
         leaves = {parameter: parameter for parameter in parameters}
         for optimizer, groups in self._chosen(leaves):
             stand_in = _stand_in(optimizer, groups)
-            type(optimizer).step(stand_in)
+            _step(optimizer, stand_in)
             _check_unchanged(stand_in, groups)
+        self._unchanged.updated(parameters)
 
     def guess(self, leaves: _Leaves, state: dict[torch.Tensor, Any]) -> None:
         """Update guesses from their gradients; hooks on the optimizers are not called.
@@ -66,6 +77,11 @@ class Replay:
         state : dict
             Leaf → what earlier guesses have made of the optimizer's state of its parameter, and
             what this one makes of it; where there is none, it goes out from the true state.
+
+        Raises
+        ------
+        TypeError
+            If an optimizer keeps something in attributes of its own.
         """
         for optimizer, groups in self._chosen(leaves):
             stand_in = _stand_in(optimizer, groups)
@@ -75,7 +91,7 @@ class Replay:
             stand_in.state = defaultdict(dict, state)
             stand_in._optimizer_step_pre_hooks = OrderedDict()
             stand_in._optimizer_step_post_hooks = OrderedDict()
-            type(optimizer).step(stand_in)
+            _step(optimizer, stand_in)
             state.update(stand_in.state)
 
     def _chosen(self, leaves: _Leaves) -> list[tuple[torch.optim.Optimizer, list[dict[str, Any]]]]:
@@ -106,6 +122,12 @@ def _stand_in(
     made.__dict__.update(optimizer.__dict__)
     made.param_groups = [dict(group) for group in groups]
     return made
+
+
+def _step(optimizer: torch.optim.Optimizer, stand_in: torch.optim.Optimizer) -> None:
+    before = OwnAttributes(stand_in)
+    type(optimizer).step(stand_in)
+    before.check()
 
 
 def _copied(options: Mapping[str, Any]) -> dict[str, Any]:

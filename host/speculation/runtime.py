@@ -124,7 +124,7 @@ class Runtime:
         self._decisions = Decisions(regions, self._stages, self._places, course)
         self._standings = Standings(regions, device, self._stages, self._decisions, self._planner)
         self._take_off = TakeOff(
-            *(optimizers, regions, self._stages, self._decisions, options), [*out.values()]
+            *(optimizers, regions, self._stages, self._decisions, options, out)
         )
         self._arrivals = Arrivals(
             *(*shared, self._stages, self._guesses, self._decisions, judge, self._tags),
@@ -207,6 +207,7 @@ class Runtime:
         self._tags.begin()
         self._guesses.begin()
         with self.guard.told():
+            self._take_off.check()
             departure, redone = self._departure(), self.passes_redone
         with self.guard.given_up(departure):
             losses = self._passes.compute(closures, departure)
@@ -285,7 +286,8 @@ class Runtime:
         if step.current.failure is not None:
             self._lockstep.tell(step.current.failure)
         self._lockstep.post(self._standings.compared)
-        flight = self._take_off.flight(departure, redone)
+        alone = not self._arrivals.in_flight
+        flight = self._take_off.flight(departure, redone, alone=alone)
         self._stages.clock.advance({})
         self._arrivals.take_off(flight)
         for optimizer in self._optimizers:

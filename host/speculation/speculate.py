@@ -115,7 +115,8 @@ class Speculation:
     def settle(self) -> None:
         """Wait for all updates in flight: parameters are up to date then.
 
-        Calling the model, or asking model or optimizers for their ``state_dict``, does it, too.
+        Calling the model, and asking model or optimizers for their ``state_dict`` or giving them
+        one, does it, too; looking at parameters, or changing them, does not.
         """
         self._open().settle()
 

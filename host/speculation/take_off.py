@@ -1,6 +1,6 @@
 """The beginning of a flight: what a step whose gradients have departed will be updated with."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import torch
 from torch import nn
@@ -14,6 +14,7 @@ from .departure import Departure
 from .flight import Flight
 from .options import SpeculationOptions
 from .replay import Replay
+from .unchanged import Unchanged
 
 __all__ = ["TakeOff"]
 
@@ -33,8 +34,8 @@ class TakeOff:
         What has been decided last.
     options : SpeculationOptions
         How to speculate.
-    apart : sequence of Parameter
-        Those in no region: they are updated in each step.
+    apart : mapping
+        Parameters in no region, by name: they are updated in each step.
     """
 
     def __init__(
@@ -44,16 +45,35 @@ class TakeOff:
         stages: Stages,
         decisions: Decisions,
         options: SpeculationOptions,
-        apart: Sequence[nn.Parameter],
+        apart: Mapping[str, nn.Parameter],
     ) -> None:
         self._optimizers = optimizers
         self._regions = regions
         self._stages = stages
         self._decisions = decisions
         self._options = options
-        self._apart = apart
+        self._apart = apart.values()
+        names = {part.parameter: part.name for region in regions for part in region.slices}
+        names |= {own: name for name, own in apart.items()}
+        self._unchanged = Unchanged(names)
+        self._known = {id(own) for own in _parameters_of(optimizers)}
 
-    def flight(self, departure: Departure, redone: int) -> Flight:
+    def check(self) -> None:
+        """See to it that the optimizers have the parameters that they had.
+
+        Raises
+        ------
+        RuntimeError
+            If one has another one.
+        """
+        for parameter in _parameters_of(self._optimizers):
+            if id(parameter) not in self._known:
+                raise RuntimeError(
+                    "optimizers must have the parameters that they had when speculation began, "
+                    f"but a new one is of shape {tuple(parameter.shape)}: close() and begin anew"
+                )
+
+    def flight(self, departure: Departure, redone: int, *, alone: bool) -> Flight:
         """The flight of a step.
 
         Parameters
@@ -62,11 +82,21 @@ class TakeOff:
             All of whose gradients have departed.
         redone : int
             Passes that were done again in it.
+        alone : bool
+            No other one is under way.
+
+        Raises
+        ------
+        RuntimeError
+            If weights have been changed that updates are in flight of.
         """
         assert departure.step is not None
+        if alone:
+            self._unchanged.begin()
         cadences = self._due()
         every_step = dict.fromkeys(self._apart, 1)
-        replay = Replay(self._optimizers, cadences | every_step, self._options.cap)
+        cap, unchanged = self._options.cap, self._unchanged
+        replay = Replay(self._optimizers, cadences | every_step, cap, unchanged)
         flight = Flight(
             *(departure.step, replay, self._means(departure, cadences)),
             *(self._gains(departure.step), departure.departed),
@@ -107,3 +137,9 @@ class TakeOff:
             parameter: departure.gradients[parameter] if cadence == 1 else mean(parameter)
             for parameter, cadence in cadences.items()
         }
+
+
+def _parameters_of(optimizers: Sequence[torch.optim.Optimizer]) -> Iterator[nn.Parameter]:
+    for optimizer in optimizers:
+        for group in optimizer.param_groups:
+            yield from group["params"]

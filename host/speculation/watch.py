@@ -11,7 +11,7 @@ __all__ = ["Watch"]
 
 
 class Watch:
-    """Settles before optimizers show their state, and refuses steps of others.
+    """Settles before optimizers show their state or take another, and refuses steps of others.
 
     Parameters
     ----------
@@ -26,6 +26,10 @@ class Watch:
         self._runtime = runtime
         self._handles: list[Any] = [
             *(own.register_state_dict_pre_hook(lambda _: runtime.settle()) for own in optimizers),
+            *(
+                own.register_load_state_dict_pre_hook(lambda *_: runtime.settle())
+                for own in optimizers
+            ),
             *(own.register_step_pre_hook(self._refuse) for own in optimizers),
         ]
 

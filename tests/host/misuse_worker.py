@@ -271,6 +271,17 @@ def thawed_later() -> None:
 
 
 @case
+def added_later() -> None:
+    network = nn.Sequential(nn.Linear(4, 4), nn.Linear(4, 2))
+    setup = Setup(network)
+    setup.train()
+    layer = nn.Linear(2, 2)
+    network.append(layer)
+    setup.optimizer.add_param_group({"params": [*layer.parameters()]})
+    setup.train()
+
+
+@case
 def double_precision() -> None:
     Setup(nn.Linear(4, 2).double())
 

@@ -121,6 +121,10 @@ ERRORS = {
         "RuntimeError: parameter '0.weight' must be trainable when the model is wrapped, for its "
         "gradients to be exchanged, but was frozen"
     ),
+    "added_later": (
+        "RuntimeError: parameter '2.weight' must be there when the model is wrapped, for its "
+        "gradients to be exchanged, but was added later"
+    ),
     "double_precision": "TypeError: dtype must be",
 }
 
