@@ -1,4 +1,4 @@
-"""What an optimizer keeps beside its groups and the state of its parameters."""
+"""Attributes of an optimizer beside its groups and the state of its parameters."""
 
 from typing import Any
 
@@ -53,7 +53,7 @@ def _marks(optimizer: torch.optim.Optimizer) -> dict[str, Any]:
 
 
 def _mark(value: Any) -> Any:
-    """What is another one after a change."""
+    """A mark of a value, which is another one after a change."""
     if isinstance(value, int | float | str):
         return value
     if isinstance(value, torch.Tensor):
