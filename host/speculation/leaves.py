@@ -36,6 +36,10 @@ class Leaves:
             for name, parameter in module._parameters.items():
                 self._owners[id(parameter)].append((module, name))
         self._names = {id(parameter): name for name, parameter in parameters.items()}
+        self._attributes: dict[nn.Module, list[tuple[str, int]]] = defaultdict(list)
+        for number in self._names:
+            for module, name in self._owners[number]:
+                self._attributes[module].append((name, number))
         self._frozen = {
             name: own for name, own in model.named_parameters() if id(own) not in self._names
         }
@@ -66,11 +70,11 @@ class Leaves:
         RuntimeError
             If a parameter was replaced, or is not frozen any more; it is named.
         """
-        for number, owners in self._owners.items():
-            if number in self._bound and not all(self._sees(*own, number) for own in owners):
+        for number, name in self._names.items():
+            if not all(self._sees(*own, number) for own in self._owners[number]):
                 raise RuntimeError(
-                    f"parameter {self._names[number]!r} must stay the one that it was when "
-                    "speculation began, but was replaced: close() and begin anew"
+                    f"parameter {name!r} must stay the one that it was when speculation began, but "
+                    "was replaced: close() and begin anew"
                 )
         for name, parameter in self._frozen.items():
             if parameter.requires_grad:
@@ -81,12 +85,7 @@ class Leaves:
 
     def is_swapped(self, module: nn.Module) -> bool:
         """True if a module has other weights for a call, as by ``torch.func.functional_call``."""
-        return not all(
-            self._sees(module, name, number)
-            for number, owners in self._owners.items()
-            for owner, name in owners
-            if owner is module
-        )
+        return not all(self._sees(module, *own) for own in self._attributes[module])
 
     def modules(self, parameter: nn.Parameter) -> list[nn.Module]:
         """The modules that have a parameter."""
