@@ -124,7 +124,7 @@ class Runtime:
         self._decisions = Decisions(regions, self._stages, self._places, course)
         self._standings = Standings(regions, device, self._stages, self._decisions, self._planner)
         self._take_off = TakeOff(
-            *(optimizers, regions, self._stages, self._decisions, options, out)
+            *(optimizers, regions, self._stages, self._decisions, options), [*out.values()]
         )
         self._arrivals = Arrivals(
             *(*shared, self._stages, self._guesses, self._decisions, judge, self._tags),

@@ -34,8 +34,8 @@ class TakeOff:
         What has been decided last.
     options : SpeculationOptions
         How to speculate.
-    apart : mapping
-        Parameters in no region, by name: they are updated in each step.
+    apart : sequence of Parameter
+        Those in no region: they are updated in each step.
     """
 
     def __init__(
@@ -45,16 +45,15 @@ class TakeOff:
         stages: Stages,
         decisions: Decisions,
         options: SpeculationOptions,
-        apart: Mapping[str, nn.Parameter],
+        apart: Sequence[nn.Parameter],
     ) -> None:
         self._optimizers = optimizers
         self._regions = regions
         self._stages = stages
         self._decisions = decisions
         self._options = options
-        self._apart = apart.values()
+        self._apart = apart
         names = {part.parameter: part.name for region in regions for part in region.slices}
-        names |= {own: name for name, own in apart.items()}
         self._unchanged = Unchanged(names)
         self._known = {id(own) for own in _parameters_of(optimizers)}
 

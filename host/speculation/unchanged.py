@@ -16,7 +16,7 @@ class Unchanged:
     Parameters
     ----------
     names : mapping
-        Names of all parameters.
+        Names of the parameters of regions. Others, which controllers change, are not looked at.
     """
 
     def __init__(self, names: Mapping[nn.Parameter, str]) -> None:
@@ -29,7 +29,7 @@ class Unchanged:
 
     def updated(self, parameters: Iterable[nn.Parameter]) -> None:
         """Parameters may have been changed till now."""
-        self._versions.update((own, own._version) for own in parameters)
+        self._versions.update((own, own._version) for own in parameters if own in self._names)
 
     def check(self, parameters: Iterable[nn.Parameter]) -> None:
         """See to it that nobody has changed parameters since.
@@ -40,7 +40,7 @@ class Unchanged:
             If somebody has; the first one is named.
         """
         for parameter in parameters:
-            if parameter._version != self._versions[parameter]:
+            if parameter in self._names and parameter._version != self._versions[parameter]:
                 raise RuntimeError(
                     f"parameter {self._names[parameter]!r} must not be changed while an update of "
                     "it is in flight: call settle() before"

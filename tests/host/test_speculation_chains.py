@@ -16,6 +16,7 @@ from adagrain.host.speculation.chain import Chain
 from adagrain.host.speculation.replay import Replay
 from adagrain.host.speculation.speculate import Speculation
 from adagrain.host.speculation.tags import Place, Tags
+from adagrain.host.speculation.unchanged import Unchanged
 from adagrain.host.speculation.verdict import Guess, Verdict
 
 pytestmark = pytest.mark.usefixtures("lone_worker")
@@ -259,7 +260,7 @@ def test_a_guess_goes_on_from_the_state_that_another_has_left() -> None:
     for step in range(3):
         gradient = torch.linspace(-1, 1, 3) + step
         leaf.grad, wanted.grad = gradient.clone(), gradient.clone()
-        Replay([optimizer], {parameter: 1}, 0.2).guess({parameter: leaf}, state)
+        Replay([optimizer], {parameter: 1}, 0.2, Unchanged({})).guess({parameter: leaf}, state)
         plainly.step()
     assert torch.equal(leaf, wanted)
     assert torch.equal(parameter, torch.ones(3)) and not optimizer.state
