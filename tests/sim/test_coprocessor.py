@@ -11,13 +11,19 @@ import torch
 from adagrain.models.codec import DEFAULT_TABLES, coded_blocks
 from adagrain.models.interface.codec import TableNumber
 from adagrain.models.interface.formats import FormatCode
+from adagrain.models.interface.precision import WORD_BITS, Precision
 from adagrain.models.interface.protocol import Status
-from adagrain.models.interface.records import pack, size
+from adagrain.models.interface.records import pack, size, unpack
 from adagrain.models.interface.units import DECODER, ENCODER, Unit, addresses
 from adagrain.models.interface.units.code_lengths import CodeLengths, packed_lengths
 from adagrain.models.interface.units.decoder import DecoderBegin
 from adagrain.models.interface.units.encoder import EncoderBegin, EncoderOpcode
-from adagrain.models.interface.units.granularity_unit import TileLoad, TileOpcode, TileRun
+from adagrain.models.interface.units.granularity_unit import (
+    Destination,
+    TileLoad,
+    TileOpcode,
+    TileRun,
+)
 from adagrain.models.interface.units.ranges import Range
 from adagrain.models.interface.units.region_manager import (
     RegionOpcode,
@@ -32,7 +38,9 @@ from adagrain.models.region_manager.settings import default_parameters
 from adagrain.sim.benches.coprocessor import VARIANTS
 from adagrain.sim.benches.coprocessor.pair import Pair
 from adagrain.sim.benches.coprocessor.traffic import Traffic
+from adagrain.sim.benches.granularity_unit.requests import doubtful
 from adagrain.sim.benches.requests import Request
+from adagrain.sim.benches.tensor_input.requests import padded
 from adagrain.sim.compiled import Stop
 
 REQUESTS = 10_000 if os.environ.get("ADAGRAIN_FULL") == "1" else 400
@@ -134,6 +142,48 @@ def test_words_of_a_run_are_counted_from_its_start(pair_of: Opened) -> None:
     run = pack(TileRun, words=1, rows=8)  # has other rows: refused, and not counted
     assert pair.ask(Request(TileOpcode.RUN, run)).status == Status.NO_SUM
     assert pair.ask(counter).payload == words.to_bytes(4, "little")
+
+
+@pytest.mark.parametrize("goes_on", [False, True])
+@pytest.mark.parametrize("variant", ["granular", "integers"])
+def test_each_doubt_about_a_run(pair_of: Opened, variant: str, goes_on: bool) -> None:
+    """By itself, in a sum that begins or goes on: refused or not, as the model does."""
+    pair = pair_of(variant)
+    built = pair.model.configuration
+    sound = dict.fromkeys(unpack(TileRun, bytes(size(TileRun))), 0)
+    sound |= {"mode": int(built.precisions[-1]), "rows": 2, "words": 2, "last": 1, "a_first": 4}
+    begins = Request(TileOpcode.RUN, pack(TileRun, **sound | {"first": 1, "last": 0}))
+    for change in doubtful(sound | {"first": not goes_on}, built):
+        assert pair.ask(begins).status == Status.OK
+        changed = sound | {"first": not goes_on} | change
+        pair.ask(Request(TileOpcode.RUN, pack(TileRun, **changed)))
+        pair.ask(Request(TileOpcode.SETTLE))
+    for count in range(built.slices + 2):
+        pair.ask(Request(TileOpcode.SCALES, bytes(count)))
+
+
+@pytest.mark.parametrize("words", [8, 16, 24, 30])
+def test_columns_that_come_while_results_are_kept(pair_of: Opened, words: int) -> None:
+    """None of them is lost: runs over them have the model's results."""
+    pair = pair_of("granular")
+    slices, operands = pair.model.configuration.slices, pair.model.configuration.operands
+
+    def ask(opcode: TileOpcode, payload: bytes = b"", port: bytes = b"") -> None:
+        assert pair.ask(Request(opcode, payload, port)).status == Status.OK
+
+    def load(address: int, count: int) -> None:
+        raw = random.Random(address).randbytes(count * WORD_BITS // 8)
+        fields = {"address": address, "count": count, "format": FormatCode.FP32}
+        ask(TileOpcode.LOAD, pack(TileLoad, **fields), padded(raw))
+        ask(TileOpcode.LOADED)
+
+    load(0, (slices + 1) * operands)
+    run = {"mode": int(Precision.INT8), "words": words, "rows": 8, "first": 1, "last": 1}
+    kept = {"scaled": 1, "to": int(Precision.INT8), "to_first": operands - 8 * words}
+    ask(TileOpcode.RUN, pack(TileRun, **run | kept, destination=int(Destination.MEMORY)))
+    load(operands + words, operands - words)  # columns behind those that the run reads
+    for first in range(words, operands):
+        ask(TileOpcode.RUN, pack(TileRun, **run | {"rows": 1, "words": 1, "b_first": first}))
 
 
 @pytest.mark.parametrize("opcode", [StatisticsOpcode.HISTOGRAM, TileOpcode.RUN])

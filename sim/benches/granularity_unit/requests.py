@@ -21,7 +21,7 @@ from adagrain.sim.benches.tensor_input.requests import data_requests, padded
 
 from .traffic import random_tile
 
-__all__ = ["GranularityRequests"]
+__all__ = ["GranularityRequests", "doubtful"]
 
 
 class GranularityRequests(Requests):
@@ -65,7 +65,7 @@ class GranularityRequests(Requests):
         made = self._scales(np.array(tile.exponents, dtype=np.int8).tobytes())
         for writes, run in zip(tile.writes, tile.runs, strict=True):
             if not run["first"] or self._random.random() < 0.5:
-                other = run | self._random.choice(_doubtful(run, self._configuration))
+                other = run | self._random.choice(doubtful(run, self._configuration))
                 made.append(Request(TileOpcode.RUN, pack(TileRun, **other)))
             for first, raw in _stretches(writes):
                 made += self._load(first, raw)
@@ -128,7 +128,7 @@ def _stretches(words: list[tuple[int, int]]) -> list[tuple[int, bytes]]:
     return parts
 
 
-def _doubtful(run: dict[str, int], configuration: Configuration) -> list[dict[str, int]]:
+def doubtful(run: dict[str, int], configuration: Configuration) -> list[dict[str, int]]:
     """Changes that make a run unsound, or another one than the model expects next."""
     operands = configuration.operands
     missing = [mode for mode in Precision if mode not in configuration.precisions]

@@ -130,7 +130,7 @@ def _parameters(rng: random.Random, workers: int, wild: bool, threshold: _Thresh
     fields = default_parameters(workers) | {"noise_samples": rng.randrange(4)}
     fields |= {name: threshold.alpha for name in ("t0", "t1", "t2") if rng.random() < 0.3}
     fields |= {"dwell": rng.randrange(4), "guard": rng.choice((0, 100, 1024))}
-    fields |= {"epoch": rng.choice((0, 0, 65534))}
+    fields |= {"epoch": rng.choice((0, 65534, 65535))}
     if wild:
         raw = rng.randbytes(size(RegionParameters))
         loss_valid = rng.randrange(2).to_bytes(4, "little")

@@ -1,6 +1,6 @@
 """Mutants of `granularity_unit`."""
 
-from .mutant import Mutant, bench, compiled
+from .mutant import Mutant, bench, compiled, tested
 
 __all__ = ["MUTANTS"]
 
@@ -59,7 +59,7 @@ MUTANTS = (
         "hdl/granularity_unit/granularity_unit.py",
         "~is_read & ~result.valid",
         "~is_read",
-        bench("granularity_unit", "three_slices"),
+        tested("sim/test_coprocessor.py", "columns"),
     ),
     Mutant(
         "the last word of a run's columns is written while they are read",

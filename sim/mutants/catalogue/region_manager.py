@@ -111,7 +111,7 @@ MUTANTS = (
         "an update's agreement is above one",
         "models/region_manager/averages.py",
         "if n * workers >= a:",
-        "if n > a:",
+        "if n * workers > a or not a:",
         _AVERAGES,
     ),
     Mutant(
