@@ -18,15 +18,16 @@ class Executor:
     Now and then it takes back what it has begun to answer: ``begun`` is that, or ``None``.
     """
 
-    def __init__(self, longest: int) -> None:
+    def __init__(self, longest: int, *, always: bool) -> None:
         self.requests: list[bytes] = []
         self.begun: bytes | None = None
-        self._longest = longest
+        self._longest, self._always = longest, always
 
     def execute(self, request: bytes) -> bytes:
         self.requests.append(request)
         noise = random.Random(zlib.crc32(request, len(self.requests)))
         length = noise.choice([0, 1, noise.randrange(self._longest), self._longest])
+        length = self._longest if self._always else length
         reply = bytes([noise.randrange(12)]) + noise.randbytes(length)
         self.begun = noise.choice([None, None, None, reply, reply[:-1]])
         return reply if self.begun is None else bytes([noise.randrange(12)])
@@ -35,11 +36,14 @@ class Executor:
 class Ends:
     """The model with its executor, and an executor at the gateware's ports."""
 
-    def __init__(self, b: Bench, *, longest_reply: int | None = None) -> None:
+    def __init__(
+        self, b: Bench, *, longest_reply: int | None = None, always_longest: bool = False
+    ) -> None:
         configuration = b.component.configuration
         self._bench = b
         longest = longest_reply or configuration.payload
-        self._modelled, self._real = Executor(longest), Executor(longest)
+        self._modelled = Executor(longest, always=always_longest)
+        self._real = Executor(longest, always=always_longest)
         self.model = LinkModel(configuration, self._modelled.execute)
         cocotb.start_soon(self._serve())
 
@@ -104,7 +108,7 @@ async def executes_once_whatever_is_repeated(b: Bench) -> None:
 @bench(cycles=500_000)
 async def keeps_answers_that_nobody_takes(b: Bench) -> None:
     """While the output stands still, those that follow overwrite none of them."""
-    ends = Ends(b)
+    ends = Ends(b, always_longest=True)
     frames = [encode_frame(1, 0, SystemOpcode.HELLO)]
     frames += [encode_frame(1, n, SystemOpcode.ECHO, bytes([n])) for n in range(1, 40)]
     b.source("i").put(*b"".join(frames))

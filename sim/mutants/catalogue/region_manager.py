@@ -108,10 +108,10 @@ MUTANTS = (
         _AVERAGES,
     ),
     Mutant(
-        "an update's agreement is above one",
+        "an agreement of one is a little less",
         "models/region_manager/averages.py",
-        "if n * workers >= a:",
-        "if n * workers > a or not a:",
+        "return 65535 if n else 0",
+        "return 65534 if n else 0",
         _AVERAGES,
     ),
     Mutant(
