@@ -191,6 +191,17 @@ class Chain:
         return self._stages[-1].rescaling.scale
 
     @property
+    def is_padded(self) -> bool:
+        """Whether a layer in between multiplies floating point by columns of zeros.
+
+        Its infinities, and no other numbers, raise ``INVALID`` there, and leave NaNs.
+        """
+        return any(
+            not stage.precision.integer and stage.width % self._slices
+            for stage in self._stages[:-1]
+        )
+
+    @property
     def _width(self) -> int:
         """Results of each row of a tile of the last layer."""
         return row_words(self._slices, self._stages[-1].rescaling.to)
@@ -216,7 +227,7 @@ class Chain:
         missing = -len(columns) % self._slices
         if is_last:  # slices without a column repeat the last one: they raise no flags in its word
             columns = np.pad(columns, ((0, missing), (0, 0)), mode="edge")
-        else:  # what they leave is multiplied by nothing
+        else:  # what they leave is multiplied by nothing, or by zeros
             columns = np.pad(columns, ((0, missing), (0, 0)))
         before = self._stages[-1] if self._stages else None
         used, held = 0, columns.shape[1]

@@ -6,6 +6,7 @@ from operator import index
 import numpy as np
 import torch
 
+from adagrain.models.arithmetic.float import Flag
 from adagrain.models.interface.precision import Precision, precision_of
 from adagrain.models.interface.units import GRANULARITY_UNIT, SYSTEM
 from adagrain.models.mask import KeepTable
@@ -87,7 +88,8 @@ class TileCalls(Connection):
         """Products that follow each other, whose numbers in between stay on the device.
 
         The same numbers as :meth:`matmul` gives with ``to`` and ``to_scale`` of each layer, one
-        after the other; the flags are those of the last one.
+        after the other; the flags are those of the last one. Where ``INVALID`` is raised in between
+        and a layer of floating point does not fill the slices, they are computed so, once more.
 
         Parameters
         ----------
@@ -112,9 +114,27 @@ class TileCalls(Connection):
         chain = Chain(a, layers, precision_of(precision), scale, self.configuration)
         before = self._clock()
         answer = self._tiles.execute(chain)
-        values, flags = chain.place(answer.records)
+        kept, moved = answer.kept, answer.moved
+        if chain.is_padded and kept & Flag.INVALID:
+            values, flags, kept, more = self._one_by_one(a, layers, precision, scale)
+            moved += more
+        else:
+            values, flags = chain.place(answer.records)
         cycles, busy = spent(before, self._clock())
-        return Product(values, flags, cycles, busy, answer.moved, chain.scale, answer.kept)
+        return Product(values, flags, cycles, busy, moved, chain.scale, kept)
+
+    def _one_by_one(
+        self, a: Matrix, layers: Sequence[Layer], precision: Precision | str, scale: float
+    ) -> tuple[torch.Tensor, torch.Tensor, int, int]:
+        """A chain as products: its numbers and flags, those raised in between, and bytes moved."""
+        raised = moved = 0
+        for layer in layers:
+            scales = (scale, layer.scale) if precision_of(precision).integer else None
+            left = self.matmul(a, layer.b, precision, scales, to=layer.to, to_scale=layer.to_scale)
+            kept, moved = raised, moved + left.bytes_moved
+            raised |= int(np.bitwise_or.reduce(left.flags.numpy(), axis=None))
+            a, precision, scale = left.values, layer.to, layer.to_scale
+        return left.values, left.flags, kept, moved
 
     def keep_tables(
         self, layers: MaskLayers, seen: np.ndarray, exponents: Sequence[int]

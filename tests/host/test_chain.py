@@ -14,6 +14,7 @@ import adagrain
 from adagrain.host.device.chain import Layer
 from adagrain.host.device.coprocessor import Coprocessor
 from adagrain.host.link.transport.golden import GoldenTransport
+from adagrain.models.arithmetic.float import Flag
 from adagrain.models.interface.configuration import Configuration
 from adagrain.models.interface.precision import Precision
 from adagrain.sim.simulators import runner
@@ -54,13 +55,15 @@ def chain(
 
 def one_after_the_other(
     device: Coprocessor, a: torch.Tensor, layers: Sequence[Layer], precision: Precision
-) -> tuple[torch.Tensor, torch.Tensor]:
-    scale = 1.0
+) -> tuple[torch.Tensor, torch.Tensor, int]:
+    """Numbers and flags of the last product, and the flags of those before."""
+    scale, raised = 1.0, [0]
     for layer in layers:
         scales = (scale, layer.scale) if precision.integer else None
         found = device.matmul(a, layer.b, precision, scales, to=layer.to, to_scale=layer.to_scale)
         a, precision, scale = found.values, Precision(layer.to), layer.to_scale
-    return found.values, found.flags
+        raised.append(int(np.bitwise_or.reduce(found.flags.numpy().ravel())))
+    return found.values, found.flags, int(np.bitwise_or.reduce(raised[:-1]))
 
 
 def same(found: torch.Tensor, wanted: torch.Tensor) -> bool:
@@ -99,17 +102,17 @@ def test_a_chain_equals_products_one_after_the_other(
     a, layers = chain(widths, kinds, rows, seed=slices)
     with opened(built, data_port=data_port) as device:
         found = device.chain(a, layers, kinds[0])
-        values, flags = one_after_the_other(device, a, layers, kinds[0])
+        values, flags, kept = one_after_the_other(device, a, layers, kinds[0])
     assert same(found.values, values)
     assert same(found.flags, flags)
-    assert found.scale == layers[-1].to_scale
+    assert (found.scale, found.kept) == (layers[-1].to_scale, kept)
 
 
 def test_rows_go_through_in_groups() -> None:
     """As many at a time as there is room for."""
     a, layers = chain((64, 40, 24), (INT8, INT8, INT8), 70, seed=3)
     with opened(replace(GRANULAR, operands=256)) as device:
-        values, _ = one_after_the_other(device, a, layers, INT8)
+        values, *_ = one_after_the_other(device, a, layers, INT8)
         assert same(device.chain(a, layers, INT8).values, values)
 
 
@@ -123,10 +126,47 @@ def test_flags_of_numbers_in_between_are_told() -> None:
         assert device.chain(ones, [zero, layer], "INT8").kept == 0
 
 
+def sprinkled(matrix: torch.Tensor, draw: np.random.Generator) -> torch.Tensor:
+    """Some numbers of floating point replaced by those that overflow, infinities and NaN."""
+    if not matrix.is_floating_point():
+        return matrix
+    others = draw.choice([torch.finfo(matrix.dtype).max, torch.inf, -torch.inf, torch.nan], 4)
+    chosen = draw.random(matrix.shape) < draw.choice([0.0, 0.02, 0.1])
+    return torch.from_numpy(np.where(chosen, draw.choice(others, matrix.shape), matrix)).to(matrix)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_numbers_that_are_not_finite_go_on_as_in_products(seed: int) -> None:
+    """Columns that fill up the slices do not make NaNs of infinities, and raise nothing."""
+    draw = np.random.default_rng(seed)
+    kinds = [Precision(int(draw.choice([FP32, FP16, FP16, INT8]))) for _ in range(4)]
+    a, layers = chain([int(n) for n in draw.integers(1, 8, 4)], kinds, 9, seed)
+    a, layers = sprinkled(a, draw), [replace(one, b=sprinkled(one.b, draw)) for one in layers]
+    with opened(GRANULAR) as device:
+        found = device.chain(a, layers, kinds[0])
+        values, flags, kept = one_after_the_other(device, a, layers, kinds[0])
+    assert same(found.values, values)
+    assert same(found.flags, flags)
+    assert found.kept == kept
+
+
+def test_an_infinity_beside_an_empty_slice() -> None:
+    """It comes in, or a product overflows; what goes to and fro is counted."""
+    ones = Layer(torch.ones(1, 1).half(), FP16)
+    with opened(GRANULAR) as device:
+        usual = device.chain(torch.ones(2, 1).half(), [ones, ones], FP16)
+        for x, factor in ((torch.inf, 1.0), (60000.0, 2.0)):
+            layers = [replace(ones, b=ones.b * factor), ones, ones]
+            found = device.chain(torch.full((2, 1), x).half(), layers, FP16)
+            assert found.values.tolist() == [[torch.inf], [torch.inf]]
+            assert (found.kept & Flag.INVALID, found.flags.tolist()) == (0, [[0], [0]])
+            assert found.bytes_moved > 2 * usual.bytes_moved
+
+
 def test_a_device_that_is_reset_or_fails_in_between() -> None:
     a, layers = chain((10, 21, 9), (INT8, INT4, FP16), 17, seed=5)
     with opened(GRANULAR) as device:
-        values, _ = one_after_the_other(device, a, layers, INT8)
+        values, *_ = one_after_the_other(device, a, layers, INT8)
     transport = ForgetfulTransport(GRANULAR, at=[30])
     with Coprocessor(transport, GRANULAR, url="test:", timeout=0.05, retries=9) as device:
         assert same(device.chain(a, layers, "INT8").values, values)
@@ -145,6 +185,7 @@ SHORT = [
     ((12, 9, 4), (INT8, INT8, INT8), 17),
     ((20, 10, 6), (INT4, INT4, FP16), 8),
     ((2, 5, 3), (FP32, FP32, INT8), 9),
+    ((3, 4, 2, 2), (FP32, FP32, INT8, INT8), 9),
 ]
 
 
@@ -157,6 +198,8 @@ def test_the_rtl_computes_the_same(data_port: bool) -> None:
     ):
         for widths, kinds, rows in SHORT:
             a, layers = chain(widths, kinds, rows, seed=rows)
+            if a.is_floating_point():
+                a[0, 0] = torch.inf
             found, wanted = (d.chain(a, layers, kinds[0]) for d in (device, golden))
             assert same(found.values, wanted.values)
             assert same(found.flags, wanted.flags)
