@@ -45,7 +45,8 @@ class Configuration:
     regions : int
         Records in the region table: a power of two, at most 8192, whose words 16 bits address.
     payload : int
-        Longest payload of a frame in bytes: a power of two, from 256 to 4096.
+        Longest payload of a frame in bytes: a power of two, from 256 to 4096, which each unit's
+        records fit.
     window : int
         Commands in flight, and replies kept for repeats: a power of two, at most 16.
     decision_cycles : int
@@ -102,6 +103,7 @@ class Configuration:
         self._check("powers", "2 or 4", lambda powers: powers in (2, 4))
         self._check_power("regions", 1, _MOST_REGIONS)
         self._check_power("payload", 256, 4096)
+        self._check_payload()
         self._check_power("window", 1, 16)
         self._check_power("operands", 64, 4096)
         self._check_range("decision_cycles", 64, 65536)
@@ -154,6 +156,16 @@ class Configuration:
             f"a power of two from {low} to {high}",
             lambda value: low <= value <= high and value & (value - 1) == 0,
         )
+
+    def _check_payload(self) -> None:
+        """Demand that what units take and answer fits: a reply that does not would not end."""
+        for unit in self.built():
+            for what, needed in unit.lengths.items():
+                if needed > self.payload:
+                    raise ValueError(
+                        f"payload must be at least {needed} for the {what} of {unit.name}, "
+                        f"not {self.payload}"
+                    )
 
     def _check_members(self, name: str, kind: type[IntEnum], needed: IntEnum | None = None) -> None:
         members = getattr(self, name)

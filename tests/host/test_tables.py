@@ -2,20 +2,24 @@
 
 import random
 import sys
+from copy import copy
+from dataclasses import replace
 
 import pytest
+from amaranth.hdl import unsigned
 from matrices import GRANULAR
 from transports import ForgetfulTransport
 
 import adagrain
 from adagrain.host.device.coprocessor import Coprocessor
 from adagrain.host.device.mirror import Mirror
+from adagrain.host.device.mirrored_table import MirroredTable
 from adagrain.host.link.frame_size import FrameSize
 from adagrain.host.link.session import Request
 from adagrain.models.device.commands import CommandModel
 from adagrain.models.interface.configuration import configuration
 from adagrain.models.interface.records import complete, pack, size, unpack, unpack_all
-from adagrain.models.interface.units import UNITS
+from adagrain.models.interface.units import UNITS, Payload
 from adagrain.models.interface.units.region_manager import (
     RegionOpcode,
     RegionParameters,
@@ -104,6 +108,18 @@ def test_what_a_table_refuses() -> None:
         ):
             device.precisions.read(0, 1)
         assert not device.precisions.decides_alone
+
+
+def test_steps_are_no_longer_than_their_decisions() -> None:
+    """The device would have no room for the reply, and would not end it."""
+    unit = copy(UNITS["precision_controller"])
+    wide = replace(unit.step, reply=Payload(items=unsigned(8 * 100)))
+    vars(unit)["operations"] = (unit.write, unit.read, wide)
+    table = MirroredTable(unit, GRANULAR, session=None, recovery=None)
+    width = unit.step.request.item_size
+    steps = table._steps([bytes([n]) * width for n in range(5)], b"", FrameSize(256))
+    assert b"".join(steps) == bytes(n for n in range(5) for _ in range(width))
+    assert [len(step) // width for step in steps] == [2, 2, 1]
 
 
 def test_the_golden_model_decides_where_no_region_manager_is_built() -> None:

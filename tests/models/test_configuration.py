@@ -1,13 +1,18 @@
 """Device presets, and what a configuration refuses."""
 
+from collections.abc import Callable
+from copy import copy
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from amaranth.hdl import unsigned
+from amaranth.lib import data
 
 from adagrain.models.interface.configuration import PRESETS, configuration
 from adagrain.models.interface.formats import FormatCode
 from adagrain.models.interface.precision import INTEGERS, Precision
+from adagrain.models.interface.units import UNITS, Payload
 
 GRANULAR = {"units": ("statistics", "region_manager", "granularity_unit")}
 _PRECISIONS = "precisions must be FP32, FP16, INT8, INT4, or INT8, INT4"
@@ -85,6 +90,38 @@ def test_build_ids_tell_configurations_apart() -> None:
 def test_refusals(changes: dict, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         replace(PRESETS["full"], **changes)
+
+
+_LONG = data.StructLayout({"long": unsigned(8 * 300)})
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        (
+            lambda step, _: {"operations": (replace(step, reply=Payload(_LONG)),)},
+            "payload must be at least 300 for the reply STEP of region_manager, not 256",
+        ),
+        (
+            lambda step, _: {"operations": (replace(step, request=Payload(_LONG, _LONG)),)},
+            "payload must be at least 600 for the request STEP of region_manager, not 256",
+        ),
+        (
+            lambda _, table: {"table": replace(table, record=_LONG)},
+            "payload must be at least 300 for the table's record of region_manager, not 256",
+        ),
+    ],
+)
+def test_records_that_no_payload_holds(
+    monkeypatch: pytest.MonkeyPatch, changed: Callable[..., dict], message: str
+) -> None:
+    """They would be waited for until the device is given up."""
+    unit = copy(UNITS["region_manager"])
+    vars(unit).update(changed(unit.step, unit.table))
+    monkeypatch.setitem(UNITS, unit.name, unit)
+    assert configuration("small").payload == 1024
+    with pytest.raises(ValueError, match=message):
+        configuration("small", payload=256)
 
 
 def test_unknown_preset() -> None:

@@ -51,6 +51,11 @@ class Payload:
         """Bytes of an item; 0 where there are none."""
         return 0 if self.items is None else _bits(self.items) // 8
 
+    @property
+    def shortest(self) -> int:
+        """Bytes of the shortest one that says something: with an item, where there can be any."""
+        return self.head_size + max(1, self.least) * self.item_size
+
     def fits(self, length: int) -> bool:
         """True where so many bytes can be such a payload."""
         rest = length - self.head_size

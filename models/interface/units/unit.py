@@ -110,6 +110,17 @@ class Unit:
             address += register.words
         return found
 
+    @property
+    def lengths(self) -> dict[str, int]:
+        """Bytes of what has to fit a payload, by what it is."""
+        found = {}
+        for own in self.operations:
+            found[f"request {own.opcode.name}"] = own.request.shortest
+            found[f"reply {own.opcode.name}"] = own.reply.shortest
+        if self.table is not None:
+            found["table's record"] = self.table.record.size // 8
+        return found
+
     def __getitem__(self, opcode: int) -> Operation:
         """The operation of that number."""
         return {int(own.opcode): own for own in self.operations}[opcode]
