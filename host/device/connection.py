@@ -186,7 +186,8 @@ class Connection:
                 f"state must be of tables {', '.join(self.tables)}, not of {unknown[0]!r}"
             )
         entries = {name: (own["records"], own["settings"]) for name, own in further.items()}
-        entries["region_manager"] = (regions, state["parameters"])
+        parameters = state["parameters"] or {}  # older states have zeros where none were written
+        entries["region_manager"] = (regions, parameters if any(parameters.values()) else None)
         entries["precision_controller"] = (state.get("precisions", ()), None)
         mirrors = {
             name: table.restored(*entries.get(name, ((), None)))

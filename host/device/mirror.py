@@ -30,12 +30,15 @@ class Mirror:
         What the table holds.
     configured : int
         Number of entries, from 0 on, that the host has written.
+    has_settings : bool
+        Whether it has written what holds for all entries.
     """
 
     unit: Unit
     configuration: Configuration
     golden: GoldenTable
     configured: int = 0
+    has_settings: bool = False
 
     @staticmethod
     def empty(unit: Unit, configuration: Configuration) -> "Mirror":
@@ -76,7 +79,9 @@ class Mirror:
         golden.write(first * self.unit.items_per_entry, b"".join(records))
         if settings is not None:
             golden.settings = settings
-        return replace(self, golden=golden, configured=max(self.configured, last))
+        is_set = self.has_settings or settings is not None
+        configured = max(self.configured, last)
+        return replace(self, golden=golden, configured=configured, has_settings=is_set)
 
     def stepped(self, payloads: Sequence[bytes]) -> tuple["Mirror", bytes]:
         """The mirror after requests to step, and their decisions."""
@@ -105,7 +110,7 @@ class Mirror:
                 raise ValueError(
                     f"{self.number} must be from 0 to {self.entries - 1}, not {number!r}"
                 )
-        if not self._is_set:
+        if table_of(self.unit).settings is not None and not self.has_settings:
             raise ValueError(
                 f"{self.number}s must be configured before they are updated, but none was"
             )
@@ -140,13 +145,8 @@ class Mirror:
             step = min(end - at, max(1, (frame_size.payload - size(First)) // width))
             yield Request(of.write, pack(First, first=at) + self.golden.read(at, step))
             at += step
-        if of.settings is not None and self._is_set:
+        if of.settings is not None and self.has_settings:
             yield Request(of.settings, self.golden.settings)
-
-    @property
-    def _is_set(self) -> bool:
-        """True when what holds for all entries has been written, where anything does."""
-        return table_of(self.unit).settings is None or any(self.golden.settings)
 
 
 def table_of(unit: Unit) -> Table:

@@ -146,11 +146,11 @@ class MirroredTable:
         return self.mirror.records()
 
     def settings(self) -> dict[str, int] | None:
-        """Settings of all entries, from the mirror, if the unit has such a record."""
+        """Settings of all entries, from the mirror, if they were configured."""
         of_all = self._unit.settings
-        return (
-            None if of_all is None else unpack(of_all.request.record, self.mirror.golden.settings)
-        )
+        if of_all is None or not self.mirror.has_settings:
+            return None
+        return unpack(of_all.request.record, self.mirror.golden.settings)
 
     def restored(
         self, records: Sequence[bytes], settings: Mapping[str, int] | None = None

@@ -112,6 +112,19 @@ def test_tables_of_units_from_elsewhere_are_in_it(with_a_further_table: Configur
         assert other.tables["further"].mirror.configured == 0
 
 
+def test_parameters_that_were_never_written() -> None:
+    """Older states have zeros in their place."""
+    with adagrain.open_device("golden:", "small") as device:
+        state = device.state_dict()
+        assert state["parameters"] is None
+        older = dict.fromkeys(default_parameters(2), 0)
+        for parameters in (None, older):
+            device.load_state_dict(state | {"parameters": parameters})
+            assert not device.tables["region_manager"].mirror.has_settings
+    with at_work() as device:
+        assert device.state_dict()["parameters"]["workers"] == 2
+
+
 def test_a_state_with_a_table_that_is_not_known_is_refused() -> None:
     with adagrain.open_device("golden:", "small") as device:
         state = device.state_dict() | {"tables": {"further": {"records": [], "settings": None}}}

@@ -110,6 +110,21 @@ def test_what_a_table_refuses() -> None:
         assert not device.precisions.decides_alone
 
 
+def test_settings_may_be_zero() -> None:
+    """They are written like any others, again too; what was never written is not."""
+    unit = UNITS["region_manager"]
+    assert unit.settings is not None
+    zeros = bytes(size(RegionParameters))
+    before = Mirror.empty(unit, GRANULAR).written(records(unit.name, 2, seed=4), 0)
+    with pytest.raises(ValueError, match="regions must be configured before they are updated"):
+        before.check_updates([1])
+    after = before.written([], 0, zeros).written(records(unit.name, 2, seed=5), 0)
+    after.check_updates([1])
+    wanted = Request(unit.settings.opcode, zeros)
+    sent = [list(mirror.requests(FrameSize(1024), 0)) for mirror in (before, after)]
+    assert [wanted in requests for requests in sent] == [False, True]
+
+
 def test_steps_are_no_longer_than_their_decisions() -> None:
     """The device would have no room for the reply, and would not end it."""
     unit = copy(UNITS["precision_controller"])
