@@ -20,11 +20,13 @@ from adagrain.models.interface.units import (
     Table,
     Unit,
 )
+from adagrain.models.interface.units.ranges import First, Range
 from adagrain.models.interface.units.tensor_input import TENSOR_FIELDS
 
 _WORD = data.StructLayout({"word": unsigned(32)})
 _BEGIN = data.StructLayout({**TENSOR_FIELDS, "from_link": unsigned(1), "_reserved": unsigned(7)})
-_NOTHING, _RECORD = Payload(), Payload(_WORD)
+_NOTHING, _RECORD, _BEGUN = Payload(), Payload(_WORD), Payload(_BEGIN)
+_WORDS = Payload(items=_WORD)
 
 
 class _Own(enum.IntEnum):
@@ -44,12 +46,19 @@ def own(**changes: object) -> Unit:
     return replace(unit, **changes)
 
 
-def keeping(item: int = 32, number: str = "word", **changes: object) -> Unit:
+def keeping(
+    item: int = 32,
+    number: str = "word",
+    written: data.StructLayout = First,
+    asked: data.StructLayout = Range,
+    decisions: Payload = _WORDS,
+    **changes: object,
+) -> Unit:
     """A unit with a table whose requests write items of so many bits."""
     operations = (
-        Operation(_Own.WRITE, Payload(_WORD, unsigned(item)), _NOTHING, "writes"),
-        Operation(_Own.READ, Payload(_WORD), Payload(items=unsigned(32)), "reads"),
-        Operation(_Own.STEP, Payload(items=_WORD), Payload(items=_WORD), "decides"),
+        Operation(_Own.WRITE, Payload(written, unsigned(item)), _NOTHING, "writes"),
+        Operation(_Own.READ, Payload(asked), Payload(items=unsigned(32)), "reads"),
+        Operation(_Own.STEP, Payload(items=_WORD), decisions, "decides"),
     )
     opcodes = {"write": _Own.WRITE, "read": _Own.READ, "step": _Own.STEP} | changes
     table = Table(_WORD, number, lambda _: 8, model="c:C", **opcodes)
@@ -64,15 +73,23 @@ def asking(request: Payload, reply: Payload = _NOTHING) -> Unit:
 def passing(
     begin: data.StructLayout | None = _BEGIN,
     reply: Payload = _RECORD,
+    end: Payload = _NOTHING,
     **changes: object,
 ) -> Unit:
     """A unit that takes a tensor, whose passes begin and end with such records."""
     operations = (
         Operation(_Own.BEGIN, Payload(begin), _NOTHING, "begins"),
-        Operation(_Own.WRITE, _NOTHING, reply, "ends"),
+        Operation(_Own.WRITE, end, reply, "ends"),
     )
     passes = (_Own.BEGIN, _Own.WRITE)
     return own(**{"operations": operations, "tensors": ("x",), "passes": passes} | changes)
+
+
+def with_core(request: Payload = _BEGUN, reply: Payload = _NOTHING, **changes: object) -> Unit:
+    """One whose handler is that of any passes, which begin with such payloads."""
+    begin = Operation(_Own.BEGIN, request, reply, "begins")
+    operations = (begin, passing().end)
+    return passing(**{"operations": operations, "gateware": "", "core": "a:A"} | changes)
 
 
 @pytest.mark.parametrize(
@@ -165,7 +182,74 @@ def passing(
         ),
         (
             lambda: passing(reply=Payload(items=_WORD)),
-            "reply WRITE of own must have a record, not none",
+            "reply WRITE of own must be a record of some bytes alone, not items of 4 bytes",
+        ),
+        (
+            lambda: passing(reply=Payload(_WORD, unsigned(8))),
+            "reply WRITE of own must be a record of some bytes alone, not record of 4 bytes and "
+            "items of 1 bytes",
+        ),
+        (
+            lambda: passing(reply=Payload(data.StructLayout({}))),
+            "reply WRITE of own must be a record of some bytes alone, not record of 0 bytes",
+        ),
+        (
+            lambda: passing(end=_RECORD),
+            "request WRITE of own must be empty, not record of 4 bytes",
+        ),
+        (
+            lambda: with_core(Payload(_BEGIN, unsigned(8))),
+            "request BEGIN of own must be a record of some bytes alone, not record of 6 bytes and "
+            "items of 1 bytes",
+        ),
+        (
+            lambda: with_core(reply=_RECORD),
+            "reply BEGIN of own must be empty, not record of 4 bytes",
+        ),
+        (
+            lambda: passing(data.StructLayout({**TENSOR_FIELDS, "from_link": unsigned(8)})),
+            "from_link of the request BEGIN of own must be one bit, not 8",
+        ),
+        (
+            lambda: passing(passes=(_Own.WRITE, _Own.WRITE)),
+            "passes of own must begin and end with two operations, not with WRITE",
+        ),
+        (
+            lambda: keeping(written=Range),
+            "request WRITE of own must begin with First, not be record of 3 bytes and items of 4",
+        ),
+        (
+            lambda: keeping(asked=First),
+            "request READ of own must begin with Range, not be record of 2 bytes",
+        ),
+        (
+            lambda: keeping(decisions=_NOTHING),
+            "reply STEP of own must be decisions alone, not empty",
+        ),
+        (
+            lambda: keeping(decisions=Payload(_WORD, _WORD)),
+            "reply STEP of own must be decisions alone, not record of 4 bytes and items of 4 bytes",
+        ),
+        (
+            lambda: keeping(settings=_Own.BEGIN),
+            "settings of the table of own must be an operation of it, not <_Own.BEGIN: 160>",
+        ),
+        (
+            lambda: keeping(settings=_Own.STEP),
+            "request STEP of own must be a record of some bytes alone, not items of 4 bytes",
+        ),
+        (
+            lambda: own(registers=(Register("tensor", ""),)),
+            "register of own must be named unlike what its gateware has, handler, tensor, o_data, "
+            "opcodes, signature, elaborate, not 'tensor'",
+        ),
+        (
+            lambda: with_core(registers=(Register("i", "", sums="word"),)),
+            "register of own must be named unlike what its gateware has, .*refusal, not 'i'",
+        ),
+        (
+            lambda: passing(registers=(Register("r", "", sums="word", constant=lambda _: 1),)),
+            "register 'r' of own must sum 'word' or be constant, not both",
         ),
         (
             lambda: passing(registers=(Register("sum", "", sums="zzz"),)),
@@ -180,6 +264,14 @@ def passing(
 def test_descriptors_that_cannot_be(make: Callable[[], object], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         make()
+
+
+def test_a_handler_of_ones_own_may_do_more() -> None:
+    """What only the handler of any passes cannot do, and names that only a core has."""
+    request, reply = Payload(_BEGIN, unsigned(8)), _RECORD
+    operations = (Operation(_Own.BEGIN, request, reply, "begins"), passing().end)
+    assert passing(operations=operations, registers=(Register("i", ""),)).begin.reply == reply
+    assert with_core().begin.reply == _NOTHING
 
 
 def test_a_pass_over_a_tensor() -> None:

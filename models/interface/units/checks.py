@@ -6,8 +6,10 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from amaranth.hdl import Shape
+from amaranth.lib import data
 
-from .operation import Payload
+from .operation import Operation, Payload
+from .ranges import First, Range
 from .tensor_fields import TENSOR_FIELDS
 
 if TYPE_CHECKING:
@@ -18,6 +20,10 @@ __all__ = ["GROUPS", "SPAN", "check_unit"]
 
 #: Groups of opcodes that there are, and the opcodes, or words of registers, of each.
 GROUPS, SPAN = 16, 16
+
+#: What a handler has beside its registers, and what a core has.
+_OF_HANDLER = ("handler", "tensor", "o_data", "opcodes", "signature", "elaborate")
+_OF_CORE = ("i_begin", "i", "o", "refusal")
 
 
 def check_unit(unit: Unit) -> None:
@@ -80,18 +86,28 @@ def _check_records(unit: Unit) -> None:
 
 def _check_table(unit: Unit, table: Table) -> None:
     """Make sure that its operations can write and read a table, and decide on it."""
-    for name in ("write", "read", "step"):
-        if unit.operation(getattr(table, name)) is None:
+    for name in ("write", "read", "step", "settings"):
+        opcode = getattr(table, name)
+        if unit.operation(opcode) is None and (name != "settings" or opcode is not None):
             raise ValueError(
-                f"{name} of the table of {unit.name} must be an operation of it, "
-                f"not {getattr(table, name)!r}"
+                f"{name} of the table of {unit.name} must be an operation of it, not {opcode!r}"
             )
-    written, read = unit[table.write].request.item_size, unit[table.read].reply.item_size
-    entry, updates = table.record.size // 8, unit[table.step].request.items
-    if not written or written != read or entry % written:
+    write, read, step = unit[table.write], unit[table.read], unit[table.step]
+    _check_head(unit, write, First, "First")
+    _check_head(unit, read, Range, "Range")
+    if unit.settings is not None:
+        _check_alone(unit, "request", unit.settings)
+    if step.reply.head is not None or step.reply.items is None:
+        raise ValueError(
+            f"reply {step.opcode.name} of {unit.name} must be decisions alone, "
+            f"not {_told(step.reply)}"
+        )
+    written, sent = write.request.item_size, read.reply.item_size
+    entry, updates = table.record.size // 8, step.request.items
+    if not written or written != sent or entry % written:
         raise ValueError(
             f"record of the table of {unit.name}, {entry} bytes, must be written and read in "
-            f"whole items of one size, not of {written} and of {read} bytes"
+            f"whole items of one size, not of {written} and of {sent} bytes"
         )
     if updates is None or table.number not in dict(updates):
         raise ValueError(f"updates of the table of {unit.name} must have a field {table.number!r}")
@@ -108,6 +124,11 @@ def _check_passes(unit: Unit) -> None:
     for opcode in unit.passes:
         if unit.operation(opcode) is None:
             raise ValueError(f"passes of {unit.name} must be operations of it, not {opcode!r}")
+    if unit.passes[0] == unit.passes[1]:
+        raise ValueError(
+            f"passes of {unit.name} must begin and end with two operations, "
+            f"not with {unit.passes[0].name}"
+        )
     for operation in unit.operations if unit.core else ():
         if operation.opcode not in unit.passes:
             raise ValueError(
@@ -122,8 +143,44 @@ def _check_passes(unit: Unit) -> None:
             f"record of the request {begin.opcode.name} of {unit.name} must begin with "
             f"TENSOR_FIELDS and have from_link, not be of {', '.join(names) or 'nothing'}"
         )
-    if end.reply.head is None:
-        raise ValueError(f"reply {end.opcode.name} of {unit.name} must have a record, not none")
+    if (bits := Shape.cast(dict(fields)["from_link"]).width) != 1:
+        raise ValueError(
+            f"from_link of the request {begin.opcode.name} of {unit.name} must be one bit, "
+            f"not {bits}"
+        )
+    _check_alone(unit, "reply", end)
+    _check_empty(unit, "request", end)
+    if unit.core:
+        _check_alone(unit, "request", begin)
+        _check_empty(unit, "reply", begin)
+
+
+def _check_head(unit: Unit, operation: Operation, layout: data.StructLayout, name: str) -> None:
+    """Make sure that a request of a table says which entries it means."""
+    if operation.request.head != layout:
+        raise ValueError(
+            f"request {operation.opcode.name} of {unit.name} must begin with {name}, "
+            f"not be {_told(operation.request)}"
+        )
+
+
+def _check_alone(unit: Unit, part: str, operation: Operation) -> None:
+    """Make sure that a request or a reply is a record of some fields, and nothing else."""
+    payload = getattr(operation, part)
+    if not payload.head_size or payload.items is not None:
+        raise ValueError(
+            f"{part} {operation.opcode.name} of {unit.name} must be a record of some bytes alone, "
+            f"not {_told(payload)}"
+        )
+
+
+def _check_empty(unit: Unit, part: str, operation: Operation) -> None:
+    """Make sure that nothing travels in a request or a reply."""
+    payload = getattr(operation, part)
+    if payload != Payload():
+        raise ValueError(
+            f"{part} {operation.opcode.name} of {unit.name} must be empty, not {_told(payload)}"
+        )
 
 
 def _check_registers(unit: Unit) -> None:
@@ -134,7 +191,18 @@ def _check_registers(unit: Unit) -> None:
     if twice := _twice(register.name for register in unit.registers):
         raise ValueError(f"register {twice[0]!r} of {unit.name} must be one, not two")
     fields = dict(unit.end.reply.record) if unit.passes else {}
+    taken = (*_OF_HANDLER, *(_OF_CORE if unit.core else ()))
     for register in unit.registers:
+        if register.name in taken:
+            raise ValueError(
+                f"register of {unit.name} must be named unlike what its gateware has, "
+                f"{', '.join(taken)}, not {register.name!r}"
+            )
+        if register.sums and register.constant:
+            raise ValueError(
+                f"register {register.name!r} of {unit.name} must sum {register.sums!r} or be "
+                "constant, not both"
+            )
         if register.sums and register.sums not in fields:
             raise ValueError(
                 f"register {register.name!r} of {unit.name} must sum a field of the record that "
@@ -147,6 +215,12 @@ def _sizes(payload: Payload) -> Iterator[tuple[str, int]]:
     for name, shape in (("record", payload.head), ("items", payload.items)):
         if shape is not None:
             yield name, Shape.cast(shape).width
+
+
+def _told(payload: Payload) -> str:
+    """What a payload consists of, for messages."""
+    parts = [f"{name} of {bits // 8} bytes" for name, bits in _sizes(payload)]
+    return " and ".join(parts) or "empty"
 
 
 def _twice(values: Iterable[Any]) -> list[Any]:
