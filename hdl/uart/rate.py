@@ -14,7 +14,8 @@ FRAME_BITS = 10
 _FEWEST_CYCLES = 4
 
 #: Part of the rate by which the accumulator's may differ. A frame of ten bits, sampled in the
-#: middles, bears 5 % between both ends together.
+#: middles, bears 5 % between both ends together; less with few cycles per bit, as
+#: :class:`~adagrain.hdl.uart.Receiver` says.
 _LARGEST_ERROR = 0.02
 
 

@@ -1,5 +1,8 @@
 """Bit rates of the serial line."""
 
+import math
+import random
+
 import pytest
 from amaranth.sim import Simulator, SimulatorContext
 
@@ -43,3 +46,46 @@ def test_bytes_after_a_pause_are_sent_alike() -> None:
     simulator.run()
     assert sent[0].count(0) > 5 * 8
     assert sent[1:] == sent[:1] * 3
+
+
+def received(cycles: float, shorter: float, sent: bytes) -> bytes:
+    """What a receiver of so many cycles per bit makes of bytes whose bits are shorter by a part.
+
+    They follow each other at once or after a pause, and begin anywhere in a cycle.
+    """
+    unit, draw, found = Receiver(cycles * 1e6, 1e6), random.Random(0), bytearray()
+    bit = 65536 / step_per_cycle(cycles * 1e6, 1e6) * (1 - shorter)
+    levels, end = [], 20.0
+    for byte in sent:
+        end += draw.choice([0, 2 * bit * draw.random()])
+        levels += [1] * (math.ceil(end) - len(levels))
+        for level in (0, *(byte >> number & 1 for number in range(8)), 1):
+            end += bit
+            levels += [level] * (math.ceil(end) - len(levels))
+
+    async def line(ctx: SimulatorContext) -> None:
+        ctx.set(unit.o.ready, 1)
+        for level in [*levels, *[1] * 20]:
+            ctx.set(unit.rx, level)
+            *_, valid, byte = await ctx.tick().sample(unit.o.valid, unit.o.payload)
+            found.extend([byte] * valid)
+
+    simulator = Simulator(unit)
+    simulator.add_clock(1e-6)
+    simulator.add_testbench(line)
+    simulator.run()
+    return bytes(found)
+
+
+BYTES = bytes([0x00, 0xFF, 0x55, 0xAA, *random.Random(1).randbytes(56)])
+
+
+@pytest.mark.parametrize("cycles", [4, 4.13, 4.5, 5, 6, 8, 8.68, 12, 16.67, 25])
+def test_a_receiver_bears_what_it_promises(cycles: float) -> None:
+    assert received(cycles, 0.05 - 0.2 / cycles, BYTES) == BYTES
+    assert received(cycles, -0.055, BYTES) == BYTES
+
+
+def test_few_cycles_per_bit_bear_less() -> None:
+    assert received(4.5, 0.02, BYTES) != BYTES
+    assert received(4, 0.03, BYTES) != BYTES
