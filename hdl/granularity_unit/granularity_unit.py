@@ -27,11 +27,13 @@ class GranularityUnit(wiring.Component):
 
     Results as :class:`adagrain.models.granularity_unit.TileModel` has them. A run takes a cycle
     for each row and word, whatever the precision (FP32 with fewer than seven rows: seven for each
-    word but the first), and its last row of results begins to leave :attr:`DotProduct.LATENCY`
-    cycles and four later, where it is rescaled :attr:`Rescale.LATENCY` and one more after these;
-    the next run may be given before, and goes on while the results of this one leave, a row of
-    ``slices`` cycles and one more after the other. With integers alone a run goes row by row, and
-    waits where a row's results leave.
+    word but the first). Results of its first row begin to leave :attr:`DotProduct.LATENCY` cycles
+    and three behind its last pair of words; where they are rescaled, :attr:`Rescale.LATENCY` and
+    one for each number of a word after these. The other rows queue behind it, each ``slices``
+    cycles and one more after the one before; the next run may be given before, and goes on while
+    the results of this one leave. With integers alone a run goes row by row, whose results begin to
+    leave :attr:`IntegerDotProduct.LATENCY` cycles and one behind its last pair, rescaled as above
+    with :attr:`IntegerRescale.LATENCY`, and waits where a row's results leave.
 
     Parameters
     ----------
