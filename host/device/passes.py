@@ -116,7 +116,12 @@ class Passes:
             self._check_tensor(x)
             check_pair(tensors[0], x)
         x = tensors[0] if len(tensors) == 1 else torch.stack([*map(elements_of, tensors)], dim=1)
-        one = _Pass(unit, _announced(x) | dict(fields), words_of(x))
+        announced = _announced(x)
+        if taken := sorted({*announced, "from_link"} & fields.keys()):
+            raise ValueError(
+                f"fields of {name} must be other than what the tensors say, not {', '.join(taken)}"
+            )
+        one = _Pass(unit, announced | dict(fields), words_of(x))
         pack(unit.begin.request.record, **one.fields)  # if they do not fit, no device is asked
         return unpack(unit.end.reply.record, self._recovery.run(lambda: self._ask(one)))
 

@@ -89,6 +89,11 @@ def test_wrong_arguments(device: Coprocessor) -> None:
         device.run_pass("difference", [TRUTH])
     with pytest.raises(ValueError, match=r"field must be one of .*, not 'threshold'"):
         device.run_pass("statistics", [TRUTH], threshold=1)
+    message = "fields of statistics must be other than what the tensors say, not count, from_link"
+    with pytest.raises(ValueError, match=message):
+        device.run_pass("statistics", [TRUTH], exponent=127, from_link=1, count=3)
+    with pytest.raises(ValueError, match=r"fields of difference must be .* say, not format"):
+        device.run_pass("difference", [GUESS, TRUTH], exponent=127, format=0)
     with pytest.raises(DeviceError, match=r"BEGIN of difference was refused by .*: BAD_VALUE"):
         device.run_pass("difference", [GUESS, TRUTH], exponent=0)
     assert device.difference(TRUTH, TRUTH).bitwise_equal
