@@ -192,7 +192,7 @@ class Chain:
 
     @property
     def is_padded(self) -> bool:
-        """Whether a layer in between multiplies floating point by columns of zeros.
+        """True if a layer in between multiplies floating point by columns of zeros.
 
         Its infinities, and no other numbers, raise ``INVALID`` there, and leave NaNs.
         """

@@ -218,7 +218,7 @@ def _sizes(payload: Payload) -> Iterator[tuple[str, int]]:
 
 
 def _told(payload: Payload) -> str:
-    """What a payload consists of, for messages."""
+    """Parts of a payload, for messages."""
     parts = [f"{name} of {bits // 8} bytes" for name, bits in _sizes(payload)]
     return " and ".join(parts) or "empty"
 
