@@ -24,10 +24,13 @@ class Port:
         Path in the signature, joined by two underscores, as in the Verilog.
     shape : ShapeLike
         Shape of its value.
+    is_input : bool
+        Whether it can be set.
     """
 
     name: str
     shape: Any
+    is_input: bool = False
 
     @cached_property
     def width(self) -> int:
@@ -102,11 +105,13 @@ def ports_of(component: wiring.Component) -> Ports:
         if member.is_signature and isinstance(member.signature, stream.Signature):
             if member.signature.always_valid or member.signature.always_ready:
                 raise ValueError(f"stream {name} must have both valid and ready")
-            side = inputs if member.flow is wiring.In else outputs
-            side.append(StreamPort(name, member.signature.members["payload"].shape))
+            is_input = member.flow is wiring.In
+            side = inputs if is_input else outputs
+            shape = member.signature.members["payload"].shape
+            side.append(StreamPort(name, shape, is_input))
     streams = {port.name for port in (*inputs, *outputs)}
     others = tuple(
-        Port("__".join(map(str, path)), member.shape)
+        Port("__".join(map(str, path)), member.shape, member.flow is wiring.In)
         for path, member, _ in component.signature.flatten(component)
         if path[0] not in streams
     )

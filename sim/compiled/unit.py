@@ -6,7 +6,7 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from amaranth.lib import wiring
@@ -20,6 +20,7 @@ from .ports import StreamPort, ports_of
 
 __all__ = ["CompiledUnit", "DeadlockError", "Run", "Stop"]
 
+_Port = TypeVar("_Port")
 Buffer = bytes | bytearray | memoryview | np.ndarray
 
 
@@ -164,10 +165,17 @@ class CompiledUnit:
         Raises
         ------
         ValueError
-            If there is no such stream, or a buffer holds no whole number of elements.
+            If there is no such stream, a buffer holds no whole number of elements, or cycles do
+            not fit 64 bits.
         DeadlockError
             If ``max_cycles`` pass first.
         """
+        if not 0 <= max_cycles < 1 << 64:
+            raise ValueError(f"max_cycles must be from 0 to 2**64 - 1, not {max_cycles}")
+        for name in idle if isinstance(idle, Mapping) else ():
+            _known(self._inputs, name, "input stream of idle")
+        for name in stall if isinstance(stall, Mapping) else ():
+            _known(self._outputs, name, "output stream of stall")
         given = {name: self._elements(name, buffer) for name, buffer in inputs.items()}
         taken = {name: self._room(name, count) for name, count in outputs.items()}
         fill(self._in_transfer, given, idle)
@@ -200,14 +208,21 @@ class CompiledUnit:
         self._library.unit_reset(self._unit)
 
     def set(self, name: str, value: Any) -> None:
-        """Set an input port that is not part of a stream."""
-        index, port = self._others[name]
+        """Set an input port that is not part of a stream.
+
+        Raises
+        ------
+        ValueError
+            If there is none of that name.
+        """
+        inputs = {known: own for known, own in self._others.items() if own[1].is_input}
+        index, port = _known(inputs, name, "input port")
         raw = encode(port.shape, value).to_bytes(_storage(port.width), "little")
         self._library.unit_set(self._unit, index, raw)
 
     def get(self, name: str) -> Any:
-        """Value of a port that is not part of a stream."""
-        index, port = self._others[name]
+        """Value of a port that is not part of a stream; errors as those of :meth:`set`."""
+        index, port = _known(self._others, name, "port")
         raw = ctypes.create_string_buffer(_storage(port.width))
         self._library.unit_get(self._unit, index, raw)
         return decode(port.shape, int.from_bytes(raw.raw, "little"))
@@ -281,10 +296,10 @@ class CompiledUnit:
         return f"{self.name} came to no end in {result.cycles} cycles: {', '.join(moved)}"
 
 
-def _known(streams: dict[str, StreamPort], name: str, kind: str) -> StreamPort:
-    if name not in streams:
-        raise ValueError(f"{kind} must be one of {', '.join(streams)}, not {name!r}")
-    return streams[name]
+def _known(ports: Mapping[str, _Port], name: str, kind: str) -> _Port:
+    if name not in ports:
+        raise ValueError(f"{kind} must be one of {', '.join(ports)}, not {name!r}")
+    return ports[name]
 
 
 def _storage(width: int) -> int:

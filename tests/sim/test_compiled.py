@@ -186,13 +186,25 @@ def test_other_ports_are_set_and_read(shelf: CompiledUnit) -> None:
         ({"inputs": {"i_8": np.zeros((4, 4))[:, 1]}}, "must be contiguous"),
         ({"stop": Stop("o_8", 0)}, "stop must be at one of the outputs, not at 'o_8'"),
         ({"outputs": {"o_65": 1}, "stop": Stop("o_65", 0)}, "at most 64 bits, not o_65"),
+        ({"idle": {"o_8": 9}}, "input stream of idle must be one of i_1, .*, not 'o_8'"),
+        ({"stall": {"zz": 9}}, "output stream of stall must be one of o_1, .*, not 'zz'"),
+        ({"max_cycles": 1 << 64}, r"max_cycles must be from 0 to 2\*\*64 - 1, not 18446744073709"),
+        ({"max_cycles": -1}, r"max_cycles must be from 0 to 2\*\*64 - 1, not -1"),
     ],
 )
 def test_bad_arguments_are_refused(
     shelf: CompiledUnit, arguments: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(ValueError, match=message):
-        shelf.run(**arguments, max_cycles=10)
+        shelf.run(**{"max_cycles": 10} | arguments)
+
+
+def test_ports_that_are_not_there_are_refused(shelf: CompiledUnit) -> None:
+    with pytest.raises(ValueError, match="port must be one of pair, sum, retracted, not 'zz'"):
+        shelf.get("zz")
+    for name in ("zz", "sum"):
+        with pytest.raises(ValueError, match=f"input port must be one of pair, not '{name}'"):
+            shelf.set(name, 1)
 
 
 def test_streams_must_have_both_sides() -> None:
