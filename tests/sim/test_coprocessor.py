@@ -163,9 +163,15 @@ def test_each_doubt_about_a_run(pair_of: Opened, variant: str, goes_on: bool) ->
 
 
 @pytest.mark.parametrize("words", [8, 16, 24, 30])
-def test_columns_that_come_while_results_are_kept(pair_of: Opened, words: int) -> None:
+def test_columns_that_come_while_results_are_kept(words: int) -> None:
     """None of them is lost: runs over them have the model's results."""
-    pair = pair_of("granular")
+    with Pair(VARIANTS["granular"](), random.Random(0)) as pair:
+        pair.open()
+        bring_columns(pair, words)
+
+
+def bring_columns(pair: Pair, words: int) -> None:
+    """Into a device whose memories have nothing of others, while a run's results leave."""
     slices, operands = pair.model.configuration.slices, pair.model.configuration.operands
 
     def ask(opcode: TileOpcode, payload: bytes = b"", port: bytes = b"") -> None:
@@ -179,7 +185,7 @@ def test_columns_that_come_while_results_are_kept(pair_of: Opened, words: int) -
 
     load(0, (slices + 1) * operands)
     run = {"mode": int(Precision.INT8), "words": words, "rows": 8, "first": 1, "last": 1}
-    kept = {"scaled": 1, "to": int(Precision.INT8), "to_first": operands - 8 * words}
+    kept = {"scaled": 1, "to": int(Precision.INT8), "to_first": operands - 8}
     ask(TileOpcode.RUN, pack(TileRun, **run | kept, destination=int(Destination.MEMORY)))
     load(operands + words, operands - words)  # columns behind those that the run reads
     for first in range(words, operands):
