@@ -11,7 +11,6 @@ import torch
 from adagrain.models.codec import DEFAULT_TABLES, coded_blocks
 from adagrain.models.interface.codec import TableNumber
 from adagrain.models.interface.formats import FormatCode
-from adagrain.models.interface.precision import WORD_BITS, Precision
 from adagrain.models.interface.protocol import Status
 from adagrain.models.interface.records import pack, size, unpack
 from adagrain.models.interface.units import DECODER, ENCODER, Unit, addresses
@@ -19,7 +18,6 @@ from adagrain.models.interface.units.code_lengths import CodeLengths, packed_len
 from adagrain.models.interface.units.decoder import DecoderBegin
 from adagrain.models.interface.units.encoder import EncoderBegin, EncoderOpcode
 from adagrain.models.interface.units.granularity_unit import (
-    Destination,
     TileLoad,
     TileOpcode,
     TileRun,
@@ -40,7 +38,6 @@ from adagrain.sim.benches.coprocessor.pair import Pair
 from adagrain.sim.benches.coprocessor.traffic import Traffic
 from adagrain.sim.benches.granularity_unit.requests import doubtful
 from adagrain.sim.benches.requests import Request
-from adagrain.sim.benches.tensor_input.requests import padded
 from adagrain.sim.compiled import Stop
 
 REQUESTS = 10_000 if os.environ.get("ADAGRAIN_FULL") == "1" else 400
@@ -160,36 +157,6 @@ def test_each_doubt_about_a_run(pair_of: Opened, variant: str, goes_on: bool) ->
         pair.ask(Request(TileOpcode.SETTLE))
     for count in range(built.slices + 2):
         pair.ask(Request(TileOpcode.SCALES, bytes(count)))
-
-
-@pytest.mark.parametrize("words", [8, 16, 24, 30])
-def test_columns_that_come_while_results_are_kept(words: int) -> None:
-    """None of them is lost: runs over them have the model's results."""
-    with Pair(VARIANTS["granular"](), random.Random(0)) as pair:
-        pair.open()
-        bring_columns(pair, words)
-
-
-def bring_columns(pair: Pair, words: int) -> None:
-    """Into a device whose memories have nothing of others, while a run's results leave."""
-    slices, operands = pair.model.configuration.slices, pair.model.configuration.operands
-
-    def ask(opcode: TileOpcode, payload: bytes = b"", port: bytes = b"") -> None:
-        assert pair.ask(Request(opcode, payload, port)).status == Status.OK
-
-    def load(address: int, count: int) -> None:
-        raw = random.Random(address).randbytes(count * WORD_BITS // 8)
-        fields = {"address": address, "count": count, "format": FormatCode.FP32}
-        ask(TileOpcode.LOAD, pack(TileLoad, **fields), padded(raw))
-        ask(TileOpcode.LOADED)
-
-    load(0, (slices + 1) * operands)
-    run = {"mode": int(Precision.INT8), "words": words, "rows": 8, "first": 1, "last": 1}
-    kept = {"scaled": 1, "to": int(Precision.INT8), "to_first": operands - 8}
-    ask(TileOpcode.RUN, pack(TileRun, **run | kept, destination=int(Destination.MEMORY)))
-    load(operands + words, operands - words)  # columns behind those that the run reads
-    for first in range(words, operands):
-        ask(TileOpcode.RUN, pack(TileRun, **run | {"rows": 1, "words": 1, "b_first": first}))
 
 
 @pytest.mark.parametrize("opcode", [StatisticsOpcode.HISTOGRAM, TileOpcode.RUN])

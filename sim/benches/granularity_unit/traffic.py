@@ -122,23 +122,28 @@ def _go_on(tile: Tile, model: TileModel, slices: int, rng: np.random.Generator) 
     """Multiply the results that have become operands, as a layer behind would.
 
     Words of slices are written from the last one on that the run before reads, and so many that
-    some come with its results; then those that are multiplied.
+    some come with its results; then those that are multiplied. At the end those of before are, too,
+    by the first operands.
     """
     before, capacity = tile.runs[-1], model.memory.words
     mode = Precision(before["to"] if before["scaled"] else before["mode"])
     words = row_results(before, slices)
     last = before["b_first"] + before["words"] - 1
+    long = min(40, capacity - last)
     writes = []
-    for first, count in ((last, min(40, capacity - last)), (0, words)):
+    for first, count in ((last, long), (0, words)):
         for number in range(slices):
             writes += _numbered((number + 1) * capacity + first, _words(mode, count, rng))
     for address, word in writes:
         model.memory.write(address, np.array([word]))
     run = before | {"a_first": before["to_first"], "b_first": 0, "words": words, "mode": mode}
     run |= {"first": 1, "last": 1, "destination": Destination.LINK, "to_first": 0}
+    long = min(long, before["rows"] * before["words"])
+    over = run | {"a_first": before["a_first"], "b_first": last, "words": long, "rows": 1}
     tile.writes.append(writes)
-    tile.runs.append(run)
-    tile.results += model.run(run)
+    for own in (run, over):
+        tile.runs.append(own)
+        tile.results += model.run(own)
 
 
 def short_runs(

@@ -1,6 +1,6 @@
 """Mutants of `granularity_unit`."""
 
-from .mutant import Mutant, bench, compiled, tested
+from .mutant import Mutant, bench, compiled
 
 __all__ = ["MUTANTS"]
 
@@ -59,7 +59,7 @@ MUTANTS = (
         "hdl/granularity_unit/granularity_unit.py",
         "~is_read & ~result.valid",
         "~is_read",
-        tested("sim/test_coprocessor.py", "columns"),
+        bench("granularity_unit", "three_slices"),
     ),
     Mutant(
         "the last word of a run's columns is written while they are read",
