@@ -140,7 +140,7 @@ def _go_on(tile: Tile, model: TileModel, slices: int, rng: np.random.Generator) 
     run |= {"first": 1, "last": 1, "destination": Destination.LINK, "to_first": 0}
     long = min(long, before["rows"] * before["words"])
     over = run | {"a_first": before["a_first"], "b_first": last, "words": long, "rows": 1}
-    tile.writes.append(writes)
+    tile.writes += [writes, []]
     for own in (run, over):
         tile.runs.append(own)
         tile.results += model.run(own)
