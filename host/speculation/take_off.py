@@ -83,11 +83,6 @@ class TakeOff:
             Passes that were done again in it.
         alone : bool
             No other one is under way.
-
-        Raises
-        ------
-        RuntimeError
-            If weights have been changed that updates are in flight of.
         """
         assert departure.step is not None
         if alone:
