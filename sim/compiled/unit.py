@@ -112,6 +112,7 @@ class CompiledUnit:
         self._inputs = {port.name: port for port in ports.inputs}
         self._outputs = {port.name: port for port in ports.outputs}
         self._others = {port.name: (index, port) for index, port in enumerate(ports.others)}
+        self._settable = {name: own for name, own in self._others.items() if own[1].is_input}
         self._in_transfers = (Transfer * len(ports.inputs))()
         self._out_transfers = (Transfer * len(ports.outputs))()
         self._in_transfer = dict(zip(self._inputs, self._in_transfers, strict=True))
@@ -215,8 +216,7 @@ class CompiledUnit:
         ValueError
             If there is none of that name.
         """
-        inputs = {known: own for known, own in self._others.items() if own[1].is_input}
-        index, port = _known(inputs, name, "input port")
+        index, port = _known(self._settable, name, "input port")
         raw = encode(port.shape, value).to_bytes(_storage(port.width), "little")
         self._library.unit_set(self._unit, index, raw)
 
