@@ -4,11 +4,12 @@ import logging
 import os
 import shlex
 import signal
+import tempfile
 import uuid
 from pathlib import Path
 from typing import Any
 
-from torch.distributed.elastic.multiprocessing.api import SignalException
+from torch.distributed.elastic.multiprocessing.api import DefaultLogsSpecs, SignalException
 from torch.distributed.elastic.multiprocessing.errors import ChildFailedError
 from torch.distributed.launcher.api import LaunchConfig, elastic_launch
 
@@ -61,12 +62,16 @@ def launch(options: TrainingOptions, checkpoint: Path | None = None) -> RunStatu
     RunInterruptedError
         If the run gets SIGINT or SIGTERM.
     """
-    from . import worker
-
     (options.folder / FAILURE).unlink(missing_ok=True)
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     _silence_torch()
-    config = LaunchConfig(
+    with tempfile.TemporaryDirectory(prefix="adagrain-run-") as scratch:
+        return _run(options, checkpoint, _config(options, scratch))
+
+
+def _config(options: TrainingOptions, scratch: str) -> LaunchConfig:
+    """Tells how workers are started; torch keeps what it needs meanwhile in a folder."""
+    return LaunchConfig(
         min_nodes=1,
         max_nodes=1,
         nproc_per_node=options.workers,
@@ -78,7 +83,14 @@ def launch(options: TrainingOptions, checkpoint: Path | None = None) -> RunStatu
         monitor_interval=0.2,
         signals_to_handle="SIGTERM,SIGHUP,SIGQUIT",
         start_method="spawn",
+        logs_specs=DefaultLogsSpecs(log_dir=scratch),
     )
+
+
+def _run(options: TrainingOptions, checkpoint: Path | None, config: LaunchConfig) -> RunStatus:
+    """As :func:`launch`, with workers that are started so."""
+    from . import worker
+
     try:
         with answering_for_workers():
             statuses = elastic_launch(config, worker.run)(options, checkpoint)

@@ -185,9 +185,12 @@ def test_a_run_that_is_under_way_is_left_alone_and_one_that_died_goes_on(runs: P
     assert len({line["step"] for line in metrics(runs, "killed")}) >= int(newest.name[5:])
 
 
-def test_interrupting_leaves_one_line(runs: Path) -> None:
-    """As a terminal does it: all processes get the signal."""
+def test_interrupting_leaves_one_line(
+    runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As a terminal does it: all processes get the signal. No file for the time of the run stays."""
     folder = runs / "interrupted"
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
     process = start(runs, "interrupted", "--steps", "1000000", "--checkpoint-every", "5")
     try:
         wait_for(folder, "checkpoints/step-????????/manifest.json")
@@ -199,6 +202,8 @@ def test_interrupting_leaves_one_line(runs: Path) -> None:
     way_on = f"adagrain train --resume --name interrupted --runs {runs} goes on from step"
     assert errors.startswith(f"error: interrupted by SIGINT; {way_on} ")
     assert errors.count("\n") == 1
+    left = {path.name for path in tmp_path.iterdir() if not path.name.startswith("torchinductor_")}
+    assert left == set(), "beside the cache of torch's compiler"
 
 
 def test_a_run_that_diverges_says_so(run: Run, runs: Path) -> None:
