@@ -4,7 +4,7 @@ from amaranth.hdl import Module, Signal, Value
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from adagrain.hdl.stream.packet import beat_layout
+from adagrain.hdl.stream.packet import beat_layout, check_lanes
 from adagrain.models.interface.protocol import Status
 
 from .descriptor import LargeBegin, LargeRecord
@@ -20,7 +20,7 @@ class Large(wiring.Component):
     Parameters
     ----------
     lanes : int
-        Elements in a beat.
+        Elements in a beat: 1, 2 or 4.
 
     Members
     -------
@@ -35,6 +35,7 @@ class Large(wiring.Component):
     """
 
     def __init__(self, lanes: int) -> None:
+        check_lanes(lanes)
         self.lanes = lanes
         super().__init__(
             {

@@ -188,7 +188,7 @@ def test_a_run_that_is_under_way_is_left_alone_and_one_that_died_goes_on(runs: P
 def test_interrupting_leaves_one_line(
     runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As a terminal does it: all processes get the signal. No file for the time of the run stays."""
+    """As a terminal does it: all processes get the signal. Nothing temporary stays."""
     folder = runs / "interrupted"
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     process = start(runs, "interrupted", "--steps", "1000000", "--checkpoint-every", "5")
