@@ -50,10 +50,11 @@ _CONFIGURED: dict[str, Callable[[Configuration], Component]] = {
 }
 
 
-def _declared(unit: Unit) -> Callable[[Configuration], Component]:
-    """Maker of what the description of a unit names: its core, else its handler."""
-    if unit.core:
-        return lambda c: cast(Component, load(unit, unit.core)(c.lanes))
+def _core(unit: Unit) -> Callable[[Configuration], Component]:
+    return lambda c: cast(Component, load(unit, unit.core)(c.lanes))
+
+
+def _handler(unit: Unit) -> Callable[[Configuration], Component]:
     return lambda c: cast(Component, load(unit, unit.gateware)(c))
 
 
@@ -81,10 +82,15 @@ _OWN: dict[str, Callable[[Board], Component]] = {
 def units() -> dict[str, Callable[[Board], Component]]:
     """Makers of all units that are known by now, for a board, by name.
 
-    Of a unit from elsewhere, its core, or the handler with which it answers requests.
+    As ``decoder_commands``, a unit with the handler that answers its requests.
     """
-    declared = [unit for unit in DECLARED.values() if unit.core or unit.gateware]
-    return {unit.name: _of_preset(_declared(unit)) for unit in declared} | _OWN
+    handled = {unit.name: _handler(unit) for unit in DECLARED.values() if unit.gateware}
+    declared = {
+        **{f"{name}_commands": build for name, build in handled.items()},
+        **handled,
+        **{unit.name: _core(unit) for unit in DECLARED.values() if unit.core},
+    }
+    return {name: _of_preset(build) for name, build in declared.items()} | _OWN
 
 
 def check_unit(unit: str, board: str) -> None:

@@ -81,6 +81,17 @@ QUOTES = (
         "where there are half as many {:.3f}, and {:.3f} at 1 %.",
         lambda r: (r[f"lanes_4_of_what_is_allowed_at_{d}"] for d in (0.125, 0.0625, 0.01)),
     ),
+    PAGE(
+        "boards/ulx3s boards/ulx3s-25f",
+        "`encoder` takes {:,} LUTs and {} block RAMs with 4 lanes ({:,} and {} with 2), `decoder` "
+        "{:,} and {} ({:,} and {}).",
+        lambda *boards: (
+            board[f"{unit}_commands"][cell]
+            for unit in ("encoder", "decoder")
+            for board in boards
+            for cell in ("LUT", "block RAM")
+        ),
+    ),
 )
 
 
