@@ -40,7 +40,7 @@ class GranularityUnit(wiring.Component):
     slices : int
         Columns of a tile, at least 1.
     words : int
-        Words of each operand memory: a power of two.
+        Words of each operand memory: a power of two, at most 65536.
     precisions : tuple of Precision
         Of operands and results: all four, or those of integers.
 

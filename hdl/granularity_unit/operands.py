@@ -23,14 +23,14 @@ def check_slices(slices: int) -> None:
 
 
 def check_words(words: int) -> None:
-    """Make sure that an operand memory can have so many words.
+    """Make sure that an operand memory can have so many words: a run's addresses have 16 bits.
 
     Raises
     ------
     TypeError, ValueError
         If it cannot.
     """
-    check_power_of_two("words", words, 2)
+    check_power_of_two("words", words, 2, 1 << 16)
 
 
 def write_layout(slices: int, words: int) -> data.StructLayout:

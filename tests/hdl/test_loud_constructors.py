@@ -161,7 +161,8 @@ BUILT = of_type(configuration("small"), type(configuration("small")), "small", 4
 LANES, POWERS = one_of(4, 1, 2), one_of(4, 2)
 ENTRIES, COUNT_BITS, REGIONS = at_least(8, 2), between(32, 1, 32), between(8, 1, 65536)
 BLOCK, BYTES = between(254, 1, 254), at_least(4, 1)
-SLICES, WORDS = between(4, 1, 16), given(64, "a power of two and at least 2", 0, 1, 12, -4)
+SLICES = between(4, 1, 16)
+WORDS = given(64, "a power of two from 2 to 65536", 0, 1, 12, -4, 1 << 17)
 PRECISIONS = Given(
     INTEGERS,
     (
