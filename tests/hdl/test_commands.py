@@ -57,8 +57,8 @@ def unit_of(entries: int) -> Unit:
             lambda: Dispatcher((SYSTEM, SYSTEM), watchdog=1),
             "group of unit 'system' must be its own, not 0",
         ),
-        (lambda: GranularityUnit(1, 12), "words must be a power of two and at least 2, not 12"),
-        (lambda: GranularityUnit(1, 1), "words must be a power of two and at least 2, not 1"),
+        (lambda: GranularityUnit(1, 12), "words must be a power of two from 2 to 65536, not 12"),
+        (lambda: GranularityUnit(1, 1), "words must be a power of two from 2 to 65536, not 1"),
         (
             lambda: Coprocessor(configuration("tiny"), starvation=0),
             "starvation must be from 1 to 260096, not 0",
