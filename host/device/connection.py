@@ -57,8 +57,8 @@ class Connection:
     timeout : float
         Seconds to wait for an answer before sending again.
     retries : int
-        After ``(retries + 1) × timeout`` seconds without progress a break resets the device; if it
-        does not answer then either, :class:`DeviceTimeoutError`.
+        After ``(retries + 1) × timeout`` seconds and so many repeats without progress a break
+        resets the device; if it does not answer then either, :class:`DeviceTimeoutError`.
     """
 
     def __init__(

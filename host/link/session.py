@@ -58,7 +58,8 @@ class Session:
         Most seconds to wait for an answer before sending again; fewer, once answers have shown
         how long they take.
     retries : int
-        After ``(retries + 1) × timeout`` seconds without any progress it gives up.
+        After ``(retries + 1) × timeout`` seconds without any progress, and so many repeats, it
+        gives up: not where this process did not run for a while, and asked for nothing.
 
     Members
     -------
@@ -140,7 +141,7 @@ class Session:
             now = self.transport.now()
             if due:
                 self._patience = self._learned(clock.progress(now, self._patience))
-            elif now - clock.last_progress > self._timeout * (retries + 1):
+            elif clock.is_vain(now, retries, self._timeout):
                 raise self._gave_up(flight, retries)
             elif clock.is_over(now):
                 flight.overdue()
@@ -244,10 +245,10 @@ class _Patience:
     """Deadline of answers, in the transport's seconds."""
 
     def __init__(self, now: float, patience: float) -> None:
-        self.last_progress = now
+        self._last_progress = now
         self._patience = patience
         self._deadline = now + patience
-        self._extended = False
+        self._extensions = 0
 
     def left(self, now: float) -> float:
         return max(0.0, self._deadline - now)
@@ -255,17 +256,22 @@ class _Patience:
     def is_over(self, now: float) -> bool:
         return now >= self._deadline
 
+    def is_vain(self, now: float, retries: int, timeout: float) -> bool:
+        """True if so many waits of so many seconds have brought nothing, and one more."""
+        waited = now - self._last_progress > timeout * (retries + 1)
+        return waited and self._extensions >= retries
+
     def progress(self, now: float, patience: float) -> float:
         """An answer came; how long it took, or 0 where that is not known after repeats."""
-        took = 0.0 if self._extended else now - self.last_progress
-        self._extended = False
-        self.last_progress = now
+        took = 0.0 if self._extensions else now - self._last_progress
+        self._extensions = 0
+        self._last_progress = now
         self._patience = patience
         self._deadline = now + patience
         return took
 
     def extend(self, now: float, longest: float) -> None:
         """Wait anew, and for twice as long."""
-        self._extended = True
+        self._extensions += 1
         self._patience = min(2 * self._patience, longest)
         self._deadline = now + self._patience

@@ -131,6 +131,28 @@ def test_patience_doubles_up_to_the_time_out() -> None:
     assert steps == [pytest.approx(wait) for wait in (0.05, 0.1, 0.2, 0.4, 0.8, 1.0)]
 
 
+@pytest.mark.parametrize("lost", [1, 3])
+def test_a_process_that_was_suspended_asks_again(lost: int) -> None:
+    """No time-out, though minutes have passed since the command: it was not repeated yet."""
+
+    class Suspended(Line):
+        def receive(self, frames: int, timeout: float) -> bytes:
+            self._now += 100.0 * (len(self.sent) == 2)
+            return super().receive(frames, timeout)
+
+    line = Suspended(lambda number: 1 <= number < 1 + lost)
+    assert session_on(line).call([Request(SystemOpcode.ECHO, b"x")]) == [b"x"]
+    assert len(line.sent) == 2 + lost
+
+
+def test_a_device_that_does_not_answer_is_asked_as_often_as_is_said() -> None:
+    line = Line(lambda number: number > 0)
+    session = session_on(line)
+    with pytest.raises(DeviceTimeoutError, match="after 3 repeats of 1 s"):
+        session.call([Request(SystemOpcode.ECHO)])
+    assert len(line.sent) >= 5 and 4.0 < line.now() < 6.0
+
+
 @pytest.mark.parametrize("groups, lost", [(3, False), (4, True)])
 def test_a_frame_that_is_much_too_long_ends_the_session(groups: int, lost: bool) -> None:
     """More than twice as long as the best, where the line damages all; no longer: repeated on."""
