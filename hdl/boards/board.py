@@ -38,8 +38,6 @@ class Board:
         reset what is in it; ``None``: the board's own clock and reset do.
     leds : tuple of (str, int)
         Resources for life, link and error.
-    high : tuple of str
-        Resources to be held high.
     programmer : str
         Board's name for openFPGALoader.
     """
@@ -55,7 +53,6 @@ class Board:
     capacity: Mapping[str, int]
     clocking: Callable[[ClockDomain], Elaboratable] | None
     leds: tuple[tuple[str, int], tuple[str, int], tuple[str, int]]
-    high: tuple[str, ...] = ()
     programmer: str
 
     def platform(self) -> Platform:

@@ -13,6 +13,15 @@ __all__ = ["Ecp5Clock"]
 #: Range of the oscillator in the PLL, in Hz.
 _OSCILLATOR = (400e6, 800e6)
 
+#: Charge pump and loop filter, which nextpnr leaves off where nothing is said of them: what
+#: Project Trellis's `ecppll` gives every PLL.
+_LOOP = {
+    "a_ICP_CURRENT": "12",
+    "a_LPF_RESISTOR": "8",
+    "a_MFG_ENABLE_FILTEROPAMP": "1",
+    "a_MFG_GMCREF_SEL": "2",
+}
+
 
 class Ecp5Clock(Elaboratable):
     """Drives a clock domain from the board's clock by an EHXPLLL.
@@ -58,6 +67,7 @@ class Ecp5Clock(Elaboratable):
         locked = Signal()
         m.submodules.pll = Instance(
             "EHXPLLL",
+            **_LOOP,
             p_CLKI_DIV=1,
             p_CLKFB_DIV=self._multiple,
             p_CLKOP_DIV=divider,

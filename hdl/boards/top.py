@@ -49,6 +49,4 @@ class Top(Elaboratable):
         for (name, number), (led, _) in zip(board.leds, device.leds.shape(), strict=True):
             pin = platform.request(name, number, dir="-")
             m.d.comb += driven(m, pin).eq(device.leds[led])
-        for name in board.high:
-            m.d.comb += driven(m, platform.request(name, dir="-")).eq(1)
         return m

@@ -28,7 +28,6 @@ ULX3S_85F = Board(
     capacity={"LUT": 83640, "FF": 83640, "DSP": 156, "block RAM": 208},
     clocking=lambda domain: Ecp5Clock(domain, "clk25", multiple=2),
     leds=(("led", 0), ("led", 1), ("led", 2)),
-    high=("uart_tx_enable",),
     programmer="ulx3s",
 )
 
