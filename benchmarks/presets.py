@@ -1,9 +1,10 @@
-"""``adagrain train --preset all`` against ``sync``: accuracy, bytes, guesses, over seeds.
+"""``adagrain train --preset all`` or ``compress`` against ``sync``: accuracy, bytes, guesses.
 
 Trains the main job's digits on two workers with golden devices (bit-exact with the RTL), really
 distributed, each training preset with its defaults; and ``all`` once more guessing wherever an
-update is late, for on a fast link it has little reason to. Differences are paired by seed;
-accuracies are in percent, on 450 test images.
+update is late, for on a fast link it has little reason to. With ``--compressed``, instead of
+``all``, ``compress``; once more with momentum correction and two mantissa bits. Differences are
+paired by seed; accuracies are in percent, on 450 test images.
 """
 
 from collections.abc import Sequence
@@ -24,11 +25,22 @@ ALL = replace(SYNC, preset="all", device_preset="")
 #: What is trained, by the name that it has in the report.
 WAYS = {"sync": SYNC, "all": ALL, "all_guessing": replace(ALL, speculation_policy="always")}
 
+COMPRESS = replace(SYNC, preset="compress")
+
+#: What is trained with ``--compressed``.
+COMPRESSED = {
+    "sync": SYNC,
+    "compress": COMPRESS,
+    "compress_top_nesterov": replace(
+        COMPRESS, mask="top", mantissa_bits=2, momentum_correction=True, nesterov=True
+    ),
+}
+
 #: What each may be divided into, to find out which part costs what.
 PARTS = {
     "cadence": replace(SYNC, preset="cadence"),
     "granular": replace(SYNC, preset="granular", device_preset=""),
-    "compress": replace(SYNC, preset="compress"),
+    "compress": COMPRESS,
     "speculate_guessing": replace(SYNC, preset="speculate", speculation_policy="always"),
 }
 
@@ -36,14 +48,18 @@ PARTS = {
 def main(
     seeds: Annotated[int, typer.Option(help="How many.")] = 10,
     parts: Annotated[bool, typer.Option(help="Train each part of all by itself, too.")] = False,
+    compressed: Annotated[bool, typer.Option(help="Compress, in place of all.")] = False,
     record: Annotated[bool, typer.Option(help="Keep the figures.")] = False,
 ) -> None:
     """Train, compare, report."""
-    ways = WAYS | (PARTS if parts else {})
+    if compressed and parts:
+        raise typer.BadParameter("--compressed and --parts do not go together")
+    name = "presets_compressed" if compressed else "presets"
+    ways = COMPRESSED if compressed else WAYS | (PARTS if parts else {})
     with Progress() as progress:
-        found = {name: train(own, range(seeds), name, progress) for name, own in ways.items()}
+        found = {way: train(own, range(seeds), way, progress) for way, own in ways.items()}
     rows = {way: row(own, found["sync"]) for way, own in found.items()}
-    (report if record else show)("presets", {"seeds": seeds, "steps": SYNC.steps, **rows})
+    (report if record else show)(name, {"seeds": seeds, "steps": SYNC.steps, **rows})
 
 
 def train(

@@ -229,6 +229,9 @@ COMMANDS: dict[str, Run | str] = {
     "python benchmarks/learned_mask.py --seeds 3 --steps 240 --ways threshold_3kB learned_3kB "
     "--record learned_mask_cost": RECORDS,
     "python benchmarks/presets.py": Run("python benchmarks/presets.py --seeds 1", full=True),
+    "python benchmarks/presets.py --compressed": Run(
+        "python benchmarks/presets.py --compressed --seeds 1", full=True
+    ),
     "python benchmarks/presets.py --record": RECORDS,
     "python benchmarks/speculation.py --rate 100 --delay 20": Run(
         "python benchmarks/speculation.py --repeats 1 --steps 2 --settling 2 --ways ddp always",

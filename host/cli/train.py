@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 
 from adagrain.host.train.config_file import read_config
 from adagrain.host.train.option import described
 from adagrain.host.train.options import TrainingOptions
+from adagrain.host.train.run_console import RunConsole
 
 from .errors import told
 from .options import with_options
@@ -56,7 +56,7 @@ def train(
 
     Example: adagrain train --preset cadence --device sim: --name first
     """
-    console = Console()
+    console = RunConsole()
     with told():
         given = (read_config(config) if config else {}) | _given(context)
         _check_how(resume=resume, from_step=from_step, overwrite=overwrite, given=given)

@@ -35,9 +35,17 @@ def read_config(path: Path) -> dict[str, Any]:
         given.pop(own, None)
     for name in given:
         if name not in known:
-            close = get_close_matches(name, known, 1)
-            guess = f"; did you mean {close[0]!r}?" if close else f"; there is {', '.join(known)}"
+            meant = _meant(name)
+            guess = f"; did you mean {meant!r}?" if meant else f"; there is {', '.join(known)}"
             raise ValueError(f"{path} must hold options of a run, not {name!r}{guess}")
     if isinstance(given.get("runs"), str):
         given["runs"] = Path(given["runs"])
     return given
+
+
+def _meant(name: str) -> str | None:
+    """The option whose name is like this, or is another one on the command line."""
+    known = described(TrainingOptions)
+    flags = {option.flag.replace("-", "_"): own for own, (_, option) in known.items()}
+    close = get_close_matches(name, [*known, *filter(None, flags)], 1)
+    return flags.get(close[0], close[0]) if close else None

@@ -145,7 +145,7 @@ def front_end(
     """
     chosen = {
         "device": options.device_of(dist.get_rank()),
-        "preset": options.device_preset,
+        "preset": options.built_with,
         "by": options.by,
         "cadence": CadencePolicy.NOISE if options.decides_cadences else None,
         "cadence_max": options.longest_cadence,

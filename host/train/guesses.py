@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping
+from itertools import pairwise
 from typing import Any
 
 from .history import History, RegionHistory
@@ -24,7 +25,8 @@ def guesses(history: History) -> dict[str, Any]:
     history : History
         The run's.
     """
-    regions = {name: _region(own) for name, own in history.regions.items()}
+    steps = history.steps[-1] + 1
+    regions = {name: _region(own, steps) for name, own in history.regions.items()}
     counts = {key: sum(own[key] for own in regions.values()) for key in _COUNTS}
     flown = history.flown
     return {
@@ -58,16 +60,24 @@ def guesses_rows(found: Mapping[str, Any], steps: int) -> dict[str, str]:
     }
 
 
-def _region(region: RegionHistory) -> dict[str, Any]:
-    shares = Counter(region.state)
+def _region(region: RegionHistory, steps: int) -> dict[str, Any]:
     accepts, trials = sum(region.accepts), sum(region.trials)
     return {
         "state": region.state[-1],
-        "states": {state: shares[state] / len(region.state) for state in STATES},
+        "states": _shares(region, steps),
         "guesses": trials,
         "accepts": accepts,
         "rejects": trials - accepts,
     }
+
+
+def _shares(region: RegionHistory, steps: int) -> dict[str, float]:
+    """Parts of the steps for which each state held: from the step behind its decision on."""
+    held: Counter[str] = Counter()
+    bounds = [0, *(step + 1 for step in region.step), steps]
+    for state, (begin, end) in zip((STATES[0], *region.state), pairwise(bounds), strict=True):
+        held[state] += end - begin
+    return {state: held[state] / steps for state in STATES}
 
 
 def _shown(region: Mapping[str, Any]) -> str:

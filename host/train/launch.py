@@ -24,6 +24,10 @@ __all__ = ["FAILURE", "RunFailedError", "RunInterruptedError", "launch"]
 FAILURE = "failure.txt"
 
 
+#: Beginning of what torch says where a worker has not raised an exception.
+_NOTHING_TOLD = "To enable traceback see"
+
+
 class RunFailedError(RuntimeError):
     """A worker failed; no worker is left."""
 
@@ -118,7 +122,7 @@ def _silence_torch() -> None:
 def _reason(options: TrainingOptions, message: str | dict[str, Any]) -> str:
     """The last line of a worker's traceback, which is kept whole in a file, if it can be."""
     if isinstance(message, str):
-        return message
+        return "it ended without an error" if message.startswith(_NOTHING_TOLD) else message
     path = options.folder / FAILURE
     try:
         path.write_text(message.get("extraInfo", {}).get("py_callstack", ""))

@@ -1,7 +1,7 @@
 """Everything that a training run is asked to do, checked before anything starts."""
 
 from collections.abc import Mapping
-from dataclasses import MISSING, asdict, dataclass, fields, replace
+from dataclasses import MISSING, asdict, dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -93,6 +93,7 @@ class TrainingOptions:
         "Noise-to-signal ratio above which cadences grow; below a quarter of it they shrink.",
         least=0,
         most=255,
+        presets=CADENCE,
     )
     precision: str = option(
         "dynamic",
@@ -101,21 +102,30 @@ class TrainingOptions:
         presets=GRANULAR,
     )
     channel_groups: int = option(
-        1, "Channel groups of a layer: parts of its outputs, each with its own precision."
+        1,
+        "Channel groups of a layer: parts of its outputs, each with its own precision.",
+        presets=GRANULAR,
     )
     gradients: str = option(
-        "INT8", "Lowest precision of the backward pass: INT4, INT8, FP16 or FP32."
+        "INT8",
+        "Lowest precision of the backward pass: INT4, INT8, FP16 or FP32.",
+        presets=GRANULAR,
     )
     penalty: float = option(
-        0.5, "Weight of the granularity penalty at first; it falls to zero with the run."
+        0.5,
+        "Weight of the granularity penalty at first; it falls to zero with the run.",
+        presets=GRANULAR,
     )
     threshold_rate: float = option(
         1.0,
         "Peak learning rate of precision thresholds, in octaves.",
         flag="threshold-lr",
         least=0,
+        presets=GRANULAR,
     )
-    bits: float = option(0.0, "Mean bits of a number that forward passes may have; 0: any.")
+    bits: float = option(
+        0.0, "Mean bits of a number that forward passes may have; 0: any.", presets=GRANULAR
+    )
     offload: str = option(
         "none",
         "forward: devices compute forward passes, the golden model those in between, with the "
@@ -123,7 +133,9 @@ class TrainingOptions:
         among=("none", "forward"),
         presets=GRANULAR,
     )
-    offload_every: int = option(16, "Steps from one that is offloaded to the next.", least=1)
+    offload_every: int = option(
+        16, "Steps from one that is offloaded to the next.", least=1, presets=GRANULAR
+    )
     density: float = compressed("density", "Part of all elements of a gradient that is sent.")
     budget: int = option(
         0, "Bytes that a worker sends in a step, about; 0: as the density says.", presets=COMPRESSED
@@ -204,8 +216,6 @@ class TrainingOptions:
 
     def __post_init__(self) -> None:
         check_fit(self)
-        if not self.device_preset:
-            object.__setattr__(self, "device_preset", device_preset_of(self))
 
     @property
     def noise_threshold(self) -> int:
@@ -242,6 +252,11 @@ class TrainingOptions:
         """Options of speculation, if there is any."""
         return speculation_of(self)
 
+    @property
+    def built_with(self) -> str:
+        """Device preset of the run's devices: what is given, or what it needs."""
+        return self.device_preset or device_preset_of(self)
+
     def device_of(self, rank: int) -> str:
         """Url of a worker's device."""
         return self.device.replace("{rank}", str(rank))
@@ -253,11 +268,12 @@ class TrainingOptions:
 
     def binding(self) -> dict[str, Any]:
         """The options that a resumed run must share with the run that it goes on with."""
-        return {
+        lasting = {
             name: getattr(self, name)
             for name, (_, known) in described(self).items()
             if not known.may_change
         }
+        return lasting | {"device_preset": self.built_with}
 
     def recorded(self) -> dict[str, Any]:
         """All options in types that JSON knows."""
@@ -277,25 +293,3 @@ class TrainingOptions:
             raise ValueError(f"options must be of this version, but hold {', '.join(unknown)}")
         paths = {"runs": Path(recorded["runs"]), "command": tuple(recorded["command"])}
         return cls(**{**recorded, **paths})
-
-    def resumed(self, given: Mapping[str, Any]) -> Self:
-        """The options of a run that goes on with others given.
-
-        Raises
-        ------
-        ValueError
-            If one is given that must be the same, with another value, or fewer steps.
-        """
-        for name, begun in self.binding().items():
-            value = given.get(name, begun)
-            if value != begun:
-                raise ValueError(
-                    f"{name} must be {begun!r}, as run {self.name!r} was begun with, not {value!r}"
-                )
-        made = replace(self, **given)
-        if made.steps < self.steps:
-            raise ValueError(
-                f"steps must be at least {self.steps}, as run {self.name!r} was begun with, "
-                f"not {made.steps}"
-            )
-        return made

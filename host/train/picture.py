@@ -94,7 +94,7 @@ def draw(history: History, path: Path, *, title: str, workers: int, noise: float
         if history.channel_groups:
             _draw_precisions(others.pop(0), history)
         axes[-1].set_xlabel("step")
-        axes[-1].set_xlim(0, max(history.steps, default=1))
+        axes[-1].set_xlim(0, max([1, *history.steps]))
         figure.suptitle(title, x=0.01, ha="left", fontweight="bold")
         if len(names) <= _LEGEND:
             handles, labels = agreement.get_legend_handles_labels()
@@ -120,14 +120,14 @@ _STYLE: Any = {
 
 def _draw_loss(axes: Axes, history: History) -> None:
     losses = [math.nan if loss is None else loss for loss in history.loss]
-    axes.plot(history.steps, losses, color="#9ca3af", linewidth=0.8)
+    axes.plot(history.steps, losses, color="#9ca3af", linewidth=0.8, **_shown(history.steps))
     axes.set_yscale("log")
     axes.set_title("training loss, mean over workers")
 
 
 def _draw_accuracy(axes: Axes, history: History) -> None:
     axes.plot(history.evaluations, history.accuracy, color="#b45309", marker="o", markersize=2.5)
-    axes.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
+    axes.yaxis.set_major_formatter(PercentFormatter(1.0))
     axes.set_title("test accuracy")
     if history.accuracy:
         last = history.accuracy[-1]
@@ -150,16 +150,22 @@ def _draw_region(
     region: RegionHistory,
     workers: int,
 ) -> None:
-    line = {"color": colour, "label": name}
-    energy.plot(region.step, _positive(region.local), linewidth=0.7, alpha=0.45, color=colour)
+    line = {"color": colour, "label": name, **_shown(region.step)}
+    faint = {"linewidth": 0.7, "alpha": 0.45, "color": colour, **_shown(region.step)}
+    energy.plot(region.step, _positive(region.local), **faint)
     energy.plot(region.step, _positive(region.average), **line)
     agreement.plot(region.step, region.alpha, **line)
     ratio.plot(region.step, _noise_to_signal(region, workers), **line)
 
 
+def _shown(steps: Sequence[int]) -> dict[str, Any]:
+    """Style of a line of so many points: one alone is no line."""
+    return {"marker": "o", "markersize": 2.5} if len(steps) == 1 else {}
+
+
 def _finish_energy(axes: Axes) -> None:
     axes.set_yscale("log")
-    axes.set_title("gradient energy: of the workers' average (strong), of one worker (faint)")
+    axes.set_title("gradient energy: of the workers' average (strong), mean of their own (faint)")
 
 
 def _finish_agreement(axes: Axes, workers: int) -> None:

@@ -53,7 +53,7 @@ def rehearse(options: TrainingOptions) -> nn.Module:
     if options.speculation:
         check_regions(network, divided)
         check_buckets(options.speculation, options.compression)
-    with open_device(options.device_of(0), options.device_preset) as device:
+    with open_device(options.device_of(0), options.built_with) as device:
         if len(divided) > device.configuration.regions:
             raise ValueError(
                 f"model must have at most {device.configuration.regions} regions on device preset "

@@ -5,11 +5,14 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from rich.markup import escape
+
 from .checkpoint import CHECKPOINTS, Manifest, choose, remove_unfinished, set_aside, step_of
 from .folder import SUMMARY, begun, check_new, locked, read_options, write_options
 from .launch import launch
 from .options import TrainingOptions
 from .rehearsal import rehearse
+from .resumed_options import resumed
 from .run_status import RunStatus
 
 __all__ = ["resume", "start"]
@@ -82,7 +85,7 @@ def resume(
     RunFailedError
         As :func:`~adagrain.host.train.launch.launch`.
     """
-    options = read_options(folder).resumed(given)
+    options = resumed(read_options(folder), given)
     if options.record_run:
         raise ValueError(
             f"run {options.name!r} must not be recorded when it is resumed, as a recording begins "
@@ -114,8 +117,10 @@ def _check_unfinished(options: TrainingOptions, step: int) -> None:
 
 def _announce(options: TrainingOptions, what: str, say: Callable[[str], None]) -> None:
     say(
-        f"run {options.name}: {options.data}, {options.workers} workers, {what}, "
-        f"a device {options.device} beside each"
+        escape(
+            f"run {options.name}: {options.data}, {options.workers} workers, {what}, "
+            f"a device {options.device} beside each"
+        )
     )
     if options.device.startswith("virtual:"):
         say(_SLOW)

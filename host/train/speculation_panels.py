@@ -6,7 +6,7 @@ from .history import History
 
 __all__ = ["draw_times", "mark_guesses"]
 
-_ACCEPTED, _REJECTED = "#4ade80", "#dc2626"
+_ACCEPTED, _REJECTED = "#15803d", "#dc2626"
 
 
 def mark_guesses(axes: Axes, history: History) -> None:

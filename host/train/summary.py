@@ -8,6 +8,7 @@ from typing import Any
 import torch
 import torch.distributed as dist
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from adagrain import __version__
@@ -110,7 +111,7 @@ def _write(
         "cadences": handle.run.cadences,
         "weights_sha256": weights_sha256(training.network),
         "seed": options.seed,
-        "options": options.recorded(),
+        "options": options.recorded() | {"device_preset": options.built_with},
         "versions": {
             "adagrain": __version__,
             "torch": torch.__version__,
@@ -169,7 +170,8 @@ def _table(summary: dict[str, Any], options: TrainingOptions) -> Table:
         rows["DEVICES THAT FAILED"] = f"{summary['fallbacks']}; the golden model took over"
     if summary["dropped"]:
         rows["updates dropped"] = f"{summary['dropped']}, of gradients that were not finite"
-    table = Table("", "", title=f"run {options.name}", show_header=False, title_justify="left")
+    title = escape(f"run {options.name}")
+    table = Table("", "", title=title, show_header=False, title_justify="left")
     for name, value in rows.items():
-        table.add_row(name, value)
+        table.add_row(name, escape(value))
     return table

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import torch
 import torch.distributed as dist
-from rich.console import Console
 
 from adagrain.host.distributed.process_group import leave_group
 from adagrain.host.telemetry.events import EvaluationEvent
@@ -25,6 +24,7 @@ from .progress import RunProgress
 from .recorder import Recorder
 from .recording import course_of
 from .rows import loss_of
+from .run_console import RunConsole
 from .run_status import RunStatus
 from .summary import summarise
 from .training import Training
@@ -77,7 +77,7 @@ class _Worker:
     def train(self) -> RunStatus | None:
         """All steps, then the summary."""
         first = dist.get_rank() == 0
-        console = Console(quiet=not first, stderr=bool(self._options.replay))
+        console = RunConsole(quiet=not first, stderr=bool(self._options.replay))
         console.print(f"device: {self._training.handle.run.device.backend}")
         if self._training.granularity:
             console.print(f"forward passes: {self._training.granularity.forward_backend}")

@@ -36,6 +36,12 @@ def _compared(record: Any) -> Iterator[object]:
     yield from (record["commit"], record["steps"], sum(row["compared"] for row in rows))
 
 
+def _compressed(way: Any) -> Iterator[object]:
+    """Accuracy, points below `sync`, their error, and how many times fewer bytes than BF16's."""
+    yield from (way["accuracy"], -way["minus_sync"], way["minus_sync_standard_error"])
+    yield f"{1 / (2 * way['bytes_ratio']):.1f}"
+
+
 def _cells(text: str, board: str, unit: str, *names: str) -> Quote:
     """Cells that a unit takes alone."""
     page = f"docs/{unit if unit != 'rescale' else 'precision'}.md"
@@ -121,6 +127,19 @@ QUOTES = (
     TRAINING(
         "update is late came to {:.2f} %, with {:,} guesses.",
         lambda r: (r["all_guessing"]["accuracy"], r["all_guessing"]["trials"]),
+    ),
+    Quote(
+        "docs/training.md",
+        "presets_compressed",
+        "--compressed`: {} seeds, {:,} steps) 1 % ends at {:.2f} %, {:.2f} ± {:.2f} points less "
+        "than `sync` with the same seed, with 1/{} of",
+        lambda r: (r["seeds"], r["steps"], *_compressed(r["compress"])),
+    ),
+    Quote(
+        "docs/training.md",
+        "presets_compressed",
+        "--nesterov` it ends at {:.2f} %, {:.2f} ± {:.2f} points less, with 1/{}: frames",
+        lambda r: _compressed(r["compress_top_nesterov"]),
     ),
     GRANULAR(
         "granular_digits",

@@ -13,6 +13,7 @@ from adagrain.host.speculation.options import SpeculationOptions
 from adagrain.host.train.config_file import read_config
 from adagrain.host.train.option import described
 from adagrain.host.train.options import TrainingOptions
+from adagrain.host.train.resumed_options import resumed
 from adagrain.models.interface.precision import Precision
 
 
@@ -105,6 +106,26 @@ from adagrain.models.interface.precision import Precision
             "tau must be left out with training preset 'cadence', not 0.1: it belongs to "
             "speculate and all",
         ),
+        *(
+            (
+                {"preset": "speculate", name: value},
+                f"{name} must be left out with training preset 'speculate', not {value!r}: it "
+                f"belongs to {what} and all",
+            )
+            for what, changed in {
+                "granular": {
+                    "channel_groups": 4,
+                    "gradients": "INT4",
+                    "penalty": 3.0,
+                    "threshold_rate": 2.0,
+                    "bits": 8.0,
+                    "offload": "forward",
+                    "offload_every": 3,
+                },
+                "cadence": {"noise": 3.0},
+            }.items()
+            for name, value in changed.items()
+        ),
         ({"workers": 0}, "workers must be at least 1, not 0"),
         ({"steps": 0}, "steps must be at least 1, not 0"),
         ({"batch": -3}, "batch must be at least 1, not -3"),
@@ -157,12 +178,12 @@ def test_what_was_recorded_is_restored() -> None:
 )
 def test_what_must_stay(given: dict[str, object], message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        TrainingOptions(name="run").resumed(given)
+        resumed(TrainingOptions(name="run"), given)
 
 
 def test_other_options_of_a_resumed_run_are_checked() -> None:
     with pytest.raises(TypeError, match="steps must be a whole number, not '2000'"):
-        TrainingOptions(name="run").resumed({"steps": "2000"})
+        resumed(TrainingOptions(name="run"), {"steps": "2000"})
 
 
 def test_every_option_says_what_it_is() -> None:
@@ -183,6 +204,9 @@ def test_options_from_a_file(tmp_path: Path) -> None:
     recorded = tmp_path / "options.json"
     recorded.write_text(json.dumps(options.recorded()))
     assert TrainingOptions(command=("a", "b"), **read_config(recorded)) == options
+    of_another_preset = {**read_config(recorded), "preset": "sync"}
+    assert options.built_with == "granular"
+    assert TrainingOptions(**of_another_preset).built_with == "full"
 
 
 @pytest.mark.parametrize(
@@ -192,6 +216,7 @@ def test_options_from_a_file(tmp_path: Path) -> None:
         ("a.json", "{", r"a\.json must be JSON: Expecting property name"),
         ("a.json", "[3]", r"a\.json must hold options by name, not \[3\]"),
         ("a.toml", "stepz = 3", r"a\.toml must hold .*, not 'stepz'; did you mean 'steps'\?"),
+        ("a.toml", "lr = 0.05", r"a\.toml must .*, not 'lr'; did you mean 'learning_rate'\?"),
         ("a.toml", "zzz = 3", r"must hold options of a run, not 'zzz'; there is preset, device, "),
     ],
 )
@@ -203,7 +228,7 @@ def test_files_that_hold_no_options(tmp_path: Path, name: str, text: str, messag
 
 def test_what_may_change() -> None:
     given = {"steps": 2000, "device": "golden:", "timing": "fixed", "checkpoint_every": 7}
-    changed = TrainingOptions(name="run").resumed({**given, "learning_rate": 0.1})
+    changed = resumed(TrainingOptions(name="run"), {**given, "learning_rate": 0.1})
     assert {name: getattr(changed, name) for name in given} == given
     assert changed.binding() == TrainingOptions(name="run").binding()
 
@@ -221,17 +246,17 @@ def test_what_may_change() -> None:
 )
 def test_what_a_preset_means(preset: str, device_preset: str, granular: bool, longest: int) -> None:
     options = TrainingOptions(name="run", preset=preset)
-    assert options.device_preset == device_preset
+    assert options.built_with == device_preset
     assert options.granular is granular
     assert options.longest_cadence == longest
     assert options.decides_cadences is (longest > 1)
 
 
 def test_a_device_that_codes_frames_of_granular_layers_has_all_units() -> None:
-    assert TrainingOptions(name="run", preset="all", coder="device").device_preset == "whole"
+    assert TrainingOptions(name="run", preset="all", coder="device").built_with == "whole"
     learned = {"preset": "compress", "mask": "learned", "coder": "device"}
-    assert TrainingOptions(name="run", **learned).device_preset == "full"
-    assert TrainingOptions(name="run", **learned, network="device").device_preset == "whole"
+    assert TrainingOptions(name="run", **learned).built_with == "full"
+    assert TrainingOptions(name="run", **learned, network="device").built_with == "whole"
     with pytest.raises(ValueError, match="network must be 'golden' unless mask is 'learned' and c"):
         TrainingOptions(name="run", **learned | {"coder": "golden"}, network="device")
 

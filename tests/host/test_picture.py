@@ -2,6 +2,7 @@
 
 import json
 import math
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 
@@ -88,6 +89,15 @@ def test_picture_is_drawn(tmp_path: Path, regions: int, loss: float | None) -> N
     height, width = pixels.shape[:2]
     assert width > 1000 and height > 1000
     assert len(np.unique(pixels.reshape(-1, pixels.shape[2]), axis=0)) > 50, "it is not blank"
+
+
+def test_a_run_of_one_step_is_drawn_without_a_warning(tmp_path: Path) -> None:
+    history = History(steps=[0], loss=[2.0], evaluations=[0], accuracy=[0.1])
+    row = {"local": 2.0, "average": 1.0, "alpha": 0.5, "cadence": 1, "state": "GLOBAL"}
+    history.regions["one"].add(0, row)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        draw(history, tmp_path / "picture.png", title="run", workers=2, noise=1.0)
 
 
 def test_precisions_are_part_of_the_picture(tmp_path: Path) -> None:

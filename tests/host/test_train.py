@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from command_line import call
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
-from training_runs import STEPS, Run, Train, end, metrics, second_worker, start, wait_for
+from training_runs import SECONDS, STEPS, Run, Train, end, metrics, second_worker, start, wait_for
 
 from adagrain.host.device.open_device import open_device
 from adagrain.models.interface.configuration import configuration
@@ -204,6 +204,20 @@ def test_interrupting_leaves_one_line(
     assert errors.count("\n") == 1
     left = {path.name for path in tmp_path.iterdir() if not path.name.startswith("torchinductor_")}
     assert left == set(), "beside the cache of torch's compiler"
+
+
+def test_a_reader_who_leaves_does_not_end_the_run(runs: Path) -> None:
+    """As ``| head -1`` does it."""
+    process = start(runs, "pipe", "--workers", "1", "--steps", "8")
+    assert process.stdout is not None and process.stderr is not None
+    try:
+        assert process.stdout.readline().startswith("run pipe: ")
+        process.stdout.close()
+        assert process.wait(SECONDS) == 0, process.stderr.read()
+    finally:
+        process.kill()
+    assert len(metrics(runs, "pipe")) == 9
+    assert (runs / "pipe" / "summary.json").exists()
 
 
 def test_a_run_that_diverges_says_so(run: Run, runs: Path) -> None:

@@ -52,7 +52,9 @@ def start(runs: Path, name: str, *arguments: str) -> subprocess.Popen[str]:
 def _defaults(arguments: Sequence[str]) -> tuple[str, ...]:
     if "--resume" in arguments:
         return ()
-    return ("--device", "golden:", "--steps", str(STEPS), "--noise", "0")
+    decides = "--preset" not in arguments or {"cadence", "all"} & {*arguments}
+    noise = ("--noise", "0") if decides else ()
+    return ("--device", "golden:", "--steps", str(STEPS), *noise)
 
 
 def wait_for(folder: Path, pattern: str) -> None:
