@@ -30,7 +30,7 @@ class Probe:
     Parameters
     ----------
     group : ProcessGroup or None
-        Where dense gradients go.
+        Where dense gradients go; that of frames, where no other may be used meanwhile.
     frames : ProcessGroup
         Where frames go; its collectives run on the CPU.
 
@@ -61,7 +61,8 @@ class Probe:
         """
         own = torch.zeros(slots, dtype=torch.uint8)
         others = [torch.empty_like(own) for _ in range(dist.get_world_size(self._frames))]
-        dense = torch.zeros(min(elements, _ELEMENTS), dtype=torch.bfloat16, device=device)
+        place = "cpu" if self._group is self._frames else device
+        dense = torch.zeros(min(elements, _ELEMENTS), dtype=torch.bfloat16, device=place)
         with waited_for("the probe of the line"):
             found = self._look(others, own, dense, coding, elsewhere)
             for _ in range(_LOOKS - 1):
@@ -81,12 +82,17 @@ class Probe:
     ) -> Times:
         """Times of the slowest worker; that of ``dense`` as it is."""
         gather = _seconds(lambda: dist.all_gather(others, own, group=self._frames))
-        reduce = _seconds(lambda: dist.all_reduce(dense, group=self._group))
+        reduce = _seconds(lambda: self._reduce(dense))
         seconds = coding, gather, reduce, elsewhere
         found = torch.tensor([round(1e6 * value) for value in seconds])
         dist.all_reduce(found, dist.ReduceOp.MAX, group=self._frames)
         self.bytes_sent += own.nbytes + dense.nbytes + found.nbytes
         return Times(*found.tolist())
+
+    def _reduce(self, dense: torch.Tensor) -> None:
+        """Average, and wait for it: on an accelerator the collective only goes on its way."""
+        dist.all_reduce(dense, group=self._group)
+        dense[0].item()
 
 
 def _seconds(call: Callable[[], object]) -> float:

@@ -1,5 +1,7 @@
 """The failure of a collective, as an error that says what was waited for."""
 
+import torch
+
 __all__ = ["WorkerLostError", "waited_for"]
 
 
@@ -17,7 +19,9 @@ class waited_for:  # noqa: N801 - reads as a phrase: `with waited_for("…")`
         pass
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if isinstance(error, RuntimeError) and not isinstance(error, WorkerLostError):
+        if isinstance(error, torch.OutOfMemoryError | WorkerLostError):
+            return
+        if isinstance(error, RuntimeError):
             reason = str(error).splitlines()[0] if str(error) else type(error).__name__
             raise WorkerLostError(
                 f"a worker was lost in {self._what}; this one cannot go on ({reason})"

@@ -20,7 +20,8 @@ def time_out_of(group: dist.ProcessGroup) -> timedelta:
 
     PyTorch's own where none of them tells.
     """
-    options = [group._get_backend(place).options for place in group._device_types]
+    backends = [group._get_backend(place) for place in group._device_types]
+    options = [getattr(backend, "options", None) for backend in backends]
     told = [own._timeout for own in options if own is not None]
     return min(told, default=default_pg_timeout)
 

@@ -88,8 +88,12 @@ class Bindings:
         for region in regions:
             if region not in current.bound:
                 self._bind(current, region, call)
-            elif region in current.kept and torch.is_autocast_enabled("cpu"):
+            elif region in current.kept and self._casts(region):
                 current.calls.casts = True  # in a single run gradients would meet there
+
+    def _casts(self, region: int) -> bool:
+        """True if autocast is on where a region is."""
+        return torch.is_autocast_enabled(self._members[region][0].device.type)
 
     def find_strays(self, reaches: Callable[[nn.Parameter], bool]) -> Sequence[str]:
         """Parameters, by name, whose gradient goes to the stand-in; it will not do so again.

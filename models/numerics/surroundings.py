@@ -3,13 +3,11 @@
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from functools import cache
 
 import torch
 
 __all__ = ["exactly"]
-
-#: Kinds of devices for which autocast may be on.
-_KINDS = ("cpu", "cuda")
 
 
 @contextmanager
@@ -21,13 +19,20 @@ def exactly() -> Iterator[None]:
     meet in PyTorch's own operations.
     """
     with ExitStack() as stack:
-        for kind in _KINDS:
+        for kind in _kinds():
             if torch.is_autocast_enabled(kind):
                 stack.enter_context(torch.autocast(kind, enabled=False))
         if _flushes():
             torch.set_flush_denormal(False)
             stack.callback(torch.set_flush_denormal, True)
         yield
+
+
+@cache
+def _kinds() -> tuple[str, ...]:
+    """Kinds of devices for which autocast may be on."""
+    accelerator = torch.accelerator.current_accelerator()
+    return ("cpu",) if accelerator is None else ("cpu", accelerator.type)
 
 
 def _flushes() -> bool:

@@ -39,6 +39,18 @@ def test_a_backend_that_tells_no_time_out() -> None:
         dist.destroy_process_group()
 
 
+def test_a_backend_without_options() -> None:
+    """As that of MPI, or one of somebody else's, may be."""
+
+    class Group:
+        _device_types = (torch.device("cpu"),)
+
+        def _get_backend(self, place: torch.device) -> object:
+            return object()
+
+    assert time_out_of(Group()) == timedelta(minutes=30)
+
+
 def _registered(model: DistributedDataParallel, optimizer: torch.optim.Optimizer) -> Any:
     return adagrain.register(model, optimizer, preset="tiny")
 

@@ -74,7 +74,7 @@ class Worth:
                 at, values = self._applied.pop(key)
                 found = torch.stack([own[at].float() @ values, values @ values])
                 if found.isfinite().all():
-                    self._add(self._falls, key, found.double())
+                    self._add(self._falls, key, found.double().cpu())
             if self._probes(number):
                 places = self._places(number, len(own))
                 self._taken.append(_Taken(key, places, own[places].bfloat16()))
