@@ -13,6 +13,7 @@ from torch.distributed.elastic.multiprocessing.api import DefaultLogsSpecs, Sign
 from torch.distributed.elastic.multiprocessing.errors import ChildFailedError
 from torch.distributed.launcher.api import LaunchConfig, elastic_launch
 
+from . import worker
 from .checkpoint import CHECKPOINTS, checkpoints, remove_unfinished, step_of
 from .interrupts import Interrupt, answering_for_workers
 from .options import TrainingOptions
@@ -93,8 +94,6 @@ def _config(options: TrainingOptions, scratch: str) -> LaunchConfig:
 
 def _run(options: TrainingOptions, checkpoint: Path | None, config: LaunchConfig) -> RunStatus:
     """As :func:`launch`, with workers that are started so."""
-    from . import worker
-
     try:
         with answering_for_workers():
             statuses = elastic_launch(config, worker.run)(options, checkpoint)

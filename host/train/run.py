@@ -51,8 +51,8 @@ def start(
     """
     check_new(options, overwrite=overwrite)
     rehearse(options)
+    _announce(options, f"{options.steps} steps", say)
     with begun(options, overwrite=overwrite):
-        _announce(options, f"{options.steps} steps", say)
         return launch(options)
 
 
@@ -95,11 +95,11 @@ def resume(
     with locked(folder):
         checkpoint = choose(folder / CHECKPOINTS, manifest, from_step)
         _check_unfinished(options, step_of(checkpoint))
+        _announce(options, f"from step {step_of(checkpoint)} to {options.steps}", say)
         if from_step is not None:
             set_aside(folder / CHECKPOINTS, from_step)
         remove_unfinished(folder / CHECKPOINTS)
         write_options(options)
-        _announce(options, f"from step {step_of(checkpoint)} to {options.steps}", say)
         return launch(options, checkpoint)
 
 

@@ -72,6 +72,14 @@ def test_the_extra_that_is_missing_is_named(
         assert said.endswith(f"pip install 'adagrain[{extra}]'"), f"{line}: {said}"
 
 
+@pytest.mark.parametrize("module", ["matplotlib", "tensorboard"])
+def test_a_run_that_lacks_a_module_is_not_begun(module: str, tmp_path: Path) -> None:
+    line = f"train --device golden: --steps 2 --name run --runs {tmp_path / 'runs'}"
+    (said,) = call([line], (module,), tmp_path)
+    assert said.startswith("1 ") and said.endswith("pip install 'adagrain[train]'"), said
+    assert not (tmp_path / "runs").exists()
+
+
 def test_help_brings_nothing_that_takes_long() -> None:
     command = [sys.executable, "-c", _HELP]
     shown = subprocess.run(command, capture_output=True, text=True, check=True)

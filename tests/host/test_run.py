@@ -1,5 +1,6 @@
 """Begin and resume of a run, up to where its workers would start."""
 
+import errno
 import json
 from collections.abc import Iterator
 from dataclasses import replace
@@ -46,6 +47,24 @@ def test_people_are_told_that_a_serial_line_is_slow(options: TrainingOptions) ->
     said: list[str] = []
     run._announce(replace(options, device="virtual:nowhere"), "20 steps", said.append)
     assert len(said) == 2 and "slow" in said[1]
+
+
+def test_a_run_that_cannot_be_announced_is_not_begun(
+    options: TrainingOptions, launched: list[TrainingOptions]
+) -> None:
+    """Standard output is a file on a full disk, say."""
+
+    def full(text: str) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with pytest.raises(OSError, match="No space left on device"):
+        run.start(options, say=full)
+    assert not options.folder.exists() and not launched
+    run.start(options)
+    (options.folder / "precious").touch()
+    with pytest.raises(OSError, match="No space left on device"):
+        run.start(options, overwrite=True, say=full)
+    assert (options.folder / "precious").exists() and launched == [options]
 
 
 def test_what_exists_is_refused_before_all_else(
