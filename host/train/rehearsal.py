@@ -2,6 +2,7 @@
 
 from torch import nn
 
+from adagrain.host.compression.plan import check_budget
 from adagrain.host.device.open_device import open_device
 from adagrain.host.distributed.cadence_plan import longest_cadences
 from adagrain.host.distributed.timing import Timing
@@ -50,6 +51,9 @@ def rehearse(options: TrainingOptions) -> nn.Module:
         network = convert(network, options.policy)
     divided = regions(network, options.by)
     longest_cadences(divided.names, options.longest_cadence)
+    if options.compression:
+        sizes = [part.numel for region in divided for part in region.slices]
+        check_budget(options.compression.budget, sizes)
     if options.speculation:
         check_regions(network, divided)
         check_buckets(options.speculation, options.compression)

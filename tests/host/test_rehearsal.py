@@ -34,6 +34,8 @@ def test_the_network_is_that_of_the_seed() -> None:
             ValueError,
             "bypass must be never or always with timing 'fixed', not 'auto'",
         ),
+        ({"preset": "compress", "budget": 1}, ValueError, "budget must be at least 115 bytes"),
+        ({"preset": "all", "budget": 1}, ValueError, "budget must be at least .* bytes, .* not 1"),
         ({"net": "transformer"}, ValueError, "net must be mlp or conv .*, not 'transformer'"),
         ({"batch": 100_000}, ValueError, "100000"),
         ({"cadence_max": 1 << 16, "epoch_steps": 1 << 16}, ValueError, "to 32768, not 65536"),
@@ -72,6 +74,10 @@ def test_mistakes(changes: dict[str, Any], error: type[Exception], message: str)
 
 def test_a_device_with_all_units_does_all_at_once() -> None:
     rehearsal.rehearse(options(preset="all", coder="device"))
+
+
+def test_the_least_budget_is_enough() -> None:
+    rehearsal.rehearse(options(preset="compress", budget=115))
 
 
 def test_as_many_regions_as_the_device_holds(monkeypatch: pytest.MonkeyPatch) -> None:
