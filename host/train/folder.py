@@ -22,6 +22,7 @@ __all__ = [
     "check_new",
     "locked",
     "read_options",
+    "read_summary",
     "write_options",
 ]
 
@@ -30,6 +31,9 @@ MARK = "options.json"
 
 #: The file that a run leaves at its end.
 SUMMARY = "summary.json"
+
+#: What is read of a summary, and what it is in Python.
+_IN_SUMMARY = {"steps": int, "weights_sha256": str}
 
 #: The file that is locked while a run is under way; it holds the number of the process.
 LOCK = "lock"
@@ -139,6 +143,38 @@ def read_options(folder: Path) -> TrainingOptions:
         return TrainingOptions.restored({**recorded, **here})
     except (ValueError, TypeError, KeyError) as error:
         raise ValueError(f"{path} must hold a run's options: {error}") from error
+
+
+def read_summary(folder: Path, *, otherwise: str) -> dict[str, Any]:
+    """The summary that a run has left in its folder at its end.
+
+    Parameters
+    ----------
+    folder : Path
+        The run's.
+    otherwise : str
+        Remedy for a summary that cannot be restored.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is none.
+    ValueError
+        If it cannot be read.
+    """
+    path = folder / SUMMARY
+    text = path.read_text(errors="replace")
+    try:
+        found = json.loads(text)
+        fits = all(isinstance(found[name], kind) for name, kind in _IN_SUMMARY.items())
+    except (ValueError, TypeError, KeyError):
+        fits = False
+    if not fits:
+        raise ValueError(
+            f"{path} must be the summary of a run, with {' and '.join(_IN_SUMMARY)}, not "
+            f"{text[:40]!r}; restore it, or {otherwise}"
+        )
+    return found
 
 
 def write_options(options: TrainingOptions) -> None:

@@ -1,12 +1,11 @@
 """A recorded run, run again."""
 
-import json
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from . import run
-from .folder import SUMMARY, read_options
+from .folder import SUMMARY, read_options, read_summary
 from .recording import check_whole, recording_in
 
 __all__ = ["Replayed", "replay"]
@@ -73,8 +72,12 @@ def replay(folder: Path, *, say: Callable[[str], None]) -> Replayed:
         record_run=False,
         replay=str(recording.resolve()),
     )
+    recorded = _weights_of(folder)
     run.start(again, overwrite=True, say=say)
-    now, recorded = (
-        json.loads(path.read_text())["weights_sha256"] for path in (again.folder / SUMMARY, summary)
-    )
-    return Replayed(now, recorded, again.folder)
+    return Replayed(_weights_of(again.folder), recorded, again.folder)
+
+
+def _weights_of(folder: Path) -> str:
+    """SHA-256 of the weights at the end of the run in a folder."""
+    found = read_summary(folder, otherwise="record the run again, with --overwrite")
+    return str(found["weights_sha256"])

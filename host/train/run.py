@@ -1,6 +1,5 @@
 """A run, from its beginning or from where it stopped, to its end."""
 
-import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -8,7 +7,15 @@ from typing import Any
 from rich.markup import escape
 
 from .checkpoint import CHECKPOINTS, Manifest, choose, remove_unfinished, set_aside, step_of
-from .folder import SUMMARY, begun, check_new, locked, read_options, write_options
+from .folder import (
+    SUMMARY,
+    begun,
+    check_new,
+    locked,
+    read_options,
+    read_summary,
+    write_options,
+)
 from .launch import launch
 from .options import TrainingOptions
 from .rehearsal import rehearse
@@ -105,10 +112,10 @@ def resume(
 
 def _check_unfinished(options: TrainingOptions, step: int) -> None:
     """Refuse a run that has taken all its steps and left its summary."""
-    path = options.folder / SUMMARY
-    if step < options.steps or not path.exists():
+    if step < options.steps or not (options.folder / SUMMARY).exists():
         return
-    if json.loads(path.read_text())["steps"] >= options.steps:
+    summary = read_summary(options.folder, otherwise="remove it, and --resume makes it anew")
+    if summary["steps"] >= options.steps:
         raise ValueError(
             f"run {options.name!r} has taken its {options.steps} steps; "
             f"--steps N with more than that lets it go on"

@@ -7,6 +7,8 @@ from pathlib import Path
 from types import UnionType
 from typing import Any
 
+from .units.region_manager import Decision, RegionUpdate
+
 __all__ = [
     "FIELDS",
     "FORMAT",
@@ -67,6 +69,14 @@ FIELDS: dict[Kind, dict[str, type | UnionType]] = {
 }
 
 
+#: The integers in each part of a region's row in a line of ``decided``; guesses are not counted
+#: where nobody guesses.
+_INTEGERS = {
+    part: [str(own) for own, _ in layout if own not in ("_reserved", "accepts", "trials")]
+    for part, layout in (("update", RegionUpdate), ("decision", Decision))
+}
+
+
 class RecordingError(ValueError):
     """A recording cannot be read; the message names the file, and what is wrong."""
 
@@ -114,6 +124,8 @@ def read_entries(path: Path) -> Iterator[dict[str, Any]]:
                     f"line {number} of {path} must be a JSON object with the fields of its kind, "
                     f"not {line[:60].rstrip()!r}"
                 )
+            if entry["kind"] == Kind.DECIDED:
+                _check_rows(entry["regions"], f"line {number} of {path}")
             yield entry
 
 
@@ -135,6 +147,20 @@ def _header(path: Path, line: str) -> dict[str, Any]:
         known = ", ".join(FIELDS[Kind.HEADER])
         raise RecordingError(f"the header of {path} must have the fields {known}")
     return entry
+
+
+def _check_rows(regions: dict[str, Any], where: str) -> None:
+    """See to it that the rows of regions in a decided step have all their integers."""
+    for region, row in regions.items():
+        for part, names in _INTEGERS.items():
+            found = row.get(part) if isinstance(row, dict) else None
+            if not isinstance(found, dict) or not all(
+                isinstance(found.get(name), int) for name in names
+            ):
+                raise RecordingError(
+                    f"{where} must have the integers {', '.join(names)}, in the {part} of region "
+                    f"{region!r}"
+                )
 
 
 def _parsed(line: str) -> dict[str, Any] | None:

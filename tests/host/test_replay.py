@@ -100,6 +100,26 @@ def test_other_weights_at_the_end_are_said(copied: Path, replay: Replay) -> None
     assert "replay: DIFFERS" in ended.stdout and sha in ended.stdout
 
 
+def test_a_damaged_summary_is_refused_before_all_is_run_again(copied: Path) -> None:
+    (copied / "summary.json").write_text("{}")
+    shutil.rmtree(copied / "replay", ignore_errors=True)
+    status, said = call("replay", str(copied))
+    assert status == 2
+    assert f"{copied}/summary.json must be the summary of a run, with steps and weights" in said
+    assert "not '{}'; restore it, or record the run again, with --overwrite" in said
+    assert not (copied / "replay").exists()
+
+
+def test_a_recording_without_a_field_of_a_decision_is_not_shown(copied: Path) -> None:
+    path = file_of(copied / RECORDING, 0)
+    change(path, '"alpha"', '"beta"')
+    status, said = call("replay", str(copied), "--show")
+    number = [*("beta" in line for line in path.read_text().splitlines())].index(True) + 1
+    assert status == 2
+    assert f"line {number} of {path} must have the integers region, status, state, " in said
+    assert ", in the decision of region '" in said
+
+
 def test_a_changed_recording_is_found(copied: Path, replay: Replay) -> None:
     path = file_of(copied / RECORDING, 1)
     entries = [*read_entries(path)]

@@ -15,7 +15,6 @@ from adagrain.host.train.launch import FAILURE, _reason
 from adagrain.host.train.options import TrainingOptions
 from adagrain.host.train.run_status import RunStatus
 
-
 @pytest.fixture
 def options(tmp_path: Path) -> TrainingOptions:
     return TrainingOptions(name="run", runs=tmp_path, device="golden:", steps=20)
@@ -100,12 +99,26 @@ def test_a_run_at_its_end_is_refused(
 ) -> None:
     with begun(options):
         if taken is not None:
-            (options.folder / SUMMARY).write_text(json.dumps({"steps": taken}))
+            (options.folder / SUMMARY).write_text(
+                json.dumps({"steps": taken, "weights_sha256": "0"})
+            )
     if not refused:
         run._check_unfinished(options, step)
         return
     with pytest.raises(ValueError, match="run 'run' has taken its 20 steps; --steps N with more"):
         run._check_unfinished(options, step)
+
+
+@pytest.mark.parametrize(
+    "text", ["{}", "{", "[]", '{"steps": "20", "weights_sha256": "0"}', '{"steps": 20}', "\xff"]
+)
+def test_a_damaged_summary_is_named_with_its_remedy(options: TrainingOptions, text: str) -> None:
+    path = options.folder / SUMMARY
+    with begun(options):
+        path.write_text(text, encoding="latin-1")
+    said = f"{path} must be the summary of a run, with steps and weights_sha256, not .*; restore it"
+    with pytest.raises(ValueError, match=f"{said}, or remove it, and --resume makes it anew"):
+        run._check_unfinished(options, options.steps)
 
 
 def test_a_worker_s_traceback_is_kept_whole(options: TrainingOptions) -> None:

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
-from recordings import Runs, first, found
+from recordings import Runs, first, found, write
 
 from adagrain.models.interface.recording import (
     FIELDS,
@@ -90,6 +90,20 @@ def test_a_file_that_is_no_recording_is_refused(
     path = tmp_path / "file"
     path.write_text(text.replace("{header}", header))
     with pytest.raises(RecordingError, match=said):
+        [*read_entries(path)]
+
+
+@pytest.mark.parametrize("part", ["update", "decision"])
+@pytest.mark.parametrize("value", [{}, None, {"region": "none"}])
+def test_a_decided_line_without_its_integers_is_refused(
+    part: str, value: object, recorded: Path, tmp_path: Path
+) -> None:
+    entries = [*read_entries(file_of(recorded, 0))]
+    decided = first(entries, Kind.DECIDED)
+    decided["regions"]["4"][part] = value
+    path = write(tmp_path / "file", entries)
+    said = f"line {entries.index(decided) + 1} of {path} must have the integers region, "
+    with pytest.raises(RecordingError, match=f"{said}.*, in the {part} of region '4'"):
         [*read_entries(path)]
 
 
