@@ -14,7 +14,7 @@ from adagrain.host.telemetry.run_sink import RunSink
 
 from .rows import channel_group_rows, loss_of, region_rows
 
-__all__ = ["METRICS", "Metrics"]
+__all__ = ["METRICS", "Metrics", "step_of"]
 
 _log = logging.getLogger("adagrain")
 
@@ -111,7 +111,7 @@ class Metrics(RunSink):
 def _cut(path: Path, start: int) -> None:
     """Drop lines from a step on, and those that cannot be read, as a full disk leaves one."""
     lines = path.read_text(errors="replace").splitlines()
-    steps = [_step_of(line) for line in lines]
+    steps = [step_of(line) for line in lines]
     if unreadable := steps.count(None):
         _log.warning("%s: %d lines could not be read, and were dropped", path, unreadable)
     kept = [
@@ -120,7 +120,7 @@ def _cut(path: Path, start: int) -> None:
     replace_text(path, "".join(f"{line}\n" for line in kept))
 
 
-def _step_of(line: str) -> int | None:
+def step_of(line: str) -> int | None:
     """The step that a line is of; none where it cannot be read."""
     try:
         return int(json.loads(line)["step"])

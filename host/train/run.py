@@ -17,6 +17,8 @@ from .folder import (
     write_options,
 )
 from .launch import launch
+from .metrics import METRICS
+from .metrics_check import check_metrics
 from .options import TrainingOptions
 from .rehearsal import rehearse
 from .resumed_options import resumed
@@ -102,6 +104,7 @@ def resume(
     with locked(folder):
         checkpoint = choose(folder / CHECKPOINTS, manifest, from_step)
         _check_unfinished(options, step_of(checkpoint))
+        _check_log(options, step_of(checkpoint))
         _announce(options, f"from step {step_of(checkpoint)} to {options.steps}", say)
         if from_step is not None:
             set_aside(folder / CHECKPOINTS, from_step)
@@ -120,6 +123,17 @@ def _check_unfinished(options: TrainingOptions, step: int) -> None:
             f"run {options.name!r} has taken its {options.steps} steps; "
             f"--steps N with more than that lets it go on"
         )
+
+
+def _check_log(options: TrainingOptions, step: int) -> None:
+    """Refuse a run whose log has not what it had at its checkpoint of a step.
+
+    Several updates deep the last steps are logged when the run goes on; where layers choose their
+    precisions too, those that an earlier part of the run had in flight at its end have no line.
+    """
+    depth = options.speculation.depth if options.speculation else 0
+    told = min(step, 1) if options.granular and depth > 1 else step + 1 - max(1, depth)
+    check_metrics(options.folder / METRICS, step, told=max(0, told))
 
 
 def _announce(options: TrainingOptions, what: str, say: Callable[[str], None]) -> None:

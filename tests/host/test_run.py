@@ -5,6 +5,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,8 +13,13 @@ from adagrain.host.train import run
 from adagrain.host.train.checkpoint import CHECKPOINTS, CheckpointError
 from adagrain.host.train.folder import SUMMARY, begun
 from adagrain.host.train.launch import FAILURE, _reason
+from adagrain.host.train.metrics import METRICS
 from adagrain.host.train.options import TrainingOptions
 from adagrain.host.train.run_status import RunStatus
+
+#: What the log has of a step in which no region was due.
+EMPTY: dict[str, Any] = {"loss": 1.0, "dropped": [], "regions": []}
+
 
 @pytest.fixture
 def options(tmp_path: Path) -> TrainingOptions:
@@ -119,6 +125,47 @@ def test_a_damaged_summary_is_named_with_its_remedy(options: TrainingOptions, te
     said = f"{path} must be the summary of a run, with steps and weights_sha256, not .*; restore it"
     with pytest.raises(ValueError, match=f"{said}, or remove it, and --resume makes it anew"):
         run._check_unfinished(options, options.steps)
+
+
+@pytest.mark.parametrize(
+    "changes, logged",
+    [
+        ({"preset": "sync"}, 9),
+        ({"preset": "speculate"}, 9),
+        ({"preset": "speculate", "depth": 0}, 9),
+        ({"preset": "speculate", "depth": 3}, 7),
+        ({"preset": "all", "depth": 3}, 0),
+    ],
+    ids=str,
+)
+def test_a_run_is_refused_whose_log_lacks_a_step(
+    options: TrainingOptions,
+    launched: list[TrainingOptions],
+    monkeypatch: pytest.MonkeyPatch,
+    changes: dict[str, Any],
+    logged: int,
+) -> None:
+    """It is resumed from step 10; the last step that must be logged is given."""
+    options = TrainingOptions(name="run", runs=options.runs, device="golden:", **changes)
+    checkpoint = options.folder / CHECKPOINTS / "step-00000010"
+    aside = options.folder / CHECKPOINTS / "step-00000015"
+    monkeypatch.setattr(run, "choose", lambda *_: checkpoint)
+    with begun(options):
+        aside.mkdir(parents=True)
+        (aside / "manifest.json").touch()
+    before = sorted(options.folder.rglob("*"))
+    with pytest.raises(ValueError, match=f"{METRICS} must be the log of the run, but there is no"):
+        run.resume(options.folder, {}, from_step=10)
+    assert sorted(options.folder.rglob("*")) == before and not launched
+    log = options.folder / METRICS
+    lines = [json.dumps({"step": step, **EMPTY}) + "\n" for step in range(logged + 1)]
+    log.write_text("".join(lines[:-1]))
+    with pytest.raises(ValueError, match=f"but has none of step {logged}; restore the file, or"):
+        run.resume(options.folder, {}, from_step=10)
+    assert aside.exists() and not launched
+    log.write_text("".join(lines))
+    run.resume(options.folder, {}, from_step=10)
+    assert len(launched) == 1 and not aside.exists()
 
 
 def test_a_worker_s_traceback_is_kept_whole(options: TrainingOptions) -> None:
