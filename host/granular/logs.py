@@ -1,7 +1,8 @@
 """Log of a training step of granular layers."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Any, Self
 
 from adagrain.models.interface.precision import Precision
 from adagrain.models.precision_controller import precision_of_rank
@@ -57,6 +58,25 @@ class GranularityLog:
     def bit_operations(self) -> int:
         """Multiplications, each times the bits of both operands."""
         return sum(count * precision.bits**2 for precision, count in self.work.items())
+
+    def state_dict(self) -> dict[str, Any]:
+        """The same in plain types, for a checkpoint."""
+        groups = [
+            {**asdict(own), "precision": own.precision.value, "wanted": own.wanted.value}
+            for own in self.channel_groups
+        ]
+        work = {precision.value: count for precision, count in self.work.items()}
+        return {"work": work, "channel_groups": groups}
+
+    @classmethod
+    def restored(cls, state: Mapping[str, Any]) -> Self:
+        """The log that :meth:`state_dict` gave."""
+        groups = (
+            {**own, "precision": Precision(own["precision"]), "wanted": Precision(own["wanted"])}
+            for own in state["channel_groups"]
+        )
+        work = {Precision(value): count for value, count in state["work"].items()}
+        return cls(work, tuple(ChannelGroupLog(**own) for own in groups))
 
 
 def channel_group_names(layer: GranularLayer) -> list[str]:

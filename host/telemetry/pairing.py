@@ -1,6 +1,7 @@
 """Has sinks hear of a step first, and of its precisions after that."""
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 from .events import EvaluationEvent, PrecisionsEvent, StatisticsEvent
 from .run_sink import RunSink
@@ -18,11 +19,16 @@ class Pairing(RunSink):
     ----------
     sink : RunSink
         Who is told.
+
+    Members
+    -------
+    told : int
+        Steps that it has been told of, from the first on.
     """
 
     def __init__(self, sink: RunSink) -> None:
         self._sink = sink
-        self._told = -1
+        self.told = 0
         self._waiting: list[PrecisionsEvent] = []
 
     def statistics(self, event: StatisticsEvent) -> None:
@@ -32,7 +38,7 @@ class Pairing(RunSink):
     def step(self, log: "StepLog") -> None:
         """Pass a step on, and what has waited for it."""
         self._sink.step(log)
-        self._told = log.step
+        self.told = log.step + 1
         self._pass_on()
 
     def precisions(self, event: PrecisionsEvent) -> None:
@@ -48,6 +54,21 @@ class Pairing(RunSink):
         """Have the sink on the disk."""
         self._sink.flush()
 
+    def state_dict(self) -> dict[str, Any]:
+        """State for a resumed run, which is told of the other steps anew."""
+        waiting = [{"step": own.step, "log": own.log.state_dict()} for own in self._waiting]
+        return {"told": self.told, "waiting": waiting}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Restore what :meth:`state_dict` gave."""
+        from adagrain.host.granular.logs import GranularityLog
+
+        self.told = state["told"]
+        self._waiting = [
+            PrecisionsEvent(own["step"], GranularityLog.restored(own["log"]))
+            for own in state["waiting"]
+        ]
+
     def _pass_on(self) -> None:
-        while self._waiting and self._waiting[0].step <= self._told:
+        while self._waiting and self._waiting[0].step < self.told:
             self._sink.precisions(self._waiting.pop(0))

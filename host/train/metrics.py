@@ -32,13 +32,13 @@ class Metrics(RunSink):
     ----------
     folder : Path
         The run's folder.
+    start, told : int
+        Steps that a resumed run has behind it, and how many of them it is not told of again. Lines
+        of others, of evaluations from ``start`` on, and those that cannot be read, are dropped.
     workers : int
         W.
     granular : bool
         Layers choose their precisions: a step's line waits for what they computed in.
-    start : int
-        Steps that a resumed run has behind it; lines from there on, and those that cannot be
-        read, are dropped.
 
     Raises
     ------
@@ -47,14 +47,14 @@ class Metrics(RunSink):
     """
 
     def __init__(
-        self, folder: Path, *, workers: int, granular: bool = False, start: int = 0
+        self, folder: Path, start: int = 0, told: int = 0, *, workers: int, granular: bool = False
     ) -> None:
         self._workers = workers
         self._granular = granular
         self._waiting: dict[str, Any] = {}
         self._path = folder / METRICS
         if self._path.exists():
-            _cut(self._path, start)
+            _cut(self._path, start, told)
         with writing(self._path):
             self._file = self._path.open("a")
 
@@ -108,14 +108,19 @@ class Metrics(RunSink):
             self._file.write(json.dumps(line) + "\n")
 
 
-def _cut(path: Path, start: int) -> None:
-    """Drop lines from a step on, and those that cannot be read, as a full disk leaves one."""
+def _cut(path: Path, start: int, told: int) -> None:
+    """Drop lines that a resumed run writes again, and those that cannot be read.
+
+    A full disk leaves one of these.
+    """
     lines = path.read_text(errors="replace").splitlines()
     steps = [step_of(line) for line in lines]
     if unreadable := steps.count(None):
         _log.warning("%s: %d lines could not be read, and were dropped", path, unreadable)
     kept = [
-        line for line, step in zip(lines, steps, strict=True) if step is not None and step < start
+        line
+        for line, step in zip(lines, steps, strict=True)
+        if step is not None and step < (start if "accuracy" in json.loads(line) else told)
     ]
     replace_text(path, "".join(f"{line}\n" for line in kept))
 

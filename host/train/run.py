@@ -128,12 +128,10 @@ def _check_unfinished(options: TrainingOptions, step: int) -> None:
 def _check_log(options: TrainingOptions, step: int) -> None:
     """Refuse a run whose log has not what it had at its checkpoint of a step.
 
-    Several updates deep the last steps are logged when the run goes on; where layers choose their
-    precisions too, those that an earlier part of the run had in flight at its end have no line.
+    Several updates deep the last steps are logged when the run goes on.
     """
     depth = options.speculation.depth if options.speculation else 0
-    told = min(step, 1) if options.granular and depth > 1 else step + 1 - max(1, depth)
-    check_metrics(options.folder / METRICS, step, told=max(0, told))
+    check_metrics(options.folder / METRICS, step, told=max(0, step + 1 - max(1, depth)))
 
 
 def _announce(options: TrainingOptions, what: str, say: Callable[[str], None]) -> None:

@@ -94,6 +94,11 @@ class Training:
         return self.handle.run.steps
 
     @property
+    def told(self) -> int:
+        """Steps that sinks have been told of, which are fewer where several are in flight."""
+        return self._paired.told
+
+    @property
     def ends_epoch(self) -> bool:
         """True if the step before was the last with this permutation of the samples."""
         return self.step % self._shards.steps_per_epoch == 0
@@ -146,6 +151,7 @@ class Training:
             "scheduler": self._scheduler.state_dict(),
             "shards": self._shards.state_dict(),
             "granularity": self.granularity.state_dict() if self.granularity else None,
+            "events": self._paired.state_dict(),
         }
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
@@ -156,6 +162,7 @@ class Training:
         self._shards.load_state_dict(state["shards"])
         if self.granularity:
             self.granularity.load_state_dict(state["granularity"])
+        self._paired.load_state_dict(state["events"])
 
     def close(self) -> None:
         """Let go of the device."""

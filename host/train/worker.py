@@ -115,7 +115,9 @@ class _Worker:
         """Have all that happens recorded from now on; the history of what did and will."""
         options, events, start = self._options, self._training.events, self._training.step
         folder, workers = options.folder, options.workers
-        metrics = Metrics(folder, workers=workers, granular=options.granular, start=start)
+        metrics = Metrics(
+            *(folder, start, self._training.told), workers=workers, granular=options.granular
+        )
         events.add(stack.enter_context(metrics))
         events.add(stack.enter_context(Board(folder, workers=workers, start=start)))
         history = History.read(folder / METRICS)

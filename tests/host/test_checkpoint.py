@@ -101,7 +101,7 @@ def test_a_disk_that_is_full_leaves_the_ones_before(
 @pytest.mark.parametrize(
     "changes, message",
     [
-        ({"layout": 99}, "layout 4; this run has 99"),
+        ({"layout": 99}, "layout 5; this run has 99"),
         ({"version": "9.9"}, "version .*; this run has '9.9'"),
         ({"workers": 3}, "workers 1; this run has 3"),
         ({"network": "f00"}, "network '[0-9a-f]{64}'; this run has 'f00'"),

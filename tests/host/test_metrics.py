@@ -21,7 +21,7 @@ def test_a_last_line_that_was_cut_is_dropped(
     path = tmp_path / METRICS
     path.write_text("\n".join([*LINES[:5], LINES[5][:cut]]))
     assert len(read_json_lines(path)) == 5
-    with Metrics(tmp_path, workers=1, start=4) as log:
+    with Metrics(tmp_path, 4, 4, workers=1) as log:
         log.evaluation(EvaluationEvent(4, 0.5))
     assert path.read_text().splitlines() == [*LINES[:4], '{"step": 4, "accuracy": 0.5}']
     assert caplog.messages == [f"{path}: 1 lines could not be read, and were dropped"]
@@ -30,7 +30,7 @@ def test_a_last_line_that_was_cut_is_dropped(
 def test_lines_of_later_steps_are_dropped(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.WARNING)
     (tmp_path / METRICS).write_text("".join(f"{line}\n" for line in LINES))
-    with Metrics(tmp_path, workers=1, start=3):
+    with Metrics(tmp_path, 3, 3, workers=1):
         pass
     assert (tmp_path / METRICS).read_text() == "".join(f"{line}\n" for line in LINES[:3])
     assert not caplog.messages

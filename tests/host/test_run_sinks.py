@@ -58,7 +58,7 @@ def test_the_history_is_that_of_the_log(tmp_path: Path, preset: str) -> None:
     speculative = preset in SPECULATIVE
     for start, steps in ((0, 4), (4, STEPS - 4)):
         with (
-            Metrics(tmp_path, workers=1, granular=granular, start=start) as metrics,
+            Metrics(tmp_path, start, start, workers=1, granular=granular) as metrics,
             trained(tmp_path, metrics, preset=preset) as training,
         ):
             history = History.read(tmp_path / METRICS)

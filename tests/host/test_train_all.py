@@ -83,11 +83,26 @@ def test_thresholds_learn_while_guesses_are_made(train: Train, runs: Path) -> No
 
 
 def test_several_updates_in_flight(train: Train, runs: Path) -> None:
-    deep = (*ALL, "--speculation-policy", "always", "--depth", "2")
+    every = ("--checkpoint-every", "19")
+    deep = (*ALL, "--speculation-policy", "always", "--depth", "2", *every)
     found = train(runs, "deep", *deep, late=True)
     assert found["speculation"]["accepts"] > 0
     assert found["bytes_sent"] < found["bytes_dense"] / 2
     assert max(found["cadences"].values()) > 1 and found["accuracy"] > 0.5
+    _goes_on(train, runs, "deep")
+
+
+def _goes_on(train: Train, runs: Path, name: str) -> None:
+    """From its last checkpoint and from the one before; each step is logged once, and whole."""
+    shutil.copytree(runs / name, runs / "earlier")
+    shutil.rmtree(runs / "earlier" / "checkpoints" / f"step-{STEPS:08d}")
+    for own, more in ((name, ("--steps", str(STEPS + 4))), ("earlier", ())):
+        found = train(runs, own, "--resume", *more, late=True)
+        lines = [line for line in metrics(runs, own) if "loss" in line]
+        assert [line["step"] for line in lines] == [*range(found["steps"])]
+        assert all("precisions" in line for line in lines)
+        accuracies = [line for line in metrics(runs, own) if "accuracy" in line]
+        assert accuracies[-1]["step"] == found["steps"] - 1
 
 
 @pytest.mark.parametrize(

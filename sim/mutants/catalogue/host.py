@@ -17,8 +17,8 @@ MUTANTS = (
     Mutant(
         "an answer after a repeat tells how long answers take",
         "host/link/session.py",
-        "took = 0.0 if self._extended else now - self.last_progress",
-        "took = now - self.last_progress",
+        "took = 0.0 if self._extensions else now - self._last_progress",
+        "took = now - self._last_progress",
         _SESSION,
     ),
     Mutant(
