@@ -1,6 +1,6 @@
 """Packers: narrower beats and bytes, and back, without loss."""
 
-from amaranth.hdl import Assert, Assume, Cover, Module, Mux, unsigned
+from amaranth.hdl import Assert, Assume, Cover, Module, Mux, Signal, unsigned
 from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out, connect, flipped
 
@@ -21,6 +21,9 @@ from .harness import (
 )
 
 __all__ = ["DownsizerProof", "SerialProof", "UnpackerProof"]
+
+#: A tensor of the unpacker: its elements, and whether they are BF16 rather than FP32.
+_Kind = data.StructLayout({"count": unsigned(3), "halves": unsigned(1)})
 
 
 class DownsizerProof(Proof):
@@ -84,7 +87,10 @@ class SerialProof(Proof):
 
 
 class UnpackerProof(Proof):
-    """Of a BF16 tensor each element leaves once, in order, widened; the rest of a word nowhere."""
+    """Of a BF16 tensor each element leaves once, in order, widened; the rest of a word nowhere.
+
+    Tensors of any two kinds take turns, and begin at any time.
+    """
 
     DEPTH = 12
     MUTANT = (
@@ -96,8 +102,8 @@ class UnpackerProof(Proof):
     def __init__(self) -> None:
         super().__init__(
             {
-                "count": In(3),
-                "halves": In(1),
+                "kinds": In(data.ArrayLayout(_Kind, 2)),
+                "begin": In(1),
                 "i": In(stream.Signature(data.ArrayLayout(unsigned(32), 1))),
                 "o": Out(stream.Signature(32)),
             }
@@ -105,30 +111,44 @@ class UnpackerProof(Proof):
 
     def build(self, m: Module) -> None:
         m.submodules.unpacker = unpacker = Unpacker(1, (FormatCode.FP32, FormatCode.BF16))
-        always_steady(m, self.count)
-        always_steady(m, self.halves)
+        always_steady(m, self.kinds)
         assume_stable(m, self.i)
         connect(m, flipped(self.i), unpacker.i)
-        begun = counted(m, transfers(unpacker.i_begin))
+        for kind in self.kinds:
+            m.d.comb += Assume(kind.count != 0)
+        begins, tensors = transfers(unpacker.i_begin), Signal(5)
+        given, own = self.kinds[tensors[0]], self.kinds[~tensors[0]]
         m.d.comb += [
-            Assume(self.count != 0),
-            unpacker.i_begin.valid.eq(begun == 0),
-            unpacker.i_begin.payload.count.eq(self.count),
-            unpacker.i_begin.payload.format.eq(Mux(self.halves, FormatCode.BF16, FormatCode.FP32)),
+            unpacker.i_begin.valid.eq(self.begin),
+            unpacker.i_begin.payload.count.eq(given.count),
+            unpacker.i_begin.payload.format.eq(Mux(given.halves, FormatCode.BF16, FormatCode.FP32)),
             self.o.payload.eq(unpacker.o.payload.data.as_value()),
             self.o.valid.eq(unpacker.o.valid),
             unpacker.o.ready.eq(self.o.ready),
         ]
         demand_stable(m, self.o)
-        number = counted(m, transfers(self.o))
-        words = counted(m, transfers(self.i))
+        number, words = Signal(5), Signal(5)
+        m.d.sync += [
+            tensors.eq(tensors + begins),
+            number.eq(Mux(begins, 0, number + transfers(self.o))),
+            words.eq(Mux(begins, 0, words + transfers(self.i))),
+        ]
         word = self.i.payload.as_value()
         half = Mux(number[0], word[16:], word[:16]) << 16
         with m.If(transfers(self.o)):
             m.d.comb += [
-                Assert(number < self.count),
-                Assert(self.o.payload == Mux(self.halves, half, word)),
-                Assert(words == Mux(self.halves, number >> 1, number)),
-                Assert(unpacker.o.payload.last == (number == self.count - 1)),
+                Assert((tensors != 0) & (number < own.count)),
+                Assert(self.o.payload == Mux(own.halves, half, word)),
+                Assert(words == Mux(own.halves, number >> 1, number)),
+                Assert(unpacker.o.payload.last == (number == own.count - 1)),
             ]
-        m.d.comb += [Cover(number == 5), Cover(self.halves & (number == 5))]
+        with m.If(begins & (tensors != 0)):
+            m.d.comb += [
+                Assert(number == own.count),
+                Assert(words == Mux(own.halves, (own.count + 1) >> 1, own.count)),
+            ]
+        m.d.comb += [
+            Cover(number == 5),
+            Cover(own.halves & (number == 5)),
+            Cover((tensors == 3) & (number == 1) & self.kinds[0].halves & self.kinds[1].halves),
+        ]

@@ -85,6 +85,13 @@ MUTANTS = (
         _STATISTICS,
     ),
     Mutant(
+        "a tensor begins in the half where an odd one ended",
+        "hdl/tensor_input/unpacker.py",
+        "            m.d.sync += second.eq(0)\n",
+        "",
+        compiled("statistics", "small"),
+    ),
+    Mutant(
         "a subnormal half becomes a normal number",
         "hdl/tensor_input/unpacker.py",
         "exponent.eq(127 - bias + 1 - shift)",

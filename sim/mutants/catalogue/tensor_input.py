@@ -1,6 +1,6 @@
 """Mutants of `tensor_input`."""
 
-from .mutant import Mutant, bench, compiled
+from .mutant import Mutant, bench, compiled, proved
 
 __all__ = ["MUTANTS"]
 
@@ -27,6 +27,13 @@ MUTANTS = (
         "source.ready.eq(unpacker.i.ready | through)",
         "source.ready.eq(unpacker.i.ready)",
         bench("tensor_input", "one_lane"),
+    ),
+    Mutant(
+        "the second half of a tensor's last word is the next tensor's first one",
+        "hdl/tensor_input/unpacker.py",
+        "            m.d.sync += second.eq(0)\n",
+        "",
+        proved("unpacker"),
     ),
     Mutant(
         "a tensor that comes in requests is never missed",
