@@ -118,7 +118,13 @@ class Ice40ProductsProof(_ProductsProof):
 
 #: What a port of a block RAM is given.
 Pins = data.StructLayout(
-    {"data": unsigned(18), "address": unsigned(14), "enable": unsigned(1), "write": unsigned(1)}
+    {
+        "data": unsigned(18),
+        "address": unsigned(14),
+        "enable": unsigned(1),
+        "write": unsigned(1),
+        "reset": unsigned(1),
+    }
 )
 
 
@@ -131,6 +137,7 @@ class _Port:
     writes: Value  # the bit is written
     given: Value
     reads: Value  # the bit's word, or another one, is read
+    cleared: Value  # nothing is read, and what was is forgotten
     out: Value
 
 
@@ -141,7 +148,7 @@ class BlockRamProof(Proof):
     holds for those that follow any others. A bit is named by its 18-bit word, the half of that
     word, and the place in the half, of which the ninth is out of the narrow ports' reach. Ports
     that write one bit at the same time are left out; a port that reads what the other one
-    writes gets what was there before.
+    writes gets what was there before. A port in reset writes nothing, and gives zeros.
     """
 
     DEPTH = 4
@@ -199,6 +206,7 @@ class BlockRamProof(Proof):
             buses |= _bus(f"i_DI{name}", pins.data) | _bus(f"i_AD{name}", pins.address)
             buses |= _bus(f"o_DO{name}", outputs[-1])
             buses |= {f"i_CE{name}": pins.enable, f"i_WE{name}": pins.write}
+            buses |= {f"i_RST{name}": pins.reset}
             buses |= {f"i_CLK{name}": ClockSignal(), f"p_DATA_WIDTH_{name}": width}
             buses |= {f"p_WRITEMODE_{name}": self._mode}
         m.submodules += Instance("DP16KD", **buses)
@@ -220,13 +228,14 @@ class BlockRamProof(Proof):
             low = exact_log2(width)
             hit = (address[low:] == Cat(self.place[low:3], bits[4:])) & ~self.place[3]
             place = self.place & (width - 1)
-        writes = pins.enable & pins.write & hit & enabled
-        reads = pins.enable & (~pins.write | (self._mode != "NORMAL"))
+        active = pins.enable & ~pins.reset
+        writes = active & pins.write & hit & enabled
+        reads, cleared = active & (~pins.write | (self._mode != "NORMAL")), pins.reset
         if given is None:
-            given, writes, reads = Const(0, 36), Const(0), pins.enable
+            given, writes, reads = Const(0, 36), Const(0), active
         if out is None:
-            out, reads = Const(0, 36), Const(0)
-        return _Port(hit, place, writes, given.bit_select(place, 1), reads, out)
+            out, reads, cleared = Const(0, 36), Const(0), Const(0)
+        return _Port(hit, place, writes, given.bit_select(place, 1), reads, cleared, out)
 
 
 def _follow(m: Module, ports: list[_Port], written_is_read: bool) -> None:
@@ -238,11 +247,13 @@ def _follow(m: Module, ports: list[_Port], written_is_read: bool) -> None:
     met: Value = Const(0)
     for port in ports:
         read, asked, place = Signal(name="read"), Signal(name="asked"), Signal(6, name="place")
+        cleared = Signal(name="cleared")
         was_known, expected = Signal(name="was_known"), Signal(name="expected")
         before = Signal(len(port.out), name="before")
         answer = port.out.bit_select(place, 1)
         m.d.sync += [
             read.eq(port.reads),
+            cleared.eq(port.cleared),
             asked.eq(port.reads & port.hit),
             place.eq(port.place),
             was_known.eq(learned),
@@ -253,7 +264,9 @@ def _follow(m: Module, ports: list[_Port], written_is_read: bool) -> None:
             m.d.comb += Assert(answer == expected)
         with m.Elif(asked & ~known):
             m.d.comb += [learned.eq(1), content.eq(answer)]
-        with m.If(~read):
+        with m.If(cleared):
+            m.d.comb += Assert(port.out == 0)
+        with m.Elif(~read):
             m.d.comb += Assert(port.out == before)
         with m.If(port.writes):
             m.d.sync += [known.eq(1), value.eq(port.given)]

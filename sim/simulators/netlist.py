@@ -1,6 +1,7 @@
 """Gate level: what synthesis makes of a component, with models of the FPGA's cells."""
 
 import importlib.util
+import json
 import re
 import tempfile
 from pathlib import Path
@@ -17,6 +18,15 @@ __all__ = ["CELLS", "check_family", "convert", "gate_level", "models_of"]
 
 #: Our own models of cells that Yosys knows as black boxes, in a folder per family.
 CELLS = Path(__file__).parents[1] / "cells"
+
+#: Inputs that our models do not look at, and that must be 0 where a cell would.
+_IDLE = {
+    "DP16KD": ("CSA0", "CSA1", "CSA2", "CSB0", "CSB1", "CSB2"),
+    "MULT18X18D": ("RST0", "RST1", "RST2", "RST3", "SOURCEA", "SOURCEB"),
+}
+
+#: Those that they do not look at where a cell's ``RESETMODE`` is not ``SYNC``.
+_RESETS = {"DP16KD": ("RSTA", "RSTB")}
 
 _INCLUDE = re.compile(r'^`include "(\S+)"$', re.M)
 
@@ -70,7 +80,7 @@ def gate_level(netlist: str, name: str, family: str) -> str:
     ValueError
         If there are no models of the family.
     ToolError
-        If Yosys is missing or fails.
+        If Yosys is missing or fails, or uses a cell in a way that is not modelled.
     """
     check_family(family)
     row = FAMILIES[family]
@@ -78,10 +88,27 @@ def gate_level(netlist: str, name: str, family: str) -> str:
         folder = Path(scratch)
         (folder / "top.il").write_text(netlist)
         kept = f"setattr -mod -set keep_hierarchy 1 {name}.netlist"
-        script = f"read_rtlil top.il; {kept}; {row.script(name)}; write_verilog -noattr netlist.v"
+        modelled = " ".join(f"t:{cell}" for cell in _IDLE)
+        written = f"write_verilog -noattr netlist.v; select {modelled}; write_json -selected cells"
+        script = f"read_rtlil top.il; {kept}; {row.script(name)}; {written}"
         run("YOSYS", ["-q", "-p", script], folder)
+        _check_idle((folder / "cells").read_text())
         synthesised = (folder / "netlist.v").read_text()
     return f"{synthesised}\n{_joined(models_of(family))}"
+
+
+def _check_idle(cells: str) -> None:
+    """See to it that inputs which our models do not look at are 0, or not connected."""
+    for module in json.loads(cells)["modules"].values():
+        for name, cell in module["cells"].items():
+            synchronous = cell["parameters"].get("RESETMODE", "SYNC") == "SYNC"
+            resets = () if synchronous else _RESETS.get(cell["type"], ())
+            for pin in (*_IDLE[cell["type"]], *resets):
+                if cell["connections"].get(pin, ["x"]) not in (["0"], ["x"], ["z"]):
+                    raise ToolError(
+                        f"{pin} of {cell['type']} must be 0 in a netlist, as its model does not "
+                        f"look at it, but is not in {name}"
+                    )
 
 
 def check_family(family: str) -> None:

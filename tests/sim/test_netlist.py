@@ -1,15 +1,21 @@
 """Gate level: the benches of units, and the self-test, on what synthesis makes of them."""
 
+import re
 from pathlib import Path
 
 import pytest
+from amaranth.hdl import Instance, Module
+from amaranth.lib import memory, wiring
+from amaranth.lib.wiring import In, Out
 
 import adagrain
 from adagrain.hdl.arithmetic.dsp import Products
+from adagrain.hdl.flow.tools import ToolError
 from adagrain.hdl.stream.queue import Queue
 from adagrain.models.interface.units import UNITS
+from adagrain.sim.compiled import CompiledUnit
 from adagrain.sim.simulators import runner
-from adagrain.sim.simulators.netlist import gate_level
+from adagrain.sim.simulators.netlist import convert, gate_level
 from adagrain.sim.simulators.verilog import emit
 
 pytestmark = pytest.mark.skipif(
@@ -38,6 +44,51 @@ RUNS = [
 
 #: Those that CI runs.
 QUICK = {("queue", "packet", "ecp5"), ("uart", "odd", "ice40")}
+
+
+class ResetRead(wiring.Component):
+    """A memory and a register with a reset behind it, which synthesis makes one block RAM of."""
+
+    def __init__(self) -> None:
+        ports = {"to": In(10), "write": In(1), "data": In(18), "of": In(10), "read": Out(18)}
+        super().__init__(ports)
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        m.submodules.words = words = memory.Memory(shape=18, depth=1024, init=[])
+        write, read = words.write_port(), words.read_port(domain="comb")
+        m.d.comb += [
+            write.addr.eq(self.to),
+            write.data.eq(self.data),
+            write.en.eq(self.write),
+            read.addr.eq(self.of),
+        ]
+        m.d.sync += self.read.eq(read.data)
+        return m
+
+
+class Cell(wiring.Component):
+    """A cell with a driven pin.
+
+    Parameters
+    ----------
+    kind, pin, output : str
+        The cell, its input, and an output, so that it is kept.
+    **parameters : str
+        Those of the cell.
+    """
+
+    def __init__(self, kind: str, pin: str, output: str, **parameters: str) -> None:
+        self._kind, self._pins = kind, (pin, output)
+        self._parameters = {f"p_{name}": value for name, value in parameters.items()}
+        super().__init__({"i": In(1), "o": Out(1)})
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        pin, output = self._pins
+        pins = {f"i_{pin}": self.i, f"o_{output}": self.o}
+        m.submodules.cell = Instance(self._kind, **self._parameters, **pins)
+        return m
 
 
 @pytest.mark.parametrize(
@@ -78,3 +129,33 @@ def test_a_netlist_consists_of_cells(tmp_path: Path) -> None:
     text = emit(Queue(8, depth=16), "top", tmp_path, "ecp5").read_text()
     netlist = text[text.index("module \\top.netlist") :]
     assert "TRELLIS_FF" in netlist[: netlist.index("endmodule")]
+
+
+def test_a_reset_clears_what_a_block_ram_reads(tmp_path: Path) -> None:
+    text = emit(ResetRead(), "top", tmp_path, "ecp5").read_text()
+    assert re.search(r"\.RST[AB]\(rst\)", text)
+    with CompiledUnit(ResetRead(), "reset_read", family="ecp5") as unit:
+        for name, value in (("to", 3), ("of", 3), ("data", 0x1234), ("write", 1)):
+            unit.set(name, value)
+        unit.step(1)
+        unit.set("write", 0)
+        unit.step(2)
+        assert unit.get("read") == 0x1234
+        unit.reset()
+        assert unit.get("read") == 0
+
+
+@pytest.mark.parametrize(
+    ("kind", "pin", "output", "parameters"),
+    [
+        ("DP16KD", "CSA1", "DOA0", {}),
+        ("DP16KD", "RSTA", "DOA0", {"RESETMODE": "ASYNC"}),
+        ("MULT18X18D", "RST0", "P0", {}),
+    ],
+)
+def test_a_pin_that_a_model_does_not_look_at_is_0(
+    kind: str, pin: str, output: str, parameters: dict[str, str]
+) -> None:
+    netlist = convert(Cell(kind, pin, output, **parameters), "top", "ecp5")
+    with pytest.raises(ToolError, match=rf"^{pin} of {kind} must be 0 .* not in cell"):
+        gate_level(netlist, "top", "ecp5")

@@ -6,8 +6,14 @@
 // each 9 bits in place of the lowest bits of the address. With 36 bits, port A writes and port B reads,
 // the lower half through the pins of A and the upper half through those of B.
 //
-// Modelled is what Yosys uses: no output registers, clocks of one edge, resets and chip selects
-// unused. Other modes name a module that does not exist, so that no netlist uses them unseen.
+// A reset clears what its port reads, whatever the enables are, and blocks what the port would write.
+// With 36 bits, that of B clears both halves. Which of them wins is as Yosys takes it to be:
+// `ungated block_wr` in its lattice/brams_16kd.txt.
+//
+// Modelled is what Yosys uses: no output registers, and so no enables of them, clocks of one edge,
+// synchronous resets. Other modes name a module that does not exist, so that no netlist uses them
+// unseen; sim/simulators/netlist.py refuses netlists whose chip selects, or resets that are not
+// synchronous, are not 0. (Yosys may choose any RESETMODE where there is no reset.)
 // Source: Lattice, ECP5 and ECP5-5G Memory Usage Guide (FPGA-TN-02204).
 
 module DP16KD (
@@ -174,12 +180,15 @@ module DP16KD (
             wire [17:0] upper = {{9{ada[3]}}, {9{ada[2]}}};
             wire [9:0] row = {ada[13:5], 1'b0};
             always @(posedge CLKA)
-                if (CEA & WEA) begin
+                if (CEA & WEA & ~RSTA) begin
                     words[row] <= (words[row] & ~lower) | (dia & lower);
                     words[row | 1] <= (words[row | 1] & ~upper) | (dib & upper);
                 end
             always @(posedge CLKB)
-                if (CEB) begin
+                if (RSTB) begin
+                    doa <= 0;
+                    dob <= 0;
+                end else if (CEB) begin
                     doa <= words[{adb[13:5], 1'b0}];
                     dob <= words[{adb[13:5], 1'b1}];
                 end
@@ -194,7 +203,9 @@ module DP16KD (
             wire [17:0] new_a = (old_a & ~mask_a) | ((dia << place(DATA_WIDTH_A, ada)) & mask_a);
             wire [17:0] new_b = (old_b & ~mask_b) | ((dib << place(DATA_WIDTH_B, adb)) & mask_b);
             always @(posedge CLKA)
-                if (CEA) begin
+                if (RSTA)
+                    doa <= 0;
+                else if (CEA) begin
                     if (WEA)
                         for (bit_a = 0; bit_a < 18; bit_a = bit_a + 1)
                             if (mask_a[bit_a]) words[ada[13:4]][bit_a] <= new_a[bit_a];
@@ -204,7 +215,9 @@ module DP16KD (
                         doa <= read(DATA_WIDTH_A, ada, new_a);
                 end
             always @(posedge CLKB)
-                if (CEB) begin
+                if (RSTB)
+                    dob <= 0;
+                else if (CEB) begin
                     if (WEB)
                         for (bit_b = 0; bit_b < 18; bit_b = bit_b + 1)
                             if (mask_b[bit_b]) words[adb[13:4]][bit_b] <= new_b[bit_b];

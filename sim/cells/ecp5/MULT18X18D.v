@@ -1,8 +1,9 @@
 // Multiplier of the ECP5: Y = A * B, each signed or not.
 //
 // Operands and product may each have a register of the first clock with the first enable. Modelled are
-// no other clocks, no resets, no output register, no cascade. Other modes name a module that does not
-// exist, so that no netlist uses them unseen.
+// no other clocks, no resets, no output register, no cascade: Yosys infers no register at all. Other
+// modes name a module that does not exist, so that no netlist uses them unseen;
+// sim/simulators/netlist.py refuses netlists whose resets or choices of a cascade are not 0.
 // Source: Lattice, ECP5 and ECP5-5G sysDSP Usage Guide (FPGA-TN-02205).
 
 module MULT18X18D (
