@@ -134,7 +134,7 @@ def test_a_damaged_summary_is_named_with_its_remedy(options: TrainingOptions, te
         ({"preset": "speculate"}, 9),
         ({"preset": "speculate", "depth": 0}, 9),
         ({"preset": "speculate", "depth": 3}, 7),
-        ({"preset": "all", "depth": 3}, 0),
+        ({"preset": "all", "depth": 3}, 7),
     ],
     ids=str,
 )
