@@ -31,6 +31,8 @@ class Shards:
     """
 
     def __init__(self, samples: int, *, batch: int, workers: int, rank: int, seed: int) -> None:
+        if workers > samples:
+            raise ValueError(f"workers must be at most {samples}, one a sample, not {workers}")
         if workers * batch > samples:
             raise ValueError(
                 f"batch must be at most {samples // workers} for {workers} workers and "

@@ -88,6 +88,7 @@ LINES = [
     ("train --timing replay:/no", "timing file must exist, but there is no /no"),
     ("train --by colour", "by must be .* not 'colour'"),
     ("train --by rows:128 --device golden: --device-preset tiny", "at most 64 .* 'tiny', not 133"),
+    ("train --workers 9999", "workers must be at most 1347, one a sample, not 9999"),
     ("train --workers 99", "batch must be at most 13 for 99 workers and 1347 samples, not 32"),
     (
         "train --cadence-max 1048576 --epoch-steps 1048576",
