@@ -22,7 +22,8 @@ class ReceiverProof(Proof):
     """Records of one session with any sequence numbers, the first one HELLO.
 
     The k-th execution is that of the request numbered k. Each record gets one answer: where its
-    reply is still kept, that one under its own number; elsewhere a refusal under the expected one.
+    reply is still kept, its status under its own number; elsewhere a refusal under the expected
+    one. Replies have no payload here: that it is kept with them is for the bench to show.
     """
 
     DEPTH = 76
