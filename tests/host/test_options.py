@@ -173,6 +173,7 @@ def test_what_was_recorded_is_restored() -> None:
     [
         ({"learning_rate": 0.05}, r"learning_rate must be 0.1, as run 'run' was .*, not 0.05"),
         ({"steps": 9}, "steps must be at least 1050, as run 'run' was begun with, not 9"),
+        ({"device_preset": "tiny"}, "device_preset must be 'full', as run 'run' .*, not 'tiny'"),
         ({"workers": 3}, "workers must be 2, as run 'run' was begun with, not 3"),
     ],
 )

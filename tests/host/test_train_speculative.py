@@ -75,7 +75,7 @@ def test_summary(runs: Path, whole: dict[str, Any], late: dict[str, Any]) -> Non
     assert list(found["regions"]) == list(late["cadences"])
     for name, own in found["regions"].items():
         assert own["state"] == "FULL", name
-        assert own["states"] == {"GLOBAL": 0, "HYBRID": 0, "FULL": 1}
+        assert own["states"] == {"GLOBAL": 1 / STEPS, "HYBRID": 0, "FULL": 1 - 1 / STEPS}
         guesses = first + first + 1  # the second worker measures no accuracy
         assert (own["accepts"], own["guesses"], own["rejects"]) == (0, guesses, guesses)
     assert found["passes_redone"] == first

@@ -52,7 +52,7 @@ def start(runs: Path, name: str, *arguments: str) -> subprocess.Popen[str]:
 def _defaults(arguments: Sequence[str]) -> tuple[str, ...]:
     if "--resume" in arguments:
         return ()
-    decides = "--preset" not in arguments or {"cadence", "all"} & {*arguments}
+    decides = not {"--preset", "--config"} & {*arguments} or {"cadence", "all"} & {*arguments}
     noise = ("--noise", "0") if decides else ()
     return ("--device", "golden:", "--steps", str(STEPS), *noise)
 
