@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from adagrain.host.granular.logs import GranularityLog
+
 from .events import EvaluationEvent, PrecisionsEvent, StatisticsEvent
 from .run_sink import RunSink
 
@@ -61,8 +63,6 @@ class Pairing(RunSink):
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Restore what :meth:`state_dict` gave."""
-        from adagrain.host.granular.logs import GranularityLog
-
         self.told = state["told"]
         self._waiting = [
             PrecisionsEvent(own["step"], GranularityLog.restored(own["log"]))

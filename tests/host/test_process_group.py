@@ -16,6 +16,7 @@ from torch.testing._internal.distributed.fake_pg import FakeStore
 import adagrain
 from adagrain.host.compression.hook import CompressionState, compress_hook
 from adagrain.host.distributed.lockstep import Lockstep
+from adagrain.host.distributed.lost import WorkerLostError, waited_for
 from adagrain.host.distributed.process_group import time_out_of
 
 
@@ -37,6 +38,14 @@ def test_a_backend_that_tells_no_time_out() -> None:
         assert world and time_out_of(world) == timedelta(minutes=30)
     finally:
         dist.destroy_process_group()
+
+
+def test_memory_that_is_short_is_no_lost_worker() -> None:
+    with pytest.raises(torch.OutOfMemoryError, match=r"^too much$"), waited_for("the exchange"):
+        raise torch.OutOfMemoryError("too much")
+    with pytest.raises(WorkerLostError, match=r"lost in the exchange; .+ \(reset by peer\)"):
+        with waited_for("the exchange"):
+            raise RuntimeError("reset by peer")
 
 
 def test_a_backend_without_options() -> None:
