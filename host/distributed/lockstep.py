@@ -9,7 +9,6 @@ import numpy as np
 import torch
 import torch.distributed as dist
 
-from .all_reduce import AllReduce
 from .lost import WorkerLostError, waited_for
 from .process_group import give_back, on_processors, time_out_of
 
@@ -24,7 +23,7 @@ _TEXT = 256
 #: Note on an error of a worker's own that the others were told of.
 _TOLD = "The other workers know of it."
 
-#: Seconds that a worker which fails waits for the others at most, so that they learn why.
+#: Seconds for which workers wait at most until all know that one has failed.
 _PATIENCE = 20.0
 
 
@@ -143,17 +142,17 @@ class Lockstep:
         self.look(state)
         self._looked = False
 
-    def tell(self, error: Exception | None, before: Sequence[AllReduce] = ()) -> None:
+    def tell(self, error: Exception | None) -> None:
         """Say which of the workers failed, where all of them know that one has.
 
         A worker that has not, and has told the others already how it stands, has no more to say.
+        One that has stays until all others have heard of it: what else they wait for until then
+        must not end with this worker.
 
         Parameters
         ----------
         error : Exception or None
             Why this one has failed, if it has.
-        before : sequence of AllReduce
-            What the others wait for before they hear of it: it must not end with this worker.
 
         Raises
         ------
@@ -161,10 +160,7 @@ class Lockstep:
             On those that have not failed. The error itself on those that have.
         """
         if error:
-            self._send({"failed": 1}, _reason(error))
-            for own in before:
-                self._wait_for(own)
-            self._wait()
+            self._fail(error)
             error.add_note(_TOLD)
             raise error
         if self._sent is None:
@@ -178,9 +174,19 @@ class Lockstep:
             yield
         except Exception as error:
             if self._sent is None and not is_known(error):
-                self._send({"failed": 1}, _reason(error))
-                self._wait()
+                self._fail(error)
             raise
+
+    def _fail(self, error: Exception) -> None:
+        self._send({"failed": 1}, _reason(error))
+        if self._wait():
+            self._stay()
+
+    def _stay(self) -> None:
+        """Wait a while until all workers know of a failure, each of which says so here."""
+        with suppress(WorkerLostError):
+            self._send({}, "")
+            self._wait()
 
     def _send(self, row: Mapping[str, int], text: str) -> None:
         """Begin to gather everybody's rows."""
@@ -197,15 +203,16 @@ class Lockstep:
             assert under_way is not None
             self._sent = table, under_way
 
-    def _wait(self) -> None:
-        if self._sent:
-            self._wait_for(self._sent[1])
-            self._sent = None
-
-    def _wait_for(self, under_way: AllReduce | dist.Work) -> None:
-        """Wait for the others as long as a worker that fails does."""
-        with suppress(RuntimeError):
+    def _wait(self) -> bool:
+        """Wait for the others' rows as long as a worker that fails does; true if they came."""
+        if self._sent is None:
+            return True
+        under_way, self._sent = self._sent[1], None
+        try:
             under_way.wait(datetime.timedelta(seconds=self._patience))
+        except RuntimeError:
+            return False
+        return True
 
     def _check(self) -> None:
         assert self._sent
@@ -217,6 +224,7 @@ class Lockstep:
         if any(columns["failed"]):
             place = columns["failed"].index(1)
             text = table[place, len(_FIELDS) :].tobytes().rstrip(b"\0")
+            self._stay()
             raise WorkerFailedError(
                 f"worker {self._ranks[place]} failed: {text.decode(errors='ignore')}"
             )

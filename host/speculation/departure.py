@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import nn
 
-from adagrain.host.distributed.all_reduce import AllReduce
 from adagrain.host.distributed.stages import Stages
 from adagrain.host.distributed.step import Pass, Step
 
@@ -109,12 +108,9 @@ class Departure:
         for bucket in self._buckets[self._begun :]:
             self._begin(bucket, torch.zeros_like)
 
-    def agree(self) -> AllReduce:
+    def agree(self) -> None:
         """Begin the agreement, behind the last bucket."""
-        step = self._open()
-        self._stages.agree.begin(step)
-        assert step.agreeing is not None
-        return step.agreeing.sum
+        self._stages.agree.begin(self._open())
 
     def _open(self) -> Step:
         """The step; the workers are compared before it begins."""

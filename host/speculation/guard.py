@@ -74,9 +74,9 @@ class Guard:
                 with suppress(WorkerLostError):  # this worker's own error says more
                     departure = departure or self._departure()
                     departure.fail(error)
-                    agreeing = departure.agree()
+                    departure.agree()
                     self._planner.tell()
-                    self._lockstep.tell(error, [agreeing, *self._planner.under_way])
+                    self._lockstep.tell(error)
             raise
         finally:
             self._is_inside = False

@@ -111,11 +111,6 @@ class Planner:
             with waited_for("the choice of buckets"):
                 self._telling = own, AllReduce(own, self._group, dist.ReduceOp.MAX)
 
-    @property
-    def under_way(self) -> list[AllReduce]:
-        """Collectives that tell the others, if any."""
-        return [self._telling[1]] if self._telling else []
-
     def state_dict(self) -> dict[str, Any]:
         """Number of regions in each bucket, if that was chosen."""
         is_chosen = not self._is_given and not self._left

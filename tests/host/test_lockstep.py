@@ -139,3 +139,30 @@ def test_what_does_not_fit_is_named_on_all_workers(case: str, server: WorkerServ
     for worker, words in zip(ended, both, strict=True):
         assert worker.returncode == 1
         assert words in worker.error, worker.stderr[-3000:]
+
+
+#: Worker 1 fails with a sum under way, which worker 0 begins late, and only then learns why.
+LATE = """
+import time, torch, torch.distributed as dist
+from adagrain.host.distributed.all_reduce import AllReduce
+from adagrain.host.distributed.lockstep import Lockstep
+
+dist.init_process_group("gloo")
+lockstep = Lockstep(dist.group.WORLD)
+lockstep.post(dict)
+if dist.get_rank() == 1:
+    AllReduce(torch.ones(8), None)
+    lockstep.check(dict)
+    lockstep.tell(KeyError("no such thing"))
+lockstep.check(dict)
+lockstep.post(dict)
+time.sleep(1.5)
+AllReduce(torch.ones(8), None).wait()
+lockstep.check(dict)
+"""
+
+
+def test_a_worker_that_fails_stays_until_the_others_know(server: WorkerServer) -> None:
+    late, failed = server.run(WORKER, source=LATE)
+    assert f"{FAILED}KeyError: 'no such thing'" in late.error, late.stderr[-3000:]
+    assert "KeyError: 'no such thing'" in failed.error, failed.stderr[-3000:]
