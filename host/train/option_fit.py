@@ -1,14 +1,24 @@
 """Options of a run that must fit each other, or what they are taken for."""
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from .option import check, check_left_out
+from .option import check, check_left_out, described
 from .presets import check_preset
 
 if TYPE_CHECKING:
     from .options import TrainingOptions
 
 __all__ = ["check_fit"]
+
+#: Options that have no effect beside another: when they have, and what is said where they have not.
+_IDLE: dict[str, tuple[Callable[["TrainingOptions"], bool], str]] = {
+    "density": (lambda own: not own.budget, "beside a budget, which decides in its place"),
+    "warmup_density": (lambda own: own.warmup_passes > 0, "without warmup_passes"),
+    "penalty": (lambda own: own.precision == "dynamic", "where precision is fixed"),
+    "threshold_rate": (lambda own: own.precision == "dynamic", "where precision is fixed"),
+    "offload_every": (lambda own: own.offload == "forward", "where nothing is offloaded"),
+}
 
 
 def check_fit(options: "TrainingOptions") -> None:
@@ -22,6 +32,7 @@ def check_fit(options: "TrainingOptions") -> None:
     check(options)
     check_preset(options.preset)
     check_left_out(options, options.preset)
+    _check_idle(options)
     _check_parts(options)
     if not options.name or "/" in options.name or options.name.startswith("."):
         raise ValueError(f"name must be a plain folder name, not {options.name!r}")
@@ -37,6 +48,15 @@ def check_fit(options: "TrainingOptions") -> None:
             f"learning_rate must be above 0 and at most cap ({options.cap}), "
             f"not {options.learning_rate}"
         )
+
+
+def _check_idle(options: "TrainingOptions") -> None:
+    """Make sure that options without effect beside others are as they are by themselves."""
+    declared = described(options)
+    for name, (has_effect, where) in _IDLE.items():
+        value = getattr(options, name)
+        if value != declared[name][0].default and not has_effect(options):
+            raise ValueError(f"{name} must be left out {where}, not {value!r}")
 
 
 def _check_parts(options: "TrainingOptions") -> None:

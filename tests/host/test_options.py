@@ -126,6 +126,19 @@ from adagrain.models.interface.precision import Precision
             }.items()
             for name, value in changed.items()
         ),
+        *(
+            (
+                {"preset": "all", name: value, **beside},
+                f"{name} must be left out {where}, not {value}",
+            )
+            for name, value, beside, where in (
+                ("density", 0.3, {"budget": 9000}, "beside a budget, which decides in its place"),
+                ("warmup_density", 0.5, {}, "without warmup_passes"),
+                ("penalty", 2.0, {"precision": "INT8"}, "where precision is fixed"),
+                ("threshold_rate", 9.0, {"precision": "FP32"}, "where precision is fixed"),
+                ("offload_every", 3, {}, "where nothing is offloaded"),
+            )
+        ),
         ({"workers": 0}, "workers must be at least 1, not 0"),
         ({"steps": 0}, "steps must be at least 1, not 0"),
         ({"batch": -3}, "batch must be at least 1, not -3"),
@@ -268,17 +281,12 @@ def test_the_longest_cadence_is_what_it_is_asked_to_be() -> None:
 
 def test_how_layers_choose() -> None:
     usual = TrainingOptions(name="run", preset="granular").policy
-    assert (usual.fixed, usual.channel_groups, usual.gradients, usual.penalty) == (
-        None,
-        1,
-        Precision.INT8,
-        0.5,
-    )
-    chosen = {"channel_groups": 3, "gradients": "FP16", "penalty": 0.25}
-    options = TrainingOptions(name="run", preset="all", precision="FP32", **chosen)
-    policy = options.policy
-    assert (policy.fixed, policy.channel_groups) == (Precision.FP32, 3)
-    assert (policy.gradients, policy.penalty) == (Precision.FP16, 0.25)
+    assert (usual.fixed, usual.channel_groups) == (None, 1)
+    assert (usual.gradients, usual.penalty) == (Precision.INT8, 0.5)
+    learned = TrainingOptions(name="run", preset="all", gradients="FP16", penalty=0.25).policy
+    assert (learned.gradients, learned.penalty) == (Precision.FP16, 0.25)
+    fixed = TrainingOptions(name="run", preset="all", precision="FP32", channel_groups=3).policy
+    assert (fixed.fixed, fixed.channel_groups) == (Precision.FP32, 3)
 
 
 def test_how_gradients_are_compressed() -> None:
@@ -341,7 +349,8 @@ def test_noise_as_the_device_takes_it(noise: float, threshold: int) -> None:
         {"warmup": 0, "checkpoint_every": 0, "seed": 0},
         {"seed": 9223344366820},
         {"learning_rate": 0.2},
-        {"preset": "compress", "density": 1.0, "mantissa_bits": 0, "warmup_density": 1.0},
+        {"preset": "compress", "density": 1.0, "mantissa_bits": 0},
+        {"preset": "compress", "warmup_passes": 1, "warmup_density": 1.0},
         {"preset": "granular", "bits": 4.0},
         {"preset": "granular", "bits": 32.0},
         {"preset": "granular", "penalty": 0.0, "threshold_rate": 0.0},

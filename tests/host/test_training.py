@@ -76,7 +76,7 @@ def test_forward_passes_are_offloaded_so_often(tmp_path: Path, every: int, offlo
 
 
 def test_nothing_is_offloaded_unasked(tmp_path: Path) -> None:
-    found = training(tmp_path, preset="granular", offload_every=1)
+    found = training(tmp_path, preset="granular")
     assert found.granularity is not None
     assert found.granularity.offloaded is None
     found.advance()
