@@ -1,5 +1,6 @@
 """DDP's buckets in a backward pass: taken as they get ready, and answered for at its end."""
 
+from functools import partial
 from typing import NamedTuple
 
 import torch
@@ -46,7 +47,7 @@ class Buckets:
         try:
             if flat.is_sparse:
                 raise TypeError("gradients must be dense, but one of an embedding is sparse")
-            bundle = self._reducer.add_together(parameters, bucket.gradients, flat)
+            bundle = self._reducer.add_together(parameters, partial(_gradients, bucket), flat)
         except Exception as error:
             self._reducer.fail(error)
         self._reducer.begin_exchange(parameters, bundle)
@@ -76,7 +77,7 @@ class Buckets:
             if bundle is not None:
                 future.set_result(self._reducer.averages_together(bundle))
                 continue
-            for parameter, gradient in zip(bucket.parameters(), bucket.gradients(), strict=True):
+            for parameter, gradient in zip(bucket.parameters(), _gradients(bucket), strict=True):
                 self._reducer.write_back(parameter, gradient)
             future.set_result(bucket.buffer())
         # DDP queues a callback of its own now, which copies the results: ours comes behind it.
@@ -97,3 +98,17 @@ class _Waiting(NamedTuple):
     bucket: dist.GradBucket
     bundle: Bundle | None
     future: torch.futures.Future[torch.Tensor]
+
+
+def _gradients(bucket: dist.GradBucket) -> list[torch.Tensor]:
+    """A bucket's gradients, in the order of memory that DDP gives each of them."""
+    rows = zip(bucket.parameters(), bucket.gradients(), strict=True)
+    return [_as_it_lies(parameter, gradient) for parameter, gradient in rows]
+
+
+def _as_it_lies(parameter: torch.Tensor, gradient: torch.Tensor) -> torch.Tensor:
+    """A gradient with its parameter's strides, but where these leave gaps or overlap."""
+    strides = parameter.stride()
+    if parameter.is_contiguous() or torch.empty_like(parameter, device="meta").stride() != strides:
+        return gradient
+    return gradient.as_strided(parameter.size(), strides)

@@ -110,6 +110,76 @@ def several_passes_into_views_of_buckets() -> None:
         assert "before its gradients are changed or thrown away" in message
 
 
+class Laid(nn.Module):
+    """Matrices and filters in other orders of memory than that of their elements, or in that one.
+
+    They are used in the latter, so that gradients do not depend on it.
+    """
+
+    def __init__(self, lies: str) -> None:
+        super().__init__()
+        self.filters, self.matrix = nn.Conv2d(3, 8, 3), nn.Linear(32, 6, bias=False)
+        matrix = self.matrix.weight.detach()
+        if lies == "otherwise":
+            self.filters.to(memory_format=torch.channels_last)
+            self.matrix.weight = nn.Parameter(matrix.t().contiguous().t())
+        if lies == "with gaps":
+            self.matrix.weight = nn.Parameter(matrix.repeat_interleave(2, 1)[:, ::2])
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        found = nn.functional.conv2d(x, self.filters.weight.contiguous(), self.filters.bias)
+        return nn.functional.linear(found.flatten(1), self.matrix.weight.contiguous())
+
+
+def laid(lies: str, begin: Callable[[Any, Any], object], **ddp: Any) -> list[torch.Tensor]:
+    """Weights after some steps."""
+    torch.manual_seed(0)
+    model = DistributedDataParallel(Laid(lies), **ddp)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
+    begin(model, optimizer)
+    for step in range(4):
+        optimizer.zero_grad()
+        x = torch.randn(4, 3, 4, 4, generator=torch.Generator().manual_seed(step))
+        model(x + dist.get_rank()).square().mean().backward()
+        optimizer.step()
+    return [parameter.detach().clone() for parameter in model.parameters()]
+
+
+def compressed(model: DistributedDataParallel, _: torch.optim.Optimizer) -> None:
+    state = adagrain.CompressionState(model, density=0.2, bypass="never")
+    model.register_comm_hook(state, adagrain.compress_hook)
+
+
+@case
+def parameters_may_lie_otherwise_in_memory() -> None:
+    """As DDP has their gradients in its buckets, too; elements and rows stay what they are."""
+    density = {"density": 0.2, "bypass": "never"}
+    rows = {"by": "rows:3", "cadences": {"filters.weight[0:2]": 2, "matrix.weight[2:4]": 4}}
+    slow = {"cadences": {"filters": 2, "matrix": 2}}
+    registered = partial(adagrain.register, preset="tiny", cadence=None, epoch_steps=4)
+    for begin in (
+        compressed,
+        partial(registered, **slow),
+        partial(registered, **rows),
+        partial(registered, cadences={"filters": 2}, compression=density),
+        partial(registered, **rows, compression=density),
+    ):
+        wanted = laid("in order", begin, find_unused_parameters=True)
+        found = laid("otherwise", begin, find_unused_parameters=True)
+        assert all(map(torch.equal, found, wanted)), begin
+
+
+@case
+def parameters_may_lie_otherwise_in_a_static_graph() -> None:
+    registered = partial(adagrain.register, preset="tiny", cadence=None)
+    for begin in (registered, partial(registered, cadences={"filters": 2, "matrix": 2})):
+        wanted = laid("in order", begin, static_graph=True)
+        for lies in ("otherwise", "with gaps"):
+            assert all(map(torch.equal, laid(lies, begin, static_graph=True), wanted)), lies
+    plain = laid("otherwise", lambda *_: None, static_graph=True)
+    assert all(map(torch.equal, laid("otherwise", registered, static_graph=True), plain))
+
+
 @case
 def one_exchange_a_step() -> None:
     """What an exchange has brought back would come into velocities again."""
