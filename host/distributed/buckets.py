@@ -8,6 +8,7 @@ import torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel
 
 from .bundle import Bundle
+from .guard import Guard
 from .reducer import RegionReducer
 from .steps import Steps
 from .watch import Watch
@@ -28,15 +29,23 @@ class Buckets:
         Knows whether a pass fits the steps of the optimizers.
     watch : Watch
         Is told when gradients have been exchanged.
+    guard : Guard
+        Has to know the buckets.
     """
 
     def __init__(
-        self, model: DistributedDataParallel, reducer: RegionReducer, steps: Steps, watch: Watch
+        self,
+        model: DistributedDataParallel,
+        reducer: RegionReducer,
+        steps: Steps,
+        watch: Watch,
+        guard: Guard,
     ) -> None:
         self._model = model
         self._reducer = reducer
         self._steps = steps
         self._watch = watch
+        self._guard = guard
         self._waiting: list[_Waiting] = []
 
     def take(self, bucket: dist.GradBucket) -> torch.futures.Future[torch.Tensor]:
@@ -44,6 +53,7 @@ class Buckets:
         if bucket.index() == 0:
             self._begin_pass()
         parameters, flat, bundle = bucket.parameters(), bucket.buffer(), None
+        self._guard.note(parameters)
         try:
             if flat.is_sparse:
                 raise TypeError("gradients must be dense, but one of an embedding is sparse")
@@ -64,6 +74,7 @@ class Buckets:
                 "has no gradients to decide from; give all workers as many batches"
             )
         self._waiting = []
+        self._guard.begin_pass()
         self._reducer.begin_pass()
         try:
             self._steps.check_pass()

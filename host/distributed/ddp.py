@@ -25,6 +25,7 @@ from .chosen_exchange import (
 )
 from .common import common_values
 from .exchange import Exchange
+from .guard import Guard
 from .lockstep import Lockstep
 from .reducer import RegionReducer, StepLog
 from .reducer_options import ReducerOptions
@@ -193,17 +194,18 @@ class AdagrainState:
         watched = [region.slices[0].parameter for region in divided]
         self._watch = Watch(watched, self.reducer.exchanges_anew)
         self._closes.append(self._watch)
+        guard = Guard(self._lockstep, self.reducer)
         self._steps = Steps(
             self._optimizers,
             self._model.module,
             divided,
             cap=cap,
-            lockstep=self._lockstep,
+            told=guard.told,
             watch=self._watch,
             decide=self._decide,
         )
         self._closes.append(self._steps)
-        self._buckets = Buckets(self._model, self.reducer, self._steps, self._watch)
+        self._buckets = Buckets(self._model, self.reducer, self._steps, self._watch, guard)
         self._closes.append(_Hook(self._model.register_forward_pre_hook(self._before_forward)))
 
     def _before_forward(self, model: nn.Module, _: Any) -> None:

@@ -111,9 +111,9 @@ class Lockstep:
             self._send({"failed": 0, **state()}, "")
 
     @property
-    def has_posted(self) -> bool:
-        """True while this worker has told how it stands, and has not yet compared it."""
-        return self._sent is not None
+    def has_told(self) -> bool:
+        """True while the others go on to an exchange, for all that they know of this worker."""
+        return self._sent is not None or self._looked
 
     def end(self) -> None:
         """Wait a while for what was posted, which nobody compares any more."""
@@ -169,11 +169,15 @@ class Lockstep:
 
     @contextmanager
     def told(self) -> Iterator[None]:
-        """Tell the others of an error that is raised inside, where they do not expect one."""
+        """Tell the others of an error that is raised inside, where they do not expect one.
+
+        Once this worker :attr:`has_told` that it goes on, nothing is sent: they would take it for
+        a part of the exchange.
+        """
         try:
             yield
         except Exception as error:
-            if self._sent is None and not is_known(error):
+            if not self.has_told and not is_known(error):
                 self._fail(error)
             raise
 

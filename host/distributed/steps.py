@@ -1,6 +1,7 @@
 """Ties the steps of a user's own optimizers to the backward passes that they follow."""
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from functools import partial
 from typing import Any
 from weakref import WeakSet
@@ -13,7 +14,6 @@ from adagrain.host.regions.regions import Regions, trainable
 
 from .cadence import OptimizerCadence, check_coverage
 from .grad_scaler import refuse_grad_scaler
-from .lockstep import Lockstep
 from .watch import Watch
 
 __all__ = ["Steps"]
@@ -41,8 +41,8 @@ class Steps:
         Its regions.
     cap : float
         As that of :class:`OptimizerCadence`.
-    lockstep : Lockstep
-        Tells the other workers of errors.
+    told : callable
+        Gives a context that tells the other workers of an error which is raised inside.
     watch : Watch
         Knows of gradients that were not exchanged.
     decide : callable
@@ -61,7 +61,7 @@ class Steps:
         regions: Regions,
         *,
         cap: float,
-        lockstep: Lockstep,
+        told: Callable[[], AbstractContextManager[None]],
         watch: Watch,
         decide: Callable[[], Mapping[int, int]],
     ) -> None:
@@ -78,7 +78,7 @@ class Steps:
         self._model = model
         self._parameters = list(regions.parameters())
         self._stand_in: torch.optim.Optimizer | None = None
-        self._lockstep = lockstep
+        self._told = told
         self._watch = watch
         self._decide = decide
         self._waiting: set[int] = set()
@@ -147,7 +147,7 @@ class Steps:
         return (stand_in,), {**kwargs, "closure": once}
 
     def _begin(self, number: int, stand_in: torch.optim.Optimizer) -> None:
-        with self._lockstep.told():
+        with self._told():
             self._check_step(number)
             if self._due is None:
                 self._due = self._decide()
@@ -194,7 +194,7 @@ class Steps:
         cadence = self._optimizers[number]
         if optimizer is not cadence.optimizer:
             return
-        with self._lockstep.told():
+        with self._told():
             closure = kwargs.get("closure")
             if closure is not None and not closure.called:
                 raise TypeError(f"{self._name(number)} must evaluate the closure, but did not")
@@ -208,7 +208,7 @@ class Steps:
         for group in optimizer.param_groups:
             for parameter in group["params"]:
                 if id(parameter) in self._names:
-                    with self._lockstep.told():
+                    with self._told():
                         raise RuntimeError(
                             f"{type(optimizer).__name__} must be registered to step on parameter "
                             f"{self._names[id(parameter)]!r}: register(model, [optimizer, …])"

@@ -49,7 +49,7 @@ class Guard:
         """
         if self._is_inside:
             yield
-        elif self._lockstep.has_posted:
+        elif self._lockstep.has_told:
             with self.given_up(None):
                 yield
         else:

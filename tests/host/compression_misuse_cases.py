@@ -4,6 +4,7 @@ from typing import Any
 
 import torch
 import torch.distributed as dist
+from compression_reducer_cases import Reduced
 from compression_setup import (
     Setup,
     case,
@@ -56,6 +57,16 @@ def no_compression() -> Any:
 @case
 def wrong_option_of_compression() -> Any:
     registered({"densty": 0.1})
+
+
+@case
+def no_backward_on_one() -> Any:
+    setup = Reduced({"0": 2}, density=0.2)
+    setup.train(range(3))
+    loss = setup.model(setup.batch(3)).square().mean()
+    if dist.get_rank() == 1:
+        setup.optimizer.step()
+    loss.backward()
 
 
 @case

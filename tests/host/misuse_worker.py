@@ -57,6 +57,31 @@ def no_backward_on_one() -> None:
     setup.train()
 
 
+def no_backward_behind(steps: int, *layers: nn.Module, **options: Any) -> None:
+    network = nn.Sequential(nn.Linear(4, 4), *layers, nn.Linear(4, 2))
+    setup = Setup(network, **options)
+    setup.train(steps)
+    loss = setup.loss()
+    if rank() == 1:
+        setup.optimizer.step()
+    loss.backward()
+
+
+@case
+def no_backward_behind_a_forward() -> None:
+    no_backward_behind(3, c=2, ddp={"bucket_cap_mb": 1e-5})
+
+
+@case
+def no_backward_behind_buffers() -> None:
+    no_backward_behind(3, nn.BatchNorm1d(4))
+
+
+@case
+def no_backward_at_first() -> None:
+    no_backward_behind(1)
+
+
 @case
 def only_no_sync() -> None:
     setup = Setup()

@@ -89,6 +89,10 @@ ERRORS = {
     "wrong_option_of_compression": (
         "TypeError: compression has no option 'densty'; did you mean 'density'?"
     ),
+    "no_backward_on_one": (
+        "WorkerFailedError: worker 1 failed: RuntimeError: a step of SGD must follow a backward pa",
+        "RuntimeError: a step of SGD must follow a backward pass that exchanges gradients, but the",
+    ),
     "state_of_a_dense_exchange": (
         "ValueError: state must be of a CompressedExchange, not of a DenseExchange"
     ),
