@@ -37,6 +37,8 @@ class Accumulators:
         As that of the :class:`~.exchange.Exchange`.
     places : int
         Steps whose averages are kept at a time.
+    renewed : callable
+        Called where gradients come to lie elsewhere than before.
 
     Members
     -------
@@ -50,10 +52,17 @@ class Accumulators:
     """
 
     def __init__(
-        self, regions: Regions, clock: Clock, *, remembers: bool = False, places: int = 1
+        self,
+        regions: Regions,
+        clock: Clock,
+        *,
+        remembers: bool = False,
+        places: int = 1,
+        renewed: Callable[[], None] = lambda: None,
     ) -> None:
         self._clock = clock
         self._remembers = remembers
+        self._renewed = renewed
         self._chunks = chunks_of(regions)
         self.totals = [flat(region) for region in regions]
         self.sums = [_wide(total) for total in self.totals]
@@ -108,6 +117,7 @@ class Accumulators:
         if key not in self._bundles:
             others = {k: b for k, b in self._bundles.items() if not {*k[1:]} & {*key[1:]}}
             self._bundles = {**others, key: self._bundled(parameters, gradients(), flat)}
+            self._renewed()
         found = self._bundles[key]
         return found if found and found.regions.isdisjoint(self._clock.slow) else None
 

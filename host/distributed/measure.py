@@ -68,6 +68,10 @@ class Measure:
                 sink.statistics(StatisticsEvent(step.number, self._names[region], kind, record))
         return dict(zip(regions, map(Energy.of, records), strict=True))
 
+    def forget(self) -> None:
+        """Let go of tensors that were looked at: there will be others in their place."""
+        self._batches.clear()
+
     def _batch(self, tensors: Sequence[torch.Tensor]) -> Sequence[torch.Tensor]:
         """The same, as a batch: they are in memory that lasts, and come again in each step."""
         key = tuple(map(id, tensors))

@@ -71,10 +71,15 @@ class Stages:
         )
         self.clock = clock = Clock(first, options.epoch_steps)
         energies = Energies([region.numel for region in regions], exchange.workers)
-        self.accumulators = Accumulators(regions, clock, remembers=exchange.remembers, places=depth)
+        self.measure = Measure(device, names, sinks)
+        self.accumulators = Accumulators(
+            *(regions, clock),
+            remembers=exchange.remembers,
+            places=depth,
+            renewed=self.measure.forget,
+        )
         self.gather = Gather(self.accumulators, exchange, clock)
         self.agreement = Agreement(len(regions), options.timing, lockstep.group, guesses=guesses)
-        self.measure = Measure(device, names, sinks)
         known = energies, self.measure, self.accumulators
         self.agree = Agree(clock, *known, self.gather, self.agreement, lockstep)
         self.decide = Decide(regions, device, *known, quiet=exchange.rank != 0)

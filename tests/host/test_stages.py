@@ -7,6 +7,7 @@ import pytest
 import torch
 import torch.distributed as dist
 from torch import nn
+from torch.multiprocessing.reductions import StorageWeakRef
 from torch.nn.parallel import DistributedDataParallel
 
 import adagrain
@@ -205,3 +206,22 @@ def test_an_exchange_of_another_kind_takes_the_place_of_the_dense_one() -> None:
 
 def test_kinds_of_tensors_have_names() -> None:
     assert [*map(str, TensorKind)] == ["local", "average"]
+
+
+def test_the_first_buckets_are_let_go() -> None:
+    """DDP has others from the second pass on, of one size with those."""
+    network = nn.Sequential(nn.Linear(30, 30), nn.Linear(30, 30))
+    model = DistributedDataParallel(network, bucket_cap_mb=0.003)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    seen: list[StorageWeakRef] = []
+    state = adagrain.register(model, optimizer, preset="tiny", cadence=None)
+    told(
+        state.reducer.device,
+        "batch",
+        lambda tensors: seen.extend(StorageWeakRef(x.untyped_storage()) for x in tensors),
+    )
+    for _ in range(3):
+        model(torch.ones(2, 30)).sum().backward()
+        optimizer.step()
+        optimizer.zero_grad()
+    assert [own.expired() for own in seen] == [True] * 4 + [False] * 4
