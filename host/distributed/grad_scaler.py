@@ -4,7 +4,10 @@ import sys
 
 import torch
 
-__all__ = ["refuse_grad_scaler"]
+__all__ = ["Refusing"]
+
+#: By which a scaler asks an optimizer whether it scales by itself.
+_ASKED = "_step_supports_amp_scaling"
 
 
 class _Refusal:
@@ -24,10 +27,21 @@ class _Refusal:
         return self._value
 
 
-def refuse_grad_scaler(optimizer: torch.optim.Optimizer) -> None:
-    """Have ``GradScaler.step`` raise for this optimizer; a disabled one may stay.
+class Refusing:
+    """Has ``GradScaler.step`` raise for an optimizer, until it is removed; a disabled one may stay.
 
-    The attribute is the one by which a scaler asks an optimizer whether it scales by itself.
+    Parameters
+    ----------
+    optimizer : torch.optim.Optimizer
+        The optimizer.
     """
-    name = "_step_supports_amp_scaling"
-    setattr(optimizer, name, _Refusal(bool(getattr(optimizer, name, False))))
+
+    def __init__(self, optimizer: torch.optim.Optimizer) -> None:
+        self._own = vars(optimizer)
+        self._before = {k: v for k, v in self._own.items() if k == _ASKED}
+        self._own[_ASKED] = _Refusal(bool(getattr(optimizer, _ASKED, False)))
+
+    def remove(self) -> None:
+        """Leave the optimizer as it was."""
+        self._own.pop(_ASKED, None)
+        self._own.update(self._before)

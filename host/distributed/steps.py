@@ -13,7 +13,7 @@ from torch.optim.optimizer import register_optimizer_step_pre_hook
 from adagrain.host.regions.regions import Regions, trainable
 
 from .cadence import OptimizerCadence, check_coverage
-from .grad_scaler import refuse_grad_scaler
+from .grad_scaler import Refusing
 from .watch import Watch
 
 __all__ = ["Steps"]
@@ -84,12 +84,11 @@ class Steps:
         self._waiting: set[int] = set()
         self._due: Mapping[int, int] | None = None
         self._weights = self._weight_versions()
-        for own in optimizers:
-            refuse_grad_scaler(own)
-        self._removable = [register_optimizer_step_pre_hook(self._any_optimizer)]
+        self._removable: list[Any] = [register_optimizer_step_pre_hook(self._any_optimizer)]
         for number, own in enumerate(optimizers):
             _TIED.add(own)
             self._removable += [
+                Refusing(own),
                 own.register_step_pre_hook(partial(self._before, number)),
                 own.register_step_post_hook(partial(self._after, number)),
             ]

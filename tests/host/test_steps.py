@@ -57,6 +57,20 @@ def test_optimizers_are_let_go_of(parts: int) -> None:
         assert torch.equal(parameter, old - parameter.grad)
 
 
+@pytest.mark.parametrize("fused", [False, True])
+def test_a_grad_scaler_works_again_behind_close(fused: bool) -> None:
+    wrapped = model()
+    network = wrapped.module
+    optimizer = torch.optim.SGD(network.parameters(), lr=0.05, fused=fused)
+    before = {**vars(optimizer)}
+    adagrain.register(wrapped, optimizer, preset="tiny", cadence=None).close()
+    assert vars(optimizer).get("_step_supports_amp_scaling") is (fused or None)
+    assert vars(optimizer).keys() == before.keys()
+    scaler = torch.amp.GradScaler("cpu")
+    scaler.scale(network(torch.ones(2, 6)).sum()).backward()
+    scaler.step(optimizer)
+
+
 def test_each_optimizer_steps_once_after_a_pass() -> None:
     wrapped = model()
     parameters = list(wrapped.parameters())
