@@ -115,7 +115,9 @@ class Agree:
         if agreed.failed:
             self._lockstep.tell(step.current.failure)
         step.passes += 1
-        step.dropping |= {r for r in due if agreed.non_finite[r]}
+        for r in due:
+            if count := agreed.non_finite[r]:
+                step.dropping[r] = max(count, step.dropping.get(r, 0))
         step.due = {r: step.moment.cadences[r] for r in due if r not in step.dropping}
 
     def _look(self, step: Step, due: list[int]) -> None:

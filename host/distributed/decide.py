@@ -100,8 +100,8 @@ class Decide:
         decisions = self._device.update_regions(updates, loss=agreed.loss, epoch_end=ends)
         self._check(due, decisions)
         self.dropped += len(step.dropping)
-        for r in sorted(step.dropping):
-            self._warn(step.number, r, agreed)
+        for r, count in sorted(step.dropping.items()):
+            self._warn(step.number, r, count)
         rows = zip(due, updates, decisions, strict=True)
         return {r: (update, decision) for r, update, decision in rows}
 
@@ -123,10 +123,10 @@ class Decide:
         fields = chain.from_iterable(decision.values() for decision in decisions)
         self.checksum = zlib.crc32(array("q", fields), self.checksum)
 
-    def _warn(self, step: int, region: int, agreed: Agreed) -> None:
+    def _warn(self, step: int, region: int, count: int) -> None:
         self._warnings.warn(
             region,
-            f"step {step}: {agreed.non_finite[region]} elements of the gradient of region "
+            f"step {step}: {count} elements of the gradient of region "
             f"{self._regions[region].name!r} are not finite; the region is not updated on any "
             "worker",
         )

@@ -84,8 +84,8 @@ class Step:
         What this worker has contributed to the agreement, of the last pass.
     averages : dict of int to Energy
         Of the averages of regions that are updated, once they are there.
-    dropping : set of int
-        Regions whose update is dropped.
+    dropping : dict of int to int
+        Regions whose update is dropped → elements that were not finite, in the pass that had most.
     due : dict of int to int
         Regions that will be updated → steps that they have accumulated; of the last pass.
     agreeing : Agreeing or None
@@ -110,7 +110,7 @@ class Step:
     exponents: list[int | None] = field(default_factory=list)
     local: dict[int, LocalEnergy] = field(default_factory=dict)
     averages: dict[int, Energy] = field(default_factory=dict)
-    dropping: set[int] = field(default_factory=set)
+    dropping: dict[int, int] = field(default_factory=dict)
     due: dict[int, int] = field(default_factory=dict)
     agreeing: Agreeing | None = None
     agreed: Agreed | None = None

@@ -41,7 +41,7 @@ class Landed:
             "exponents": step.exponents,
             "agreed": asdict(step.agreed),
             "averages": {region: own._asdict() for region, own in step.averages.items()},
-            "dropping": sorted(step.dropping),
+            "dropping": dict(step.dropping),
             "missing": self.missing,
             "flown": step.flown and asdict(step.flown),
         }
@@ -55,7 +55,7 @@ class Landed:
             exponents=saved["exponents"],
             agreed=Agreed(**saved["agreed"]),
             averages={region: Energy(**own) for region, own in saved["averages"].items()},
-            dropping={*saved["dropping"]},
+            dropping=dict(saved["dropping"]),
             flown=saved["flown"] and Flown(**saved["flown"]),
         )
         return cls(step, saved["missing"])

@@ -101,7 +101,9 @@ def test_the_loss_of_a_step_is_the_mean_of_its_passes() -> None:
     assert reducer.decide().agreed.loss is None
 
 
-def test_a_gradient_that_is_not_finite_in_one_of_several_passes() -> None:
+def test_a_gradient_that_is_not_finite_in_one_of_several_passes(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     network = nn.Linear(2, 2, bias=False)
     reducer = reducer_of(network)
     backward(reducer, network.weight, value=torch.nan)
@@ -110,6 +112,7 @@ def test_a_gradient_that_is_not_finite_in_one_of_several_passes() -> None:
     reducer.write_back(network.weight, gradient)
     assert not gradient.any() and not reducer.due
     assert reducer.decide().dropped == ("weight",)
+    assert caplog.messages[0].startswith("step 0: 4 elements of the gradient of region 'weight'")
     backward(reducer, network.weight)
     assert reducer.due == {0: 1}
 
