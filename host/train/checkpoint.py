@@ -14,7 +14,7 @@ from torch import nn
 
 from adagrain import __version__
 from adagrain.host.distributed.checkpoints import CheckpointError
-from adagrain.host.files import file_sha256, replace_file, replace_text
+from adagrain.host.files import file_sha256, replace_file, replace_text, writing
 
 from .fingerprint import network_sha256
 from .options import TrainingOptions
@@ -154,18 +154,20 @@ def save(folder: Path, step: int, state: Mapping[str, Any], manifest: Manifest) 
     """
     complete = folder / f"step-{step:08d}"
     partial = complete.with_suffix(_PARTIAL)
-    partial.mkdir(parents=True, exist_ok=True)
+    with writing(partial):
+        partial.mkdir(parents=True, exist_ok=True)
     name = _file_of(dist.get_rank())
     written = replace_file(partial / name, lambda file: torch.save(dict(state), file))
     files: list[tuple[str, str]] = [("", "")] * dist.get_world_size()
     dist.all_gather_object(files, (name, written))
     if dist.get_rank() == 0:
         found = replace(manifest, files=dict(files))
-        replace_text(partial / _MANIFEST, json.dumps(vars(found), indent=2) + "\n")
-        if complete.exists():
-            shutil.rmtree(complete)
-        partial.rename(complete)
-        _remove_old(folder, step)
+        with writing(complete):
+            replace_text(partial / _MANIFEST, json.dumps(vars(found), indent=2) + "\n")
+            if complete.exists():
+                shutil.rmtree(complete)
+            partial.rename(complete)
+            _remove_old(folder, step)
     return complete
 
 

@@ -99,6 +99,21 @@ def test_a_disk_that_is_full_leaves_the_ones_before(
 
 
 @pytest.mark.parametrize(
+    "taken, message",
+    [
+        ("", r"step-00000005\.partial cannot be written: Not a directory"),
+        ("step-00000005", "step-00000005 cannot be written: Not a directory"),
+    ],
+)
+def test_a_file_where_a_folder_belongs_is_named(tmp_path: Path, taken: str, message: str) -> None:
+    folder = tmp_path / "checkpoints"
+    (folder / taken).parent.mkdir(exist_ok=True)
+    (folder / taken).write_text("")
+    with pytest.raises(WriteError, match=message):
+        save(folder, 5, STATE, MANIFEST)
+
+
+@pytest.mark.parametrize(
     "changes, message",
     [
         ({"layout": 99}, "layout 5; this run has 99"),
