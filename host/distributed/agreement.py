@@ -1,6 +1,7 @@
 """The one vector of integers that the workers sum in every backward pass."""
 
 import math
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -12,7 +13,7 @@ from .all_reduce import AllReduce
 from .lost import waited_for
 from .timing import Timing
 
-__all__ = ["Agreed", "Agreeing", "Agreement", "LocalEnergy", "Trials"]
+__all__ = ["Agreed", "Agreeing", "Agreement", "LocalEnergy", "LossRange", "Trials"]
 
 _LOSS_ONE = 1 << 16
 _LOSS_LARGEST = (1 << 32) - 1
@@ -177,6 +178,26 @@ class Agreeing(NamedTuple):
     def arrived(self) -> bool:
         """True where :meth:`Agreement.end` has nothing to wait for."""
         return self.sum.arrived()
+
+
+class LossRange:
+    """Warns of the first loss that is outside of what the workers can agree on."""
+
+    def __init__(self) -> None:
+        self._warned = False
+
+    def checked(self, loss: torch.Tensor | float) -> float:
+        """A loss, as it was reported."""
+        own = float(loss)
+        counts = min(max(own, 0.0), _LOSS_LARGEST / _LOSS_ONE)
+        if not self._warned and counts != own and math.isfinite(own):
+            self._warned = True
+            warnings.warn(
+                f"loss must be from 0 to below {_LOSS_LARGEST + 1 >> 16} for the loss guard of the "
+                f"cadences, not {own}; it counts as {round(counts)} (this is told once)",
+                stacklevel=4,
+            )
+        return own
 
 
 def _told(losses: Sequence[float]) -> tuple[int, int]:

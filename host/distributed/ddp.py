@@ -141,7 +141,8 @@ class AdagrainState:
     def loss(self, loss: torch.Tensor) -> torch.Tensor:
         """Report a loss before its backward pass; returned as it is. Optional.
 
-        Without it convergence rates read 0, and the loss guard of the cadences rests.
+        Without it convergence rates read 0, and the loss guard of the cadences rests. A negative
+        one counts there as 0, one from 65536 on as that; the first of them is warned of.
 
         Raises
         ------

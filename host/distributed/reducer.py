@@ -124,7 +124,7 @@ class RegionReducer:
 
     def report_loss(self, loss: torch.Tensor | float) -> None:
         """Say what a backward pass's loss is, on this worker; a step has the mean of its passes."""
-        self._step.losses.append(float(loss))
+        self._step.losses.append(self._stages.losses.checked(loss))
 
     def standing(self) -> dict[str, int]:
         """Values that must be equal on all workers in front of a backward pass."""

@@ -9,7 +9,7 @@ from adagrain.models.region_manager.settings import default_parameters
 
 from .accumulate import Accumulators
 from .agree import Agree
-from .agreement import Agreement
+from .agreement import Agreement, LossRange
 from .cadence_plan import first_cadences, longest_cadences
 from .checksum import checksum_of
 from .clock import Clock
@@ -71,6 +71,7 @@ class Stages:
         )
         self.clock = clock = Clock(first, options.epoch_steps)
         energies = Energies([region.numel for region in regions], exchange.workers)
+        self.losses = LossRange()
         self.measure = Measure(device, names, sinks)
         self.accumulators = Accumulators(
             *(regions, clock),

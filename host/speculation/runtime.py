@@ -277,7 +277,7 @@ class Runtime:
         step = departure.step
         assert step is not None
         self._arrivals.commit()
-        step.losses += [float(loss) for loss in losses]
+        step.losses += map(self._stages.losses.checked, losses)
         step.stall, step.redo = self._times(step)
         step.guesses = self._outcomes.told(self._tags.worthy, self._stages.clock.due)
         departure.agree()

@@ -104,6 +104,8 @@ class Speculation:
     def loss(self, loss: torch.Tensor) -> torch.Tensor:
         """Report a loss, within a closure that returns another one; returned as it is. Optional.
 
+        Its range is that of :meth:`adagrain.AdagrainState.loss`.
+
         Raises
         ------
         RuntimeError

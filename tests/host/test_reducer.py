@@ -1,6 +1,7 @@
 """The reducer alone, in a process group of one."""
 
 import time
+import warnings
 from collections.abc import Mapping
 from typing import Any
 
@@ -99,6 +100,18 @@ def test_the_loss_of_a_step_is_the_mean_of_its_passes() -> None:
     assert reducer.decide().agreed.loss == 3 << 16
     backward(reducer, *network.parameters())
     assert reducer.decide().agreed.loss is None
+
+
+@pytest.mark.parametrize(("loss", "counts"), [(-0.5, 0), (1e6, (1 << 32) - 1)])
+def test_a_loss_out_of_range_is_warned_of_once(loss: float, counts: int) -> None:
+    network = nn.Linear(2, 2)
+    reducer = reducer_of(network)
+    with pytest.warns(UserWarning, match=f"loss must be from 0 to below 65536 .*, not {loss};"):
+        reducer.report_loss(loss)
+    with warnings.catch_warnings(action="error"):
+        reducer.report_loss(loss)
+    backward(reducer, *network.parameters())
+    assert reducer.decide().agreed.loss == counts
 
 
 def test_a_gradient_that_is_not_finite_in_one_of_several_passes(
