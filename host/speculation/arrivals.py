@@ -228,7 +228,7 @@ class Arrivals:
             norm = get_total_norm([self._average(flight, own) for own in self._parameters])
             clip_grads_with_norm_(arrived, self._clip, norm)
         entered = [region for region in regions if self._tags.has(region)]
-        before = [flat(self._members[region]).clone() for region in entered]
+        before = [flat(self._members[region]) for region in entered]
         flight.replay.update(
             [p for region in regions if region in due for p in self._members[region]]
         )
