@@ -74,7 +74,7 @@ def coded(
     if wanted <= size:
         return Coded(frame, sent, wanted, 0)
     whole = int(sent.count_nonzero())
-    if torch.isfinite(sent.sum(dtype=torch.float32)):
+    if sent.isfinite().all():
         kept = whole
         while len(frame) > size:
             kept = int(_CAUTION * kept * size / len(frame))

@@ -162,6 +162,14 @@ def test_of_a_frame_that_is_too_long_the_largest_elements_are_sent() -> None:
             assert len(made.frame) > 0.5 * min(size, made.wanted)
 
 
+def test_of_a_frame_that_is_too_long_elements_are_sent_whose_sum_is_not_finite() -> None:
+    """But which are finite themselves."""
+    sent, layout = torch.full((200,), 2e38).bfloat16(), layout_of(200)
+    made = coded(codec, sent, layout, 7, least_size(layout))
+    assert 0 < made.left_out < 200
+    assert len(made.frame) <= least_size(layout)
+
+
 def test_decoded_parts_are_one_tensor_wherever_they_lie() -> None:
     whole = torch.randn(60, generator=torch.Generator().manual_seed(4)).bfloat16()
     for parts in ([*whole.split([10, 0, 50])], [whole[:10].clone(), whole[10:]], [whole]):
