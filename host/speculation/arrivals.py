@@ -15,6 +15,7 @@ from adagrain.host.distributed.flown import Flown
 from adagrain.host.distributed.stages import Stages
 from adagrain.host.regions.regions import Regions
 
+from .apart import Apart
 from .chain import Chain, flat
 from .course import Course
 from .decisions import Decisions
@@ -49,6 +50,8 @@ class Arrivals:
         Compares guesses with the truth.
     tags : Tags
         Guesses that have entered the step in the making.
+    apart : Apart
+        Updates parameters in no region.
     clip : float or None
         As in :class:`~.options.SpeculationOptions`.
     course : Course
@@ -72,6 +75,7 @@ class Arrivals:
         decisions: Decisions,
         judge: Judge,
         tags: Tags,
+        apart: Apart,
         clip: float | None,
         course: Course,
     ) -> None:
@@ -84,7 +88,7 @@ class Arrivals:
         self._tags = tags
         self._clip = clip
         self._course = course
-        self._apart: list[Flight] = []
+        self._apart = apart
         self.flights: list[Flight] = []
         self.blind = 0.0
         self._looked = 0.0
@@ -155,14 +159,15 @@ class Arrivals:
         """Wait for all updates, and apply them."""
         for flight in [*self.flights]:
             self._apply(flight, flight.departed)
-        self._update_apart(self._apart)
+        self._apart.update()
 
     def commit(self) -> None:
         """Update parameters in no region by all steps whose updates the one that ends must have.
 
-        That is always here, whenever the updates arrived: modules see the same ones in each run.
+        That is here, whenever the updates arrived: modules see the same ones in each run. Only
+        :meth:`land` is earlier, on a worker that settles.
         """
-        self._update_apart([f for f in self._apart if f.step.number <= self._decisions.needed])
+        self._apart.update(self._decisions.needed)
 
     def guess(self, region: int) -> Chain:
         """A region's guess, which enters the step in the making."""
@@ -256,16 +261,6 @@ class Arrivals:
             for weights in asking:
                 weights[region] = found
 
-    def _update_apart(self, landed: Sequence[Flight]) -> None:
-        """Update parameters in no region by flights that have landed."""
-        for flight in landed:
-            for parameter, gradient in flight.apart.items():
-                parameter.grad = gradient
-            flight.replay.update([*flight.apart])
-            for parameter in flight.apart:
-                parameter.grad = None
-        self._apart = [flight for flight in self._apart if flight not in landed]
-
     def _compare(self, step: int, before: Mapping[int, torch.Tensor]) -> None:
         """Compare what was guessed of a step's updates with the true ones.
 
@@ -301,5 +296,5 @@ class Arrivals:
         flight.step.flown = Flown(flight.passes_redone, flight.waited, hidden, missing)
         self._stages.land(flight.step)
         self.flights.remove(flight)
-        self._apart.append(flight)
+        self._apart.land(flight)
         self._decisions.land(Landed(flight.step, missing, flight.weights))

@@ -18,6 +18,7 @@ from adagrain.host.distributed.step_log import StepLog
 from adagrain.host.regions.regions import Regions, apart, trainable
 from adagrain.models.interface.units.region_manager import SpeculationState
 
+from .apart import Apart
 from .arrivals import Arrivals
 from .buckets import buckets_apart
 from .counts import Counts
@@ -128,7 +129,7 @@ class Runtime:
         )
         self._arrivals = Arrivals(
             *(*shared, self._stages, self._guesses, self._decisions, judge, self._tags),
-            *(options.clip, course),
+            *(Apart(model), options.clip, course),
         )
         self.guard = Guard(lockstep, self._planner, self._departure, self._arrivals.give_up)
         self._passes = Passes(

@@ -8,6 +8,7 @@ from process_groups import WorkerServer
 from speculation_runs import NOTHING_IS_ACCEPTED, OFF, Found, Train, assert_equal, trained
 
 LEARNT: dict[str, Any] = {"penalty": 0.5, "every": 2, "channel_groups": 2, "dwell": 0}
+BOUND = LEARNT | {"thresholds": [0.9, 0.99, 1.0], "penalty": 0.2}
 CHOSEN = LEARNT | {"learn": False, "start": "INT4", "thresholds": [1e-4, 0.02, 0.9]}
 FIXED = {"fixed": "FP16", "gradients": "INT4"}
 ALL = {
@@ -77,6 +78,13 @@ def test_thresholds_learn_while_guesses_are_made(depth: int, train: Train) -> No
         assert len({own["thresholds"] for own in ranks}) == 1
         assert ranks[0]["thresholds"] != off[0]["thresholds"]
     assert all(own["guessed"] for own in one)
+
+
+def test_thresholds_are_equal_where_one_worker_settles(train: Train) -> None:
+    """Though they are held, and updates come one by one elsewhere."""
+    options = {"tau": "inf", "settles": True, "looks": 10**9, "granular": BOUND}
+    for found in train(*({"depth": depth} for depth in (1, 2, 3)), **options):
+        assert len({own["thresholds"] for own in found}) == 1
 
 
 def test_runs_repeat(train: Train) -> None:
