@@ -21,6 +21,7 @@ from .counts import Counts
 from .departure import Departure
 from .ending import Aside, Ending, WhenAsked
 from .feedback import Feedback
+from .learned.mask import let_go
 from .masks import mask_of
 from .options import CompressionOptions
 from .outcome import Outcome
@@ -230,6 +231,7 @@ class CompressedExchange:
 
     def close(self) -> None:
         """As :meth:`Exchange.close`."""
+        let_go(self.mask)
         while self._own:
             give_back(self._own.pop())
 

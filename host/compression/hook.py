@@ -73,12 +73,12 @@ class CompressionState:
         check_model(model)
         parameters = trainable(model)
         self._model = cast(DistributedDataParallel, proxy(model))  # which has this in its hook
-        self._is_open = True
         self._once: Once | None = None
         self._shape = {name: parameter.numel() for name, parameter in parameters.items()}
         self._numbers = {id(own): number for number, own in enumerate(parameters.values())}
         self._waiting: list[tuple[torch.futures.Future[torch.Tensor], torch.Tensor]] = []
-        self._lockstep = lockstep = Lockstep(model.process_group)
+        lockstep = Lockstep(model.process_group)
+        self._closes: list[Any] = [lockstep]
         common: dict[str, Any] = {}
         error: Exception | None = None
         try:
@@ -93,9 +93,11 @@ class CompressionState:
                 whole_passes=True,
                 idle_waits=model.find_unused_parameters,
             )
+            self._closes.append(self.exchange)
             watch(self.exchange.mask, model, parameters.values())
             if chosen.once:
                 self._once = Once(parameters.values())
+                self._closes.append(self._once)
         except Exception as failure:
             error = failure
         try:
@@ -147,15 +149,13 @@ class CompressionState:
 
     def close(self) -> None:
         """Give the process group back; the model cannot be trained on with this hook."""
-        if self._is_open:
-            self._is_open = False
-            if self._once is not None:
-                self._once.close()
-            self._lockstep.close()
+        for part in reversed(self._closes):
+            part.close()
+        self._closes = []
 
     def take(self, bucket: dist.GradBucket) -> torch.futures.Future[torch.Tensor]:
         """Take a bucket; after the last one, end the pass and answer for all of them."""
-        if not self._is_open:
+        if not self._closes:
             raise RuntimeError("the model must not be trained on after close() of its state")
         if self._model._join_config.enable:
             raise NotImplementedError(

@@ -102,6 +102,7 @@ class AdagrainState:
                 in_groups=True,
                 idle_waits=model.find_unused_parameters,
             )
+            self._closes.append(self.exchange)
             self._begin(divided, chosen, cap)
             common = common_values(divided, optimizers, self.device.configuration)
             common |= {**chosen.common(), "cap": cap, **common_compression(compressing)}

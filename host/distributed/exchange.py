@@ -118,7 +118,7 @@ class Exchange(Protocol):
         """
 
     def close(self) -> None:
-        """Give process groups of its own back, once no pass is under way."""
+        """Let go of modules, and of process groups of its own, once no pass is under way."""
 
     def state_dict(self) -> dict[str, Any]:
         """State of this worker for a resumed run, beside ``bytes_sent``."""

@@ -81,6 +81,38 @@ def test_what_a_hook_takes_is_given_back(hook: Callable[..., Any]) -> None:
     assert taken[1] == taken[-1]
 
 
+def _learning(model: DistributedDataParallel) -> Any:
+    return CompressionState(model, mask="learned")
+
+
+def _learning_by_regions(model: DistributedDataParallel) -> Any:
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    return adagrain.AdagrainState(model, optimizer, preset="tiny", compression={"mask": "learned"})
+
+
+@pytest.mark.parametrize("make", [_learning, _learning_by_regions])
+@pytest.mark.usefixtures("lone_worker")
+def test_a_learned_mask_lets_go_of_modules(
+    make: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """When the state is closed, and where it could not be made."""
+
+    def differ(*_: object) -> None:
+        raise ValueError("density must be the same on all workers")
+
+    model = DistributedDataParallel(nn.Linear(4, 4))
+    state = make(model)
+    assert model.module._forward_hooks
+    saved = state.exchange.mask.state_dict()["survey"]
+    state.close()
+    assert not model.module._forward_hooks
+    assert state.exchange.mask.state_dict()["survey"] == saved
+    monkeypatch.setattr(Lockstep, "begin", differ)
+    with pytest.raises(ValueError, match="must be the same"):
+        make(model)
+    assert not model.module._forward_hooks
+
+
 @pytest.mark.usefixtures("lone_worker")
 def test_a_closed_hook_does_not_train() -> None:
     model = DistributedDataParallel(nn.Linear(4, 4))

@@ -43,22 +43,28 @@ class Activations:
         self._modules = {number: owners[number] for number in sorted({*self._numbers})}
         self._hooks: list[RemovableHandle] = []
         self._samples: dict[int, torch.Tensor] = {}
+        self._wanted = False
         self.wanted = True
 
     @property
     def wanted(self) -> bool:
-        return bool(self._hooks)
+        return self._wanted
 
     @wanted.setter
     def wanted(self, value: bool) -> None:
-        if value == self.wanted:
+        if value == self._wanted:
             return
-        for hook in self._hooks:
-            hook.remove()
+        self._wanted = value
+        self._unhook()
         modules = self._modules.items() if value else ()
         self._hooks = [
             own.register_forward_hook(partial(self._take, number)) for number, own in modules
         ]
+
+    def close(self) -> None:
+        """Let go of the modules; no more samples are taken."""
+        self._unhook()
+        self._modules = {}
 
     def features(self) -> dict[int, tuple[int, int, int, int]]:
         """The features of regions of which there are samples, which are forgotten."""
@@ -68,6 +74,11 @@ class Activations:
         found = dict(zip(samples, map(activation_features, records), strict=True))
         rows = enumerate(self._numbers)
         return {region: found[number] for region, number in rows if number in found}
+
+    def _unhook(self) -> None:
+        for hook in self._hooks:
+            hook.remove()
+        self._hooks = []
 
     def _take(self, number: int, module: nn.Module, args: Any, output: Any) -> None:
         if not torch.is_grad_enabled():

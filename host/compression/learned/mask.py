@@ -38,7 +38,7 @@ from .survey import Survey
 from .training import MaskTraining
 from .worth import Worth
 
-__all__ = ["LearnedMask", "watch"]
+__all__ = ["LearnedMask", "let_go", "watch"]
 
 #: Steps of the training in the first pass.
 _FIRST_STEPS = 256
@@ -130,6 +130,10 @@ class LearnedMask:
         Without that, their features are 0.
         """
         self._survey.watch(owners)
+
+    def close(self) -> None:
+        """Let go of the modules that are looked at."""
+        self._survey.close()
 
     def look(self, layout: Layout, gradient: torch.Tensor) -> None:
         """As :meth:`Learner.look`."""
@@ -287,3 +291,9 @@ def watch(mask: Mask, model: nn.Module, parameters: Iterable[nn.Parameter]) -> N
     """
     if isinstance(mask, LearnedMask):
         mask.watch(owners_of(model, parameters))
+
+
+def let_go(mask: Mask) -> None:
+    """Have a mask look at no modules any more."""
+    if isinstance(mask, LearnedMask):
+        mask.close()

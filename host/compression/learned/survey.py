@@ -62,6 +62,11 @@ class Survey:
         """Look at the activations of these modules, by region."""
         self._watched = Activations(owners)
 
+    def close(self) -> None:
+        """Let go of the modules."""
+        if self._watched:
+            self._watched.close()
+
     def look(self, number: int, layout: Layout, gradient: torch.Tensor) -> None:
         """Say what the gradient of an exchange is, in a pass counted from 0."""
         if not self._looks(number):
