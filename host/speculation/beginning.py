@@ -192,7 +192,11 @@ def _make_equal(model: nn.Module, group: dist.ProcessGroup) -> None:
     first = dist.get_process_group_ranks(group)[0]
     with waited_for("the broadcast of weights"):
         for tensor in (*model.parameters(), *model.buffers()):
-            dist.broadcast(tensor.detach(), src=first, group=group)
+            own = tensor.detach()
+            whole = own.contiguous()  # gloo knows no strides
+            dist.broadcast(whole, src=first, group=group)
+            if whole is not own:
+                own.copy_(whole)
 
 
 def _link_of(model: nn.Module, group: dist.ProcessGroup) -> Link:

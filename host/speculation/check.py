@@ -38,7 +38,8 @@ def check_model(model: nn.Module) -> None:
     TypeError
         If it is not; what is wrong is named.
     ValueError
-        If a parameter has hooks, which its guess would not have.
+        If a parameter has hooks, which its guess would not have; or elements of a parameter, or of
+        a buffer, share memory, so that it cannot be written.
     """
     if not isinstance(model, nn.Module):
         raise TypeError(f"model must be a module, not {model!r}")
@@ -58,6 +59,17 @@ def check_model(model: nn.Module) -> None:
     for name, parameter in model.named_parameters():
         if parameter._backward_hooks or parameter._post_accumulate_grad_hooks:
             raise ValueError(f"parameter {name!r} must have no hooks, but has: its guess has none")
+    _check_memory("parameter", model.named_parameters())
+    _check_memory("buffer", model.named_buffers())
+
+
+def _check_memory(kind: str, named: Iterable[tuple[str, torch.Tensor]]) -> None:
+    for name, own in named:
+        if any(size > 1 and not step for size, step in zip(own.shape, own.stride(), strict=True)):
+            raise ValueError(
+                f"{kind} {name!r} must have memory for each of its elements, but is expanded to "
+                f"shape {tuple(own.shape)}: give its clone()"
+            )
 
 
 def check_regions(model: nn.Module, divided: Regions) -> None:

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 import torch
+import torch.distributed as dist
 from speculation_misuse_setup import Branches, Setup, case, on_one
 from speculation_setup import begun, sgd
 from torch import nn
@@ -108,6 +109,30 @@ def regions_in_another_order_on_one() -> None:
 def no_optimizer_on_one() -> None:
     model = Branches()
     begun(model, None if on_one() else sgd(model))
+
+
+class Buffered(Branches):
+    """Has a buffer of its own."""
+
+    def __init__(self, buffer: torch.Tensor) -> None:
+        super().__init__()
+        self.register_buffer("own", buffer)
+
+
+@case
+def expanded_buffer_on_one() -> None:
+    model = Buffered(torch.zeros(1).expand(8) if on_one() else torch.zeros(8))
+    begun(model, sgd(model))
+
+
+@case
+def every_other_column_is_a_buffer() -> None:
+    """Which is no failure: it is that of the last words."""
+    base = torch.full((4, 6), float(dist.get_rank()))
+    model = Buffered(base[:, ::2])
+    begun(model, sgd(model)).close()
+    assert (base[:, ::2] == 0).all() and (base[:, 1::2] == dist.get_rank()).all(), base
+    raise ValueError("all is well")
 
 
 @case

@@ -23,6 +23,7 @@ BUCKETS = "ValueError: bucket_bytes must be left out with compression whose bypa
 LACKING = "ValueError: parameter 'a.weight' must be in one region, but is in none"
 STRANGER = "ValueError: region 'c' must have trainable parameters of the model, but 'c.weight' is"
 OPTIMIZER = "TypeError: optimizer must be one of torch.optim, or several, not None"
+EXPANDED = "ValueError: buffer 'own' must have memory for each of its elements, but is expanded t"
 DOUBLE = "TypeError: parameter 'a.weight' must be of type torch.float32, torch.float16, torch.bfloa"
 
 #: What each worker's last words are; one text for both, where they are the same.
@@ -81,6 +82,8 @@ ERRORS = {
         "ValueError: region 0 must be the same on all workers, but worker 0 has ('a', 20)"
     ),
     "no_optimizer_on_one": (FAILED + OPTIMIZER, OPTIMIZER),
+    "expanded_buffer_on_one": (FAILED + EXPANDED, EXPANDED),
+    "every_other_column_is_a_buffer": "ValueError: all is well",
     "double_precision_on_one": (FAILED + DOUBLE, DOUBLE),
     "no_difference_on_one": (FAILED + UNIT, UNIT),
 }

@@ -67,6 +67,18 @@ def with_frozen(model: nn.Module) -> Regions:
     return divided
 
 
+def expanded_parameter() -> nn.Module:
+    model = nn.Linear(12, 2)
+    model.bias = nn.Parameter(torch.zeros(1).expand(2))
+    return model
+
+
+def expanded_buffer() -> nn.Module:
+    model = plain()
+    model.register_buffer("shift", torch.zeros(1).expand(8))
+    return model
+
+
 def hooked() -> nn.Module:
     model = plain()
     model[0].weight.register_hook(lambda gradient: gradient)  # type: ignore[index]
@@ -85,6 +97,16 @@ WRONG: dict[str, tuple[Callable[[], nn.Module], dict[str, Any], str]] = {
         r"cannot speculate with module '0' \(OptimizedModule\)",
     ),
     "hooked": (hooked, {}, "parameter '0.weight' must have no hooks, but has"),
+    "expanded parameter": (
+        expanded_parameter,
+        {},
+        "parameter 'bias' must have memory for each of its elements, but is expanded to shape .2,",
+    ),
+    "expanded buffer": (
+        expanded_buffer,
+        {},
+        "buffer 'shift' must have memory for each of its elements, but is expanded to shape .8,",
+    ),
     "rows": (plain, {"by": "rows:2"}, r"'0.weight\[0:8\]' is a block of rows"),
     "in none": (
         plain,
