@@ -136,12 +136,19 @@ class Beginning:
             depth=max(1, chosen.depth),
             frames=on_processors(group) if compresses else None,
         )
+        try:
+            return exchange, self._runtime(exchange, chosen)
+        except BaseException:
+            exchange.close()
+            raise
+
+    def _runtime(self, exchange: Exchange, chosen: SpeculationOptions) -> Runtime:
         measures = chosen.bucket_bytes is None and chosen.replay is None
-        link = _link_of(model, group) if measures else None
+        link = _link_of(self._model, self._group) if measures else None
         if link is not None and isinstance(exchange, DenseExchange):
             exchange.short = link.short
-        return exchange, Runtime(
-            *(model, self.optimizers, self._regions, self.device, self._lockstep, exchange),
+        return Runtime(
+            *(self._model, self.optimizers, self._regions, self.device, self._lockstep, exchange),
             *(chosen, self._reducing, link, self._course),
         )
 

@@ -138,7 +138,11 @@ class Runtime:
             idle=self.settle,
             quiet=exchange.rank != 0,
         )
-        self._look()
+        try:
+            self._look()
+        except BaseException:
+            self._passes.close()
+            raise
 
     @property
     def last_step(self) -> StepLog | None:

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 import torch
+import torch.distributed as dist
 from speculation_setup import begun, plain, sgd
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel
@@ -12,6 +13,7 @@ from torch.nn.parallel import DistributedDataParallel
 import adagrain
 from adagrain.host.regions.regions import ParameterSlice, Region, Regions
 from adagrain.host.speculation import beginning
+from adagrain.host.speculation.runtime import Runtime
 
 pytestmark = pytest.mark.usefixtures("lone_worker")
 
@@ -190,6 +192,25 @@ def test_what_speculation_cannot_begin_with_is_named(case: str) -> None:
         options["by"] = options["by"](model)
     with pytest.raises((TypeError, ValueError), match=message):
         adagrain.speculate(model, kind(model.parameters()), **options)
+
+
+def test_where_construction_fails_the_model_is_let_go_of(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """And the groups of a compressed exchange, too."""
+
+    def fail(_: object) -> None:
+        raise KeyError("no such thing")
+
+    model, groups = plain(), len(dist.distributed_c10d._world.pg_map)
+    monkeypatch.setattr(Runtime, "_look", fail)
+    for options in ({}, {"compression": {"bypass": "never"}}):
+        with pytest.raises(KeyError, match="no such thing"):
+            adagrain.speculate(model, sgd(model), **options)
+        assert len(dist.distributed_c10d._world.pg_map) == groups
+    monkeypatch.undo()
+    assert "forward" not in vars(model[0])  # type: ignore[index]
+    adagrain.speculate(model, sgd(model)).close()
 
 
 def test_buckets_may_be_given_where_gradients_may_go_without_frames() -> None:
