@@ -229,6 +229,12 @@ class Runtime:
                     self._arrivals.await_from_now()
                     self._arrivals.land()
 
+    def finish(self) -> None:
+        """Wait for all updates in flight, and decide on all steps: no other is to be taken."""
+        self.settle()
+        with self._failure.watched():
+            self._decisions.end()
+
     def state_dict(self) -> dict[str, Any]:
         """State of the stages and the device, after all updates in flight."""
         self.settle()
@@ -255,8 +261,7 @@ class Runtime:
         """Wait for all updates in flight, unless something has failed, and let go of the model."""
         try:
             if self._failure.error is None:
-                self.settle()
-                self._decisions.end()
+                self.finish()
                 self._lockstep.end()
                 self._exchange.close()
                 self._course.end(lambda: sha256_of(self._regions.parameters()))

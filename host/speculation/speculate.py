@@ -122,6 +122,13 @@ class Speculation:
         """
         self._open().settle()
 
+    def finish(self) -> None:
+        """Wait for all updates in flight, and decide on all steps, so that sinks are told of them.
+
+        All workers call it behind the last step; :meth:`close` does it, too.
+        """
+        self._open().finish()
+
     @property
     def counts(self) -> Counts:
         """Counts of steps and guesses so far, on this worker."""

@@ -59,6 +59,10 @@ class FrontEnd(ABC):
     def settle(self) -> None:
         """Wait for the update in flight, if there is one."""
 
+    @abstractmethod
+    def finish(self) -> None:
+        """Behind the last step, on all workers: sinks are told of all steps."""
+
 
 class Hooked(FrontEnd):
     """Each step ends with its update; the exchange is in DDP's communication hook.
@@ -91,6 +95,9 @@ class Hooked(FrontEnd):
     def settle(self) -> None:
         """Nothing: no update is in flight."""
 
+    def finish(self) -> None:
+        """Nothing: they have been."""
+
 
 class Speculative(FrontEnd):
     """A step's update is in flight while the next one begins with guessed weights.
@@ -118,6 +125,10 @@ class Speculative(FrontEnd):
     def settle(self) -> None:
         """As :meth:`FrontEnd.settle`."""
         self._speculation.settle()
+
+    def finish(self) -> None:
+        """As :meth:`FrontEnd.finish`."""
+        self._speculation.finish()
 
 
 def front_end(

@@ -25,7 +25,7 @@ def guesses(history: History) -> dict[str, Any]:
     history : History
         The run's.
     """
-    steps = history.steps[-1] + 1
+    steps = history.steps[-1] + 1 if history.steps else 0
     regions = {name: _region(own, steps) for name, own in history.regions.items()}
     counts = {key: sum(own[key] for own in regions.values()) for key in _COUNTS}
     flown = history.flown

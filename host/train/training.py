@@ -118,6 +118,11 @@ class Training:
         """Wait for the update in flight, if there is one, so that sinks are told of its step."""
         self.handle.settle()
 
+    def finish(self) -> None:
+        """Behind the last step, on all workers: have sinks told of all steps, and flush them."""
+        self.handle.finish()
+        self.events.flush()
+
     def _loss(self, model: nn.Module, inputs: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
         found = model(inputs)
         loss = nn.functional.cross_entropy(found.flatten(0, -2), labels.flatten())

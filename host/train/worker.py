@@ -98,7 +98,7 @@ class _Worker:
                     if self._saves():
                         self._training.events.flush()
                         self._save()
-            self._training.events.flush()
+            self._training.finish()
             status = summarise(
                 self._options,
                 self._training,
@@ -108,7 +108,7 @@ class _Worker:
                 seconds=self._seconds,
                 console=console,
             )
-            self._training.close()  # several updates deep, sinks are told of the last steps here
+            self._training.close()
         return status
 
     def _recorded(self, stack: ExitStack) -> History:

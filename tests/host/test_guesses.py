@@ -54,3 +54,8 @@ def test_what_people_see(history: History) -> None:
         "exchanges": "1.00 s hidden, 0.75 s waited for",
         "stall": "2.50 s",
     }
+
+
+def test_a_run_of_no_steps_has_none() -> None:
+    found = guesses(History())
+    assert found["guesses"] == found["stall"] == 0 and not found["regions"]

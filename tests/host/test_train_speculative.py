@@ -105,6 +105,16 @@ def test_resumed_equals_uninterrupted(
         assert repeatable(runs, again) == repeatable(runs, name)
 
 
+def test_the_summary_has_the_steps_that_are_decided_on_last(train: Train, runs: Path) -> None:
+    """Also where there are no others: fewer than may be in flight."""
+    found = train(runs, "short", "--preset", "speculate", "--depth", "3", "--steps", "2")
+    lines = [line for line in metrics(runs, "short") if "loss" in line]
+    assert [line["step"] for line in lines] == [0, 1]
+    waited = sum(line["flown"]["waited"] for line in lines)
+    assert found["speculation"]["waited"] == pytest.approx(waited)
+    assert [*found["speculation"]["regions"]] == [*found["cadences"]]
+
+
 @pytest.mark.skipif(
     runner.missing("verilator") is not None, reason=str(runner.missing("verilator"))
 )
