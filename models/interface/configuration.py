@@ -117,12 +117,12 @@ class Configuration:
     def longest_silence(self) -> int:
         """Cycles for which no sound unit keeps silent, but where its data port lets it wait.
 
-        A decoder fills a block with zeros, ``lanes`` in a cycle. Where results of runs leave by the
-        data port, a block that is to leave there waits for a run that came before.
+        A decoder fills a block with zeros, ``lanes`` in a cycle. Operands that are to enter the
+        memories wait for a run that came before, and so does a block that is to leave by its port.
         """
         zeros = BLOCK // self.lanes if "decoder" in self.units else 0
-        behind_runs = "granularity_unit" in self.units and {*self.units} & {"encoder", "decoder"}
-        return _USUAL_SILENCE + zeros + (_RUN_CYCLES * self.operands if behind_runs else 0)
+        run = _RUN_CYCLES * self.operands if "granularity_unit" in self.units else 0
+        return _USUAL_SILENCE + zeros + run
 
     def built(self) -> tuple[Unit, ...]:
         """Units that are built, and those that every device has, in the order of their groups."""

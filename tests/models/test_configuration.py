@@ -75,6 +75,10 @@ def test_build_ids_tell_configurations_apart() -> None:
             | {"watchdog": 4096},
             "watchdog must be from 69632 to 16777216 with these units, not 4096",
         ),
+        (
+            GRANULAR | {"slices": 1, "operands": 4096, "watchdog": 69631},
+            "watchdog must be from 69632 to 16777216 with these units, not 69631",
+        ),
         (GRANULAR | {"slices": 1.0}, r"slices must be from 1 to 16 .*, not 1\.0"),
         ({"operands": 100}, "operands must be a power of two from 64 to 4096, not 100"),
         (GRANULAR | {"slices": 17}, "slices must be from 1 to 16 with this payload, not 17"),
