@@ -15,8 +15,9 @@ __all__ = ["Queue"]
 class Queue(wiring.Component):
     """First-in, first-out buffer between two streams.
 
-    An element that enters an empty queue can leave two cycles later; after that one enters and
-    one leaves per cycle. ``i.ready`` and ``o.valid`` come from registers alone, so a queue also
+    An element that enters an empty queue can leave two cycles later, at depth 1 in the next one.
+    Where the depth is three or more, one enters and one leaves per cycle after that; else one in
+    two cycles. ``i.ready`` and ``o.valid`` come from registers alone, so a queue also
     cuts the combinational paths of a stream. It is :class:`amaranth.lib.fifo.SyncFIFOBuffered`,
     whose own streams lose the payload's shape. Packets are not treated as such: their elements
     leave as they come.
