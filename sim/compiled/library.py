@@ -86,7 +86,7 @@ def library(
     models = [file.read_text() for file in models_of(family)] if family else []
     tools = (verilator.version(), platform.machine(), str(family), *models)
     recipe = (header, _WRAPPER.read_text(), *flags, *tools)
-    link = made_from and _cached(name, made_from, _source_code(), *recipe)
+    link = made_from and _cached(name, made_from, _source_code(component), *recipe)
     if link and link.exists():
         return ctypes.CDLL(str(link))
     verilator.require()  # before the netlist is made, which takes seconds
@@ -107,11 +107,13 @@ def _cached(name: str, *contents: str) -> Path:
     return cache_directory() / f"{name}-{digest(*contents)}.so"
 
 
-def _source_code() -> str:
-    """All that a component is made by: the project's sources, and those of foreign units."""
+def _source_code(component: wiring.Component) -> str:
+    """All that it is made by: its own file, the project's sources, and those of foreign units."""
     folders = [Path(package.__path__[0]) for package in (adagrain.models, adagrain.hdl)]
     folders += {folder for unit in UNITS.values() if (folder := _foreign(unit))}
     files = sorted(file for folder in folders for file in folder.rglob("*.py"))
+    if own := getattr(sys.modules[type(component).__module__], "__file__", None):
+        files.append(Path(own))
     return "".join([amaranth.__version__, *(file.read_text() for file in files)])
 
 

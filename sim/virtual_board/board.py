@@ -57,7 +57,8 @@ class VirtualBoard:
     def __init__(self, configuration: Configuration) -> None:
         self._quiet_slices = _QUIET_SLICES + configuration.watchdog // _SLICE
         board = Wired(configuration, clock=CLOCK, baud=BAUD)
-        self._unit = CompiledUnit(board, "virtual-board", made_from=repr((configuration, CLOCK)))
+        made_from = repr((configuration, CLOCK, BAUD))
+        self._unit = CompiledUnit(board, "virtual-board", made_from=made_from)
         self._master, self._slave = os.openpty()
         tty.setraw(self._slave)
         self.port = os.ttyname(self._slave)

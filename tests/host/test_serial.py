@@ -3,7 +3,8 @@
 import os
 import threading
 import tty
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from types import ModuleType
 
 import pytest
 import torch
@@ -12,11 +13,13 @@ from builds import TINY
 import adagrain
 from adagrain.host.device.coprocessor import Coprocessor
 from adagrain.host.errors import DeviceError, DeviceTimeoutError
+from adagrain.host.link.transport import stepped
 from adagrain.host.link.transport.serial_port import SerialTransport
 from adagrain.host.link.transport.stepped import SteppedTransport
-from adagrain.models.interface.configuration import configuration
+from adagrain.models.interface.configuration import Configuration, configuration
 from adagrain.sim.simulators import runner
 from adagrain.sim.virtual_board import VirtualBoard
+from adagrain.sim.virtual_board import board as board_module
 
 needs_verilator = pytest.mark.skipif(
     runner.missing("verilator") is not None, reason=str(runner.missing("verilator"))
@@ -62,6 +65,30 @@ def test_the_virtual_board_equals_the_golden_model(board: VirtualBoard) -> None:
         counted = device.counters()
     faults = ("bad_crc", "bad_frame", "out_of_order", "framing_errors", "overruns", "resent")
     assert {name: counted[name] for name in faults} == dict.fromkeys(faults, 0)
+
+
+class AskedError(Exception):
+    """Says what tells a component from others."""
+
+
+@needs_verilator
+@pytest.mark.parametrize(
+    ("module", "build"), [(board_module, VirtualBoard), (stepped, SteppedTransport)]
+)
+def test_boards_of_two_bit_rates_are_told_apart(
+    monkeypatch: pytest.MonkeyPatch, module: ModuleType, build: Callable[[Configuration], object]
+) -> None:
+    def compiled(*_: object, made_from: str) -> None:
+        raise AskedError(made_from)
+
+    monkeypatch.setattr(module, "CompiledUnit", compiled)
+    asked = set()
+    for baud in (12e6, 6e6):
+        monkeypatch.setattr(module, "BAUD", baud)
+        with pytest.raises(AskedError) as told:
+            build(TINY)
+        asked.add(str(told.value))
+    assert len(asked) == 2
 
 
 @needs_verilator

@@ -1,6 +1,7 @@
 # amaranth: UnusedElaboratable=no
 """Compiled units: elements, stops, deadlocks, ports, threads, builds."""
 
+import importlib
 import os
 import random
 import re
@@ -280,6 +281,37 @@ def test_an_unchanged_component_is_not_elaborated_again(
             run = unit.run({"i": b"ok"}, {"o": 2}, max_cycles=9)
         assert run.outputs["o"].tobytes() == b"ok"
     assert elaborated == ["one", "two"]
+
+
+NUMBERED = """
+from amaranth.hdl import Module
+from amaranth.lib import wiring
+
+class Numbered(wiring.Component):
+    number: wiring.Out(8)
+
+    def elaborate(self, platform):
+        m = Module()
+        m.d.comb += self.number.eq({number})
+        return m
+"""
+
+
+def test_a_component_from_elsewhere_whose_file_changed_is_built_again(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    share(tmp_path / "cache")
+    monkeypatch.setenv("ADAGRAIN_CACHE", str(tmp_path / "cache"))
+    for number in (1, 2):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        (folder / "numbered.py").write_text(NUMBERED.format(number=number))
+        monkeypatch.syspath_prepend(folder)
+        monkeypatch.delitem(sys.modules, "numbered", raising=False)
+        component = importlib.import_module("numbered").Numbered()
+        with CompiledUnit(component, "numbered", made_from="same") as unit:
+            unit.step(1)
+            assert unit.get("number") == number
 
 
 def test_missing_programs_are_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

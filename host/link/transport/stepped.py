@@ -54,7 +54,7 @@ class SteppedTransport:
     ) -> None:
         self.backend = f"virtual board in steps, RTL compiled by Verilator {version()}"
         board = Wired(configuration, clock=CLOCK, baud=BAUD, adapter_baud=adapter_baud)
-        made_from = repr((configuration, CLOCK, adapter_baud))
+        made_from = repr((configuration, CLOCK, BAUD, adapter_baud))
         self._unit = CompiledUnit(board, "virtual-board", made_from=made_from)
         self._there = there or FaultyLine({}, 0)
         self._back = back or FaultyLine({}, 0)
