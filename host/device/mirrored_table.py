@@ -204,12 +204,11 @@ class MirroredTable:
         return self._session.call(requests) if self.is_built else []
 
     def _steps(self, updates: Sequence[bytes], begin: bytes, frame_size: FrameSize) -> list[bytes]:
-        """Payloads of steps: as few as the line suits, and replies; the head counts once."""
+        """Payloads of steps: as few as the line suits; the head counts once."""
         if not begin and not updates:
             return []
         step, longest = self._unit[self._of.step], frame_size.payload
-        taken = (longest - len(begin)) // step.request.item_size
-        room = max(1, min(taken, longest // step.reply.item_size))
+        room = max(1, (longest - len(begin)) // step.request.item_size)
         heads = [begin, bytes(len(begin))]
         return [
             heads[at > 0] + b"".join(updates[at : at + room])

@@ -2,11 +2,8 @@
 
 import random
 import sys
-from copy import copy
-from dataclasses import replace
 
 import pytest
-from amaranth.hdl import unsigned
 from matrices import GRANULAR
 from transports import ForgetfulTransport
 
@@ -19,7 +16,7 @@ from adagrain.host.link.session import Request
 from adagrain.models.device.commands import CommandModel
 from adagrain.models.interface.configuration import configuration
 from adagrain.models.interface.records import complete, pack, size, unpack, unpack_all
-from adagrain.models.interface.units import UNITS, Payload
+from adagrain.models.interface.units import UNITS
 from adagrain.models.interface.units.region_manager import (
     RegionOpcode,
     RegionParameters,
@@ -125,16 +122,12 @@ def test_settings_may_be_zero() -> None:
     assert [wanted in requests for requests in sent] == [False, True]
 
 
-def test_steps_are_no_longer_than_their_decisions() -> None:
-    """The device would have no room for the reply, and would not end it."""
-    unit = copy(UNITS["precision_controller"])
-    wide = replace(unit.step, reply=Payload(items=unsigned(8 * 100)))
-    vars(unit)["operations"] = (unit.write, unit.read, wide)
-    table = MirroredTable(unit, GRANULAR, session=None, recovery=None)
-    width = unit.step.request.item_size
-    steps = table._steps([bytes([n]) * width for n in range(5)], b"", FrameSize(256))
-    assert b"".join(steps) == bytes(n for n in range(5) for _ in range(width))
-    assert [len(step) // width for step in steps] == [2, 2, 1]
+def test_steps_are_as_few_as_a_frame_allows() -> None:
+    table = MirroredTable(UNITS["precision_controller"], GRANULAR, session=None, recovery=None)
+    width = 16
+    steps = table._steps([bytes([n]) * width for n in range(20)], b"", FrameSize(256))
+    assert b"".join(steps) == bytes(n for n in range(20) for _ in range(width))
+    assert [len(step) // width for step in steps] == [16, 4]
 
 
 def test_the_golden_model_decides_where_no_region_manager_is_built() -> None:

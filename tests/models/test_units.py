@@ -52,6 +52,7 @@ def keeping(
     written: data.StructLayout = First,
     asked: data.StructLayout = Range,
     decisions: Payload = _WORDS,
+    record: data.StructLayout = _WORD,
     **changes: object,
 ) -> Unit:
     """A unit with a table whose requests write items of so many bits."""
@@ -61,7 +62,7 @@ def keeping(
         Operation(_Own.STEP, Payload(items=_WORD), decisions, "decides"),
     )
     opcodes = {"write": _Own.WRITE, "read": _Own.READ, "step": _Own.STEP} | changes
-    table = Table(_WORD, number, lambda _: 8, model="c:C", **opcodes)
+    table = Table(record, number, lambda _: 8, model="c:C", **opcodes)
     return own(operations=operations, table=table)
 
 
@@ -229,6 +230,14 @@ def with_core(request: Payload = _BEGUN, reply: Payload = _NOTHING, **changes: o
         (
             lambda: keeping(decisions=Payload(_WORD, _WORD)),
             "reply STEP of own must be decisions alone, not record of 4 bytes and items of 4 bytes",
+        ),
+        (
+            lambda: keeping(decisions=Payload(items=unsigned(40))),
+            "decisions of the table of own must be no longer than updates, 4 bytes, not 5",
+        ),
+        (
+            lambda: keeping(record=data.StructLayout({"long": unsigned(256 * 32)})),
+            "entry of the table of own must be at most 255 items, not 256",
         ),
         (
             lambda: keeping(settings=_Own.BEGIN),

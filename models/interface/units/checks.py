@@ -102,15 +102,32 @@ def _check_table(unit: Unit, table: Table) -> None:
             f"reply {step.opcode.name} of {unit.name} must be decisions alone, "
             f"not {_told(step.reply)}"
         )
-    written, sent = write.request.item_size, read.reply.item_size
-    entry, updates = table.record.size // 8, step.request.items
+    _check_entries(unit, table)
+    updates = step.request.items
+    if updates is None or table.number not in dict(updates):
+        raise ValueError(f"updates of the table of {unit.name} must have a field {table.number!r}")
+    longest, decision = step.request.item_size, step.reply.item_size
+    if decision > longest:  # a step that fills a frame would have a reply that none holds
+        raise ValueError(
+            f"decisions of the table of {unit.name} must be no longer than updates, "
+            f"{longest} bytes, not {decision}"
+        )
+
+
+def _check_entries(unit: Unit, table: Table) -> None:
+    """Make sure that an entry is whole items, as many as one read can ask for."""
+    written, sent = unit[table.write].request.item_size, unit[table.read].reply.item_size
+    entry = table.record.size // 8
     if not written or written != sent or entry % written:
         raise ValueError(
             f"record of the table of {unit.name}, {entry} bytes, must be written and read in "
             f"whole items of one size, not of {written} and of {sent} bytes"
         )
-    if updates is None or table.number not in dict(updates):
-        raise ValueError(f"updates of the table of {unit.name} must have a field {table.number!r}")
+    items, most = entry // written, (1 << Shape.cast(Range["count"].shape).width) - 1
+    if items > most:
+        raise ValueError(
+            f"entry of the table of {unit.name} must be at most {most} items, not {items}"
+        )
 
 
 def _check_passes(unit: Unit) -> None:
