@@ -204,6 +204,10 @@ def with_core(request: Payload = _BEGUN, reply: Payload = _NOTHING, **changes: o
             "items of 1 bytes",
         ),
         (
+            lambda: with_core(sends=True),
+            "own must send by a handler of its own, gateware, not by a core",
+        ),
+        (
             lambda: with_core(reply=_RECORD),
             "reply BEGIN of own must be empty, not record of 4 bytes",
         ),

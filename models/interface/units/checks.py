@@ -168,6 +168,10 @@ def _check_passes(unit: Unit) -> None:
     _check_alone(unit, "reply", end)
     _check_empty(unit, "request", end)
     if unit.core:
+        if unit.sends:
+            raise ValueError(
+                f"{unit.name} must send by a handler of its own, gateware, not by a core"
+            )
         _check_alone(unit, "request", begin)
         _check_empty(unit, "reply", begin)
 
