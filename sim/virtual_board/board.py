@@ -41,7 +41,7 @@ class VirtualBoard:
     """The top level down to its pins, simulated behind a pseudo-terminal.
 
     The simulation runs in a thread of its own. Its clock stands while nothing is to be done; a
-    frame that a driver waits for has always come by then.
+    frame that a driver waits for has always come by then. It stands, too, while nobody reads.
 
     Parameters
     ----------
@@ -62,7 +62,9 @@ class VirtualBoard:
         self._master, self._slave = os.openpty()
         tty.setraw(self._slave)
         self.port = os.ttyname(self._slave)
+        os.set_blocking(self._master, False)
         self._orders, self._give_order = os.pipe()
+        self._handles = [self._master, self._slave, self._orders, self._give_order]
         self._was_broken = threading.Event()
         self._thread = threading.Thread(target=self._simulate, name="virtual-board", daemon=True)
         self._thread.start()
@@ -92,17 +94,22 @@ class VirtualBoard:
         if self._thread.is_alive():
             os.write(self._give_order, _STOP)
             self._thread.join()
-            self._unit.close()
-            for handle in (self._master, self._slave, self._orders, self._give_order):
-                os.close(handle)
+        self._unit.close()
+        while self._handles:
+            os.close(self._handles.pop())
 
     def _simulate(self) -> None:
-        to_device = b""
+        to_device = to_host = b""
         quiet = 0
         while True:
-            patience = 0 if to_device or quiet < self._quiet_slices else None
-            wanted = [self._orders] if len(to_device) > _CHUNK else [self._orders, self._master]
-            readable, _, _ = select.select(wanted, [], [], patience)
+            idles = not to_device and quiet >= self._quiet_slices
+            hears = not to_host and len(to_device) <= _CHUNK
+            readable, writable, _ = select.select(
+                [self._orders, self._master] if hears else [self._orders],
+                [self._master] if to_host else [],
+                [],
+                None if to_host or idles else 0,
+            )
             if self._orders in readable:
                 if os.read(self._orders, 1) == _STOP:
                     return
@@ -111,11 +118,12 @@ class VirtualBoard:
                 self._was_broken.set()
             elif self._master in readable:
                 to_device += os.read(self._master, _CHUNK)
-            taken, answer = self._run(to_device)
-            to_device = to_device[taken:]
-            quiet = 0 if taken or answer or to_device else quiet + 1
-            while answer:
-                answer = answer[os.write(self._master, answer) :]
+            if writable:
+                to_host = to_host[os.write(self._master, to_host) :]
+            if not to_host:
+                taken, to_host = self._run(to_device)
+                to_device = to_device[taken:]
+                quiet = 0 if taken or to_host or to_device else quiet + 1
 
     def _break(self) -> None:
         self._unit.set("low", 1)

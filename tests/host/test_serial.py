@@ -2,10 +2,13 @@
 
 import os
 import threading
+import time
 import tty
 from collections.abc import Callable, Iterator
-from types import ModuleType
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
 
+import numpy as np
 import pytest
 import torch
 from builds import TINY
@@ -119,6 +122,59 @@ def test_a_board_that_is_unplugged() -> None:
         board.close()
         with pytest.raises(DeviceError, match=r"is it unplugged\?|no answer from board"):
             device.statistics(torch.ones(5))
+
+
+class Talker:
+    """A unit that says these bytes again and again, or fails where there are none."""
+
+    said = np.arange(4000, dtype=np.uint8)
+    closed = False
+
+    def __init__(self, *_: object, **__: object) -> None: ...
+
+    def run(self, *_: object, **__: object) -> SimpleNamespace:
+        if not len(self.said):
+            raise RuntimeError("the unit is broken")
+        return SimpleNamespace(consumed={"i": 0}, outputs={"o": self.said})
+
+    def set(self, *_: object) -> None: ...
+
+    def step(self, *_: object) -> None: ...
+
+    def close(self) -> None:
+        self.closed = True
+
+
+def test_a_client_that_reads_nothing_holds_nobody_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(board_module, "CompiledUnit", Talker)
+    board = VirtualBoard(TINY)
+    time.sleep(0.5)  # until the pseudo-terminal takes no more
+
+    def ends(call: Callable[[], None]) -> bool:
+        thread = threading.Thread(target=call, daemon=True)
+        thread.start()
+        thread.join(20)
+        return not thread.is_alive()
+
+    assert ends(board.send_break)
+    with os.fdopen(os.open(board.port, os.O_RDONLY | os.O_NOCTTY), "rb") as client:
+        heard = client.read(25 * len(Talker.said))
+    assert heard == 25 * Talker.said.tobytes()
+    assert ends(board.close)
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_a_board_whose_simulation_failed_is_freed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(board_module, "CompiledUnit", Talker)
+    monkeypatch.setattr(Talker, "said", np.empty(0, np.uint8))
+    before = len([*Path("/proc/self/fd").iterdir()])
+    board = VirtualBoard(TINY)
+    board.join()
+    board.send_break()
+    for _ in range(2):
+        board.close()
+    assert board._unit.closed
+    assert len([*Path("/proc/self/fd").iterdir()]) == before
 
 
 @needs_verilator
