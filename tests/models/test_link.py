@@ -162,8 +162,17 @@ def test_wrong_hello_changes_nothing(
 ) -> None:
     link.receive(HELLO)
     wrong = encode_frame(session, sequence, SystemOpcode.HELLO, payload)
+    before = dict(link.counters)
     assert replies(link.receive(wrong)) == [Frame(session, sequence, 0, b"", status)]
+    assert link.counters == before | {"frames": before["frames"] + 1}
     assert replies(link.receive(encode_frame(7, 1, SystemOpcode.ECHO)))[0].status == Status.OK
+
+
+def test_hello_that_is_too_late_is_out_of_order(link: LinkModel) -> None:
+    link.receive(b"".join([HELLO, *(encode_frame(7, n, SystemOpcode.ECHO) for n in (1, 2, 3))]))
+    before = dict(link.counters)
+    assert replies(link.receive(HELLO)) == [Frame(7, 4, 0, b"", Status.OUT_OF_ORDER)]
+    assert link.counters == before | {name: before[name] + 1 for name in ("frames", "out_of_order")}
 
 
 def test_session_zero_is_none(link: LinkModel) -> None:
