@@ -27,7 +27,7 @@ def step_per_cycle(clock: float, baud: float) -> int:
     clock : float
         Clock cycles per second.
     baud : float
-        Bits per second, from ``clock / 65536`` to ``clock / 4``.
+        Bits per second, within 2 % of a multiple of ``clock / 65536``; at most ``clock / 4``.
 
     Raises
     ------
@@ -41,7 +41,7 @@ def step_per_cycle(clock: float, baud: float) -> int:
     check_rate("baud", baud)
     if baud * _FEWEST_CYCLES > clock:
         raise ValueError(
-            f"baud must be from 1 to {clock / _FEWEST_CYCLES:.0f} at {clock:.0f} Hz, not {baud:g}"
+            f"baud must be at most {clock / _FEWEST_CYCLES:.0f} at {clock:.0f} Hz, not {baud:g}"
         )
     step = max(1, round(baud / clock * (1 << ACCUMULATOR_BITS)))
     actual = step * clock / (1 << ACCUMULATOR_BITS)

@@ -178,7 +178,7 @@ UNIT = of_type(DIFFERENCE, Unit, "difference")
 WITH_TABLE = of_type(REGION_MANAGER, Unit, "region_manager")
 UART = {
     "clock": rate(12e6),
-    "baud": rate(115200.0, (4e6, "from 1 to 3000000 at 12000000 Hz, not 4e+06")),
+    "baud": rate(115200.0, (4e6, "at most 3000000 at 12000000 Hz, not 4e+06")),
 }
 
 

@@ -16,6 +16,26 @@ def test_common_rates_are_nearly_exact(clock: float, baud: float) -> None:
     assert step_per_cycle(clock, baud) * clock / 65536 == pytest.approx(baud, rel=0.005)
 
 
+@pytest.mark.parametrize("clock", [50e6, 27e6, 12e6])
+def test_usual_rates_are_as_exact_as_promised(clock: float) -> None:
+    for baud in (19200, 38400, 57600, 115200, 230400, 460800, 921600, 1e6, 2e6, 3e6):
+        within = 0.0015 if baud >= 115200 else 0.009
+        assert step_per_cycle(clock, baud) * clock / 65536 == pytest.approx(baud, rel=within)
+
+
+@pytest.mark.parametrize(
+    ("clock", "baud", "message"),
+    [
+        (50e6, 9600, "within 2 % of what 50000000 Hz gives, not 9600: the nearest is 9918"),
+        (50e6, 747, "within 2 % of what 50000000 Hz gives, not 747: the nearest is 763"),
+        (12e6, 4e6, r"baud must be at most 3000000 at 12000000 Hz, not 4e\+06"),
+    ],
+)
+def test_rates_beyond_the_accumulator(clock: float, baud: float, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        step_per_cycle(clock, baud)
+
+
 @pytest.mark.parametrize("unit", [Receiver, Transmitter])
 def test_rates_that_no_step_comes_near_are_refused(unit: type) -> None:
     with pytest.raises(ValueError, match=r"within 2 % .* not 2000: the nearest is 2289"):
