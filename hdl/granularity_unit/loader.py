@@ -4,12 +4,13 @@ from amaranth.hdl import Array, Module, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from adagrain.hdl.checks import check_power_of_two
 from adagrain.hdl.stream.packet import beat_layout, check_lanes
 from adagrain.models.interface.formats import FormatCode
 from adagrain.models.interface.protocol import Status
 from adagrain.models.interface.units.granularity_unit import TileLoad, TileLoaded
 
-from .operands import check_slices, check_words, write_layout
+from .operands import check_slices, write_layout
 
 __all__ = ["Loader"]
 
@@ -27,7 +28,7 @@ class Loader(wiring.Component):
     slices : int
         Memories beside that of ``a``.
     words : int
-        Words of each memory: a power of two.
+        Words of each memory: a power of two; together at most 65536.
 
     Members
     -------
@@ -50,13 +51,13 @@ class Loader(wiring.Component):
     Raises
     ------
     ValueError
-        If there are not 1, 2 or 4 lanes, or no slices or words.
+        If there are not 1, 2 or 4 lanes, no slices or words, or more words than have an address.
     """
 
     def __init__(self, lanes: int, slices: int, words: int) -> None:
         check_lanes(lanes)
         check_slices(slices)
-        check_words(words)
+        check_power_of_two("words", words, 2, (1 << TileLoad["address"].width) // (slices + 1))
         self._lanes, self._room = lanes, (slices + 1) * words
         super().__init__(
             {

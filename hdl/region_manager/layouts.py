@@ -7,10 +7,10 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import Out
 
 from adagrain.hdl.checks import check_integer
+from adagrain.models.interface.units.ranges import First
 from adagrain.models.interface.units.region_manager import (
     RegionParameters,
     RegionRecord,
-    RegionUpdate,
 )
 from adagrain.models.region_manager.averages import LOGARITHM_BITS
 
@@ -53,14 +53,14 @@ Head = data.StructLayout(
 
 
 def check_regions(regions: int) -> None:
-    """Make sure that a table can have so many regions: 1 to 65536, which an update can name.
+    """Make sure that a table can have so many regions: 1 to 8192, all of whose words have a number.
 
     Raises
     ------
     TypeError, ValueError
         If it cannot.
     """
-    check_integer("regions", regions, 1, 1 << RegionUpdate["region"].width)
+    check_integer("regions", regions, 1, (1 << First.size) // RECORD_WORDS)
 
 
 class Word(enum.IntEnum):

@@ -43,7 +43,7 @@ class Region(wiring.Component):
     Parameters
     ----------
     regions : int
-        Size of the table, 1 to 65536.
+        Size of the table, 1 to 8192.
 
     Members
     -------

@@ -22,7 +22,7 @@ class Table(wiring.Component):
     Parameters
     ----------
     regions : int
-        Records, 1 to 65536; all are 0 at first.
+        Records, 1 to 8192; all are 0 at first.
 
     Members
     -------

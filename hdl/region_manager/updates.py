@@ -40,7 +40,7 @@ class Updates(wiring.Component):
     Parameters
     ----------
     regions : int
-        Size of the table, 1 to 65536.
+        Size of the table, 1 to 8192.
 
     Members
     -------

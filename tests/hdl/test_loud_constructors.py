@@ -159,7 +159,7 @@ FMT = Given(
 )
 BUILT = of_type(configuration("small"), type(configuration("small")), "small", 4)
 LANES, POWERS = one_of(4, 1, 2), one_of(4, 2)
-ENTRIES, COUNT_BITS, REGIONS = at_least(8, 2), between(32, 1, 32), between(8, 1, 65536)
+ENTRIES, COUNT_BITS, REGIONS = at_least(8, 2), between(32, 1, 32), between(8, 1, 8192)
 BLOCK, BYTES = between(254, 1, 254), at_least(4, 1)
 SLICES = between(4, 1, 16)
 WORDS = given(64, "a power of two from 2 to 65536", 0, 1, 12, -4, 1 << 17)
@@ -328,7 +328,11 @@ CLASSES: dict[type, dict[str, Given]] = {
         "watchdog": at_least(100, 1),
     },
     GranularityUnit: {"slices": SLICES, "words": WORDS, "precisions": PRECISIONS},
-    Loader: {"lanes": LANES, "slices": SLICES, "words": WORDS},
+    Loader: {
+        "lanes": LANES,
+        "slices": SLICES,
+        "words": given(64, "a power of two from 2 to 13107", 0, 1, 12, -4, 1 << 14),
+    },
     Downsizer: {"words": at_least(4, 1), "lanes": given(2, "at least 1", 0, -2)},
     Operands: {"slices": SLICES, "words": WORDS},
     PassCommands: {"configuration": BUILT, "unit": UNIT},
