@@ -97,7 +97,7 @@ def ports_of(component: wiring.Component) -> Ports:
     Raises
     ------
     ValueError
-        If a stream has a constant ``valid`` or ``ready``.
+        If a stream has a constant ``valid`` or ``ready``, or there is an array of streams.
     """
     inputs: list[StreamPort] = []
     outputs: list[StreamPort] = []
@@ -105,6 +105,8 @@ def ports_of(component: wiring.Component) -> Ports:
         if member.is_signature and isinstance(member.signature, stream.Signature):
             if member.signature.always_valid or member.signature.always_ready:
                 raise ValueError(f"stream {name} must have both valid and ready")
+            if member.dimensions:
+                raise ValueError(f"stream {name} must be one, not an array of {member.dimensions}")
             is_input = member.flow is wiring.In
             side = inputs if is_input else outputs
             shape = member.signature.members["payload"].shape

@@ -90,7 +90,7 @@ class CompiledUnit:
     Raises
     ------
     ValueError
-        If a stream has a constant ``valid`` or ``ready``; from each method after :meth:`close`.
+        As :func:`~adagrain.sim.compiled.ports.ports_of`; from each method after :meth:`close`.
     ToolMissingError, BuildError
         As :func:`adagrain.sim.compiled.library.library`.
     """

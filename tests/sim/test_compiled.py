@@ -216,6 +216,12 @@ def test_streams_must_have_both_sides() -> None:
         ports_of(Always())
 
 
+def test_arrays_of_streams_are_refused() -> None:
+    streams = wiring.Component({"i": In(stream.Signature(8)).array(2)})
+    with pytest.raises(ValueError, match=r"stream i must be one, not an array of \(2,\)"):
+        ports_of(streams)
+
+
 def test_instances_run_in_threads_of_their_own() -> None:
     results: dict[int, bool] = {}
 
