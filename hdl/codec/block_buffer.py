@@ -20,8 +20,8 @@ WORDS = 2 * BLOCK // WORD_BYTES
 class BlockBuffer(wiring.Component):
     """A memory of a block, which is read word by word, or leaves by the data port.
 
-    A word per cycle goes in. One comes out two cycles after it was asked for; a beat of the data
-    port, two words, takes two cycles, and the first one three.
+    A word per cycle goes in. One is offered one cycle after it was asked for, one in two
+    cycles; a beat of the data port, two words, takes two cycles, and the first one three.
 
     It knows neither what is in the block nor when it is complete: it is not to be read while words
     go in, nor by both ways at once.

@@ -125,7 +125,7 @@ class SystemCommands(wiring.Component):
                 m.next = "RANGE"
 
     def _check(self, m: Module, answer: Answer, wanted: data.View) -> None:
-        """True if such registers can be read."""
+        """Begin to read registers, or refuse what cannot be read."""
         outside = wanted.first + wanted.count > _WORDS
         m.next = "SAMPLE"
         m.d.comb += answer.give(Status.OK, body=_REGISTERS)

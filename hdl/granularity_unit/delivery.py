@@ -67,7 +67,7 @@ class Delivery(wiring.Component):
         They, and those of others since there was none, lie from the one to below the other; known
         two cycles after a run was taken.
     kept : ``Out(8)``
-        Flags of all results that went there, until ``i_forget``.
+        Flags of all results that went there, until ``forget``.
     forget : ``In(1)``
         Begin with no flags anew.
     """

@@ -218,7 +218,7 @@ class RunCommands(wiring.Component):
         ]
 
     def _place(self, m: Module, run: data.View, measured: data.View) -> None:
-        """True if what was measured finds room."""
+        """Register whether what was measured finds room."""
         operands = self._configuration.operands
         a_end, b_end = run.a_first + measured.pairs, run.b_first + run.words
         to_end = run.to_first + measured.results

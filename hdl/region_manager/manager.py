@@ -56,7 +56,7 @@ class RegionManager(wiring.Component):
     parameters : ``Out(RegionParameters)``
         The parameters, with the loss averages and the decision epoch of now.
     i_access : ``In(stream.Signature(access_layout(REGION_MANAGER)))``
-        Reads or writes one 64-bit word of the table; eight make a record. ``address`` must be
+        Reads or writes one 64-bit word of the table; eight make a record. ``number`` must be
         inside the table.
     o_access : ``Out(stream.Signature(64))``
         Words that were read.

@@ -29,7 +29,8 @@ class TensorPort(wiring.Signature):
         Its elements.
     end : ``Out(1)``
         The pass is over; what was left of the tensor is dropped. Where all beats have come, it is
-        not to end before the last 16 bytes have, up to three cycles later.
+        not to end before the last 16 bytes have, up to three cycles later, unless a new session
+        gives it up.
     busy : ``In(1)``
         A pass is under way, of this unit or of another.
     starved : ``In(1)``

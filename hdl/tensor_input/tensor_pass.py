@@ -197,7 +197,7 @@ class TensorPass(wiring.Component):
                 m.next = "IDLE"
 
     def _check(self, m: Module, answer: Answer, begin: data.View) -> None:
-        """True if the tensor can come in, and the unit's own status."""
+        """Begin the pass, or refuse a tensor that cannot come in, or that the unit refuses."""
         m.next = "IDLE"
         with m.If(~begin.format.matches(*self._configuration.formats)):
             m.d.comb += answer.give(Status.UNSUPPORTED)
