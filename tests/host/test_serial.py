@@ -7,6 +7,7 @@ import tty
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -81,7 +82,8 @@ class AskedError(Exception):
 def test_boards_of_two_bit_rates_are_told_apart(
     monkeypatch: pytest.MonkeyPatch, module: ModuleType, build: Callable[[Configuration], object]
 ) -> None:
-    def compiled(*_: object, made_from: str) -> None:
+    def compiled(component: Any, _: str, made_from: str) -> None:
+        component._MustUse__used = True
         raise AskedError(made_from)
 
     monkeypatch.setattr(module, "CompiledUnit", compiled)
@@ -130,7 +132,8 @@ class Talker:
     said = np.arange(4000, dtype=np.uint8)
     closed = False
 
-    def __init__(self, *_: object, **__: object) -> None: ...
+    def __init__(self, component: Any, *_: object, **__: object) -> None:
+        component._MustUse__used = True
 
     def run(self, *_: object, **__: object) -> SimpleNamespace:
         if not len(self.said):
