@@ -163,7 +163,9 @@ def test_gateware_may_be_imported_before_units_are_declared(module: str) -> None
 def test_another_gateware_is_another_build(tmp_path: Path) -> None:
     """The cache of compiled devices knows the sources of units from outside."""
     script = (
-        "from adagrain.sim.compiled import library; print(library.digest(library._source_code()))"
+        "from adagrain.hdl.stream.queue import Queue\n"
+        "from adagrain.sim.compiled import library\n"
+        "print(library.digest(library._source_code(Queue(8, depth=1))))"
     )
     copy = tmp_path / "own_unit"
     copy.mkdir()

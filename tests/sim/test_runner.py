@@ -94,7 +94,10 @@ async def fails(b):
     ("arguments", "message"),
     [
         (("quueue", "packet"), "unit must be one of .*queue.*, not 'quueue'"),
-        (("queue", "none"), "variant of queue must be one of single, packet, beat, not 'none'"),
+        (
+            ("queue", "none"),
+            "variant of queue must be one of single, double, packet, .*, not 'none'",
+        ),
         (("queue", "packet", "vcs"), "simulator must be verilator or icarus, not 'vcs'"),
     ],
 )
