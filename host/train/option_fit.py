@@ -13,8 +13,6 @@ __all__ = ["check_fit"]
 
 #: Options that have no effect beside another: when they have, and what is said where they have not.
 _IDLE: dict[str, tuple[Callable[["TrainingOptions"], bool], str]] = {
-    "density": (lambda own: not own.budget, "beside a budget, which decides in its place"),
-    "warmup_density": (lambda own: own.warmup_passes > 0, "without warmup_passes"),
     "penalty": (lambda own: own.precision == "dynamic", "where precision is fixed"),
     "threshold_rate": (lambda own: own.precision == "dynamic", "where precision is fixed"),
     "offload_every": (lambda own: own.offload == "forward", "where nothing is offloaded"),

@@ -49,15 +49,16 @@ def compression_of(options: "TrainingOptions") -> CompressionOptions | None:
     Raises
     ------
     TypeError, ValueError
-        As :class:`CompressionOptions`.
+        As :meth:`CompressionOptions.of`, for those that are not as they are by themselves.
     """
     if options.preset not in COMPRESSED:
         return None
-    return CompressionOptions(
-        budget=options.budget or None,
-        momentum=options.momentum if options.momentum_correction else 0.0,
-        **{name: getattr(options, name) for name in _COMPRESSION},
-    )
+    values = {name: getattr(options, name) for name in _COMPRESSION}
+    given = {
+        name: value for name, value in values.items() if value != getattr(CompressionOptions, name)
+    }
+    momentum = options.momentum if options.momentum_correction else 0.0
+    return CompressionOptions.of({"budget": options.budget or None, "momentum": momentum, **given})
 
 
 def policy_of(options: "TrainingOptions") -> "Policy":

@@ -16,6 +16,10 @@ from adagrain.host.train.options import TrainingOptions
 from adagrain.host.train.resumed_options import resumed
 from adagrain.models.interface.precision import Precision
 
+WARMED = {"preset": "compress", "warmup_passes": 1}
+DENSE = {"preset": "compress", "density": 1.0}
+FIXED = {"preset": "all", "precision": "INT8"}
+
 
 @pytest.mark.parametrize(
     "changes, message",
@@ -49,7 +53,7 @@ from adagrain.models.interface.precision import Precision
         ({"preset": "all", "mantissa_bits": 8}, "mantissa_bits must be .* from 0 to 7, not 8"),
         ({"preset": "compress", "mask": "best"}, "mask must be one of threshold, .* not 'best'"),
         ({"preset": "compress", "warmup_passes": -1}, "warmup_passes must be .* least 0, not -1"),
-        ({"preset": "compress", "warmup_density": 0.0}, "warmup_density must be .*, not 0.0"),
+        ({**WARMED, "warmup_density": 0.0}, "warmup_density must be .*, not 0.0"),
         ({"preset": "compress", "bypass": "at times"}, "bypass must be one of auto, .* 'at times'"),
         ({"preset": "compress", "budget": -5}, "budget must be a positive .* bytes, not -5"),
         (
@@ -126,19 +130,11 @@ from adagrain.models.interface.precision import Precision
             }.items()
             for name, value in changed.items()
         ),
-        *(
-            (
-                {"preset": "all", name: value, **beside},
-                f"{name} must be left out {where}, not {value}",
-            )
-            for name, value, beside, where in (
-                ("density", 0.3, {"budget": 9000}, "beside a budget, which decides in its place"),
-                ("warmup_density", 0.5, {}, "without warmup_passes"),
-                ("penalty", 2.0, {"precision": "INT8"}, "where precision is fixed"),
-                ("threshold_rate", 9.0, {"precision": "FP32"}, "where precision is fixed"),
-                ("offload_every", 3, {}, "where nothing is offloaded"),
-            )
-        ),
+        ({**FIXED, "penalty": 2.0}, "penalty must be left out where precision is fixed, not 2.0"),
+        ({**FIXED, "threshold_rate": 9.0}, "threshold_rate must be left out .* fixed, not 9.0"),
+        ({"preset": "all", "offload_every": 3}, "left out where nothing is offloaded, not 3"),
+        ({**DENSE, "budget": 9000}, "density must not be given beside a budget, .*, but is 1.0"),
+        ({"preset": "all", "warmup_density": 0.5}, "must not be given without warmup_passes"),
         ({"workers": 0}, "workers must be at least 1, not 0"),
         ({"steps": 0}, "steps must be at least 1, not 0"),
         ({"batch": -3}, "batch must be at least 1, not -3"),
@@ -349,8 +345,8 @@ def test_noise_as_the_device_takes_it(noise: float, threshold: int) -> None:
         {"warmup": 0, "checkpoint_every": 0, "seed": 0},
         {"seed": 9223344366820},
         {"learning_rate": 0.2},
-        {"preset": "compress", "density": 1.0, "mantissa_bits": 0},
-        {"preset": "compress", "warmup_passes": 1, "warmup_density": 1.0},
+        {**DENSE, "mantissa_bits": 0},
+        {**WARMED, "warmup_density": 1.0},
         {"preset": "granular", "bits": 4.0},
         {"preset": "granular", "bits": 32.0},
         {"preset": "granular", "penalty": 0.0, "threshold_rate": 0.0},

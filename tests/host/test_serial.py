@@ -159,10 +159,17 @@ def test_a_client_that_reads_nothing_holds_nobody_up(monkeypatch: pytest.MonkeyP
         thread.join(20)
         return not thread.is_alive()
 
+    said, heard = 25 * Talker.said.tobytes(), bytearray()
+    client = os.open(board.port, os.O_RDONLY | os.O_NOCTTY)
+
+    def hear() -> None:
+        while len(heard) < len(said):
+            heard.extend(os.read(client, len(said) - len(heard)))
+
     assert ends(board.send_break)
-    with os.fdopen(os.open(board.port, os.O_RDONLY | os.O_NOCTTY), "rb") as client:
-        heard = client.read(25 * len(Talker.said))
-    assert heard == 25 * Talker.said.tobytes()
+    assert ends(hear)
+    assert heard == said
+    os.close(client)
     assert ends(board.close)
 
 
