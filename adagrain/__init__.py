@@ -16,7 +16,7 @@ _HOMES = {
     "Configuration": "adagrain.models.interface.configuration",
     "regions": "adagrain.host.regions.regions",
     "RegionReducer": "adagrain.host.distributed.reducer",
-    "AdagrainState": "adagrain.host.distributed.ddp",
+    "AdagrainState": "adagrain.host.distributed.adagrain_state",
     "adagrain_hook": "adagrain.host.distributed.ddp",
     "register": "adagrain.host.distributed.ddp",
     "Checkpoints": "adagrain.host.distributed.checkpoints",

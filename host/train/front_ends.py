@@ -10,7 +10,8 @@ from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 
 from adagrain.host.compression.exchange import CompressedExchange
-from adagrain.host.distributed.ddp import AdagrainState, register
+from adagrain.host.distributed.adagrain_state import AdagrainState
+from adagrain.host.distributed.ddp import register
 from adagrain.host.distributed.step_log import StepLog
 from adagrain.host.distributed.timing import Timing
 from adagrain.host.speculation.counts import Counts
