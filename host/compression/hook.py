@@ -74,7 +74,10 @@ class CompressionState:
         parameters = trainable(model)
         self._model = cast(DistributedDataParallel, proxy(model))  # which has this in its hook
         self._once: Once | None = None
-        self._shape = {name: parameter.numel() for name, parameter in parameters.items()}
+        self._layouts = {
+            name: {"shape": tuple(own.shape), "strides": own.stride()}
+            for name, own in parameters.items()
+        }
         self._numbers = {id(own): number for number, own in enumerate(parameters.values())}
         self._waiting: list[tuple[torch.futures.Future[torch.Tensor], torch.Tensor]] = []
         lockstep = Lockstep(model.process_group)
@@ -84,12 +87,13 @@ class CompressionState:
         try:
             chosen = CompressionOptions.of(options)
             _check_types(parameters)
-            common = chosen.common() | {f"elements of {n!r}": s for n, s in self._shape.items()}
+            sizes = {name: parameter.numel() for name, parameter in parameters.items()}
+            common = chosen.common() | {f"elements of {n!r}": size for n, size in sizes.items()}
             self.exchange = CompressedExchange(
                 model.process_group,
                 lockstep,
                 chosen,
-                [[size] for size in self._shape.values()],
+                [[size] for size in sizes.values()],
                 whole_passes=True,
                 idle_waits=model.find_unused_parameters,
             )
@@ -124,7 +128,7 @@ class CompressionState:
     def state_dict(self) -> dict[str, Any]:
         """State of this worker; each saves its own, after a step."""
         return {
-            "parameters": self._shape,
+            "parameters": self._layouts,
             "workers": self.exchange.workers,
             "rank": self.exchange.rank,
             "bytes_sent": self.bytes_sent,
@@ -137,12 +141,14 @@ class CompressionState:
         Raises
         ------
         ValueError
-            If it is of other parameters, another worker, another number of them, or another mask.
+            If it is of other parameters, or of these in another memory format, of another worker,
+            another number of them, or another mask.
         """
-        own = self.state_dict()
-        for name in ("parameters", "workers"):
-            if state[name] != own[name]:
-                raise ValueError(f"{name} of the state must be {own[name]}, not {state[name]}")
+        _check_layouts(state["parameters"], self._layouts)
+        if state["workers"] != self.exchange.workers:
+            raise ValueError(
+                f"workers of the state must be {self.exchange.workers}, not {state['workers']}"
+            )
         check_rank(state["rank"], self.exchange.rank)
         self.exchange.load_state_dict(state["exchange"])
         self.exchange.bytes_sent = state["bytes_sent"]
@@ -215,4 +221,15 @@ def _check_types(parameters: Mapping[str, torch.nn.Parameter]) -> None:
             known = ", ".join(map(str, _TYPES))
             raise TypeError(
                 f"dtype of parameter {name!r} must be one of {known}, not {parameter.dtype}"
+            )
+
+
+def _check_layouts(saved: Mapping[str, Any], own: Mapping[str, Any]) -> None:
+    """Residuals lie as gradients do, in the memory format of their parameters."""
+    if [*saved] != [*own]:
+        raise ValueError(f"parameters of the state must be {[*own]}, not {[*saved]}")
+    for name, layout in own.items():
+        if saved[name] != layout:
+            raise ValueError(
+                f"parameter {name!r} of the state must have {layout}, not {saved[name]}"
             )

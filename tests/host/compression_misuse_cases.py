@@ -236,6 +236,18 @@ def other_state() -> Any:
 
 
 @case
+def state_in_another_memory_format() -> Any:
+    def images() -> nn.Module:
+        return nn.Sequential(nn.Conv2d(2, 4, 3))
+
+    def images_with_channels_last() -> nn.Module:
+        return images().to(memory_format=torch.channels_last)
+
+    state = Setup(make=images_with_channels_last).state.state_dict()
+    Setup(make=images).state.load_state_dict(state)
+
+
+@case
 def state_of_another_mask() -> Any:
     Setup().state.load_state_dict(Setup(mask="top").state.state_dict())
 

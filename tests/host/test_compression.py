@@ -155,7 +155,11 @@ ERRORS = {
         "'device' with mask 'threshold' and coder <compression_misuse_cases.Otherwise"
     ),
     "network_that_is_none": "ValueError: network must be one of golden, device, not 'golden:'",
-    "other_state": "ValueError: parameters of the state must be {'0.weight': 480, ",
+    "other_state": "ValueError: parameters of the state must be ['0.weight', ",
+    "state_in_another_memory_format": (
+        "ValueError: parameter '0.weight' of the state must have {'shape': (4, 2, 3, 3), "
+        "'strides': (18, 9, 3, 1)}, not {'shape': (4, 2, 3, 3), 'strides': (18, 1, 6, 2)}"
+    ),
     "state_of_another_mask": "ValueError: mask of the state must be HardThreshold, not Top",
     "wrong_option_of_the_mask_on_one": (
         "ValueError: hidden must be a whole number, at least 1, not 0",
