@@ -47,10 +47,10 @@ class Stages:
         self._seconds.clear()
 
     def shares(self, step: float, *, skip: int) -> dict[str, float]:
-        """Median seconds of each stage, as parts of a step's seconds."""
+        """Mean seconds of each stage, as parts of a step's seconds."""
         names = dict.fromkeys(name for found in self._steps for name in found)
         return {
-            name: statistics.median(found.get(name, 0.0) for found in self._steps[skip:]) / step
+            name: statistics.fmean(found.get(name, 0.0) for found in self._steps[skip:]) / step
             for name in names
         }
 

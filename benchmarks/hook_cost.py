@@ -39,15 +39,16 @@ from torch.nn.parallel import DistributedDataParallel
 
 import adagrain
 from adagrain.host.distributed.process_group import leave_group
+from adagrain.host.distributed.reducer_options import ReducerOptions
 from adagrain.host.train.text import text
 
-WORKERS, ROUNDS = 2, 30
+WORKERS, ROUNDS = 2, 20
 
-#: Rounds after which the networks are made anew, and how many of the next do not count.
+#: list[Times] after which the networks are made anew, and how many of the next do not count.
 MADE, WARM_UP = 5, 1
 
-#: Steps of a turn, and how many of them do not count.
-TURN, COLD = 8, 2
+#: Steps of a turn that count, and those in front of them that do not.
+COUNTED, COLD = ReducerOptions().epoch_steps, 2
 
 #: Our ways to train: the options of ``register``.
 OPTIONS: dict[str, dict[str, Any]] = {
@@ -95,14 +96,10 @@ NETWORKS: dict[str, tuple[Callable[[], nn.Module], Callable[[torch.Generator], B
 
 
 class Times(NamedTuple):
-    """Seconds of a step: those that pass, and those of this worker's processor."""
+    """Mean seconds of a turn's steps: those that pass, and those of this worker's processor."""
 
     wall: float
     processor: float
-
-
-#: Times of the steps of a way that count, round by round.
-Rounds = list[list[Times]]
 
 
 class Training(NamedTuple):
@@ -170,12 +167,13 @@ def _figures(network: str, rounds: int) -> dict[str, Any]:
         figures[f"{way}_to_plain_{network}"] = times.wall / plain.wall
         figures[f"{way}_to_plain_{network}_quartiles"] = quartiles(rounds_of_way, plain_rounds)
         figures[f"{way}_to_plain_{network}_processor"] = times.processor / plain.processor
+        figures[f"{way}_to_plain_{network}_mean"] = mean(rounds_of_way) / mean(plain_rounds)
     stages = {way: Stages() for way in OPTIONS}
     make = partial(_trainings, network, stages)
     timed = _measured(f"{network}, timed", rounds // 2, make)
     for way, own in stages.items():
         step = medians(timed[way]).wall
-        figures[f"shares_{way}_{network}"] = own.shares(step, skip=WARM_UP * TURN)
+        figures[f"shares_{way}_{network}"] = own.shares(step, skip=WARM_UP * (COLD + COUNTED))
     return figures
 
 
@@ -188,18 +186,19 @@ def _trainings(
     return {way: _training(make, way, x, y, stages.get(way), saved.get(way)) for way in ways}
 
 
-def medians(rounds: Rounds) -> Times:
-    """Median times of a step, over all rounds."""
-    every = [times for turn in rounds for times in turn]
-    return Times(*map(statistics.median, zip(*every, strict=True)))
+def medians(rounds: list[Times]) -> Times:
+    """Median times over all rounds."""
+    return Times(*map(statistics.median, zip(*rounds, strict=True)))
 
 
-def quartiles(rounds: Rounds, plain: Rounds) -> list[float]:
+def mean(rounds: list[Times]) -> float:
+    """Mean seconds that pass, over all rounds."""
+    return statistics.fmean(own.wall for own in rounds)
+
+
+def quartiles(rounds: list[Times], plain: list[Times]) -> list[float]:
     """The lower and the upper quartile of the quotients that single rounds give."""
-    quotients = [
-        medians([own]).wall / medians([other]).wall
-        for own, other in zip(rounds, plain, strict=True)
-    ]
+    quotients = [own.wall / other.wall for own, other in zip(rounds, plain, strict=True)]
     lower, _, upper = statistics.quantiles(quotients, method="inclusive")
     return [lower, upper]
 
@@ -209,9 +208,9 @@ def _measured(
     rounds: int,
     make: Make,
     ways: Sequence[str] = WAYS,
-) -> dict[str, Rounds]:
+) -> dict[str, list[Times]]:
     """Times of each way's steps."""
-    times: dict[str, Rounds] = {way: [] for way in ways}
+    times: dict[str, list[Times]] = {way: [] for way in ways}
     trainings: dict[str, Training] = {}
     for number in track(range(rounds), title, disable=dist.get_rank() > 0):
         order = _turned(ways, number)
@@ -222,7 +221,7 @@ def _measured(
             for way in order * WARM_UP:
                 _turn(trainings[way].step)
         for way in order:
-            times[way].append(_turn(trainings[way].step)[COLD:])
+            times[way].append(_turn(trainings[way].step))
     _close(trainings)
     return times
 
@@ -237,15 +236,15 @@ def _turned(ways: Sequence[str], number: int) -> list[str]:
     return [*ways[first:], *ways[:first]]
 
 
-def _turn(step: Callable[[], None]) -> list[Times]:
+def _turn(step: Callable[[], None]) -> Times:
     dist.barrier()
-    return [_timed(step) for _ in range(TURN)]
-
-
-def _timed(step: Callable[[], None]) -> Times:
+    for _ in range(COLD):
+        step()
     wall, processor = time.perf_counter(), time.process_time()
-    step()
-    return Times(time.perf_counter() - wall, time.process_time() - processor)
+    for _ in range(COUNTED):
+        step()
+    passed, worked = time.perf_counter() - wall, time.process_time() - processor
+    return Times(passed / COUNTED, worked / COUNTED)
 
 
 def _training(

@@ -1,5 +1,6 @@
 """What the benchmark of the hook's cost tells of the stages."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -51,38 +52,40 @@ def test_a_network_goes_on_where_it_was(way: str) -> None:
 
 def test_medians_and_quartiles_of_rounds() -> None:
     """A round that took long for all ways moves no quotient."""
-    walls = [[1.0, 2.0, 3.0], [10.0, 20.0, 30.0], [2.0, 2.0, 2.0]]
-    plain = [[hook_cost.Times(wall, 5.0) for wall in turn] for turn in walls]
+    walls = 2.0, 20.0, 2.0
+    plain = [hook_cost.Times(wall, 5.0) for wall in walls]
     own = [
-        [hook_cost.Times(factor * wall, 6.0) for wall in turn]
-        for factor, turn in zip((1.0, 1.1, 1.3), walls, strict=True)
+        hook_cost.Times(factor * wall, 6.0)
+        for factor, wall in zip((1.0, 1.1, 1.3), walls, strict=True)
     ]
     assert hook_cost.medians(plain) == (2.0, 5.0)
     assert hook_cost.quartiles(own, plain) == pytest.approx([1.05, 1.2])
+    assert hook_cost.mean(plain) == 8.0
 
 
-def test_each_round_counts_its_warm_steps() -> None:
+def test_each_round_counts_a_decision_epoch() -> None:
     """All are made anew after some rounds, each time another one first, and closed."""
     made: list[list[str]] = []
     closed: list[str] = []
+    steps: Counter[str] = Counter()
 
     def make(ways: Sequence[str], saved: Mapping[str, Any]) -> dict[str, hook_cost.Training]:
         assert saved == ({way: {"way": way} for way in ways} if made else {})
         made.append([*ways])
         return {
             way: hook_cost.Training(
-                lambda: None, partial(dict[str, Any], way=way), partial(closed.append, way)
+                partial(steps.update, [way]),
+                partial(dict[str, Any], way=way),
+                partial(closed.append, way),
             )
             for way in ways
         }
 
     rounds = hook_cost.MADE + 2
     times = hook_cost._measured("nothing", rounds, make, ["plain", "other"])
-    assert {*times} == {"plain", "other"}
-    assert all(
-        [len(turn) for turn in own] == rounds * [hook_cost.TURN - hook_cost.COLD]
-        for own in times.values()
-    )
+    assert {name: len(own) for name, own in times.items()} == {"plain": rounds, "other": rounds}
+    taken = (rounds + 2 * hook_cost.WARM_UP) * (16 + hook_cost.COLD)
+    assert steps == {"plain": taken, "other": taken}
     assert made == [["plain", "other"], ["other", "plain"]]
     assert closed == ["plain", "other", "other", "plain"]
 
