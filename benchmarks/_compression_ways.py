@@ -7,16 +7,11 @@ from typing import Any, NamedTuple
 
 import torch
 from _augmented_digits import augmented, digits, held_out
+from _local_steps import average_weights
 from _text import Transformer, batch_of
 from torch import nn
 from torch.distributed.algorithms.ddp_comm_hooks import default_hooks
-from torch.distributed.algorithms.ddp_comm_hooks.post_localSGD_hook import (
-    PostLocalSGDState,
-    post_localSGD_hook,
-)
 from torch.distributed.algorithms.ddp_comm_hooks.powerSGD_hook import PowerSGDState, powerSGD_hook
-from torch.distributed.algorithms.model_averaging.averagers import PeriodicModelAverager
-from torch.distributed.optim import PostLocalSGDOptimizer
 from torch.nn.parallel import DistributedDataParallel
 
 from adagrain.host.compression.hook import CompressionState, compress_hook
@@ -24,12 +19,12 @@ from adagrain.host.compression.options import MASKS
 from adagrain.host.train.networks import build
 from adagrain.host.train.text import text
 
-__all__ = ["MOMENTUM", "TASKS", "WAYS", "Task", "optimizer_of", "rate_of"]
+__all__ = ["MOMENTUM", "PERIODS", "TASKS", "WAYS", "Task", "optimizer_of", "rate_of"]
 
 #: That of SGD.
 MOMENTUM = 0.9
 
-#: Step in which PowerSGD and local SGD begin: the earliest that PowerSGD can.
+#: Step in which PowerSGD begins: the earliest that it can.
 BEGIN = 2
 
 #: Steps between two averages of local SGD, by the name of the way.
@@ -51,14 +46,14 @@ def _power_sgd(rank: int, model: DistributedDataParallel) -> State:
     return None
 
 
-def _local_sgd(model: DistributedDataParallel) -> State:
-    """Gradients stay where they are; :func:`optimizer_of` averages weights."""
-    state = PostLocalSGDState(None, None, BEGIN, post_local_gradient_allreduce=False)
-    model.register_comm_hook(state, post_localSGD_hook)
+def _no_hook(model: DistributedDataParallel) -> State:
+    """None but that of :func:`optimizer_of`."""
     return None
 
 
-def optimizer_of(way: str, optimizer: torch.optim.Optimizer) -> torch.optim.Optimizer:
+def optimizer_of(
+    way: str, model: DistributedDataParallel, optimizer: torch.optim.Optimizer
+) -> torch.optim.Optimizer:
     """A way's optimizer, given that of all others."""
     if way in CORRECTED:
         for group in optimizer.param_groups:
@@ -66,10 +61,7 @@ def optimizer_of(way: str, optimizer: torch.optim.Optimizer) -> torch.optim.Opti
     if way in DENSE_NESTEROV:
         for group in optimizer.param_groups:
             group["nesterov"] = True
-    if way not in PERIODS:
-        return optimizer
-    averager = PeriodicModelAverager(period=PERIODS[way], warmup_steps=BEGIN)
-    return PostLocalSGDOptimizer(optimizer, averager)
+    return average_weights(model, optimizer, PERIODS[way]) if way in PERIODS else optimizer
 
 
 def rate_of(way: str, task: "Task") -> float:
@@ -124,7 +116,7 @@ WAYS: dict[str, Callable[[DistributedDataParallel], State]] = {
     **dict.fromkeys(DENSE_NESTEROV, partial(_plain, default_hooks.allreduce_hook)),
     "fp16": partial(_plain, default_hooks.fp16_compress_hook),
     **{f"powersgd_{rank}": partial(_power_sgd, rank) for rank in (1, 2, 4)},
-    **dict.fromkeys(PERIODS, _local_sgd),
+    **dict.fromkeys(PERIODS, _no_hook),
     "threshold_5%": partial(_ours, {"density": 0.05}),
     "threshold_1%": partial(_ours, {"density": 0.01}),
     "threshold_0.1%": partial(_ours, {"density": 0.001}),

@@ -4,13 +4,14 @@ import json
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import partial
 from typing import Any
 
 import torch
 import torch.distributed as dist
-from _compression_ways import MOMENTUM, TASKS, WAYS, Task, optimizer_of, rate_of
+from _compression_ways import MOMENTUM, PERIODS, TASKS, WAYS, Task, optimizer_of, rate_of
+from _local_steps import in_their_mean
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 from torch.optim.lr_scheduler import LinearLR
@@ -57,7 +58,7 @@ def spent_in(mask: Any, found: list[float]) -> None:
         found.append(time.process_time() - began)
         return answer
 
-    for name in ("look", "keep", "heard", "probed", "end_pass"):
+    for name in ("look", "keep", "heard", "sample", "probed", "end_pass"):
         if hasattr(mask, name):
             setattr(mask, name, partial(timed, getattr(mask, name)))
 
@@ -90,7 +91,7 @@ def trained(
     state = WAYS[way](model)
     descent = torch.optim.SGD(model.parameters(), lr=rate_of(way, task), momentum=MOMENTUM)
     schedule = LinearLR(descent, 1.0, task.last_rate, steps)
-    optimizer = optimizer_of(way, descent)
+    optimizer = optimizer_of(way, model, descent)
     generator = torch.Generator().manual_seed(1000 * seed + dist.get_rank())
     x, y = task.held_out()
     losses, seconds, found, masking = [], [], list[int](), list[float]()
@@ -98,20 +99,21 @@ def trained(
     enough, fewest = wanted or (float("-inf"), steps)
     if state is not None:
         spent_in(state.exchange.mask, masking)
-    with counted(found):
-        while step < fewest or (step < steps and min(losses) > enough):
-            began, worked = time.perf_counter(), time.process_time()
+    while step < fewest or (step < steps and min(losses) > enough):
+        began, worked = time.perf_counter(), time.process_time()
+        with counted(found):
             optimizer.zero_grad()
             inputs, labels = task.batch(generator)
             nn.functional.cross_entropy(model(inputs), labels).backward()
             optimizer.step()
             schedule.step()
-            passed += time.perf_counter() - began
-            busy += time.process_time() - worked
-            step += 1
-            if step % every == 0:
+        passed += time.perf_counter() - began
+        busy += time.process_time() - worked
+        step += 1
+        if step % every == 0:
+            with in_their_mean(model.module) if way in PERIODS else nullcontext():
                 losses.append(_loss(model.module, x, y))
-                seconds.append(passed)
+            seconds.append(passed)
     outcome = {"loss": losses[-1], "losses": losses, "seconds": seconds}
     outcome |= {"steps": step, "bytes": sum(found)}
     if state is not None:
@@ -123,11 +125,9 @@ def trained(
 
 
 def _loss(network: nn.Module, x: torch.Tensor, y: torch.Tensor) -> float:
-    """What the first worker's network makes of what is held out."""
+    """What a network, the same on all workers, makes of what is held out."""
     with torch.no_grad():
-        loss = nn.functional.cross_entropy(network(x), y)
-    dist.broadcast(loss, 0)  # local SGD's networks differ
-    return loss.item()
+        return nn.functional.cross_entropy(network(x), y).item()
 
 
 def main() -> None:

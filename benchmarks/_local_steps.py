@@ -1,6 +1,7 @@
 """Schemes that train with steps of each worker's own, and meet once in a period."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import torch
 import torch.distributed as dist
@@ -13,10 +14,50 @@ from torch.distributed.algorithms.model_averaging.averagers import PeriodicModel
 from torch.distributed.optim import PostLocalSGDOptimizer
 from torch.nn.parallel import DistributedDataParallel
 
-__all__ = ["DiLoCo", "LocalSteps", "PostLocalSGD"]
+__all__ = ["DiLoCo", "LocalSteps", "PostLocalSGD", "average_weights", "in_their_mean"]
 
 #: Steps in front of local ones: the fewest that PyTorch's hook can.
 BEGIN = 1
+
+
+def average_weights(
+    model: DistributedDataParallel, optimizer: torch.optim.Optimizer, period: int
+) -> torch.optim.Optimizer:
+    """PyTorch's local SGD: have weights averaged once in a period, and not gradients.
+
+    Parameters
+    ----------
+    model : DistributedDataParallel
+        The network.
+    optimizer : torch.optim.Optimizer
+        Its optimizer.
+    period : int
+        Steps from one average to the next.
+
+    Returns
+    -------
+    torch.optim.Optimizer
+        The optimizer to be used.
+    """
+    state = PostLocalSGDState(None, None, BEGIN, post_local_gradient_allreduce=False)
+    model.register_comm_hook(state, post_localSGD_hook)
+    averager = PeriodicModelAverager(period=period, warmup_steps=BEGIN)
+    return PostLocalSGDOptimizer(optimizer, averager)
+
+
+@contextmanager
+def in_their_mean(network: nn.Module) -> Iterator[None]:
+    """Have the workers' networks their mean for a while: that is what local steps train."""
+    own = [*network.parameters()]
+    kept = [parameter.detach().clone() for parameter in own]
+    with torch.no_grad():
+        for parameter in own:
+            dist.all_reduce(parameter)
+            parameter /= dist.get_world_size()
+    yield
+    with torch.no_grad():
+        for parameter, before in zip(own, kept, strict=True):
+            parameter.copy_(before)
 
 
 class LocalSteps:
@@ -58,10 +99,7 @@ class PostLocalSGD(LocalSteps):
 
     def __init__(self, model: nn.Module, optimizer: torch.optim.Optimizer, period: int) -> None:
         self.model = DistributedDataParallel(model)
-        state = PostLocalSGDState(None, None, BEGIN, post_local_gradient_allreduce=False)
-        self.model.register_comm_hook(state, post_localSGD_hook)
-        averager = PeriodicModelAverager(period=period, warmup_steps=BEGIN)
-        super().__init__(PostLocalSGDOptimizer(optimizer, averager), period)
+        super().__init__(average_weights(self.model, optimizer, period), period)
 
 
 class DiLoCo(LocalSteps):

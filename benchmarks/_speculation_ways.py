@@ -94,10 +94,13 @@ class Way(Protocol):
         What is trained.
     period : int
         Steps after which exchanges repeat.
+    alike : bool
+        All workers have the same network, once it is settled.
     """
 
     network: nn.Module
     period: int
+    alike: bool
 
     def step(self) -> None:
         """Take a step."""
@@ -171,7 +174,7 @@ class _Batches:
 
 
 class _Plain:
-    period = 1
+    period, alike = 1, True
 
     def __init__(self, network: nn.Module, batches: _Batches, cap: float | None) -> None:
         options: dict[str, Any] = {} if cap is None else {"bucket_cap_mb": cap}
@@ -193,6 +196,8 @@ class _Plain:
 
 
 class _Local:
+    alike = False
+
     def __init__(
         self, network: nn.Module, batches: _Batches, scheme: PostLocalSGD | DiLoCo
     ) -> None:
@@ -210,6 +215,8 @@ class _Local:
 
 
 class _Speculative:
+    alike = True
+
     def __init__(self, network: nn.Module, batches: _Batches, options: dict[str, Any]) -> None:
         self.network, self._batches = network, batches
         self.period = options.get("cadence_max", 1)

@@ -11,7 +11,8 @@ With ``--link 10`` each worker has a network namespace of its own, and 10 Mbit/s
 (root, ``ip``, ``g++``, TUN devices), and PyTorch's local SGD takes part; then seconds count: those
 until the loss that FP16 has at the end of its steps, for which others have twice as many. FP16
 chose that loss, and others may not meet it on their way; so seconds count, too, until the lowest
-loss that FP16 and a way both come to in FP16's steps, which favours neither.
+loss that FP16 and a way both come to in FP16's steps, which favours neither. Networks of local SGD
+differ between the workers; their losses are those of the mean, which costs nothing here.
 """
 
 import argparse
@@ -165,14 +166,21 @@ def _common(before: dict[str, Any], own: dict[str, Any]) -> float:
     return max(min(run["losses"][:looks]) for run in (before, own))
 
 
-def _reached(outcome: dict[str, Any], loss: float) -> tuple[float, int | str]:
-    """Seconds and steps until a loss was reached; infinite and ``never`` if it was not."""
+def _reached(outcome: dict[str, Any], loss: float) -> tuple[float, float | str]:
+    """Seconds and steps until a loss was reached; infinite and ``never`` if it was not.
+
+    Between two looks the loss is taken to fall in a line.
+    """
     every = outcome["steps"] // len(outcome["losses"])
-    rows = zip(outcome["losses"], outcome["seconds"], strict=True)
-    return next(
-        ((seconds, every * look) for look, (own, seconds) in enumerate(rows, 1) if own <= loss),
-        (float("inf"), "never"),
-    )
+    losses, seconds = outcome["losses"], outcome["seconds"]
+    at = next((look for look, own in enumerate(losses) if own <= loss), None)
+    if at is None:
+        return float("inf"), "never"
+    if not at:
+        return seconds[0], every
+    missing = (losses[at] - loss) / (losses[at] - losses[at - 1])  # of the way to this look
+    since = seconds[at] - seconds[at - 1]
+    return seconds[at] - missing * since, round(every * (at + 1 - missing), 1)
 
 
 def _show(name: str, figures: dict[str, dict[str, Any]]) -> None:

@@ -21,23 +21,31 @@ def test_ways_that_there_are_not(
     assert "ways must be of dense, dense_nesterov, " in capsys.readouterr().err
 
 
-def test_a_common_loss_favours_none_of_two_runs() -> None:
-    def run(way: str, pace: float, losses: list[float]) -> dict[str, Any]:
-        seconds = [pace * (look + 1) for look in range(len(losses))]
-        told = {"way": way, "losses": losses, "loss": losses[-1], "seconds": seconds}
-        return {**told, "steps": 2 * len(losses), "bytes": 1}
+def run(way: str, pace: float, losses: list[float]) -> dict[str, Any]:
+    seconds = [pace * (look + 1) for look in range(len(losses))]
+    told = {"way": way, "losses": losses, "loss": losses[-1], "seconds": seconds}
+    return {**told, "steps": 2 * len(losses), "bytes": 1}
 
-    def sooner(one: dict[str, Any], other: dict[str, Any]) -> tuple[list[int], list[float]]:
+
+def test_a_common_loss_favours_none_of_two_runs() -> None:
+    def sooner(one: dict[str, Any], other: dict[str, Any]) -> tuple[list[float], list[float]]:
         job = {"ways": [one["way"]], "to_loss": True}
         own = compression._figure([one, other], other["way"], job)
         return own["steps_to_common_loss"], own["times_faster_to_common_loss"]
 
     lucky, late = run("fp16", 1.0, [4, 3, 2]), run("auto", 2.0, [4, 2.5, 3, 2])
-    assert sooner(lucky, late) == ([4], [0.75])  # 2.5: after 3 seconds and after 4
+    assert sooner(lucky, late) == ([4], [0.625])  # 2.5: after 2.5 seconds and after 4
     even = run("auto", 2.0, [4, 2.5, 3])
-    assert sooner(lucky, even)[1] == [0.75] and sooner(even, lucky)[1] == [round(1 / 0.75, 3)]
+    assert sooner(lucky, even)[1] == [0.625] and sooner(even, lucky)[1] == [1.6]
     figure = compression._figure([lucky, even], "auto", {"ways": ["fp16"], "to_loss": True})
     assert figure["steps_to_loss"] == ["never"] and figure["times_faster_to_loss"] == [0.0]
+
+
+@pytest.mark.parametrize(
+    ("loss", "seconds", "steps"), [(5, 0.5, 2), (4, 0.5, 2), (3.5, 0.75, 3), (3, 1, 4)]
+)
+def test_between_two_looks_a_loss_falls_in_a_line(loss: float, seconds: float, steps: int) -> None:
+    assert compression._reached(run("fp16", 0.5, [4, 3, 2]), loss) == (seconds, steps)
 
 
 def test_digits_follow_from_the_generator_and_are_never_met_twice() -> None:
