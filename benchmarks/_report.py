@@ -9,14 +9,14 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-__all__ = ["RESULTS", "recorded", "report", "show"]
+__all__ = ["RESULTS", "recorded", "report"]
 
 RESULTS = Path(__file__).parent / "results"
 
 Figure = float | int | str | bool | list[float] | list[int] | Mapping[str, Any]
 
 
-def report(name: str, figures: Mapping[str, Figure]) -> None:
+def report(name: str, figures: Mapping[str, Figure], *, whole: bool = True, keep: str = "") -> None:
     """Write ``benchmarks/results/<name>.json`` and print the same as a table.
 
     Parameters
@@ -26,12 +26,21 @@ def report(name: str, figures: Mapping[str, Figure]) -> None:
     figures : dict of str to number or text
         What was measured; the unit is part of the key, as in ``seconds`` or ``bytes_ratio``. A
         mapping of such figures is shown in one row, its lists aside.
+    whole : bool
+        False of a run that leaves something out, or was not meant to be kept: the figures are
+        shown, and the record stays as it is.
+    keep : str
+        The option that would have kept them, where the benchmark has one.
     """
+    _show(name, figures)
+    if not whole:
+        why = f"{keep} keeps it" if keep else "this run leaves something out"
+        print(f"nothing was kept: {why}")
+        return
     RESULTS.mkdir(exist_ok=True)
     facts = {"machine": platform.machine(), "python": platform.python_version()}
     text = json.dumps({**figures, "on": facts}, indent=2)
     (RESULTS / f"{name}.json").write_text(f"{text}\n")
-    show(name, figures)
 
 
 def recorded(name: str) -> dict[str, Any]:
@@ -42,8 +51,7 @@ def recorded(name: str) -> dict[str, Any]:
     return found
 
 
-def show(name: str, figures: Mapping[str, Figure]) -> None:
-    """Print figures as a table, and write nothing."""
+def _show(name: str, figures: Mapping[str, Figure]) -> None:
     table = Table("figure", "value", title=name)
     for key, value in figures.items():
         table.add_row(key, _shown(value))

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from _report import report, show
+from _report import report
 from rich.progress import track
 
 ROOT = Path(__file__).parents[1]
@@ -56,7 +56,8 @@ def main(
             )
             comparisons[name].add(earlier, now)
     rows = {name: own.figures() for name, own in comparisons.items()}
-    (report if record else show)("earlier", {"commit": commit, "steps": steps, **rows})
+    figures = {"commit": commit, "steps": steps, **rows}
+    report("earlier", figures, whole=record, keep="--record")
     if any(own.differing for own in comparisons.values()):
         sys.exit(f"runs of {commit} must be those of today, but are not")
 

@@ -109,10 +109,12 @@ def main(
     for task in TASKS:
         if only in task:
             count = seeds or SEEDS[task]
+            whole = count >= SEEDS[task]
             rows = compared(task, train(task, range(count)))
-            report(f"granular_{task}", {"seeds": count, **rows})
-            fixed = [way.name for way in ways(task) if way.fixed]
-            draw(task, rows, fixed, RESULTS / f"granular_{task}.png")
+            report(f"granular_{task}", {"seeds": count, **rows}, whole=whole)
+            if whole:
+                fixed = [way.name for way in ways(task) if way.fixed]
+                draw(task, rows, fixed, RESULTS / f"granular_{task}.png")
 
 
 def train(task: str, seeds: Sequence[int]) -> dict[str, list[Outcome]]:

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 
 import numpy as np
 import typer
-from _report import report, show
+from _report import report
 from _training import Job, Outcome, train_all
 from rich.progress import Progress
 
@@ -59,7 +59,8 @@ def main(
     with Progress() as progress:
         found = {way: train(own, range(seeds), way, progress) for way, own in ways.items()}
     rows = {way: row(own, found["sync"]) for way, own in found.items()}
-    (report if record else show)(name, {"seeds": seeds, "steps": SYNC.steps, **rows})
+    figures = {"seeds": seeds, "steps": SYNC.steps, **rows}
+    report(name, figures, whole=record, keep="--record")
 
 
 def train(

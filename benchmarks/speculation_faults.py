@@ -16,7 +16,7 @@ from statistics import median
 from typing import Any
 
 from _faulty_run import Outcome, run
-from _lab_options import add_link_options, lab_of
+from _lab_options import add_link_options, add_record_option, lab_of
 from _report import report
 
 #: Seconds that workers may take beyond the time-out.
@@ -36,7 +36,7 @@ def main() -> None:
     ):
         text = f"{meaning}; usually {usual:g}"
         parser.add_argument(name, type=kind, default=usual, metavar=kind.__name__, help=text)
-    parser.add_argument("--record", default="speculation_faults", help="name of the figures' file")
+    add_record_option(parser)
     options = parser.parse_args()
     job = {name: getattr(options, name) for name in ("steps", "pace", "time_out")}
     job["every"] = options.checkpoint_every
@@ -47,7 +47,9 @@ def main() -> None:
             outcomes.append(run(made, place, job, options.interval, faults))
         link = str(made.link)
     figures = compared(*outcomes, steps=options.steps, time_out=options.time_out)
-    report(options.record, {"link": link, "time_out_seconds": options.time_out} | figures)
+    figures = {"link": link, "time_out_seconds": options.time_out} | figures
+    name, whole = options.record or "speculation_faults", options.record is not None
+    report(name, figures, whole=whole, keep="--record")
     if not figures["weights_equal"] or not figures["in_time"]:
         sys.exit("weights must be equal, and workers must fail in time, but are not, or did not")
 

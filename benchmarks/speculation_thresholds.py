@@ -67,6 +67,7 @@ def main() -> None:
                 for run in told_by_first(made.places, WORKER, job, PORT):
                     found[workers, run["optimizer"], run["gain"]] += map(tuple, run["guesses"])
                     progress.advance(bar)
+    whole = vars(options) == vars(parser.parse_args([]))
     report(
         "speculation_thresholds",
         {
@@ -77,8 +78,10 @@ def main() -> None:
             for gain in GAINS
             for workers in options.workers
         },
+        whole=whole,
     )
-    _draw(found, options.tau, RESULTS / "speculation_thresholds.png")
+    if whole:
+        _draw(found, options.tau, RESULTS / "speculation_thresholds.png")
 
 
 def threshold(guesses: Sequence[Guess]) -> float:

@@ -1,0 +1,38 @@
+"""What benchmarks keep of their figures, and what they leave as it is."""
+
+from pathlib import Path
+
+import _report
+import pytest
+from _report import recorded, report
+
+
+@pytest.fixture(autouse=True)
+def results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where records are, while a test runs."""
+    monkeypatch.setattr(_report, "RESULTS", tmp_path / "results")
+    return tmp_path / "results"
+
+
+def test_a_whole_run_is_kept(capsys: pytest.CaptureFixture[str]) -> None:
+    report("trial", {"rounds": 3, "ratio": 0.5})
+    assert recorded("trial") == {"rounds": 3, "ratio": 0.5}
+    assert "nothing was kept" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("keep", "why"), [("", "this run leaves something out"), ("--record", "--record keeps it")]
+)
+def test_a_run_that_is_not_whole_leaves_the_record(
+    keep: str, why: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    report("trial", {"rounds": 3})
+    report("trial", {"rounds": 1}, whole=False, keep=keep)
+    said = capsys.readouterr().out
+    assert recorded("trial") == {"rounds": 3}
+    assert f"nothing was kept: {why}\n" in said and said.count("rounds") == 2
+
+
+def test_a_run_that_is_not_whole_makes_no_record(results: Path) -> None:
+    report("trial", {"rounds": 1}, whole=False)
+    assert recorded("trial") == {} and not results.exists()
