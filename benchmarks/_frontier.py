@@ -10,9 +10,10 @@ matplotlib.use("Agg")
 
 import matplotlib.pyplot as plt
 import numpy as np
+from _figures import mean, standard_error
 from matplotlib.axes import Axes
 
-__all__ = ["LOWER", "draw", "frontier", "mean", "standard_error"]
+__all__ = ["LOWER", "draw", "frontier"]
 
 #: Of the picture, in parts of FP16's bit-operations.
 TICKS = (0.06, 0.1, 0.15, 0.25, 0.5, 1, 2, 4)
@@ -34,15 +35,6 @@ def frontier(
     between = bits[names[right]] - bits[names[left]]
     part = min(1.0, (at - bits[names[left]]) / between) if between else 1.0
     return (1 - part) * values[names[left]] + part * values[names[right]]
-
-
-def mean(values: Sequence[float] | np.ndarray) -> float:
-    return round(float(np.mean(values)), 5)
-
-
-def standard_error(values: Sequence[float] | np.ndarray) -> float:
-    """Of their mean."""
-    return round(float(np.std(values, ddof=1)) / len(values) ** 0.5, 5) if len(values) > 1 else 0.0
 
 
 def hull(points: Mapping[str, tuple[float, float]]) -> list[str]:

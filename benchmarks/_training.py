@@ -1,7 +1,6 @@
 """Runs many trainings on the same workers, which are started once."""
 
 import os
-import socket
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -9,6 +8,7 @@ from typing import Any
 import torch
 import torch.distributed as dist
 import torch.multiprocessing as mp
+from _workers import free_port
 
 from adagrain.host.distributed.process_group import leave_group
 from adagrain.host.train.data import load
@@ -82,11 +82,8 @@ def train_all(
     progress : callable
         Called with 1 whenever another job is done.
     """
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
     queue = mp.get_context("spawn").SimpleQueue()
-    running = mp.spawn(_work, (workers, port, jobs, queue), nprocs=workers, join=False)
+    running = mp.spawn(_work, (workers, free_port(), jobs, queue), nprocs=workers, join=False)
     outcomes = []
     while len(outcomes) < len(jobs):
         if queue.empty():

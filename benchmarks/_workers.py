@@ -2,13 +2,14 @@
 
 import json
 import os
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-__all__ = ["Place", "told_by_first"]
+__all__ = ["Place", "free_port", "told_by_first"]
 
 
 class Place(NamedTuple):
@@ -16,6 +17,14 @@ class Place(NamedTuple):
 
     prefix: Sequence[str]
     environment: dict[str, str]
+
+
+def free_port() -> int:
+    """A port of this machine that nobody has."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port: int = free.getsockname()[1]
+    return port
 
 
 def told_by_first(

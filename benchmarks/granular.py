@@ -18,7 +18,8 @@ from typing import Annotated, Any
 import numpy as np
 import torch
 import typer
-from _frontier import LOWER, draw, frontier, mean, standard_error
+from _figures import mean, standard_error
+from _frontier import LOWER, draw, frontier
 from _report import RESULTS, report
 from _text import BATCH, batch_of
 from rich.progress import Progress

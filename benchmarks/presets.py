@@ -13,6 +13,7 @@ from typing import Annotated, Any
 
 import numpy as np
 import typer
+from _figures import standard_error
 from _report import report
 from _training import Job, Outcome, train_all
 from rich.progress import Progress
@@ -76,12 +77,11 @@ def row(outcomes: Sequence[Outcome], others: Sequence[Outcome]) -> dict[str, Any
     """What became of a way; its difference from another one, with its standard error."""
     pairs = zip(outcomes, others, strict=True)
     differences = [own.accuracy - other.accuracy for own, other in pairs]
-    error = np.std(differences, ddof=1) / np.sqrt(len(differences)) if len(differences) > 1 else 0
     return {
         "accuracy": float(np.mean([own.accuracy for own in outcomes])),
         "accuracies": [round(own.accuracy, 3) for own in outcomes],
         "minus_sync": float(np.mean(differences)),
-        "minus_sync_standard_error": float(error),
+        "minus_sync_standard_error": standard_error(differences),
         "bytes_sent": float(np.mean([own.bytes_sent for own in outcomes])),
         "bytes_ratio": float(np.mean([own.bytes_ratio for own in outcomes])),
         "trials": sum(own.trials for own in outcomes),
