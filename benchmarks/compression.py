@@ -16,19 +16,21 @@ differ between the workers; their losses are those of the mean, which costs noth
 """
 
 import argparse
-import socket
-from collections.abc import Sequence
+import sys
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from statistics import median
 from typing import Any
 
+from _compression_aims import beyond_aims_of_link, beyond_aims_of_losses
 from _compression_picture import draw
 from _compression_ways import WAYS as KNOWN
-from _frontier import mean, standard_error
+from _figures import mean, standard_error
 from _lab import lab
+from _lab_options import add_record_option
 from _link import Link, reason_against
 from _report import RESULTS, report
-from _workers import Place, told_by_first
+from _workers import Place, free_port, told_by_first
 from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
@@ -55,6 +57,10 @@ LINK_WAYS = (
 )
 
 
+#: Tasks of which losses are asked, in runs of so many steps and seeds.
+AIMED, LONG, SEEDS = ("transformer_0.8M", "conv_0.3M"), 240, 5
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--steps", type=int, help="of the transformer; others in proportion")
@@ -62,14 +68,16 @@ def main() -> None:
     parser.add_argument("--ways", nargs="+", help="which of them")
     parser.add_argument("--tasks", nargs="+", choices=[*STEPS], help="which of them")
     parser.add_argument("--seeds", type=int, default=1)
-    parser.add_argument("--record", metavar="NAME", help="name of the record; by default of these")
+    add_record_option(parser)
     options = parser.parse_args()
     check_ways(parser, options.ways)
+    steps = LINK_STEPS if options.link else STEPS
+    tasks = [task for task in steps if task in (options.tasks or steps)]
+    if options.tasks and len(tasks) < len({*options.tasks}):
+        parser.error(f"tasks on a link must be of {', '.join(steps)}, not {options.tasks}")
     if options.link and (reason := reason_against()):
         print(f"left out: {reason}")
         return
-    steps = LINK_STEPS if options.link else STEPS
-    tasks = [task for task in steps if task in (options.tasks or steps)]
     scale = (options.steps or steps["transformer_0.8M"]) / steps["transformer_0.8M"]
     job = {
         "tasks": {task: max(15, round(scale * steps[task])) for task in tasks},
@@ -84,14 +92,30 @@ def main() -> None:
         outcomes = outcomes_of(job, [Place((), {"MASTER_ADDR": "127.0.0.1"})] * 2)
     name = options.record or "_".join(("compression", *_parts(options)))
     figures = {
-        f"{task}_{way}": _figure([own for own in outcomes if own["task"] == task], way, job)
+        task: {
+            way: _figure([own for own in outcomes if own["task"] == task], way, job)
+            for way in job["ways"]
+        }
         for task in job["tasks"]
-        for way in job["ways"]
     }
-    _show(name, figures)
-    report(name, figures)
-    if not options.link:
-        draw(tasks, job["ways"], figures, RESULTS / f"{name}.png")
+    rows = {f"{task}_{way}": own for task, ways in figures.items() for way, own in ways.items()}
+    _show(name, rows)
+    whole = options.record is not None or len(sys.argv) == 1
+    report(name, rows, whole=whole, keep="--record")
+    if not options.link and whole:
+        draw(tasks, job["ways"], rows, RESULTS / f"{name}.png")
+    sys.exit("; ".join(_beyond_aims(options, figures)) or None)
+
+
+def _beyond_aims(
+    options: argparse.Namespace, figures: dict[str, dict[str, dict[str, Any]]]
+) -> Iterator[str]:
+    """Where a run falls short of what it is long enough to tell."""
+    for task, ways in figures.items():
+        if options.link:
+            yield from beyond_aims_of_link(options.link, ways)
+        elif task in AIMED and options.seeds >= SEEDS and (options.steps or 0) >= LONG:
+            yield from beyond_aims_of_losses(task, ways)
 
 
 def check_ways(parser: argparse.ArgumentParser, ways: Sequence[str] | None) -> None:
@@ -109,14 +133,11 @@ def _parts(options: argparse.Namespace) -> list[str]:
 
 def outcomes_of(job: dict[str, Any], places: list[Place]) -> list[dict[str, Any]]:
     """What the first worker tells."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
     outcomes = []
     total = len(job["tasks"]) * len(job["seeds"]) * len(job["ways"])
     with Progress() as progress:
         bar = progress.add_task("training", total=total)
-        for outcome in told_by_first(places, WORKER, job, port):
+        for outcome in told_by_first(places, WORKER, job, free_port()):
             outcomes.append(outcome)
             told = "{task}, seed {seed}, {way}: loss {loss:.3f}"
             progress.console.print(told.format(**outcome))

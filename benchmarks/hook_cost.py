@@ -18,7 +18,6 @@ Names of networks and a number of rounds may be given: ``transformer_0.8M --roun
 import argparse
 import copy
 import os
-import socket
 import statistics
 import sys
 import time
@@ -32,6 +31,7 @@ import torch.multiprocessing as mp
 from _report import report
 from _stages import Stages
 from _text import Transformer, batch_of
+from _workers import free_port
 from rich.progress import track
 from torch import nn
 from torch.distributed.algorithms.ddp_comm_hooks.default_hooks import allreduce_hook
@@ -122,14 +122,11 @@ def main() -> None:
     options = parser.parse_args()
     if options.rounds < 2:
         parser.error(f"rounds must be at least 2, for quartiles, not {options.rounds}")
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
     queue = mp.get_context("spawn").SimpleQueue()
     networks = options.networks or list(NETWORKS)
-    mp.spawn(_work, (port, queue, networks, options.rounds), nprocs=WORKERS)
+    mp.spawn(_work, (free_port(), queue, networks, options.rounds), nprocs=WORKERS)
     figures = queue.get()
-    report("hook_cost", figures)
+    report("hook_cost", figures, whole=len(sys.argv) == 1)
     if missed := beyond_aim(figures):
         sys.exit(f"beyond an aim: {'; '.join(missed)}")
 

@@ -8,10 +8,13 @@ processor's.
 """
 
 import argparse
-import math
 import statistics
+import sys
+from collections.abc import Iterator, Mapping
 from typing import Any
 
+from _figures import standard_error
+from _lab_options import add_record_option
 from _report import report
 from _workers import Place
 from compression import STEPS, check_ways, outcomes_of
@@ -26,13 +29,17 @@ WAYS = (
 )
 
 
+#: Standard errors that are no difference; what learning may take, as a part of a step.
+NOISE, MOST_TIME = 2, 0.02
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--task", choices=BUDGETS, default="mlp_0.1M")
     parser.add_argument("--steps", type=int)
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--ways", nargs="+", help="names, with their budgets")
-    parser.add_argument("--record", help="name of the results; otherwise that of the task")
+    add_record_option(parser)
     options = parser.parse_args()
     check_ways(parser, options.ways)
     ways = options.ways or [f"{way}_{BUDGETS[options.task]}" for way in WAYS]
@@ -48,16 +55,36 @@ def main() -> None:
     steps = job["tasks"][options.task]
     task = "" if options.task == "mlp_0.1M" else f"_{options.task}"
     name = options.record or f"learned_mask{task}"
-    report(name, {way: _figures(own, first, steps) for way, own in by_way.items()})
+    figures = {way: _row(own, first, steps) for way, own in by_way.items()}
+    whole = options.record is not None or len(sys.argv) == 1
+    report(name, figures, whole=whole, keep="--record")
+    sys.exit("; ".join(beyond_aims(figures, BUDGETS[options.task])) or None)
 
 
-def _figures(own: list[dict[str, Any]], first: list[dict[str, Any]], steps: int) -> dict[str, Any]:
+def beyond_aims(figures: Mapping[str, Mapping[str, Any]], budget: str) -> Iterator[str]:
+    """Where the mask with the idea's losses falls short of others, or takes too long."""
+    threshold, learned, *simpler = (
+        figures.get(f"{way}_{budget}") for way in ("threshold", "learned", "top_by_share", "random")
+    )
+    if not learned or not threshold:
+        return
+    loss, error = learned["loss_to_first"], learned["standard_error"]
+    if loss - NOISE * error > threshold["loss_to_first"]:
+        yield f"learned must be as good as the threshold, not {loss:.4f} ± {error:.4f} of its loss"
+    for own in simpler:
+        if own and own["loss_to_first"] <= loss:
+            yield f"learned must be better than {own['loss_to_first']:.4f}, not {loss:.4f}"
+    beyond = learned["mask_of_a_step"] - threshold["mask_of_a_step"]
+    if beyond >= MOST_TIME:
+        yield f"learned must take less than {MOST_TIME:.0%} of a step, not {beyond:.1%}"
+
+
+def _row(own: list[dict[str, Any]], first: list[dict[str, Any]], steps: int) -> dict[str, Any]:
     ratios = [one["loss"] / other["loss"] for one, other in zip(own, first, strict=True)]
-    spread = statistics.stdev(ratios) / math.sqrt(len(ratios)) if len(ratios) > 1 else math.nan
     return {
         "loss": statistics.mean(one["loss"] for one in own),
         "loss_to_first": statistics.mean(ratios),
-        "standard_error": spread,
+        "standard_error": standard_error(ratios),
         "bytes_to_first": _sum(own, "bytes") / _sum(first, "bytes"),
         "bytes_a_step": _sum(own, "bytes") / len(own) / steps,
         "overflows": _sum(own, "overflows") / len(own),

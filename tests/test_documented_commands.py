@@ -198,17 +198,17 @@ COMMANDS: dict[str, Run | str] = {
     "python benchmarks/codec.py": RECORDS,
     "python benchmarks/codec.py --defaults": FULL,
     "python benchmarks/compression.py": RECORDS,
-    "python benchmarks/compression.py --link 10 --steps 60": RECORDS,
+    "python benchmarks/compression.py --link 10 --steps 60 --seeds 2 --record": RECORDS,
     "python benchmarks/compression.py --steps 240 --seeds 5 --tasks transformer_0.8M --ways fp16 "
     "powersgd_1 powersgd_2 powersgd_4 threshold_4%_2_bits threshold_3%_2_bits "
     "threshold_1%_2_bits threshold_0.8%_2_bits corrected_1%_2_bits nesterov_4%_2_bits "
     "nesterov_1%_2_bits nesterov_masking_4%_2_bits nesterov_masking_1%_2_bits "
-    "dense_nesterov": RECORDS,
+    "dense_nesterov --record": RECORDS,
     "python benchmarks/compression.py --steps 240 --seeds 5 --tasks conv_0.3M --ways fp16 "
     "dense_nesterov dense_nesterov_half_rate powersgd_1 powersgd_2 powersgd_4 "
     "threshold_4%_2_bits threshold_3%_2_bits threshold_1%_2_bits threshold_0.8%_2_bits "
     "corrected_4%_2_bits corrected_1%_2_bits nesterov_4%_2_bits nesterov_1%_2_bits "
-    "nesterov_masking_4%_2_bits nesterov_masking_1%_2_bits": RECORDS,
+    "nesterov_masking_4%_2_bits nesterov_masking_1%_2_bits --record": RECORDS,
     "python benchmarks/compression.py --steps 240 --seeds 10 --tasks transformer_0.8M --ways fp16 "
     "threshold_4%_2_bits nesterov_4%_2_bits nesterov_1%_2_bits --record "
     "compression_240_steps_transformer_ten_seeds": RECORDS,
@@ -220,8 +220,10 @@ COMMANDS: dict[str, Run | str] = {
     ),
     "python benchmarks/earlier.py 2970373 --record": RECORDS,
     "python benchmarks/encoder.py": RECORDS,
-    "python benchmarks/learned_mask.py --seeds 5 --steps 240": RECORDS,
-    "python benchmarks/learned_mask.py --task transformer_0.8M --seeds 5 --steps 120": RECORDS,
+    "python benchmarks/learned_mask.py --seeds 5 --steps 240 --record": RECORDS,
+    "python benchmarks/learned_mask.py --task transformer_0.8M --seeds 5 --steps 120 --record": (
+        RECORDS
+    ),
     "python benchmarks/learned_mask.py --task transformer_0.8M --seeds 10 --steps 120 --ways "
     "threshold_21kB learned_21kB --record learned_mask_transformer_ten_seeds": RECORDS,
     "python benchmarks/learned_mask.py --seeds 30 --steps 240 --ways threshold_3kB learned_3kB "

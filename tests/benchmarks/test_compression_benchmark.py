@@ -8,7 +8,11 @@ import compression
 import learned_mask
 import pytest
 import torch
+import torch.distributed as dist
 from _augmented_digits import augmented, digits, held_out
+from _compression_aims import beyond_aims_of_link, beyond_aims_of_losses
+from _local_steps import in_their_mean
+from torch import nn
 
 
 @pytest.mark.parametrize("main", [compression.main, learned_mask.main])
@@ -46,6 +50,77 @@ def test_a_common_loss_favours_none_of_two_runs() -> None:
 )
 def test_between_two_looks_a_loss_falls_in_a_line(loss: float, seconds: float, steps: int) -> None:
     assert compression._reached(run("fp16", 0.5, [4, 3, 2]), loss) == (seconds, steps)
+
+
+def link(**sooner: float) -> dict[str, dict[str, Any]]:
+    return {name: {"times_faster_to_common_loss": [times]} for name, times in sooner.items()}
+
+
+def test_aims_on_a_link() -> None:
+    ours = "nesterov_1%_2_bits"
+    all_well = link(fp16=1, powersgd_4=4, local_sgd_64=6, **{ours: 18})
+    assert [*beyond_aims_of_link(10, all_well)] == []
+    behind = link(fp16=1, powersgd_4=4, local_sgd_64=6, **{ours: 4.5})
+    assert [*beyond_aims_of_link(10, behind)] == [
+        f"{ours} must be at least 5 times as fast as fp16, not 4.500",
+        f"{ours} must be faster than local_sgd_64, 6.000, not 4.500",
+    ]
+    assert [*beyond_aims_of_link(100, behind)] == []
+    assert [*beyond_aims_of_link(1000, link(**{"auto_1%": 0.96}))] == [
+        "auto_1% must be at least 0.97 times as fast as fp16, not 0.960"
+    ]
+    assert [*beyond_aims_of_link(10, link(fp16=1))] == [*beyond_aims_of_link(50, behind)] == []
+
+
+def test_aims_of_losses() -> None:
+    def way(loss: float, fewer: float) -> dict[str, float]:
+        return {"loss_to_first": loss, "bytes_of_first": fewer}
+
+    figures = {"a": way(1.004, 31), "b": way(1.021, 101), "c": way(1.0, 29)}
+    assert [*beyond_aims_of_losses("net", figures)] == [
+        "loss of net at 1/100 must be at most 1.02 of fp16's, not 1.0210"
+    ]
+    assert len([*beyond_aims_of_losses("net", {"c": way(1.0, 29)})]) == 2
+
+
+def test_aims_of_the_learned_mask() -> None:
+    def way(loss: float, error: float, time: float) -> dict[str, float]:
+        return {"loss_to_first": loss, "standard_error": error, "mask_of_a_step": time}
+
+    figures = {
+        "threshold_3kB": way(1.0, 0, 0.07),
+        "learned_3kB": way(1.015, 0.008, 0.085),
+        "random_3kB": way(2.0, 0.1, 0.03),
+    }
+    assert [*learned_mask.beyond_aims(figures, "3kB")] == []
+    figures["learned_3kB"] = way(1.015, 0.007, 0.095)
+    figures["random_3kB"] = way(1.01, 0.1, 0.03)
+    assert [*learned_mask.beyond_aims(figures, "3kB")] == [
+        "learned must be as good as the threshold, not 1.0150 ± 0.0070 of its loss",
+        "learned must be better than 1.0100, not 1.0150",
+        "learned must take less than 2% of a step, not 2.5%",
+    ]
+    assert [*learned_mask.beyond_aims(figures, "21kB")] == []
+
+
+def test_local_steps_are_judged_by_their_mean(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dist, "get_world_size", lambda: 2)
+    monkeypatch.setattr(dist, "all_reduce", lambda tensor: tensor.add_(3))
+    network = nn.Linear(2, 1)
+    before = network.weight.clone()
+    with in_their_mean(network):
+        assert network.weight.equal((before + 3) / 2)
+    assert network.weight.equal(before)
+
+
+def test_tasks_that_no_link_has(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["compression.py", "--link", "10", "--tasks", "conv_0.3M"])
+    with pytest.raises(SystemExit):
+        compression.main()
+    said = "tasks on a link must be of transformer_0.8M, not ['conv_0.3M']"
+    assert said in capsys.readouterr().err
 
 
 def test_digits_follow_from_the_generator_and_are_never_met_twice() -> None:
