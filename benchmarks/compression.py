@@ -99,7 +99,7 @@ def main() -> None:
         for task in job["tasks"]
     }
     rows = {f"{task}_{way}": own for task, ways in figures.items() for way, own in ways.items()}
-    _show(name, rows)
+    _show(name, rows, job["ways"][0])
     whole = options.record is not None or len(sys.argv) == 1
     report(name, rows, whole=whole, keep="--record")
     if not options.link and whole:
@@ -204,8 +204,8 @@ def _reached(outcome: dict[str, Any], loss: float) -> tuple[float, float | str]:
     return seconds[at] - missing * since, round(every * (at + 1 - missing), 1)
 
 
-def _show(name: str, figures: dict[str, dict[str, Any]]) -> None:
-    headings = ("way", "loss", "to fp16's", "kB a step", "of fp16's", "ms a step")
+def _show(name: str, figures: dict[str, dict[str, Any]], first: str) -> None:
+    headings = ("way", "loss", f"to {first}'s", "kB a step", f"of {first}'s", "ms a step")
     faster = {
         "times_faster_to_loss": "sooner at its loss",
         "times_faster_to_common_loss": "at both's",

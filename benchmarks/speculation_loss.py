@@ -3,8 +3,10 @@
 On a link of given figures the padded network is trained with each way and seed. Wanted is the
 held-out loss that plain DDP has after its steps, or a little more; the other ways have twice as
 many to reach it, and go on to as many as DDP, so that accuracies are held against each other at
-equal steps. DDP has the cap of its buckets that is best on these links. Ratios and differences are
-those to DDP with the same seed. Seconds of looks at the loss do not count.
+equal steps. DDP has buckets of 0.25 MB, whose steps are within a hundredth of those of the best cap
+on these links. Ratios and differences are those to DDP with the same seed. Seconds of looks at the
+loss do not count. Networks of local steps differ between the workers; the loss is that of their
+mean.
 """
 
 import argparse
@@ -13,11 +15,11 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from _frontier import mean, standard_error
+from _figures import mean, standard_error
 from _lab import Lab
 from _lab_options import add_link_options, add_pass_options, add_record_option, lab_of
 from _report import report
-from _speculation_ways import WAYS
+from _speculation_ways import DDP, WAYS
 from _workers import told_by_first
 from rich.console import Console
 from rich.progress import Progress
@@ -53,6 +55,8 @@ def main() -> None:
     options = parser.parse_args()
     if unknown := [way for way in options.ways if way not in WAYS]:
         parser.error(f"ways must be of {', '.join(WAYS)}, not {unknown[0]!r}")
+    if options.ways[0] not in DDP:
+        parser.error(f"first of the ways must be one of {', '.join(DDP)}, not {options.ways[0]!r}")
     with lab_of(options) as made:
         outcomes = outcomes_of(made, options)
         link = made.link
