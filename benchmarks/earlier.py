@@ -20,10 +20,13 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from _report import report
+from _report import recorded, report
 from rich.progress import track
 
 ROOT = Path(__file__).parents[1]
+
+#: The commit of the record, which is compared with where none is named.
+RECORDED = recorded("earlier")["commit"]
 
 #: Training presets that are as old as the oldest commits that train.
 PRESETS = ("sync", "cadence", "granular")
@@ -36,7 +39,7 @@ ENDS = ("weights_sha256", "accuracy", "cadences", "precisions", "bytes_sent", "b
 
 
 def main(
-    commit: Annotated[str, typer.Argument(help="Commit to compare with.")],
+    commit: Annotated[str, typer.Argument(help="Commit to compare with.")] = RECORDED,
     preset: Annotated[list[str] | None, typer.Option(help="Training preset; all if none.")] = None,
     steps: Annotated[int, typer.Option(help="Steps of a run.")] = 200,
     seeds: Annotated[int, typer.Option(help="Runs of a preset.")] = 2,

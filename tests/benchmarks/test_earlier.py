@@ -3,10 +3,13 @@
 import shutil
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import earlier
 import pytest
 import typer
+from _report import recorded
+from typer.testing import CliRunner
 
 ROOT = Path(earlier.__file__).parents[1]
 
@@ -45,6 +48,26 @@ def test_what_one_side_alone_has_differs(one: object, other: object) -> None:
     found = earlier.Comparison()
     found.add({"log": one}, {"log": other})
     assert found.differing == {".log"}
+
+
+def test_without_a_commit_it_is_the_recorded_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As `make bench` calls it."""
+    asked = []
+
+    def checked_out(commit: str, folder: Path) -> Path:
+        asked.append(commit)
+        return folder
+
+    def trained(tree: Path, runs: Path, *options: str) -> dict[str, Any]:
+        return {"accuracy": 1.0}
+
+    monkeypatch.setattr(earlier, "checked_out", checked_out)
+    monkeypatch.setattr(earlier, "trained", trained)
+    app = typer.Typer()
+    app.command()(earlier.main)
+    done = CliRunner().invoke(app)
+    assert done.exit_code == 0, done.output
+    assert asked == [recorded("earlier")["commit"]] and "--record keeps it" in done.output
 
 
 @needs_repository
