@@ -23,13 +23,13 @@ PAGES = (
     *sorted((ROOT / "examples").rglob("*.py")),
 )
 
-#: What commands begin with.
-_PROGRAMS = r"(?:\.venv/bin/)?(?:make|adagrain|python3?|pytest|pip|torchrun)"
+#: What commands begin with, perhaps behind variables of their environment.
+_PROGRAMS = r"(?:[A-Z_]+=\S+ )*(?:\.venv/bin/)?(?:make|adagrain|python3?|pytest|pip|torchrun)"
 
 #: A line of a block that has no language, one in a docstring, and what stands between backticks.
 _BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _LINE = re.compile(rf"^({_PROGRAMS} .*?) *(?:#.*)?$", re.MULTILINE)
-_SAID = re.compile(rf"^Run it with: ({_PROGRAMS} .*)$", re.MULTILINE)
+_SAID = re.compile(rf'[Rr]un it with: ({_PROGRAMS} .*?)\.?(?:""")?$', re.MULTILINE)
 _INLINE = re.compile(rf"`({_PROGRAMS} [^`]+)`")
 
 #: Why commands are not run.
@@ -185,6 +185,7 @@ COMMANDS: dict[str, Run | str] = {
     "adagrain synth large --board ulx3s": OWN,
     "python -m adagrain.sim large": OWN,
     "python -m adagrain.sim large --netlist ecp5": OWN,
+    "PYTHONPATH=examples ADAGRAIN_UNITS=own_unit python examples/own_unit/use.py golden:": QUICK,
     "python examples/own_unit/use.py golden:": OWN,
     "python examples/own_unit/use.py sim:": OWN,
     "python -m adagrain.sim.formal cobs": FULL,
@@ -292,6 +293,12 @@ def test_all_commands_are_known() -> None:
 def test_no_other_commands_are_known() -> None:
     gone = COMMANDS.keys() - documented().keys()
     assert not gone, "each command in COMMANDS must be in README or docs"
+
+
+def test_every_example_says_how_to_run_it() -> None:
+    for page in sorted((ROOT / "examples").rglob("*.py")):
+        said = page.read_text()
+        assert len(_SAID.findall(said)) == said.lower().count("run it with"), page.name
 
 
 def test_files_that_are_named_exist() -> None:

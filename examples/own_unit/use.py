@@ -1,4 +1,7 @@
-"""Counts large elements on a device; run it with: ADAGRAIN_UNITS=own_unit python use.py URL."""
+"""Counts the large elements of a tensor on a device.
+
+Run it with: PYTHONPATH=examples ADAGRAIN_UNITS=own_unit python examples/own_unit/use.py golden:
+"""
 
 import sys
 
@@ -7,6 +10,8 @@ import torch
 import adagrain
 from adagrain.models.interface.configuration import configuration
 
+if len(sys.argv) != 2:
+    sys.exit("usage: python examples/own_unit/use.py URL, as in sim: or golden:")
 torch.manual_seed(0)
 with adagrain.open_device(
     sys.argv[1], configuration("tiny", units=("statistics", "large"))

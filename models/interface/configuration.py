@@ -182,7 +182,10 @@ class Configuration:
             raise ValueError(f"histogram must be True or False, not {self.histogram!r}")
         for name in self.units:
             if name not in names:
-                raise ValueError(f"unit must be one of {', '.join(names)}, not {name!r}")
+                raise ValueError(
+                    f"unit must be one of {', '.join(names)}, or of a module that ADAGRAIN_UNITS "
+                    f"names, not {name!r}"
+                )
             for need in UNITS[name].needs:
                 if need not in self.units:
                     raise ValueError(f"units must contain {need!r}, which {name!r} needs")

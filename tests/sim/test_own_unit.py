@@ -13,11 +13,13 @@ ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples"
 
 
-def run(*command: str, units: str = "own_unit", folder: Path | str | None = None) -> str:
-    """The output of a command that knows the unit."""
+def ended(
+    *command: str, units: str = "own_unit", folder: Path | str | None = None
+) -> subprocess.CompletedProcess[str]:
+    """A command that knows the unit, when it has ended."""
     path = os.pathsep.join(map(str, (folder or EXAMPLES, ROOT)))
     surroundings = os.environ | {"ADAGRAIN_UNITS": units, "PYTHONPATH": path, "COLUMNS": "200"}
-    ended = subprocess.run(
+    return subprocess.run(
         [sys.executable, *command],
         env=surroundings,
         cwd=ROOT,
@@ -25,8 +27,13 @@ def run(*command: str, units: str = "own_unit", folder: Path | str | None = None
         text=True,
         check=False,
     )
-    assert ended.returncode == 0, ended.stdout + ended.stderr
-    return ended.stdout
+
+
+def run(*command: str, units: str = "own_unit", folder: Path | str | None = None) -> str:
+    """The output of a command that knows the unit."""
+    done = ended(*command, units=units, folder=folder)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
 
 
 def counted(url: str) -> str:
@@ -41,6 +48,17 @@ def test_on_golden_models_and_on_rtl_alike() -> None:
     assert golden.startswith("golden model") and rtl.startswith("RTL")
     assert golden.partition(": ")[2].split(":")[-1] == rtl.partition(": ")[2].split(":")[-1]
     assert "of 1000 elements are 1 or more" in rtl
+
+
+def test_the_example_without_a_device() -> None:
+    done = ended("examples/own_unit/use.py")
+    assert done.returncode == 1 and done.stderr.startswith("usage: python examples/own_unit/use.py")
+
+
+def test_the_example_where_nobody_has_declared_the_unit() -> None:
+    done = ended("examples/own_unit/use.py", "golden:", units="")
+    assert done.returncode == 1
+    assert "or of a module that ADAGRAIN_UNITS names, not 'large'" in done.stderr
 
 
 def test_on_cocotb() -> None:
