@@ -20,7 +20,7 @@ class Board:
     title : str
         As people read it.
     family : str
-        ``"ecp5"`` or ``"ice40"``: which tools build for it.
+        ``"ecp5"``, ``"ice40"`` or ``"gowin"``: which tools build for it.
     preset : str
         Device preset that it is built with.
     clock : float

@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
+from .boards import BoardName
 from .errors import told
 from .recorded import (
     RECORDED,
@@ -26,10 +27,6 @@ if TYPE_CHECKING:
 
 __all__ = ["bitstream", "program"]
 
-BoardName = Annotated[
-    str,
-    typer.Option(help="ulx3s, ulx3s-granular, ulx3s-whole, ulx3s-25f, icebreaker or tang-nano-9k."),
-]
 Folder = Annotated[Path, typer.Option(help="Where all files go, in a folder per board.")]
 
 #: Name of the figures of place and route, beside those of units.

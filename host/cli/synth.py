@@ -6,6 +6,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from .boards import BoardName
 from .errors import told
 from .recorded import (
     RECORDED,
@@ -28,9 +29,7 @@ def synth(
         str,
         typer.Argument(help="As slice, link, coprocessor; a wrong name lists all.", metavar="UNIT"),
     ] = "coprocessor",
-    board: Annotated[
-        str, typer.Option(help="ulx3s, ulx3s-25f, icebreaker or tang-nano-9k.")
-    ] = "ulx3s",
+    board: BoardName = "ulx3s",
     place: Annotated[
         bool, typer.Option("--place", help="Place and route it alone too: how fast it is.")
     ] = False,

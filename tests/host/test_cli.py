@@ -34,7 +34,7 @@ def test_help_names_all_presets(command: str) -> None:
     assert {*PRESETS} <= {*words}
 
 
-@pytest.mark.parametrize("command", ["bitstream", "program"])
+@pytest.mark.parametrize("command", ["bitstream", "program", "synth"])
 def test_help_names_all_boards(command: str) -> None:
     words = re.findall(r"[\w-]+", call(command, "--help")[1])
     assert {*BOARDS} <= {*words}
