@@ -96,10 +96,14 @@ NETWORKS: dict[str, tuple[Callable[[], nn.Module], Callable[[torch.Generator], B
 
 
 class Times(NamedTuple):
-    """Mean seconds of a turn's steps: those that pass, and those of this worker's processor."""
+    """Seconds of a step: those that pass, and those of this worker's processor."""
 
     wall: float
     processor: float
+
+
+#: Times of the steps of a way that count, round by round: each from an epoch's first step on.
+Rounds = list[list[Times]]
 
 
 class Training(NamedTuple):
@@ -183,19 +187,21 @@ def _trainings(
     return {way: _training(make, way, x, y, stages.get(way), saved.get(way)) for way in ways}
 
 
-def medians(rounds: list[Times]) -> Times:
-    """Median times over all rounds."""
-    return Times(*map(statistics.median, zip(*rounds, strict=True)))
+def medians(rounds: Rounds) -> Times:
+    """Mean times of the steps of a decision epoch, each of them the median of the rounds."""
+    each = zip(*rounds, strict=True)
+    steps = [Times(*map(statistics.median, zip(*own, strict=True))) for own in each]
+    return Times(*map(statistics.fmean, zip(*steps, strict=True)))
 
 
-def mean(rounds: list[Times]) -> float:
-    """Mean seconds that pass, over all rounds."""
-    return statistics.fmean(own.wall for own in rounds)
+def mean(rounds: Rounds) -> float:
+    """Mean seconds that pass in a step, over all rounds."""
+    return statistics.fmean(step.wall for own in rounds for step in own)
 
 
-def quartiles(rounds: list[Times], plain: list[Times]) -> list[float]:
+def quartiles(rounds: Rounds, plain: Rounds) -> list[float]:
     """The lower and the upper quartile of the quotients that single rounds give."""
-    quotients = [own.wall / other.wall for own, other in zip(rounds, plain, strict=True)]
+    quotients = [mean([own]) / mean([other]) for own, other in zip(rounds, plain, strict=True)]
     lower, _, upper = statistics.quantiles(quotients, method="inclusive")
     return [lower, upper]
 
@@ -205,9 +211,9 @@ def _measured(
     rounds: int,
     make: Make,
     ways: Sequence[str] = WAYS,
-) -> dict[str, list[Times]]:
+) -> dict[str, Rounds]:
     """Times of each way's steps."""
-    times: dict[str, list[Times]] = {way: [] for way in ways}
+    times: dict[str, Rounds] = {way: [] for way in ways}
     trainings: dict[str, Training] = {}
     for number in track(range(rounds), title, disable=dist.get_rank() > 0):
         order = _turned(ways, number)
@@ -217,8 +223,11 @@ def _measured(
             trainings = make(_turned(ways, number // MADE), saved)
             for way in order * WARM_UP:
                 _turn(trainings[way].step)
+        turns = number + WARM_UP * (1 + number // MADE)
+        first = (turns * (COLD + COUNTED) + COLD) % COUNTED  # step of its epoch
         for way in order:
-            times[way].append(_turn(trainings[way].step))
+            turn = _turn(trainings[way].step)
+            times[way].append([*turn[COUNTED - first :], *turn[: COUNTED - first]])
     _close(trainings)
     return times
 
@@ -233,15 +242,15 @@ def _turned(ways: Sequence[str], number: int) -> list[str]:
     return [*ways[first:], *ways[:first]]
 
 
-def _turn(step: Callable[[], None]) -> Times:
+def _turn(step: Callable[[], None]) -> list[Times]:
     dist.barrier()
-    for _ in range(COLD):
-        step()
+    return [_timed(step) for _ in range(COLD + COUNTED)][COLD:]
+
+
+def _timed(step: Callable[[], None]) -> Times:
     wall, processor = time.perf_counter(), time.process_time()
-    for _ in range(COUNTED):
-        step()
-    passed, worked = time.perf_counter() - wall, time.process_time() - processor
-    return Times(passed / COUNTED, worked / COUNTED)
+    step()
+    return Times(time.perf_counter() - wall, time.process_time() - processor)
 
 
 def _training(

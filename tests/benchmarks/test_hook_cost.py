@@ -1,7 +1,7 @@
 """What the benchmark of the hook's cost tells of the stages."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -51,23 +51,29 @@ def test_a_network_goes_on_where_it_was(way: str) -> None:
 
 
 def test_medians_and_quartiles_of_rounds() -> None:
-    """A round that took long for all ways moves no quotient."""
-    walls = 2.0, 20.0, 2.0
-    plain = [hook_cost.Times(wall, 5.0) for wall in walls]
+    """A round that took long moves no median, and if all ways did, no quotient."""
+    walls = [[1.0, 4.0], [10.0, 40.0], [2.0, 4.0]]
+    plain = [[hook_cost.Times(wall, 5.0) for wall in turn] for turn in walls]
     own = [
-        hook_cost.Times(factor * wall, 6.0)
-        for factor, wall in zip((1.0, 1.1, 1.3), walls, strict=True)
+        [hook_cost.Times(factor * wall, 6.0) for wall in turn]
+        for factor, turn in zip((1.0, 1.1, 1.3), walls, strict=True)
     ]
-    assert hook_cost.medians(plain) == (2.0, 5.0)
+    assert hook_cost.medians(plain) == (3.0, 5.0)  # 2 and 4
     assert hook_cost.quartiles(own, plain) == pytest.approx([1.05, 1.2])
-    assert hook_cost.mean(plain) == 8.0
+    assert hook_cost.mean(plain) == pytest.approx(61 / 6)
 
 
-def test_each_round_counts_a_decision_epoch() -> None:
+def test_each_round_counts_a_decision_epoch(monkeypatch: pytest.MonkeyPatch) -> None:
     """All are made anew after some rounds, each time another one first, and closed."""
     made: list[list[str]] = []
     closed: list[str] = []
     steps: Counter[str] = Counter()
+
+    def timed(step: Callable[[], None]) -> hook_cost.Times:
+        before = steps.copy()
+        step()
+        ((way, _),) = (steps - before).items()
+        return hook_cost.Times((steps[way] - 1) % 16, 0.0)
 
     def make(ways: Sequence[str], saved: Mapping[str, Any]) -> dict[str, hook_cost.Training]:
         assert saved == ({way: {"way": way} for way in ways} if made else {})
@@ -81,9 +87,11 @@ def test_each_round_counts_a_decision_epoch() -> None:
             for way in ways
         }
 
+    monkeypatch.setattr(hook_cost, "_timed", timed)
     rounds = hook_cost.MADE + 2
     times = hook_cost._measured("nothing", rounds, make, ["plain", "other"])
-    assert {name: len(own) for name, own in times.items()} == {"plain": rounds, "other": rounds}
+    epoch = [hook_cost.Times(step, 0.0) for step in range(16)]
+    assert times == {"plain": rounds * [epoch], "other": rounds * [epoch]}
     taken = (rounds + 2 * hook_cost.WARM_UP) * (16 + hook_cost.COLD)
     assert steps == {"plain": taken, "other": taken}
     assert made == [["plain", "other"], ["other", "plain"]]
