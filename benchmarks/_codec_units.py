@@ -10,7 +10,7 @@ from rich.console import Console
 from adagrain.hdl.flow import place_alone
 from adagrain.models.interface.codec import BLOCK
 
-__all__ = ["BLOCKS", "ELEMENTS", "alone", "fallen_short", "sparse"]
+__all__ = ["ELEMENTS", "alone", "fallen_short", "sparse"]
 
 #: Blocks of a tensor, and their elements.
 BLOCKS = 32

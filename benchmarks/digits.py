@@ -1,8 +1,12 @@
-"""Digits on two workers, every step through compiled RTL; and the same run on the golden models."""
+"""Digits on two workers, every step through compiled RTL; and the same run on the golden models.
+
+Exits with status 1 where the two decide otherwise, or end with other weights.
+"""
 
 import contextlib
 import io
 import json
+import sys
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -38,6 +42,10 @@ def main() -> None:
         runs = [run(folder, "sim:", seed) for seed in track(SEEDS, "digits, sim:")]
         golden = run(folder, "golden:", SEEDS[0])
     accuracies = [run["accuracy"] for run in runs]
+    same = {
+        "golden_same_decisions": golden["metrics"] == runs[0]["metrics"],
+        "golden_same_weights": golden["weights_sha256"] == runs[0]["weights_sha256"],
+    }
     report(
         "digits",
         {
@@ -48,10 +56,11 @@ def main() -> None:
             "accuracy_minimum": min(accuracies),
             "accuracies": accuracies,
             "seconds_maximum": max(run["seconds"] for run in runs),
-            "golden_same_decisions": golden["metrics"] == runs[0]["metrics"],
-            "golden_same_weights": golden["weights_sha256"] == runs[0]["weights_sha256"],
+            **same,
         },
     )
+    if differing := [name for name, is_so in same.items() if not is_so]:
+        sys.exit("; ".join(f"{name} must be true, but is not" for name in differing))
 
 
 if __name__ == "__main__":
