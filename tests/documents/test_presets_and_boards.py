@@ -1,5 +1,6 @@
 """The tables of device presets and of boards say what is declared."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,40 @@ def row(page: str, name: str) -> list[str]:
     lines = (DOCS / page).read_text().splitlines()
     (line,) = (line for line in lines if line.startswith(f"| `{name}` |"))
     return line.strip("| ").split(" | ")[1:]
+
+
+def units(name: str) -> tuple[set[str], int, bool]:
+    """What a device preset's row says of it: its units, its slices, and whether it has a histogram.
+
+    A row may begin with those of an earlier one.
+    """
+    found: set[str] = set()
+    slices, histogram = 0, True
+    for told in row("coprocessor.md", name)[0].split(", "):
+        if other := re.fullmatch(r"those of `(\w+)`", told):
+            found, slices, histogram = units(other[1])
+        elif number := re.search(r"(\d+) slices$", told):
+            slices = int(number[1])
+        histogram = histogram and not told.endswith(" without histogram")
+        if not told.startswith(("those of", "with ")):
+            found |= {told.split()[0]}
+    return found, slices, histogram
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_units_of_presets(name: str) -> None:
+    built = PRESETS[name]
+    assert units(name) == ({*built.units}, built.slices, built.histogram)
+
+
+def test_presets_with_a_codec() -> None:
+    """As the codec's page has them, in two places."""
+    page = " ".join((DOCS / "codec.md").read_text().split())
+    *names, last = (f"`{name}`" for name, built in PRESETS.items() if "encoder" in built.units)
+    told = f"{', '.join(names)} and {last}"
+    assert f"of devices, which {told} have." in page
+    assert f"The device presets {told} have two units for it" in page
+    assert all(("encoder" in own.units) == ("decoder" in own.units) for own in PRESETS.values())
 
 
 @pytest.mark.parametrize("name", PRESETS)
