@@ -52,6 +52,14 @@ def test_presets_with_a_codec() -> None:
     assert all(("encoder" in own.units) == ("decoder" in own.units) for own in PRESETS.values())
 
 
+def test_promised_cycles_of_decisions() -> None:
+    """As the page of the Region Manager has them."""
+    page = " ".join((DOCS / "region_manager.md").read_text().split())
+    (told,) = re.findall(r"(\d+) in each device preset that has the unit", page)
+    promised = {b.decision_cycles for b in PRESETS.values() if "region_manager" in b.units}
+    assert promised == {int(told)}
+
+
 @pytest.mark.parametrize("name", PRESETS)
 def test_presets(name: str) -> None:
     built = PRESETS[name]

@@ -25,6 +25,9 @@ from adagrain.sim.simulators import verilator
 REGIONS = 32
 STEPS = 40
 
+#: Cycles of a decision, as README and docs/region_manager.md have them for every device preset.
+MOST_CYCLES = 63
+
 
 @pytest.fixture(scope="module", params=["tiny", "full"])
 def component(request: pytest.FixtureRequest) -> RegionManager:
@@ -128,7 +131,8 @@ def test_the_seed_s_rules_at_loss_rates_of_many_octaves(
 
 def test_decides_within_the_promised_cycles(component: RegionManager, unit: CompiledUnit) -> None:
     compare(unit, runs(21, 1, REGIONS, STEPS)[0])
-    assert 16 < unit.get("decision_cycles") <= component.configuration.decision_cycles
+    assert 16 < unit.get("decision_cycles") <= MOST_CYCLES
+    assert component.configuration.decision_cycles >= MOST_CYCLES
 
 
 def closes_an_epoch(head: bytes, updates: bytes) -> bool:
