@@ -118,7 +118,8 @@ QUOTES = (
     ),
     README(
         "cadence",
-        "equal bytes ({}), {:.2f} % | no worse by 0.5 points, p = {:.5f} |",
+        "equal bytes ({}), at the policy's learning rate, {:.2f} % | "
+        "no worse by 0.5 points, p = {:.5f} |",
         lambda r: (
             r["fixed_cadences"].strip("()"),
             r["accuracy_fixed"],
@@ -127,7 +128,8 @@ QUOTES = (
     ),
     README(
         "cadence",
-        "everywhere ({:.0f} % of the bytes), {:.2f} % | better, p = {:.3f} |",
+        "everywhere ({:.0f} % of the bytes), at the policy's learning rate, {:.2f} % | "
+        "better, p = {:.3f} |",
         lambda r: (
             100 * r["bytes_ratio_uniform"],
             r["accuracy_uniform"],
