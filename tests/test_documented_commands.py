@@ -198,6 +198,7 @@ COMMANDS: dict[str, Run | str] = {
     "--checkpoints FOLDER": "test_speculation_restarts.py of the host runs it",
     "python benchmarks/codec.py": RECORDS,
     "python benchmarks/codec.py --defaults": FULL,
+    "python benchmarks/codec_device.py": RECORDS,
     "python benchmarks/compression.py": RECORDS,
     "python benchmarks/compression.py --link 10 --steps 60 --seeds 2 --record": RECORDS,
     "python benchmarks/compression.py --steps 240 --seeds 5 --tasks transformer_0.8M --ways fp16 "

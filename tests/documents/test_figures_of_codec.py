@@ -82,6 +82,17 @@ QUOTES = (
         lambda r: (r[f"lanes_4_of_what_is_allowed_at_{d}"] for d in (0.125, 0.0625, 0.01)),
     ),
     PAGE(
+        "codec_device",
+        "`encode` takes {:.2f}, {:.2f} and {:.2f} cycles an element where 1, 10 and 30 % are not "
+        "+0, requests included, tables aside (`python benchmarks/codec_device.py`; L elements a "
+        "cycle are 0.25), and `decode` {:.2f}, {:.2f} and {:.2f}: what",
+        lambda r: (
+            r[f"{what}_cycles_per_element_at_{density}"]
+            for what in ("encode", "decode")
+            for density in (0.01, 0.1, 0.3)
+        ),
+    ),
+    PAGE(
         "boards/ulx3s boards/ulx3s-25f",
         "`encoder` takes {:,} LUTs and {} block RAMs with 4 lanes ({:,} and {} with 2), `decoder` "
         "{:,} and {} ({:,} and {}).",

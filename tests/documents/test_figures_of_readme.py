@@ -208,6 +208,15 @@ QUOTES = (
         ),
     ),
     README(
+        "codec_device",
+        "with their handlers | {:.1f} to {:.1f}, {:.1f} to {:.1f} cycles an element |",
+        lambda r: (
+            r[f"{what}_cycles_per_element_at_{density}"]
+            for what in ("encode", "decode")
+            for density in (0.01, 0.3)
+        ),
+    ),
+    README(
         "slices",
         "without integers | {:.2f} × the LUTs, {} DSPs to {}, {:.1f} to {:.1f} × the clock |",
         lambda r: _to_peer(r["slice"], r["CVFPU, FP32 or 2 FP16 or 2 BF16 or 4 FP8"]),
