@@ -253,7 +253,7 @@ COMMANDS: dict[str, Run | str] = {
     "--record": RECORDS,
     "python benchmarks/speculation.py --rate 100 --delay 50 --tau 1 --record --ways ddp "
     '"ddp 0.25" "ddp 0.08" "depth 0" adaptive "adaptive, depth 2"': RECORDS,
-    "python benchmarks/speculation_faults.py --rate 100 --delay 5": RECORDS,
+    "python benchmarks/speculation_faults.py --rate 100 --delay 5 --record": RECORDS,
     "python benchmarks/speculation_loss.py --rate 100 --delay 20": Run(
         "python benchmarks/speculation_loss.py --seeds 1 --steps 12 --ways ddp adaptive 'DiLoCo 4'",
         full=True,
