@@ -4,7 +4,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from statistics import median
+from statistics import fmean, median, stdev
 from typing import Any
 
 from adagrain.hdl.boards import BOARDS
@@ -60,6 +60,26 @@ LOSSES = {
     },
 }
 
+#: Limited links that compression was measured on, by their Mbit/s: digits of what is shown.
+LIMITED = {10: 1, 100: 1, 1000: 2}
+
+#: Ways to exchange on them that are shown.
+EXCHANGES = {
+    "fp16": "FP16 hook",
+    "powersgd_4": "PowerSGD, rank 4",
+    "powersgd_2": "PowerSGD, rank 2",
+    "powersgd_1": "PowerSGD, rank 1",
+    "local_sgd_4": "local SGD, weights averaged every 4 steps",
+    "local_sgd_16": "local SGD, every 16 steps",
+    "local_sgd_64": "local SGD, every 64 steps",
+    "threshold_5%": "`threshold`, 5 %",
+    "threshold_1%": "`threshold`, 1 %",
+    "threshold_1%_2_bits": "the same with 2 mantissa bits",
+    "nesterov_1%_2_bits": "`top`, 1 %, 2 mantissa bits, Nesterov's correction",
+    "auto_1%": '`threshold`, 1 %, `"auto"`',
+    "auto_nesterov_1%_2_bits": 'the one with Nesterov\'s correction, `"auto"`',
+}
+
 
 def pages() -> dict[Path, str]:
     """Each page with its tables as the results have them."""
@@ -74,6 +94,9 @@ def pages() -> dict[Path, str]:
             losses=_losses(_faster),
             accuracies=_losses(_points),
             seeds=_more_seeds(),
+        ),
+        ROOT / "docs" / "compression.md": _filled(
+            "docs/compression.md", sooner=_exchanges(_sooner), common=_exchanges(_both)
         ),
         ROOT / "docs" / "precision.md": _filled(
             "docs/precision.md", slices=_slices(), tiles=_tiles()
@@ -215,6 +238,29 @@ def _faster(row: Mapping[str, Any]) -> str:
 
 def _points(row: Mapping[str, Any]) -> str:
     return f"{row['points_beside_ddp']:+.2f} ± {row['error_of_points']:.2f}"
+
+
+def _exchanges(cell: Callable[[Mapping[str, Any], int], str]) -> str:
+    """By limited link, something of each way to exchange."""
+    found = [(_results(f"compression_link_{link}"), digits) for link, digits in LIMITED.items()]
+    rows = (
+        (name, *(cell(record[f"transformer_0.8M_{way}"], digits) for record, digits in found))
+        for way, name in EXCHANGES.items()
+    )
+    return _table(("", *(f"{link} Mbit/s" for link in LIMITED)), rows)
+
+
+def _sooner(row: Mapping[str, Any], digits: int) -> str:
+    """How much sooner it is at FP16's loss, with each seed, and a step's time."""
+    seeds = (f"{own:.{digits}f}" if own else "–" for own in row["times_faster_to_loss"])
+    return f"{', '.join(seeds)}; {row['ms_a_step']:.0f} ms"
+
+
+def _both(row: Mapping[str, Any], digits: int) -> str:
+    """How much sooner it is at the lowest loss of both, on the mean of the seeds."""
+    seeds = row["times_faster_to_common_loss"]
+    error = stdev(seeds) / len(seeds) ** 0.5
+    return f"{fmean(seeds):.{digits}f} ± {error:.{digits}f}"
 
 
 def _granular(task: str) -> str:

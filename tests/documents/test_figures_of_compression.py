@@ -1,11 +1,11 @@
 """Figures in docs/compression.md are those of the records."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from statistics import mean, median
 from typing import Any
 
-from documented_figures import Quote, check, each, error, listed, part, signed
+from documented_figures import Quote, check, each, error, part, signed
 
 PAGE = partial(Quote, "docs/compression.md")
 
@@ -49,23 +49,6 @@ CELLS = {
     "bold": f"**{_CHANGED}** | **{_CHANGED}**",
     "dense": f"{_DENSE} | {_DENSE}",
     "dense one": f"| {_DENSE}",
-}
-
-#: Ways on links by their rows; and the records, by the link.
-_ALL = "compression_link_10 compression_link_100 compression_link_1000"
-_TIMES = "{}; {} ms"
-LINKS = {
-    "PowerSGD, rank 4": "powersgd_4",
-    "PowerSGD, rank 2": "powersgd_2",
-    "local SGD, weights averaged every 4 steps": "local_sgd_4",
-    "local SGD, every 16 steps": "local_sgd_16",
-    "local SGD, every 64 steps": "local_sgd_64",
-    "`threshold`, 5 %": "threshold_5%",
-    "`threshold`, 1 %": "threshold_1%",
-    "the same with 2 mantissa bits": "threshold_1%_2_bits",
-    "`top`, 1 %, 2 mantissa bits, Nesterov's correction": "nesterov_1%_2_bits",
-    '`threshold`, 1 %, `"auto"`': "auto_1%",
-    'the one with Nesterov\'s correction, `"auto"`': "auto_nesterov_1%_2_bits",
 }
 
 
@@ -130,20 +113,6 @@ def _five_seeds_row(row: str, way: str, cells: str) -> Quote:
         yield from _changed(convolutions, way, 1)
 
     return PAGE(" ".join(LONG), f"| {row} | {CELLS[cells]} |", values)
-
-
-def _link_row(row: str, way: str) -> Quote:
-    def values(*links: Any) -> Iterator[object]:
-        for link, digits in zip(links, (1, 1, 2), strict=True):
-            own = link[f"transformer_0.8M_{way}"]
-            yield from (listed(own["times_faster_to_loss"], digits), f"{own['ms_a_step']:.0f}")
-
-    more = "; more below" if way == "auto_1%" else ""
-    return PAGE(_ALL, f"| {row} | {_TIMES} | {_TIMES} | {_TIMES}{more} |", values)
-
-
-def _fp16(*links: Any) -> Iterable[float]:
-    return (link["transformer_0.8M_fp16"]["ms_a_step"] for link in links)
 
 
 def _auto(record: Any) -> tuple[Any, Any]:
@@ -246,8 +215,6 @@ QUOTES = (
         "{} ± {} % at 1 %.",
         _beside_dense_nesterov,
     ),
-    PAGE(_ALL, "| FP16 hook | 1, {:.0f} ms | 1, {:.0f} ms | 1, {:.0f} ms |", _fp16),
-    *(_link_row(*row) for row in LINKS.items()),
     PAGE(
         "compression_link_100",
         "which it is ahead of with {} seeds of {}: it needs {} to {} steps, local SGD {} to {}, "
