@@ -107,8 +107,8 @@ class Feedback:
     def keep(self, layout: Layout, values: Values, sent: torch.Tensor, *, everything: bool) -> None:
         """Keep what is not sent, as if all that is will arrive.
 
-        But nothing of a share is in an average that is not finite: there all is kept, or, where the
-        share itself is not finite, it stays as it was before this pass.
+        A share that is not finite stays as it was before this pass. What others lose with it,
+        since an average that is not finite is not used, :meth:`lost` tells.
 
         Parameters
         ----------
@@ -126,12 +126,9 @@ class Feedback:
             if is_finite(whole):
                 subtracted(whole, taken, own)
                 continue
-            rows = zip(*map(layout.parts, (own, whole, whole - taken)), strict=True)
-            for kept, all_of_it, some in rows:
-                if some.isfinite().all():
-                    kept.copy_(some)
-                elif all_of_it.isfinite().all():
-                    kept.copy_(all_of_it)
+            for kept, left in zip(*map(layout.parts, (own, whole - taken)), strict=True):
+                if left.isfinite().all():
+                    kept.copy_(left)
 
     def lost(
         self,
