@@ -10,20 +10,16 @@ import torch
 from layouts import layout_of
 from torch import nn
 
-from adagrain.host.compression.learned.activations import Activations, owners_of
 from adagrain.host.compression.learned.code_bits import CodeBits, bits_at, code_bits, together
 from adagrain.host.compression.learned.mask import LearnedMask
 from adagrain.host.compression.learned.options import LearnedOptions
 from adagrain.host.compression.learned.price import Price
-from adagrain.host.compression.learned.worth import Worth
 from adagrain.host.compression.options import CompressionOptions
 from adagrain.host.compression.rounding import rounded, rounded_where
 from adagrain.models.codec import encode, with_mantissa_bits
+from adagrain.models.interface.units.statistics import BINS
 from adagrain.models.mask import masked
-from adagrain.models.mask_network import (
-    activation_features,
-)
-from adagrain.models.statistics import statistics
+from adagrain.models.mask_network import MaskLayers
 
 LAYOUT = layout_of(6000, 2000, 10)
 
@@ -154,6 +150,46 @@ def test_what_is_not_finite_is_kept_and_not_learned_from() -> None:
     assert mask._training.state_dict()["weights"].isfinite().all()
 
 
+def seen_by_the_network(features: str) -> list[np.ndarray]:
+    """What is shown to a network that decides the same whatever it sees, in three passes."""
+    seen: list[np.ndarray] = []
+
+    def network(_: MaskLayers, shown: np.ndarray) -> np.ndarray:
+        seen.append(shown)
+        return np.tile(np.arange(BINS) < 8, (len(shown), 1))
+
+    options = LearnedOptions.of({"features": features, "survey_passes": 1})
+    mask, stream = LearnedMask(options, 3, network), Stream(1)
+    torch.manual_seed(1)
+    layers = [nn.Linear(4, 4) for _ in range(3)]
+    mask.watch(layers)
+    for _ in range(3):
+        for layer in layers:
+            layer(torch.rand(50, 4).pow(4))
+        stream.through(mask, 0.1)
+    mask.close()
+    return seen
+
+
+@pytest.mark.parametrize(("features", "places"), [("none", 0), ("seed", 6), ("all", 8)])
+def test_the_network_sees_what_it_may_and_always_the_bound(features: str, places: int) -> None:
+    whole = np.stack(seen_by_the_network("all"))
+    assert whole.any(axis=(0, 1)).all() and whole[..., -1].all()
+    shown = np.stack(seen_by_the_network(features))
+    assert np.array_equal(shown[..., :places], whole[..., :places])
+    assert not shown[..., places:-1].any()
+    assert np.array_equal(shown[..., -1], whole[..., -1])
+
+
+def test_the_first_price_is_that_of_the_smallest_element_that_is_kept() -> None:
+    """What a square costs as part of the mean energy: the losses' weights say it."""
+    mask, stream = learned(reconstruction=0.5, sparsity=2, communication=1), Stream(1)
+    v, kept = stream.through(mask, 0.1)
+    assert mask.price.value is not None
+    bound = mask.price.value * (2 + 1) / 0.5 * float(v.square().mean())
+    assert bound == pytest.approx(float(v[kept].abs().min()) ** 2, rel=0.05)
+
+
 def test_a_price_follows_what_is_sent() -> None:
     price = Price(0.5)
     price.sent(10, 5)
@@ -190,76 +226,6 @@ def test_bits_are_moved_to_the_base_of_the_mask() -> None:
     assert found[0, :4].tolist() == [2, 3, 4, 5] and found[0, -1] == 31
     assert found[1, :8].tolist() == [0, 0, 0, 0, 0, 0, 0, 1]
     assert (found[2] == 16).all()
-
-
-class Pair(nn.Module):
-    """A module whose output begins with a tensor."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.weight = nn.Parameter(torch.full((1,), 2.0))
-
-    def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, None]:
-        return self.weight * x, None
-
-
-def test_activations_are_those_of_the_modules_that_own_parameters() -> None:
-    torch.manual_seed(1)
-    first, pair, late = nn.Linear(6, 9), Pair(), nn.Linear(9, 3)
-    model = nn.ModuleList([first, pair, late])
-    parameters = [*model.parameters()]
-    owners = owners_of(model, parameters)
-    assert owners == [first, first, pair, late, late]
-    watched = Activations(owners)
-    x = torch.randn(5000, 6)
-    with torch.no_grad():
-        first(x)
-    assert watched.features() == {}
-    hidden = first(x)
-    pair(hidden.half())
-    found = watched.features()
-    sample = hidden.detach().flatten()[:: -(-45_000 // 4096)]
-    assert found[0] == found[1] == activation_features(statistics(sample, None))
-    assert set(found) == {0, 1, 2} and found[2] != found[0]
-    assert watched.features() == {}
-    watched.wanted = False
-    first(x)
-    assert watched.features() == {}
-
-
-def test_energy_is_worth_what_the_workers_agree_on(seed: int) -> None:
-    """One share, one bin: all elements have a magnitude of 1, and half of them the right sign."""
-    layout, worth = layout_of(64), Worth(2, 16)
-    v = torch.ones(64)
-    average = torch.cat([torch.ones(48), -torch.ones(16)]) * 0.5
-    assert (worth.of([(0, 0)]) == 1).all() and worth.sample() is None
-    worth.look(0, layout, v)
-    worth.values(layout, v)
-    assert worth.sample().tolist() == v.tolist()
-    worth.probed(average, {(0, 0): 127})
-    assert worth.sample() is None
-    assert worth.of([(0, 0)])[0] == pytest.approx(np.full(64, 0.25))
-    worth.look(1, layout, v)
-    assert worth.sample() is None
-    worth.look(2, layout, v)
-    worth.values(layout, v)
-    worth.probed(-average, {(0, 0): 127})
-    assert (worth.of([(0, 0)]) == 0).all()
-
-
-def test_regions_weigh_what_the_loss_still_falls() -> None:
-    layout, worth = layout_of(100, 100), Worth(8, 1)
-    applied = torch.where(torch.arange(200) % 5 == 0, 2.0, 0.0)
-    worth.applied(0, layout, applied)
-    worth.look(1, layout, torch.cat([torch.full((100,), 1.5), torch.full((100,), 0.5)]))
-    assert worth.of([(0, 0), (1, 0)])[:, 3].tolist() == [1.5, 0.5]
-    worth.applied(8, layout, applied)
-    worth.look(9, layout, torch.cat([torch.full((100,), 9.0), torch.full((100,), -9.0)]))
-    assert worth.of([(0, 0), (1, 0)])[:, 3].tolist() == [4.0, 0.25]
-    worth.applied(16, layout, applied)
-    worth.forget()
-    worth.applied(9, layout, applied)
-    assert not worth.state_dict()["applied"]
 
 
 @pytest.mark.parametrize(
