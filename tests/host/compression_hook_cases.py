@@ -56,6 +56,20 @@ def masks() -> Any:
 
 
 @case
+def densities_of_a_warm_up() -> Any:
+    """A mask hears at the end of a pass what the next one wants."""
+    for mask in ("threshold", "learned"):
+        setup = Setup(density=0.05, warmup_passes=4, warmup_density=0.5, mask=mask)
+        own, wanted, told = setup.state.exchange.mask, [], []
+        keep, end_pass = own.keep, own.end_pass
+        own.keep = lambda v, layout, d, f=keep, to=wanted: to.append(d) or f(v, layout, d)
+        own.end_pass = lambda d, f=end_pass, to=told: to.append(d) or f(d)
+        setup.train(range(6))
+        assert wanted[1:] == told[:-1] and len({*wanted}) == 5
+        assert told[-1] == 0.05
+
+
+@case
 def three_workers() -> Any:
     """More than two, whose sums depend on the order."""
     setup = Setup(density=0.5)
@@ -154,16 +168,18 @@ def every_pass_is_exchanged() -> Any:
 
 @case
 def resumed() -> Any:
-    options = {"density": 0.1, "momentum": 0.5, "warmup_passes": 12, "plan_passes": 4}
+    learned = {"mask": "learned", "learned": {"probe_passes": 4, "survey_passes": 4}}
+    density = {"density": 0.1, "momentum": 0.5, "warmup_passes": 12}
     found = []
-    for mask in ("threshold", "threshold_before", "random", "learned"):
-        if mask == "learned":
-            options["learned"] = {"probe_passes": 4, "survey_passes": 4}
-        one = Setup(mask=mask, **options)
+    for options in (
+        *({"mask": mask, **density} for mask in ("threshold", "threshold_before", "random")),
+        {**learned, **density},
+        {"mask": "threshold", "budget": 400},
+        {**learned, "budget": 400},
+    ):
+        one, other, third = (Setup(plan_passes=4, **options) for _ in range(3))
         one.train(range(20))
-        other = Setup(mask=mask, **options)
         other.train(range(9))
-        third = Setup(mask=mask, **options)
         third.go_on_from(other)
         third.train(range(9, 20))
         assert third.sha256() == one.sha256()
@@ -249,7 +265,18 @@ class Halves(nn.Module):
 
 @case
 def unused_parameters() -> Any:
-    setup = Setup(ddp={"find_unused_parameters": True}, make=Halves, density=0.1)
+    """What waits of them is not lost, also where a pass goes uncompressed."""
+    found = [_with_unused_parameters(1e-6)]
+    found.append(_with_unused_parameters(0.02, bypass={3: True}))
+    with replaced(frames, "_decoded", damaging(1, [2])):
+        found.append(_with_unused_parameters(0.02))
+    assert [refused for _, refused in found] == [0, 0, 1]
+    return found
+
+
+def _with_unused_parameters(atol: float, **options: Any) -> tuple[str, int]:
+    """What has arrived, and the passes that went uncompressed for a refused frame."""
+    setup = Setup(ddp={"find_unused_parameters": True}, make=Halves, density=0.1, **options)
     total = torch.zeros_like(setup.residuals())
     wanted = torch.zeros_like(total)
     for step in range(8):
@@ -263,8 +290,9 @@ def unused_parameters() -> Any:
             ]
         )
     left = sum(gathered(setup.residuals())) / 2
-    torch.testing.assert_close(total + left, sum(gathered(wanted)) / 2, rtol=1e-4, atol=1e-6)
-    return hashlib.sha256(total.numpy().tobytes()).hexdigest()
+    torch.testing.assert_close(total + left, sum(gathered(wanted)) / 2, rtol=1e-4, atol=atol)
+    refused = setup.state.counts.dense_after_refusal
+    return hashlib.sha256(total.numpy().tobytes()).hexdigest(), refused
 
 
 def _with_zeros(setup: Setup, step: int) -> torch.Tensor:

@@ -1,5 +1,6 @@
 """The parts of the compressed exchange, each against plain arithmetic of its own."""
 
+from types import SimpleNamespace
 from typing import Any, cast
 
 import numpy as np
@@ -7,6 +8,7 @@ import pytest
 import torch
 from layouts import layout_of
 
+from adagrain.host.compression import stopwatch
 from adagrain.host.compression.bypass import Bypass, Times
 from adagrain.host.compression.feedback import Feedback
 from adagrain.host.compression.frames import _decoded, _joined, coded
@@ -238,6 +240,10 @@ def test_warm_up_and_budget() -> None:
     assert target.density(9) == pytest.approx(800 / 2.5 / 10_000)
     target.sent(100, 0)
     assert target.density(9) == pytest.approx(800 / 2.5 / 10_000)
+    other = Target(CompressionOptions(budget=1000), 10_000)
+    other.load_state_dict(target.state_dict())
+    assert other.density(9) == target.density(9)
+    assert Target(CompressionOptions(budget=10**6), 100).density(0) == 1
 
 
 def test_the_bypass_changes_where_it_is_worth_it() -> None:
@@ -266,6 +272,37 @@ def test_the_bypass_changes_where_it_is_worth_it() -> None:
     other = Bypass("auto", 1.0)
     other.load_state_dict(bypass.state_dict())
     assert other.decisions == bypass.decisions and other.active(130)
+
+
+def test_a_mode_that_does_not_decide_stays_in_force_with_a_state_that_did() -> None:
+    auto = Bypass("auto", 1.0)
+    auto.decide(1, Times(50, 50, 9, 0))
+    assert auto.active(2)
+    for mode, active in (("never", False), ({9: True}, False), ("always", True)):
+        other = Bypass(mode, 1.0)
+        other.load_state_dict(auto.state_dict())
+        assert other.active(2) is active and other.decisions == auto.decisions
+    always = Bypass("always", 1.0)
+    always.load_state_dict(Bypass("auto", 1.0).state_dict())
+    assert always.active(2)
+
+
+def test_time_elsewhere_is_the_least_since_the_last_decision(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    now = [0.0]
+    monkeypatch.setattr(stopwatch, "time", SimpleNamespace(perf_counter=lambda: now[0]))
+    watch, found = stopwatch.Stopwatch(), []
+    for seconds in (9, 3, 2, 5, None, 4, 7):
+        if seconds is None:
+            watch.decides()
+            continue
+        now[0] += seconds
+        watch.waits()
+        found.append(watch.elsewhere)
+        now[0] += 100
+        watch.ends()
+    assert found == [0, 3, 2, 2, 4, 4]
 
 
 def test_behind_a_refused_frame_a_pass_goes_uncompressed() -> None:
