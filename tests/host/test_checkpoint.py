@@ -30,6 +30,7 @@ from adagrain.host.train.options import TrainingOptions
 NETWORK = nn.Linear(3, 2)
 OPTIONS = TrainingOptions(name="run", workers=1)
 MANIFEST = Manifest.of(OPTIONS, NETWORK)
+WITHOUT_SEED = {name: own for name, own in MANIFEST.options.items() if name != "seed"}
 STATE = {
     "weights": torch.tensor([1.5, -0.0, float("inf")]),
     "table": b"\x00\xff bytes",
@@ -122,6 +123,7 @@ def test_a_file_where_a_folder_belongs_is_named(tmp_path: Path, taken: str, mess
         ({"network": "f00"}, "network '[0-9a-f]{64}'; this run has 'f00'"),
         ({"options": {**MANIFEST.options, "seed": 8}}, "seed 0; this run has 8"),
         ({"options": {**MANIFEST.options, "new": 8}}, "new None; this run has 8"),
+        ({"options": WITHOUT_SEED}, "seed 0; this run has None"),
     ],
     ids=lambda value: "" if isinstance(value, str) else next(iter(value)),
 )
