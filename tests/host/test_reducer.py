@@ -30,10 +30,12 @@ def reducer_of(
     return RegionReducer(adagrain.regions(network, "tensor"), device, *workers, chosen)
 
 
-def backward(reducer: RegionReducer, *parameters: torch.Tensor, value: float = 1.0) -> None:
+def backward(
+    reducer: RegionReducer, *parameters: torch.Tensor, value: float | torch.Tensor = 1.0
+) -> None:
     reducer.begin_pass()
     for parameter in parameters:
-        reducer.add(parameter, torch.full_like(parameter, value))
+        reducer.add(parameter, torch.ones_like(parameter) * value)
     reducer.begin_exchange(parameters)
     reducer.end_pass()
 
@@ -114,13 +116,15 @@ def test_a_loss_out_of_range_is_warned_of_once(loss: float, counts: int) -> None
     assert reducer.decide().agreed.loss == counts
 
 
+@pytest.mark.parametrize("then", [1.0, torch.tensor([torch.nan, 1.0])], ids=["0", "2"])
 def test_a_gradient_that_is_not_finite_in_one_of_several_passes(
-    caplog: pytest.LogCaptureFixture,
+    then: float | torch.Tensor, caplog: pytest.LogCaptureFixture
 ) -> None:
+    """Of all passes the one with the most elements is told of."""
     network = nn.Linear(2, 2, bias=False)
     reducer = reducer_of(network)
     backward(reducer, network.weight, value=torch.nan)
-    backward(reducer, network.weight)
+    backward(reducer, network.weight, value=then)
     gradient = torch.ones_like(network.weight)
     reducer.write_back(network.weight, gradient)
     assert not gradient.any() and not reducer.due
