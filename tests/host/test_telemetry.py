@@ -2,7 +2,8 @@
 
 import json
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 import torch
@@ -12,9 +13,12 @@ from torch.nn.parallel import DistributedDataParallel
 
 import adagrain
 from adagrain.host.distributed.reducer_options import ReducerOptions
-from adagrain.host.telemetry.events import StatisticsEvent
+from adagrain.host.granular.logs import GranularityLog
+from adagrain.host.telemetry.events import PrecisionsEvent, StatisticsEvent
+from adagrain.host.telemetry.pairing import Pairing
 from adagrain.host.telemetry.sinks import JsonLinesSink, TensorBoardSink
 from adagrain.models.interface.configuration import PRESETS
+from adagrain.models.interface.precision import Precision
 from adagrain.models.statistics import statistics
 
 pytestmark = pytest.mark.usefixtures("lone_worker")
@@ -100,6 +104,37 @@ def test_tensorboard(tmp_path: Path) -> None:
     shown = events.Scalars("local_l2_norm/bias")
     assert [(one.step, one.value) for one in shown] == [*enumerate(map(pytest.approx, norms))]
     assert [one.value for one in events.Scalars("cadence/weight")] == [2.0]
+
+
+class Told:
+    """A sink that keeps the steps of what it is told."""
+
+    def __init__(self) -> None:
+        self.order: list[tuple[str, int]] = []
+
+    def step(self, log: Any) -> None:
+        self.order.append(("step", log.step))
+
+    def precisions(self, event: PrecisionsEvent) -> None:
+        assert event.log == GranularityLog({Precision.INT8: event.step}, ())
+        self.order.append(("precisions", event.step))
+
+
+def test_precisions_wait_for_their_step_also_in_a_run_that_is_resumed() -> None:
+    sinks = [Told() for _ in range(3)]
+    before, resumed, again = (Pairing(cast("Any", own)) for own in sinks)
+    events = [PrecisionsEvent(n, GranularityLog({Precision.INT8: n}, ())) for n in range(2)]
+    for event in events:
+        before.precisions(event)
+    before.step(cast("Any", SimpleNamespace(step=0)))
+    assert sinks[0].order == [("step", 0), ("precisions", 0)]
+    resumed.load_state_dict(before.state_dict())
+    assert resumed.told == 1 and sinks[1].order == []
+    resumed.step(cast("Any", SimpleNamespace(step=1)))
+    assert sinks[1].order == [("step", 1), ("precisions", 1)]
+    again.load_state_dict(resumed.state_dict())
+    again.precisions(events[1])
+    assert sinks[2].order == [("precisions", 1)], "its step has been told of before"
 
 
 def test_sinks_are_checked() -> None:
