@@ -79,6 +79,7 @@ class Training:
         self.speculation: Any = None
         self.anchors: dict[int, dict[int, str]] = {}
         self.agreed: list[Any] = []
+        self.entered: set[int] = set()
         self.balance = Balance()
         torch.manual_seed(7)
         self.model = NETWORKS[options["network"]]()
@@ -136,6 +137,7 @@ class Training:
 
         def update(flight: Any, regions: Any) -> None:
             real(flight, regions)
+            self.entered |= {*flight.gains}
             averages = arrivals._stages.accumulators.averages[flight.step.current.place]
             for region in regions:
                 if region in flight.step.due:
@@ -250,6 +252,7 @@ class Training:
                 for step in range(self.options["steps"])
             ],
             "gains": speculation.gains,
+            "entered": sorted(self.entered),
             "missing": self.collectives.missing,
             "cadences": speculation.cadences,
             "bytes": speculation.last_step.bytes_sent,

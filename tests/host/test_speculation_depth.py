@@ -4,8 +4,11 @@ from functools import partial
 from typing import Any
 
 import pytest
+import torch
 from process_groups import WorkerServer
 from speculation_runs import OFF, Train, assert_equal, trained
+from speculation_setup import begun, sgd
+from torch import nn
 
 #: Updates that nobody finds before he waits for them.
 LATE = {"looks": 10**9}
@@ -103,6 +106,46 @@ def test_policies_are_told_of_guesses_that_were_worth_it(train: Train) -> None:
     told = [sum(column) for column in zip(*found[0]["agreed"], strict=True)]
     assert sum(told[4:]) == trials
     assert accepts < sum(told[:4]) <= trials
+
+
+def test_several_updates_deep_a_guess_is_all_or_nothing(train: Train) -> None:
+    one, two = train({"depth": 1}, {"depth": 2}, policy="seed_literal")
+    assert all(8 in own["entered"] for own in one)
+    for own in two:
+        assert 0 < own["gains"]["0"] < 16
+        assert 16 in own["entered"] and {*own["entered"]} <= {0, 16}
+
+
+class WithoutNumbers(nn.Linear):
+    """A layer whose bias gets NaN as its gradient while it is told so."""
+
+    poisoned = False
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        bias = self.bias * 1
+        if self.poisoned:
+            bias.register_hook(lambda gradient: gradient * torch.nan)
+        return nn.functional.linear(x, self.weight, bias)
+
+
+@pytest.mark.usefixtures("lone_worker")
+@pytest.mark.parametrize(("clip", "regions"), [(None, {"2"}), (0.05, {"0", "2"})])
+def test_where_gradients_are_clipped_none_is_a_guess_beside_one_that_is_not_finite(
+    clip: float | None, regions: set[str]
+) -> None:
+    """Their common norm scales each."""
+    trials = []
+    for poison in (-1, 4):
+        torch.manual_seed(3)
+        model = nn.Sequential(nn.Linear(12, 16), nn.Tanh(), WithoutNumbers(16, 4))
+        speculation = begun(model, sgd(model), tau=torch.inf, depth=2, clip=clip)
+        for step in range(8):
+            model[2].poisoned = step == poison
+            speculation.step(lambda model=model: model(torch.ones(8, 12)).square().mean())
+        speculation.settle()
+        trials.append(speculation.counts.trials)
+        speculation.close()
+    assert {name for name in trials[0] if trials[1][name] < trials[0][name]} == regions
 
 
 @pytest.mark.parametrize("clip", [None, 0.05])
