@@ -77,7 +77,7 @@ def _recomputed(recording: Path, seed: int | None) -> dict[str, Any]:
     from adagrain.models.interface.recording import file_of
     from adagrain.sim.benches.region_manager.recomputed import recompute
 
-    seed = random.getrandbits(31) if seed is None else seed
+    seed = random.SystemRandom().getrandbits(31) if seed is None else seed
     try:
         same = recompute(file_of(recording, 0), seed=seed)
     except AssertionError as error:

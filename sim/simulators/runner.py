@@ -136,7 +136,7 @@ def run(
         If the cache of compiled units cannot be written.
     """
     build = _Build(unit, variant, simulator, waves, netlist)
-    seed = random.getrandbits(31) if seed is None else seed
+    seed = random.SystemRandom().getrandbits(31) if seed is None else seed
     surroundings = verilator.patched_environment() if simulator == "verilator" else nullcontext()
     build.directory.mkdir(parents=True, exist_ok=True)
     with FileLock(build.directory / "lock"), surroundings:

@@ -27,19 +27,31 @@ def test_thresholds_at_the_ends() -> None:
     assert threshold_for(half_binades(torch.zeros(9), [9])[0], 0.5) >= 0.0
 
 
-@pytest.mark.parametrize(("elements", "density"), [(40, 0.01), (400, 1e-3), (9, 1e-6), (1, 0.01)])
-def test_a_part_of_less_than_one_element_is_sent_in_time(elements: int, density: float) -> None:
-    """Of what is left and added to the next, something is, sooner or later."""
-    mask, waiting = HardThreshold(), torch.zeros(elements)
-    gradient, sent = torch.rand(elements) + 0.1, 0
-    layout = layout_of(elements)
-    for _ in range(200):
-        waiting += gradient
-        keep = mask.keep(waiting, layout, density)
-        mask.end_pass(density)
-        sent += int(keep.sum())
-        waiting[keep] = 0
-    assert 0 < sent <= 400 * max(1, elements // 40)
+@pytest.mark.parametrize(
+    ("elements", "density", "usual"),
+    [(40, 0.01, 262), (400, 1e-3, 1133), (9, 1e-6, 189), (1, 0.01, 200)],
+)
+def test_a_part_of_less_than_one_element_is_sent_in_time(
+    elements: int, density: float, usual: int
+) -> None:
+    """Of what is left and added to the next, something is, sooner or later.
+
+    What is usual is the mean of 1000 draws. That of 20 has a standard error of up to 6 %, but these
+    are always the same: 10 % above is for machines that round otherwise.
+    """
+    generator, layout = torch.Generator().manual_seed(20), layout_of(elements)
+    found = []
+    for _ in range(20):
+        mask, waiting = HardThreshold(), torch.zeros(elements)
+        gradient, sent = torch.rand(elements, generator=generator) + 0.1, 0
+        for _ in range(200):
+            waiting += gradient
+            keep = mask.keep(waiting, layout, density)
+            mask.end_pass(density)
+            sent += int(keep.sum())
+            waiting[keep] = 0
+        found.append(sent)
+    assert min(found) > 0 and sum(found) / len(found) <= 1.1 * usual
 
 
 def test_the_threshold_is_that_of_this_pass_or_the_one_before() -> None:

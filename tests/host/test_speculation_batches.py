@@ -19,11 +19,6 @@ REFUSED = r"a closure must do the same when it is run again, but the inputs of {
 Batch = Callable[[], torch.Tensor]
 
 
-@pytest.fixture(autouse=True)
-def seeded() -> None:
-    torch.manual_seed(5)
-
-
 def test_random_numbers_of_python_and_numpy_are_drawn_again() -> None:
     model = plain()
     speculation = begun(model, sgd(model), tau=0)

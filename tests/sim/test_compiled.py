@@ -3,7 +3,6 @@
 
 import importlib
 import os
-import random
 import re
 import subprocess
 import sys
@@ -83,9 +82,7 @@ def _numbers(elements: np.ndarray, width: int = 1000) -> list[int]:
 
 
 @pytest.mark.parametrize(("idle", "stall"), [(0, 0), (200, 0), (0, 200), (90, 130)])
-def test_elements_of_all_widths_pass(shelf: CompiledUnit, idle: int, stall: int) -> None:
-    seed = random.getrandbits(31)
-    print("seed", seed)
+def test_elements_of_all_widths_pass(shelf: CompiledUnit, idle: int, stall: int, seed: int) -> None:
     rng = np.random.default_rng(seed)
     given = {width: _random_elements(rng, width, 300) for width in WIDTHS}
     run = shelf.run(
