@@ -2,6 +2,16 @@
 
 from .demand import check_silence, demand
 from .library import BuildError
-from .unit import CompiledUnit, DeadlockError, Run, Stop
+from .outcome import DeadlockError, RetractionError, Run, Stop
+from .unit import CompiledUnit
 
-__all__ = ["BuildError", "CompiledUnit", "DeadlockError", "Run", "Stop", "check_silence", "demand"]
+__all__ = [
+    "BuildError",
+    "CompiledUnit",
+    "DeadlockError",
+    "RetractionError",
+    "Run",
+    "Stop",
+    "check_silence",
+    "demand",
+]

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-__all__ = ["StopAt", "Transfer", "declare", "fill"]
+__all__ = ["End", "StopAt", "Transfer", "declare", "fill"]
 
 
 class Transfer(ctypes.Structure):
@@ -30,6 +30,12 @@ class StopAt(ctypes.Structure):
     )
 
 
+class End(ctypes.Structure):
+    """How a run ended: cycles, and number of the output that took back an element, or -1."""
+
+    _fields_ = (("cycles", ctypes.c_uint64), ("retracted", ctypes.c_int64))
+
+
 def declare(library: ctypes.CDLL) -> None:
     """Tell ctypes what the functions take and return."""
     unit, size, text, number = (
@@ -39,7 +45,7 @@ def declare(library: ctypes.CDLL) -> None:
         ctypes.c_uint64,
     )
     transfers, stop = ctypes.POINTER(Transfer), ctypes.POINTER(StopAt)
-    run = (unit, transfers, transfers, stop, number, number, ctypes.POINTER(number))
+    run = (unit, transfers, transfers, stop, number, number, ctypes.POINTER(End))
     for name, result, arguments in (
         ("unit_new", unit, (text,)),
         ("unit_delete", None, (unit,)),

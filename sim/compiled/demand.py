@@ -7,8 +7,9 @@ import numpy as np
 
 from adagrain.sim.simulators.stimulus import Stimulus
 
+from .outcome import DeadlockError
 from .ports import StreamPort
-from .unit import CompiledUnit, DeadlockError
+from .unit import CompiledUnit
 
 __all__ = ["check_silence", "demand"]
 
@@ -48,8 +49,8 @@ def demand(
     ------
     AssertionError
         At the first stream with other elements; the message tells them, and the seed.
-    DeadlockError
-        If a stimulus comes to no end.
+    DeadlockError, RetractionError
+        As :meth:`CompiledUnit.run`; a stimulus may come to no end.
     """
     generator = random.Random(seed)
     idles, stalls = (

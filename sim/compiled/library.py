@@ -27,7 +27,8 @@ from .ports import Ports, StreamPort
 __all__ = ["BuildError", "library"]
 
 _TOP = "dut"
-_WRAPPER = Path(__file__).with_name("wrapper.cc")
+#: The clock loop, and what it includes beside what is made for each unit.
+_WRAPPER, _COMMON = (Path(__file__).with_name(name) for name in ("wrapper.cc", "common.h"))
 _FLAGS = (
     *("--cc", "--exe", "--build", "-j", "2"),
     *("-O3", "--x-assign", "fast", "--x-initial", "fast", "--noassert", "-Wno-fatal", "-Wno-lint"),
@@ -85,7 +86,7 @@ def library(
     flags = [*_FLAGS, f"--trace-{verilator.waves_format()}"] if waves else list(_FLAGS)
     models = [file.read_text() for file in models_of(family)] if family else []
     tools = (verilator.version(), platform.machine(), str(family), *models)
-    recipe = (header, _WRAPPER.read_text(), *flags, *tools)
+    recipe = (header, _WRAPPER.read_text(), _COMMON.read_text(), *flags, *tools)
     link = made_from and _cached(name, made_from, _source_code(component), *recipe)
     if link and link.exists():
         return ctypes.CDLL(str(link))
@@ -133,7 +134,8 @@ def _build(verilog: str, header: str, flags: list[str], name: str, path: Path) -
         directory = Path(scratch)
         (directory / "dut.v").write_text(f"{TIMESCALE}\n{verilog}")
         (directory / "ports.h").write_text(header)
-        (directory / _WRAPPER.name).write_text(_WRAPPER.read_text())
+        for source in (_WRAPPER, _COMMON):
+            (directory / source.name).write_text(source.read_text())
         placement = ("--top-module", _TOP, "-Mdir", ".", "-o", "dut.so")
         outcome = subprocess.run(
             ["verilator", *flags, *runtime.lend(directory), *placement, "dut.v", _WRAPPER.name],

@@ -4,9 +4,8 @@ import ctypes
 import os
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from amaranth.lib import wiring
@@ -14,52 +13,15 @@ from amaranth.lib import wiring
 from adagrain.sim.simulators.payload import decode, encode
 from adagrain.sim.simulators.verilator import waves_format
 
-from .binding import StopAt, Transfer, declare, fill
+from .binding import End, StopAt, Transfer, declare, fill
 from .library import library
+from .outcome import DeadlockError, RetractionError, Run, Stop
 from .ports import StreamPort, ports_of
 
-__all__ = ["CompiledUnit", "DeadlockError", "Run", "Stop"]
+__all__ = ["CompiledUnit"]
 
 _Port = TypeVar("_Port")
 Buffer = bytes | bytearray | memoryview | np.ndarray
-
-
-class Stop(NamedTuple):
-    """Ends a run once an output has delivered ``times`` elements equal to ``value``.
-
-    The stream's elements must not be wider than 64 bits.
-    """
-
-    stream: str
-    value: int
-    times: int = 1
-
-
-@dataclass(frozen=True)
-class Run:
-    """The cycles and words of a run.
-
-    Parameters
-    ----------
-    outputs : dict of str to numpy.ndarray
-        Elements that came, by stream: one number each, or a row of 32-bit words.
-    consumed : dict of str to int
-        Elements that the unit took, by stream.
-    cycles : int
-        Clock cycles that it took.
-    """
-
-    outputs: dict[str, np.ndarray]
-    consumed: dict[str, int]
-    cycles: int
-
-
-class DeadlockError(TimeoutError):
-    """A run did not end within its cycles. ``run`` says, and keeps, what was moved till then."""
-
-    def __init__(self, message: str, run: Run) -> None:
-        super().__init__(message)
-        self.run = run
 
 
 class CompiledUnit:
@@ -161,7 +123,7 @@ class CompiledUnit:
             Chances in 256, cycle by cycle, that an input element is held back, and that an output
             is not ready: for all streams or by stream.
         seed : int
-            Seed of the chances.
+            Seed of the chances, and of the noise on inputs that offer nothing.
 
         Raises
         ------
@@ -170,6 +132,8 @@ class CompiledUnit:
             not fit 64 bits.
         DeadlockError
             If ``max_cycles`` pass first.
+        RetractionError
+            If an output takes back an element, or changes it, before it is accepted.
         """
         if not 0 <= max_cycles < 1 << 64:
             raise ValueError(f"max_cycles must be from 0 to 2**64 - 1, not {max_cycles}")
@@ -181,7 +145,7 @@ class CompiledUnit:
         taken = {name: self._room(name, count) for name, count in outputs.items()}
         fill(self._in_transfer, given, idle)
         fill(self._out_transfer, taken, stall)
-        cycles = ctypes.c_uint64()
+        end = End()
         ended = self._library.unit_run(
             self._unit,
             self._in_transfers,
@@ -189,12 +153,14 @@ class CompiledUnit:
             self._stop(stop, taken),
             seed,
             max_cycles,
-            cycles,
+            end,
         )
+        if end.retracted >= 0:
+            raise RetractionError(self.name, [*self._outputs][end.retracted], end.cycles)
         result = Run(
             {name: array[: self._out_transfer[name].done] for name, array in taken.items()},
             {name: self._in_transfer[name].done for name in given},
-            cycles.value,
+            end.cycles,
         )
         if not ended:
             raise DeadlockError(self._complaint(result, given, taken), result)

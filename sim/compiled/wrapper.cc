@@ -3,12 +3,14 @@
 // ports.h, written for each unit, names its ports as INPUT_STREAM(payload, valid, ready, width),
 // OUTPUT_STREAM(likewise) and PORT(name, width), in the order that Python has them.
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <memory>
 #include <vector>
 
 #include "Vdut.h"
+#include "common.h"
 #include "verilated.h"
 #if VM_TRACE_FST
 #include "verilated_fst_c.h"
@@ -24,75 +26,10 @@ namespace {
 
 constexpr vluint64_t kHalfPeriod = 5000;  // ps
 
-// A port's storage: 1, 2, 4 or 8 bytes, or more in steps of 4.
-struct Port {
-    char* data;
-    size_t bytes;
-    uint32_t top_mask;  // of the most significant 32-bit word, where it is wide
-    uint64_t mask;      // of all, where it is not
-
-    template <typename T>
-    Port(T& storage, unsigned width)
-        : data(reinterpret_cast<char*>(&storage)),
-          bytes(sizeof storage),
-          top_mask(width % 32 ? (1u << width % 32) - 1 : ~0u),
-          mask(width < 64 ? (1ull << width) - 1 : ~0ull) {}
-
-    void load(const char* source) const {
-        if (bytes <= 8) {
-            uint64_t bits = 0;
-            copy(&bits, source);
-            bits &= mask;
-            copy(data, &bits);
-        } else {
-            copy(data, source);
-            uint32_t top;
-            std::memcpy(&top, data + bytes - 4, 4);
-            top &= top_mask;
-            std::memcpy(data + bytes - 4, &top, 4);
-        }
-    }
-
-    void store(char* target) const { copy(target, data); }
-
-    bool equals(uint64_t value) const {
-        uint64_t bits = 0;
-        copy(&bits, data);
-        return bits == value;
-    }
-
-    // memcpy with the usual sizes known to the compiler
-    void copy(void* target, const void* source) const {
-        switch (bytes) {
-            case 1: std::memcpy(target, source, 1); break;
-            case 2: std::memcpy(target, source, 2); break;
-            case 4: std::memcpy(target, source, 4); break;
-            case 8: std::memcpy(target, source, 8); break;
-            case 16: std::memcpy(target, source, 16); break;
-            default: std::memcpy(target, source, bytes);
-        }
-    }
-};
-
 struct Stream {
     Port payload;
     CData* valid;
     CData* ready;
-};
-
-class Random {  // xorshift64
-   public:
-    bool chance(uint32_t of_256) {
-        if (!of_256) return false;
-        state_ ^= state_ << 13;
-        state_ ^= state_ >> 7;
-        state_ ^= state_ << 17;
-        return (state_ >> 32 & 255) < of_256;
-    }
-    void seed(uint64_t seed) { state_ = seed * 2 + 1; }
-
-   private:
-    uint64_t state_ = 1;
 };
 
 // Units without registers have no clock, those without resettable ones no reset.
@@ -123,6 +60,12 @@ struct Stop {
     uint64_t count;
 };
 
+// How a run ended.
+struct End {
+    uint64_t cycles;
+    int64_t retracted;  // output that took back, or changed, what it had offered; below 0: none
+};
+
 class Unit {
    public:
     explicit Unit(const char* waves) : top_(&context_) {
@@ -132,6 +75,10 @@ class Unit {
     outputs_.push_back({Port(top_.payload, width), &top_.valid, &top_.ready});
 #define PORT(name, width) ports_.emplace_back(top_.name, width);
 #include "ports.h"
+        size_t widest = 0;
+        for (auto& stream : inputs_) widest = std::max(widest, stream.payload.bytes);
+        noise_.resize(widest + sizeof(uint64_t));
+        held_.resize(outputs_.size());
 #if VM_TRACE
         if (*waves) {
             context_.traceEverOn(true);
@@ -141,6 +88,7 @@ class Unit {
         }
 #endif
         reset();
+        rest();
     }
 
     ~Unit() { top_.final(); }
@@ -158,16 +106,21 @@ class Unit {
     }
 
     bool run(Transfer* inputs, Transfer* outputs, Stop stop, uint64_t seed, uint64_t limit,
-             uint64_t* cycles) {
+             End* end) {
         random_.seed(seed);
+        for (auto& held : held_) held.clear();
         uint64_t waiting = 0;
         for (size_t s = 0; s < inputs_.size(); ++s) waiting += inputs[s].count;
         for (size_t s = 0; s < outputs_.size(); ++s) waiting += outputs[s].count;
         bool ended = !waiting;
-        for (*cycles = 0; !ended && *cycles < limit; ++*cycles) {
+        *end = {0, -1};
+        for (; !ended && end->cycles < limit; ++end->cycles) {
             for (size_t s = 0; s < inputs_.size(); ++s) offer(inputs_[s], inputs[s]);
             for (size_t s = 0; s < outputs_.size(); ++s) invite(outputs_[s], outputs[s]);
             settle();
+            for (size_t s = 0; s < outputs_.size(); ++s)
+                if (!keeps(outputs_[s], held_[s])) end->retracted = s;
+            if (end->retracted >= 0) break;
             for (size_t s = 0; s < inputs_.size(); ++s) waiting -= accept(inputs_[s], inputs[s]);
             for (size_t s = 0; s < outputs_.size(); ++s) {
                 if (!deliver(outputs_[s], outputs[s])) continue;
@@ -179,9 +132,7 @@ class Unit {
             ended |= !waiting;
             tick();
         }
-        for (auto& stream : inputs_) *stream.valid = 0;
-        for (auto& stream : outputs_) *stream.ready = 0;
-        settle();
+        rest();
         flush();
         return ended;
     }
@@ -194,14 +145,32 @@ class Unit {
     void get(size_t port, char* value) const { ports_[port].store(value); }
 
    private:
+    // No stream moves.
+    void rest() {
+        for (auto& stream : inputs_) withdraw(stream);
+        for (auto& stream : outputs_) *stream.ready = 0;
+        settle();
+    }
+
+    // A payload that counts for nothing is noise, another one each time.
+    void withdraw(const Stream& stream) {
+        *stream.valid = 0;
+        for (size_t at = 0; at < stream.payload.bytes; at += sizeof(uint64_t)) {
+            uint64_t bits = random_.bits();
+            std::memcpy(&noise_[at], &bits, sizeof bits);
+        }
+        stream.payload.load(noise_.data());
+    }
+
     // An element once offered stays until the unit has taken it.
     void offer(const Stream& stream, Transfer& transfer) {
-        if (!transfer.offered && transfer.done < transfer.count &&
-            !random_.chance(transfer.chance)) {
+        if (transfer.offered) return;
+        if (transfer.done < transfer.count && !random_.chance(transfer.chance)) {
             stream.payload.load(transfer.data + transfer.done * stream.payload.bytes);
-            transfer.offered = 1;
+            *stream.valid = transfer.offered = 1;
+        } else if (*stream.valid) {
+            withdraw(stream);
         }
-        *stream.valid = transfer.offered;
     }
 
     void invite(const Stream& stream, const Transfer& transfer) {
@@ -218,6 +187,17 @@ class Unit {
     static bool deliver(const Stream& stream, Transfer& transfer) {
         if (!(*stream.valid && *stream.ready)) return false;
         stream.payload.store(transfer.data + transfer.done++ * stream.payload.bytes);
+        return true;
+    }
+
+    // Whether an element that was not taken is still offered; the one that is not taken now is held.
+    static bool keeps(const Stream& stream, std::vector<char>& held) {
+        const Port& payload = stream.payload;
+        if (!held.empty() && !(*stream.valid && payload.holds(held.data()))) return false;
+        if (!*stream.valid || *stream.ready)
+            held.clear();
+        else if (held.empty())
+            held.assign(payload.data, payload.data + payload.bytes);
         return true;
     }
 
@@ -255,6 +235,8 @@ class Unit {
     std::vector<Stream> inputs_, outputs_;
     std::vector<Port> ports_;
     Random random_;
+    std::vector<char> noise_;
+    std::vector<std::vector<char>> held_;  // by output; empty where nothing waits
 #if VM_TRACE
     std::unique_ptr<Waves> waves_;
     vluint64_t time_ = 0;
@@ -268,6 +250,6 @@ EXPORT void unit_step(Unit* unit, uint64_t cycles) { unit->step(cycles); }
 EXPORT void unit_set(Unit* unit, size_t port, const char* value) { unit->set(port, value); }
 EXPORT void unit_get(Unit* unit, size_t port, char* value) { unit->get(port, value); }
 EXPORT bool unit_run(Unit* unit, Transfer* inputs, Transfer* outputs, const Stop* stop,
-                     uint64_t seed, uint64_t limit, uint64_t* cycles) {
-    return unit->run(inputs, outputs, *stop, seed, limit, cycles);
+                     uint64_t seed, uint64_t limit, End* end) {
+    return unit->run(inputs, outputs, *stop, seed, limit, end);
 }
