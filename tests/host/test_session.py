@@ -173,3 +173,40 @@ def test_a_frame_that_is_much_too_long_ends_the_session(groups: int, lost: bool)
     else:
         with pytest.raises(DeviceTimeoutError, match=r"to command 1 after 40 repeats of 0\.05 s"):
             session.call([Request(SystemOpcode.ECHO, payload)], retries=40)
+
+
+@pytest.mark.parametrize("status", [Status.BAD_CRC, Status.OUT_OF_ORDER])
+def test_a_frame_that_the_device_refuses_counts_as_lost(status: Status) -> None:
+    """Frames are shorter from then on."""
+
+    class Refusing(Line):
+        def send(self, raw: bytes) -> None:
+            super().send(raw)
+            if self._count == 2:
+                refusal = decode_frame(raw[:-1])._replace(status=status, payload=b"")
+                self._due[-1] = self._now + self._delay, encode_frame(*refusal)
+
+    session = session_on(Refusing(lambda number: False))
+    assert session.frame_size.payload == 256
+    assert session.call([Request(SystemOpcode.ECHO, b"x")]) == [b"x"]
+    assert session.counters["resent"] == 1
+    assert session.frame_size.payload < 256
+
+
+def test_half_a_frame_that_is_left_over_is_not_of_the_next_session() -> None:
+    class Torn(Line):
+        tears = False
+
+        def receive(self, frames: int, timeout: float) -> bytes:
+            raw = super().receive(frames, timeout)
+            return raw[: len(raw) // 2] if self.tears else raw
+
+    line = Torn(lambda number: False)
+    session = session_on(line)
+    line.tears = True
+    with pytest.raises(DeviceTimeoutError):
+        session.call([Request(SystemOpcode.ECHO, b"x")], retries=0)
+    line.tears = False
+    line._due.clear()
+    session.open()
+    assert session.counters["damaged_replies"] == 0
