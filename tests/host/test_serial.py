@@ -1,6 +1,7 @@
 """Serial ports: the virtual board behind one, and everything else that may be there."""
 
 import os
+import select
 import threading
 import time
 import tty
@@ -151,7 +152,11 @@ class Talker:
 def test_a_client_that_reads_nothing_holds_nobody_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(board_module, "CompiledUnit", Talker)
     board = VirtualBoard(TINY)
-    time.sleep(0.5)  # until the pseudo-terminal takes no more
+
+    def fill() -> None:
+        """Until the pseudo-terminal takes no more."""
+        while select.select([], [board._master], [], 0)[1]:
+            time.sleep(0.01)
 
     def ends(call: Callable[[], None]) -> bool:
         thread = threading.Thread(target=call, daemon=True)
@@ -166,6 +171,7 @@ def test_a_client_that_reads_nothing_holds_nobody_up(monkeypatch: pytest.MonkeyP
         while len(heard) < len(said):
             heard.extend(os.read(client, len(said) - len(heard)))
 
+    assert ends(fill)
     assert ends(board.send_break)
     assert ends(hear)
     assert heard == said
