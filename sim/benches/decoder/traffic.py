@@ -135,7 +135,7 @@ def coded_region(
 
 def _damaged(raw: bytes, count: int, generator: Random) -> bytes:
     """Other bytes, as many or not."""
-    match generator.randrange(5):
+    match generator.randrange(6):
         case 0:  # cut
             return raw[: generator.randrange(len(raw) + 1)]
         case 1:  # a few bits
@@ -147,6 +147,8 @@ def _damaged(raw: bytes, count: int, generator: Random) -> bytes:
             return (raw + generator.randbytes(generator.randrange(1, 20)))[:_LONGEST]
         case 3:  # one byte again and again
             return bytes([generator.randrange(256)]) * generator.randrange(2 * count)
+        case 4:  # as long as a block may be
+            return (raw + generator.randbytes(2 * count))[: 2 * count - 1]
         case _:  # anything
             most = generator.choice([8, 2 * count - 1, min(4 * count, _LONGEST)])
             return generator.randbytes(generator.randrange(most + 1))

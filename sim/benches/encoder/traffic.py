@@ -1,6 +1,8 @@
 """Regions of masked elements for the encoder, and the golden encoder's blocks of them."""
 
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
+from functools import partial
 from random import Random
 from typing import Any, NamedTuple
 
@@ -13,7 +15,7 @@ from adagrain.models.codec import CodeTable, build_table, with_mantissa_bits
 from adagrain.models.codec.defaults import DEFAULT_TABLES
 from adagrain.models.codec.encoder import overlong_blocks
 from adagrain.models.interface.codec import BLOCK, CODED_FORMATS, SLOTS, SYMBOLS
-from adagrain.models.interface.formats import FORMATS, ElementFormat
+from adagrain.models.interface.formats import FORMATS, ElementFormat, FormatCode
 from adagrain.sim.simulators.stimulus import Stimulus
 
 __all__ = ["Region", "beats", "codes", "random_region", "random_regions", "random_table", "regions"]
@@ -43,6 +45,34 @@ def random_regions(unit: Encoder, count: int, generator: Random) -> Iterator[Sti
         yield Stimulus({**given.inputs, "i_code": codes(tables[1 - kept], 1 - kept)}, given.outputs)
         both = [random_region(generator, generator.randrange(SLOTS)) for _ in range(4)]
         yield regions(unit.lanes, both, tables, generator)
+    table = generator.choice([*DEFAULT_TABLES.values()])
+    yield Stimulus({"i_code": codes(table, 0)})
+    yield regions(unit.lanes, [_full_region(generator, table)], [table], generator)
+
+
+def _full_region(generator: Random, table: CodeTable) -> Region:
+    """One block whose code takes as many bytes as its elements: the shortest that is given up."""
+    while True:
+        draw = np.random.default_rng(generator.getrandbits(32))
+        words = draw.integers(0, 1 << 16, BLOCK, dtype=np.uint16)
+        words[draw.random(BLOCK) < 0.5] = 0
+        size = partial(_size, words, table)
+        count = bisect_left(range(BLOCK), 2 * BLOCK, key=size)
+        if size(count) == 2 * BLOCK:
+            return _first(words, count)
+
+
+def _first(words: np.ndarray, count: int) -> Region:
+    """A block whose other elements are zeros."""
+    tensor = torch.from_numpy(np.where(np.arange(BLOCK) < count, words, np.uint16(0)))
+    return Region(tensor.view(torch.bfloat16), 0, FORMATS[FormatCode.BF16].mantissa_bits, 0)
+
+
+def _size(words: np.ndarray, table: CodeTable, count: int) -> int:
+    """Bytes of that block's code."""
+    region = _first(words, count)
+    (block,) = overlong_blocks(region.tensor, region.exponent, table, region.mantissa_bits)
+    return len(block)
 
 
 def random_table(generator: Random) -> CodeTable:
