@@ -60,18 +60,18 @@ class Aside:
 
     def __init__(self, end: Callable[[], None], before: Ending | None) -> None:
         self._error: BaseException | None = None
-        self._thread = threading.Thread(
+        self._is_done = threading.Event()  # Ctrl-C in join() would have a thread count as ended
+        threading.Thread(
             target=self._run, args=(end, before), name="adagrain exchange", daemon=True
-        )
-        self._thread.start()
+        ).start()
 
     def arrived(self) -> bool:
         """As :meth:`Ending.arrived`."""
-        return not self._thread.is_alive()
+        return self._is_done.is_set()
 
     def wait(self) -> None:
         """As :meth:`Ending.wait`."""
-        self._thread.join()
+        self._is_done.wait()
         if self._error is not None:
             raise self._error
 
@@ -82,3 +82,5 @@ class Aside:
             end()
         except BaseException as error:
             self._error = error
+        finally:
+            self._is_done.set()

@@ -65,7 +65,7 @@ class VirtualBoard:
         os.set_blocking(self._master, False)
         self._orders, self._give_order = os.pipe()
         self._handles = [self._master, self._slave, self._orders, self._give_order]
-        self._was_broken = threading.Event()
+        self._was_broken, self._has_ended = threading.Event(), threading.Event()
         self._thread = threading.Thread(target=self._simulate, name="virtual-board", daemon=True)
         self._thread.start()
 
@@ -82,23 +82,30 @@ class VirtualBoard:
         """
         self._was_broken.clear()
         os.write(self._give_order, _BREAK)
-        while self._thread.is_alive() and not self._was_broken.wait(_PATIENCE):
+        while not self._has_ended.is_set() and not self._was_broken.wait(_PATIENCE):
             pass
 
     def join(self) -> None:
         """Wait until another thread closes the board."""
-        self._thread.join()
+        self._has_ended.wait()
 
     def close(self) -> None:
         """End the simulation and the pseudo-terminal; may be called twice."""
-        if self._thread.is_alive():
+        if self._handles:
             os.write(self._give_order, _STOP)
+            self._has_ended.wait()  # Ctrl-C in its join() would have the thread count as ended
             self._thread.join()
         self._unit.close()
         while self._handles:
             os.close(self._handles.pop())
 
     def _simulate(self) -> None:
+        try:
+            self._run_slices()
+        finally:
+            self._has_ended.set()
+
+    def _run_slices(self) -> None:
         to_device = to_host = b""
         quiet = 0
         while True:

@@ -1,7 +1,7 @@
 """Serial ports: the virtual board behind one, and everything else that may be there."""
 
 import os
-import select
+import signal
 import threading
 import time
 import tty
@@ -131,7 +131,7 @@ class Talker:
     """A unit that says these bytes again and again, or fails where there are none."""
 
     said = np.arange(4000, dtype=np.uint8)
-    closed = False
+    runs, closed = 0, False
 
     def __init__(self, component: Any, *_: object, **__: object) -> None:
         component._MustUse__used = True
@@ -139,6 +139,7 @@ class Talker:
     def run(self, *_: object, **__: object) -> SimpleNamespace:
         if not len(self.said):
             raise RuntimeError("the unit is broken")
+        self.runs += 1
         return SimpleNamespace(consumed={"i": 0}, outputs={"o": self.said})
 
     def set(self, *_: object) -> None: ...
@@ -154,9 +155,11 @@ def test_a_client_that_reads_nothing_holds_nobody_up(monkeypatch: pytest.MonkeyP
     board = VirtualBoard(TINY)
 
     def fill() -> None:
-        """Until the pseudo-terminal takes no more."""
-        while select.select([], [board._master], [], 0)[1]:
-            time.sleep(0.01)
+        """Until the pseudo-terminal takes no more; whether it would, ``select`` does not know."""
+        before = 0
+        while not before or before < board._unit.runs:
+            before = board._unit.runs
+            time.sleep(0.2)
 
     def ends(call: Callable[[], None]) -> bool:
         thread = threading.Thread(target=call, daemon=True)
@@ -177,6 +180,35 @@ def test_a_client_that_reads_nothing_holds_nobody_up(monkeypatch: pytest.MonkeyP
     assert heard == said
     os.close(client)
     assert ends(board.close)
+
+
+class Slow(Talker):
+    """A unit that is closed when it does not run any more."""
+
+    busy = False
+
+    def run(self, *_: object, **__: object) -> SimpleNamespace:
+        self.busy = True
+        time.sleep(0.3)
+        self.busy = False
+        return SimpleNamespace(consumed={"i": 0}, outputs={"o": np.empty(0, np.uint8)})
+
+    def close(self) -> None:
+        assert not self.busy
+        super().close()
+
+
+def test_ctrl_c_while_the_simulation_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(board_module, "CompiledUnit", Slow)
+    board = VirtualBoard(TINY)
+    main = threading.main_thread().ident
+    assert main is not None
+    ctrl_c = threading.Timer(0.1, signal.pthread_kill, (main, signal.SIGINT))
+    ctrl_c.start()
+    with pytest.raises(KeyboardInterrupt):
+        board.join()
+    board.close()
+    assert board._unit.closed
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
