@@ -17,6 +17,7 @@ class Transfer(ctypes.Structure):
         ("done", ctypes.c_uint64),
         ("chance", ctypes.c_uint32),
         ("offered", ctypes.c_uint32),
+        ("may_retract", ctypes.c_uint32),
     )
 
 

@@ -3,7 +3,7 @@
 import ctypes
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -104,6 +104,7 @@ class CompiledUnit:
         idle: Mapping[str, int] | int = 0,
         stall: Mapping[str, int] | int = 0,
         seed: int = 0,
+        may_retract: Collection[str] = (),
     ) -> Run:
         """Move elements until all have passed, or until ``stop``.
 
@@ -124,6 +125,8 @@ class CompiledUnit:
             is not ready: for all streams or by stream.
         seed : int
             Seed of the chances, and of the noise on inputs that offer nothing.
+        may_retract : collection of str
+            Output streams whose unit may be reset meanwhile, which takes back what they offer.
 
         Raises
         ------
@@ -133,7 +136,7 @@ class CompiledUnit:
         DeadlockError
             If ``max_cycles`` pass first.
         RetractionError
-            If an output takes back an element, or changes it, before it is accepted.
+            If another output takes back an element, or changes it, before it is accepted.
         """
         if not 0 <= max_cycles < 1 << 64:
             raise ValueError(f"max_cycles must be from 0 to 2**64 - 1, not {max_cycles}")
@@ -141,10 +144,14 @@ class CompiledUnit:
             _known(self._inputs, name, "input stream of idle")
         for name in stall if isinstance(stall, Mapping) else ():
             _known(self._outputs, name, "output stream of stall")
+        for name in may_retract:
+            _known(self._outputs, name, "output stream of may_retract")
         given = {name: self._elements(name, buffer) for name, buffer in inputs.items()}
         taken = {name: self._room(name, count) for name, count in outputs.items()}
         fill(self._in_transfer, given, idle)
         fill(self._out_transfer, taken, stall)
+        for name, transfer in self._out_transfer.items():
+            transfer.may_retract = name in may_retract
         end = End()
         ended = self._library.unit_run(
             self._unit,

@@ -51,6 +51,7 @@ struct Transfer {
     uint64_t done;
     uint32_t chance;  // of 256: an input is held back, an output is not ready
     uint32_t offered;
+    uint32_t may_retract;  // of an output: what it offers need not stay
 };
 
 // When a run ends before all is moved: after `count` elements equal to `value` from an output.
@@ -119,7 +120,7 @@ class Unit {
             for (size_t s = 0; s < outputs_.size(); ++s) invite(outputs_[s], outputs[s]);
             settle();
             for (size_t s = 0; s < outputs_.size(); ++s)
-                if (!keeps(outputs_[s], held_[s])) end->retracted = s;
+                if (!outputs[s].may_retract && !keeps(outputs_[s], held_[s])) end->retracted = s;
             if (end->retracted >= 0) break;
             for (size_t s = 0; s < inputs_.size(); ++s) waiting -= accept(inputs_[s], inputs[s]);
             for (size_t s = 0; s < outputs_.size(); ++s) {

@@ -84,6 +84,16 @@ def test_the_cycle_is_told(unit: CompiledUnit) -> None:
         unit.run({}, {"steady": 9}, max_cycles=50)
 
 
+def test_an_output_may_be_let_retract(unit: CompiledUnit) -> None:
+    unit.set("way", CHANGES)
+    run = unit.run({}, {"o": 50}, max_cycles=500, stall=128, may_retract=["o"])
+    assert len(run.outputs["o"]) == 50
+    with pytest.raises(RetractionError):
+        unit.run({}, {"o": 50}, max_cycles=500, stall=128, may_retract=["steady"])
+    with pytest.raises(ValueError, match="of may_retract must be one of steady, o, not 'i'"):
+        unit.run({}, {"o": 50}, max_cycles=500, may_retract=["i"])
+
+
 def test_what_is_taken_at_once_may_change(unit: CompiledUnit) -> None:
     unit.set("way", CHANGES)
     assert unit.run({}, {"o": 300}, max_cycles=400).cycles == 300

@@ -50,6 +50,7 @@ class SimulatedTransport:
         self._rooms = {"o": 2 * configuration.window * (configuration.payload + 64)}
         if "o_data" in component.signature.members:
             self._rooms["o_data"] = _BEATS
+        self._resettable = self._rooms.keys() - {"o"}  # the watchdog resets units, not the link
 
     def send(self, raw: bytes) -> None:
         self._to_device += raw
@@ -64,7 +65,9 @@ class SimulatedTransport:
     def _run(self, stop: Stop) -> bytes:
         inputs: dict[str, bytes | np.ndarray] = {"i": self._to_device, "i_data": self._words}
         try:
-            run = self._unit.run(inputs, self._rooms, stop=stop, max_cycles=_SLICE)
+            run = self._unit.run(
+                inputs, self._rooms, stop=stop, max_cycles=_SLICE, may_retract=self._resettable
+            )
         except DeadlockError as unfinished:
             run = unfinished.run
         self._to_device = self._to_device[run.consumed["i"] :]
