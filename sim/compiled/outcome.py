@@ -1,4 +1,4 @@
-"""How runs of compiled units end."""
+"""Ends of runs of compiled units."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
