@@ -32,7 +32,7 @@ class StopAt(ctypes.Structure):
 
 
 class End(ctypes.Structure):
-    """The end of a run: its cycles, and the number of the output that took back an element, or -1."""
+    """End of a run: cycles, and number of the output that took back an element, or -1."""
 
     _fields_ = (("cycles", ctypes.c_uint64), ("retracted", ctypes.c_int64))
 
