@@ -217,8 +217,8 @@ QUOTES = (
     ),
     PAGE(
         "compression_link_100",
-        "which it is ahead of with {} seeds of {}: it needs {} to {} steps, local SGD {} to {}, "
-        "and a threshold {} to {}.",
+        "the former is ahead of the latter with {} seeds of {}; it needs {:.0f} to {:.0f} steps, "
+        "local SGD {:.0f} to {:.0f}, and a threshold {:.0f} to {:.0f}.",
         _nesterov_and_local,
     ),
     PAGE(
