@@ -198,7 +198,10 @@ class Slow(Talker):
         super().close()
 
 
-def test_ctrl_c_while_the_simulation_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("call", [VirtualBoard.join, VirtualBoard.close])
+def test_ctrl_c_while_the_simulation_runs(
+    call: Callable[[VirtualBoard], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(board_module, "CompiledUnit", Slow)
     board = VirtualBoard(TINY)
     main = threading.main_thread().ident
@@ -206,7 +209,7 @@ def test_ctrl_c_while_the_simulation_runs(monkeypatch: pytest.MonkeyPatch) -> No
     ctrl_c = threading.Timer(0.1, signal.pthread_kill, (main, signal.SIGINT))
     ctrl_c.start()
     with pytest.raises(KeyboardInterrupt):
-        board.join()
+        call(board)
     board.close()
     assert board._unit.closed
 
