@@ -14,6 +14,8 @@ from adagrain.hdl.boards.pins import driven, sensed
 from adagrain.hdl.flow import Report, ToolError, build, place_alone, synthesise
 from adagrain.hdl.flow.families import FAMILIES
 from adagrain.hdl.flow.report import Clock, read_report
+from adagrain.host.cli.bitstream import bitstream
+from adagrain.host.cli.recorded import read_recorded, write_recorded
 
 #: Stands for nextpnr: reaches a clock that depends on the seed.
 _PLACER = """#!{python}
@@ -129,6 +131,17 @@ def test_seeds_are_tried_until_timing_is_met(
     assert made.report.usage["LUT"] == 7
     assert made.path.read_text() == str(seed)
     assert len([text for text in said if "seed" in text]) == tried
+
+
+@pytest.mark.usefixtures("echo")
+@pytest.mark.parametrize(("before", "seed"), [({}, 1), ({"seed": 3}, 3), ({"seed": 7}, 1)])
+def test_the_recorded_seed_is_tried_first(
+    programs: Path, before: dict[str, int], seed: int
+) -> None:
+    place(programs, dict.fromkeys("123", 51.0))
+    write_recorded(programs / "recorded", "ulx3s-25f", "bitstream", before)
+    bitstream("ulx3s-25f", folder=programs, recorded=programs / "recorded")
+    assert read_recorded(programs, "ulx3s-25f", "bitstream")["seed"] == seed
 
 
 @pytest.mark.usefixtures("echo")
