@@ -39,7 +39,7 @@ class Status(enum.IntEnum):
     OUT_OF_ORDER = 3  #: an earlier request is missing; ``sequence`` is that one's number
     UNKNOWN_OPCODE = 4
     BAD_LENGTH = 5  #: the payload's length does not fit the operation or the header
-    UNSUPPORTED = 6  #: this build has no such unit, format, power or precision
+    UNSUPPORTED = 6  #: this build has no such unit, format, histogram or precision
     BUSY = 7  #: a pass is under way
     OVERFLOW = 8  #: more elements than were announced, or a frame longer than the buffer
     INCOMPLETE = 9  #: the pass ended before all elements were in, or its data port starved

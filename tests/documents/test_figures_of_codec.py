@@ -77,8 +77,7 @@ QUOTES = (
     ),
     PAGE(
         "decoder",
-        "every other beat it takes {:.2f} of the beats a cycle that elements and beats allow, "
-        "where there are half as many {:.3f}, and {:.3f} at 1 %.",
+        "reaches {:.2f} of this bound at a density of 1/8, {:.3f} at 1/16, and {:.3f} at 1 %.",
         lambda r: (r[f"lanes_4_of_what_is_allowed_at_{d}"] for d in (0.125, 0.0625, 0.01)),
     ),
     PAGE(

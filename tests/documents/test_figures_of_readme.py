@@ -285,7 +285,7 @@ QUOTES = (
     ),
     README(
         "statistics_golden",
-        "sum + dot + aminmax | {:.1f} × (powers 1–2), {:.1f} × (all, histogram) |",
+        "sum + dot + aminmax | takes {:.1f} × as long (powers 1–2), {:.1f} × (all, histogram) |",
         lambda r: (r["powers_1_2_ratio"], r["all_and_histogram_ratio"]),
     ),
 )
