@@ -29,6 +29,15 @@ from .sweeps import WordsSignature, load, sweep, wait
 
 __all__ = ["Updates"]
 
+#: States in front of those that ask: a question comes from a register, for a product is to follow
+#: in the same cycle.
+_CHOICES = {
+    "ENERGIES_IN": Question.AGREEMENT,
+    "TIMES_IN": Question.GAIN,
+    "ALPHA": Question.VARIANCE,
+    "SUMS_READY": Question.NOISE,
+}
+
 
 class Updates(wiring.Component):
     """Lets a region take in its update, and decides.
@@ -109,6 +118,9 @@ class Updates(wiring.Component):
             self._agree(m, region, ratio)
             self._decide(m, region)
             self._answer(m, region)
+        for state, question in _CHOICES.items():
+            with m.If(fsm.ongoing(state)):
+                m.d.sync += self.comparator.question.payload.eq(question)
         m.d.comb += self.busy.eq(~fsm.ongoing("IDLE"))
         return m
 
@@ -161,7 +173,7 @@ class Updates(wiring.Component):
         load(m, words, "ENERGIES", Word.A, then="LEVEL_IN")
         wait(m, "LEVEL_IN", words.loaded, then="ENERGIES_IN")
         wait(m, "ENERGIES_IN", words.loaded, then="AGREEMENT")
-        self._ask(m, "AGREEMENT", Question.AGREEMENT, then="DIVIDE")
+        self._ask(m, "AGREEMENT", then="DIVIDE")
         with m.State("DIVIDE"):
             m.d.comb += ratio.i.valid.eq(1)
             m.next = "AVERAGE"
@@ -171,7 +183,7 @@ class Updates(wiring.Component):
         """Ask what the policy wants to know, and let α take in the quotient."""
         load(m, self.words, "TIMES", Word.STALL, then="TIMES_IN")
         wait(m, "TIMES_IN", self.words.loaded, then="GAIN")
-        self._ask(m, "GAIN", Question.GAIN, then="ALPHA")
+        self._ask(m, "GAIN", then="ALPHA")
         with m.State("ALPHA"):
             m.d.comb += [ratio.o.ready.eq(1), region.orders.learn.eq(ratio.o.valid)]
             with m.If(ratio.o.valid):
@@ -180,7 +192,7 @@ class Updates(wiring.Component):
                     m.next = "SPECULATION"
                     with m.If(region.record.policy == SpeculationPolicy.SEED_LITERAL):
                         m.next = "VARIANCE"
-        self._ask(m, "VARIANCE", Question.VARIANCE, then="SPECULATION")
+        self._ask(m, "VARIANCE", then="SPECULATION")
 
     def _decide(self, m: Module, region: Region) -> None:
         """Choose the state; then find the rate, and choose the cadence."""
@@ -196,7 +208,7 @@ class Updates(wiring.Component):
             with m.If(self.i.p.decide):
                 m.next = "SUMS_READY"
         wait(m, "SUMS_READY", words.loaded, then="NOISE")
-        self._ask(m, "NOISE", Question.NOISE, then="CADENCE")
+        self._ask(m, "NOISE", then="CADENCE")
         with m.State("CADENCE"):
             m.d.comb += region.orders.pace.eq(1)
             m.next = "STORE_0"
@@ -212,10 +224,10 @@ class Updates(wiring.Component):
             with m.If(self.o.ready):
                 m.next = "IDLE"
 
-    def _ask(self, m: Module, state: str, question: Question, *, then: str) -> None:
-        """A state that has a question answered."""
+    def _ask(self, m: Module, state: str, *, then: str) -> None:
+        """A state that has the question that was chosen answered."""
         port = self.comparator.question
         with m.State(state):
-            m.d.comb += [port.valid.eq(1), port.payload.eq(question)]
+            m.d.comb += port.valid.eq(1)
             with m.If(port.ready):
                 m.next = then
