@@ -8,13 +8,9 @@ from .ecp5_clock import Ecp5Clock
 __all__ = ["ULX3S_25F", "ULX3S_85F", "ULX3S_85F_GRANULAR", "ULX3S_85F_WHOLE"]
 
 #: Nextpnr's default router takes several times as long, or with most of the FPGA in use comes to no
-#: end.
-_ROUTER = ("--router", "router2")
-
-#: With more weight on timing than its default, the default placer gives clocks 8 % more where most
-#: of the FPGA is in use. Where there is room it makes wires a third longer than the other one,
-#: all in one half of the FPGA, and no router comes to an end.
-_FULL, _ROOMY = ("--placer-heap-timingweight", "30"), ("--placer", "static")
+#: end. Its default placer makes wires half as long again as the other one, and where there is room
+#: it puts all into one half of the FPGA, and no router comes to an end.
+_OPTIONS = ("--router", "router2", "--placer", "static")
 
 ULX3S_85F = Board(
     name="ulx3s",
@@ -24,7 +20,7 @@ ULX3S_85F = Board(
     clock=50e6,
     baud=3e6,
     part=("--85k", "--package", "CABGA381", "--speed", "6"),
-    options=(*_ROUTER, *_ROOMY),
+    options=_OPTIONS,
     capacity={"LUT": 83640, "FF": 83640, "DSP": 156, "block RAM": 208},
     clocking=lambda domain: Ecp5Clock(domain, "clk25", multiple=2),
     leds=(("led", 0), ("led", 1), ("led", 2)),
@@ -36,7 +32,6 @@ ULX3S_25F = replace(
     name="ulx3s-25f",
     title="ULX3S-25F",
     preset="small",
-    options=(*_ROUTER, *_FULL),
     part=("--25k", "--package", "CABGA381", "--speed", "6"),
     capacity={"LUT": 24288, "FF": 24288, "DSP": 28, "block RAM": 56},
 )
@@ -46,7 +41,6 @@ ULX3S_85F_GRANULAR = replace(
     name="ulx3s-granular",
     title="ULX3S-85F, granular",
     preset="wide",
-    options=(*_ROUTER, *_FULL),
 )
 
 ULX3S_85F_WHOLE = replace(

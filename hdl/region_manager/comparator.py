@@ -13,6 +13,10 @@ from .layouts import Head
 
 __all__ = ["Comparator", "ComparatorSignature", "Comparisons", "Question"]
 
+#: Bits of an FPGA's multiplier. Partial products are registered where they come from: an adder in
+#: front of the register would be on the way there from a multiplier that may lie far away.
+_PART = 18
+
 
 class Question(enum.IntEnum):
     """Comparison of a pair that is asked for."""
@@ -105,8 +109,9 @@ class Comparator(wiring.Component):
         question = self.asker.question
         alpha, confidence = self.record.alpha[ALPHA_BITS:], Signal(3)
         a, b, product = Signal(32), Signal(16), Signal(48)
-        m.d.sync += product.eq(a * b)
-        m.d.comb += confidence.eq(4)
+        low, high = Signal(_PART + 16), Signal(32 - _PART + 16)
+        m.d.sync += [low.eq(a[:_PART] * b), high.eq(a[_PART:] * b)]
+        m.d.comb += [product.eq(low + (high << _PART)), confidence.eq(4)]
         with m.Switch(self.record.state), m.Case(SpeculationState.HYBRID, SpeculationState.FULL):
             m.d.comb += confidence.eq(self.record.confidence)
 
