@@ -13,7 +13,10 @@ from .cifar import find_cifar, read_cifar
 from .idx import find_mnist, read_mnist
 from .text import text, windows
 
-__all__ = ["Dataset", "load"]
+__all__ = ["NAMED", "Dataset", "load"]
+
+#: Data sets that have a name; all others have a path.
+NAMED = ("digits", "text")
 
 #: Part of the digits that is held out, and the seed of that split.
 _TEST_PART, _SPLIT_SEED = 0.25, 0

@@ -12,6 +12,7 @@ from filelock import FileLock, Timeout
 
 from adagrain.host.files import WriteError, replace_text, writing
 
+from .data import NAMED
 from .options import TrainingOptions
 
 __all__ = [
@@ -53,6 +54,8 @@ def check_new(options: TrainingOptions, *, overwrite: bool = False) -> None:
     FileExistsError
         If its folder exists and it does not overwrite it, or if it is to be overwritten but is
         not a run's folder.
+    ValueError
+        If it reads something that lies in the folder that it overwrites.
     """
     folder = options.folder
     if not folder.exists():
@@ -64,6 +67,21 @@ def check_new(options: TrainingOptions, *, overwrite: bool = False) -> None:
             f"run {folder.name!r} exists at {folder}: choose another --name, "
             f"or say --resume or --overwrite"
         )
+    _check_inputs(options)
+
+
+def _check_inputs(options: TrainingOptions) -> None:
+    """Refuse files that a run is to read, where they are removed as those of an earlier one."""
+    inputs = {
+        "timing": options.timing.partition("replay:")[2],
+        "data": "" if options.data in NAMED else options.data,
+        "replay": options.replay,
+    }
+    for name, path in inputs.items():
+        if path and Path(path).resolve().is_relative_to(options.folder.resolve()):
+            raise ValueError(
+                f"{name} must lie outside of {options.folder}, which is overwritten, not at {path}"
+            )
 
 
 @contextmanager
@@ -72,7 +90,7 @@ def begun(options: TrainingOptions, *, overwrite: bool = False) -> Iterator[None
 
     Raises
     ------
-    FileExistsError, RunInUseError, WriteError
+    FileExistsError, ValueError, RunInUseError, WriteError
         As :func:`check_new` and :func:`locked`, and if the folder cannot be made.
     """
     check_new(options, overwrite=overwrite)

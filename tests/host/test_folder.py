@@ -3,6 +3,7 @@
 import json
 import multiprocessing
 import shutil
+from dataclasses import replace
 from multiprocessing.synchronize import Event
 from pathlib import Path
 
@@ -44,6 +45,31 @@ def test_foreign_folders_are_left_alone(options: TrainingOptions) -> None:
     ):
         pass
     assert [path.name for path in options.folder.iterdir()] == ["chapter"]
+
+
+@pytest.mark.parametrize("name", ["timing", "data", "replay"])
+def test_what_a_run_reads_is_not_overwritten_by_it(options: TrainingOptions, name: str) -> None:
+    with begun(options):
+        path = options.folder / "precious"
+        path.touch()
+    link = options.runs / "link"
+    link.symlink_to(path)
+    for found in (path, link):
+        reads = replace(options, **{name: f"replay:{found}" if name == "timing" else str(found)})
+        said = f"{name} must lie outside of {options.folder}, which is overwritten, not at {found}"
+        with pytest.raises(ValueError, match=said), begun(reads, overwrite=True):
+            pass
+    assert path.exists()
+
+
+def test_a_run_may_have_the_name_of_its_data(
+    options: TrainingOptions, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(options.runs)
+    digits = replace(options, name="digits", data="digits", timing="fixed")
+    for _ in range(2):
+        with begun(digits, overwrite=True):
+            pass
 
 
 def test_options_are_read_back_wherever_the_folder_lies(options: TrainingOptions) -> None:
