@@ -36,7 +36,7 @@ __all__ = [
 CHECKPOINTS = "checkpoints"
 
 #: Version of the files' layout; a checkpoint of another one is refused.
-LAYOUT = 6
+LAYOUT = 7
 
 #: Checkpoints that are kept; older ones are removed when a new one is complete.
 _KEPT = 2

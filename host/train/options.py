@@ -59,6 +59,7 @@ class TrainingOptions:
         "",
         "Device preset that it was built with: tiny, small, full, granular, wide or whole.",
         usual="granular, full, or whole, by what is needed",
+        may_change=True,
     )
     workers: int = option(2, "Processes that train together.", least=1)
     data: str = option("digits", "digits, text, or a folder with MNIST or CIFAR-10 files.")
@@ -268,12 +269,11 @@ class TrainingOptions:
 
     def binding(self) -> dict[str, Any]:
         """The options that a resumed run must share with the run that it goes on with."""
-        lasting = {
+        return {
             name: getattr(self, name)
             for name, (_, known) in described(self).items()
             if not known.may_change
         }
-        return lasting | {"device_preset": self.built_with}
 
     def recorded(self) -> dict[str, Any]:
         """All options in types that JSON knows."""

@@ -26,7 +26,7 @@ def resumed(begun: TrainingOptions, given: Mapping[str, Any]) -> TrainingOptions
     """
     for name, lasting in begun.binding().items():
         value = given.get(name, lasting)
-        if value not in (lasting, getattr(begun, name)):
+        if value != lasting:
             raise ValueError(
                 f"{name} must be {lasting!r}, as run {begun.name!r} was begun with, not {value!r}"
             )

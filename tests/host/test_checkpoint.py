@@ -117,7 +117,7 @@ def test_a_file_where_a_folder_belongs_is_named(tmp_path: Path, taken: str, mess
 @pytest.mark.parametrize(
     "changes, message",
     [
-        ({"layout": 99}, "layout 6; this run has 99"),
+        ({"layout": 99}, "layout 7; this run has 99"),
         ({"version": "9.9"}, "version .*; this run has '9.9'"),
         ({"workers": 3}, "workers 1; this run has 3"),
         ({"network": "f00"}, "network '[0-9a-f]{64}'; this run has 'f00'"),

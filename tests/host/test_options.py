@@ -13,7 +13,6 @@ from adagrain.host.speculation.options import SpeculationOptions
 from adagrain.host.train.config_file import read_config
 from adagrain.host.train.option import described
 from adagrain.host.train.options import TrainingOptions
-from adagrain.host.train.resumed_options import resumed
 from adagrain.models.interface.precision import Precision
 
 WARMED = {"preset": "compress", "warmup_passes": 1}
@@ -177,25 +176,6 @@ def test_what_was_recorded_is_restored() -> None:
         TrainingOptions.restored({**options.recorded(), "wings": 2, "colour": "red"})
 
 
-@pytest.mark.parametrize(
-    "given, message",
-    [
-        ({"learning_rate": 0.05}, r"learning_rate must be 0.1, as run 'run' was .*, not 0.05"),
-        ({"steps": 9}, "steps must be at least 1050, as run 'run' was begun with, not 9"),
-        ({"device_preset": "tiny"}, "device_preset must be 'full', as run 'run' .*, not 'tiny'"),
-        ({"workers": 3}, "workers must be 2, as run 'run' was begun with, not 3"),
-    ],
-)
-def test_what_must_stay(given: dict[str, object], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        resumed(TrainingOptions(name="run"), given)
-
-
-def test_other_options_of_a_resumed_run_are_checked() -> None:
-    with pytest.raises(TypeError, match="steps must be a whole number, not '2000'"):
-        resumed(TrainingOptions(name="run"), {"steps": "2000"})
-
-
 def test_every_option_says_what_it_is() -> None:
     options = described(TrainingOptions)
     assert {field.name for field in fields(TrainingOptions)} - set(options) == {"command", "replay"}
@@ -234,13 +214,6 @@ def test_files_that_hold_no_options(tmp_path: Path, name: str, text: str, messag
     (tmp_path / name).write_text(text)
     with pytest.raises(ValueError, match=message):
         read_config(tmp_path / name)
-
-
-def test_what_may_change() -> None:
-    given = {"steps": 2000, "device": "golden:", "timing": "fixed", "checkpoint_every": 7}
-    changed = resumed(TrainingOptions(name="run"), {**given, "learning_rate": 0.1})
-    assert {name: getattr(changed, name) for name in given} == given
-    assert changed.binding() == TrainingOptions(name="run").binding()
 
 
 @pytest.mark.parametrize(

@@ -54,6 +54,29 @@ def test_resumed_equals_uninterrupted(train: Train, runs: Path, whole: dict[str,
         assert resumed[name] == whole[name], name
 
 
+#: The golden path, and one device that does all.
+WAYS = {
+    "host": ("--coder", "golden", "--network", "golden"),
+    "device": ("--coder", "device", "--network", "device"),
+}
+
+
+@pytest.mark.parametrize(("begun", "resumed"), [("host", "device"), ("device", "host")])
+def test_a_run_goes_on_another_way(begun: str, resumed: str, train: Train, runs: Path) -> None:
+    """What masks and codes may change, the weights do not; the device preset follows."""
+    learned = ("--preset", "compress", "--mask", "learned", "--timing", "fixed")
+    options = (*learned, "--steps", "9", "--checkpoint-every", "5", *WAYS[begun])
+    whole = train(runs, begun, *options, narrow=True)
+    shutil.rmtree(runs / begun / "checkpoints" / "step-00000009")
+    (runs / begun / "summary.json").unlink()
+    again = train(runs, begun, "--resume", *WAYS[resumed], narrow=True)
+    presets = {"host": "full", "device": "whole"}
+    assert whole["options"]["device_preset"] == presets[begun]
+    assert again["options"]["device_preset"] == presets[resumed]
+    for name in ("weights_sha256", "bytes_sent", "accuracy"):
+        assert again[name] == whole[name], name
+
+
 @pytest.mark.skipif(
     runner.missing("verilator") is not None, reason=str(runner.missing("verilator"))
 )
