@@ -48,7 +48,9 @@ class Checkpoints:
         self._rank = dist.get_rank(group)
 
     def save(self, step: int, state: Mapping[str, Any]) -> None:
-        """Write this worker's file of a step, whole or not at all; older ones but one are removed.
+        """Write this worker's file of a step, whole or not at all; all others but one are removed.
+
+        The one before is kept. Those of later steps are of an earlier run in the same folder.
 
         Parameters
         ----------
@@ -79,13 +81,16 @@ class Checkpoints:
                 "state must hold tensors, numbers, texts, and collections of them, not "
                 f"{', '.join(sorted(strange))}: it could not be loaded"
             )
-        for old in [own for own in self._steps() if own < step][: 1 - _KEPT]:
-            self._path(old).unlink()
+        steps = self._steps()
+        kept = [own for own in steps if own <= step][-_KEPT:]
+        for other in set(steps).difference(kept):
+            self._path(other).unlink()
 
     def load(self) -> tuple[int, dict[str, Any]] | None:
         """The step to go on from, the same on all workers, and this worker's state of it.
 
-        Files of later steps, which some of them have written, are removed. All workers call it.
+        Where a file cannot be read, all workers go back to the step before, and say so. Files of
+        later steps are removed. All workers call it.
 
         Returns
         -------
@@ -96,22 +101,23 @@ class Checkpoints:
         Raises
         ------
         CheckpointError
-            If they have had one in common, and have it no more, or one is damaged.
+            If they have had one in common, and have it no more, or all are damaged.
         WorkerFailedError
-            If that of another worker is damaged.
+            If all are, and the last one is another worker's.
         """
         own = self._steps()
-        step = self._choose(self._gathered(own))
-        state = None if step is None else self._read(step)
+        common = self._common(self._gathered(own))
+        loaded = self._newest_whole(common) if common else None
         for later in own:
-            if step is None or later > step:
+            if loaded is None or later > loaded[0]:
                 self._path(later).unlink()
-        return None if step is None or state is None else (step, state)
+        return loaded
 
-    def _choose(self, found: list[list[int]]) -> int | None:
+    def _common(self, found: list[list[int]]) -> list[int]:
+        """Steps that all workers have, newest first; none where the run begins anew."""
         common = set(found[0]).intersection(*found[1:])
         if common:
-            return max(common)
+            return sorted(common, reverse=True)
         told = ", ".join(f"worker {rank} has {own}" for rank, own in enumerate(found))
         if max(map(len, found)) > 1:
             raise CheckpointError(
@@ -119,22 +125,29 @@ class Checkpoints:
             )
         if any(found) and self._rank == 0:
             _log.warning("the run begins anew: no checkpoint was written by all workers (%s)", told)
-        return None
+        return []
 
-    def _read(self, step: int) -> dict[str, Any]:
-        error, state = None, {}
+    def _newest_whole(self, steps: list[int]) -> tuple[int, dict[str, Any]]:
+        """The first of some steps whose files can all be read, and this worker's state of it."""
+        step, *before = steps
+        state, error = self._read(step)
+        told = self._gathered(error and f"{type(error).__name__}: {error}")
+        failed = [f"worker {rank} failed: {text}" for rank, text in enumerate(told) if text]
+        if not failed:
+            return step, state
+        if not before:
+            raise error or WorkerFailedError(failed[0])
+        if self._rank == 0:
+            _log.warning("going back to the checkpoint of step %d: %s", before[0], failed[0])
+        return self._newest_whole(before)
+
+    def _read(self, step: int) -> tuple[dict[str, Any], CheckpointError | None]:
+        """This worker's state of a step, or why it cannot be read."""
         try:
-            state = torch.load(self._path(step), weights_only=True)
+            return torch.load(self._path(step), weights_only=True), None
         except Exception as failure:
             reason = str(failure).partition("\n")[0] or type(failure).__name__
-            error = CheckpointError(f"{self._path(step)} cannot be read: {reason}")
-        told = self._gathered(error and f"{type(error).__name__}: {error}")
-        if error:
-            raise error
-        for rank, text in enumerate(told):
-            if text:
-                raise WorkerFailedError(f"worker {rank} failed: {text}")
-        return state
+            return {}, CheckpointError(f"{self._path(step)} cannot be read: {reason}")
 
     def _gathered(self, own: Any) -> list[Any]:
         """Values of all workers, by rank."""

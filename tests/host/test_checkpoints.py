@@ -96,6 +96,36 @@ def test_a_damaged_file_is_named_on_all_workers(server: WorkerServer, tmp_path: 
     assert file_of(30, 0) in left  # nothing was removed
 
 
+def test_all_go_back_to_a_step_that_is_whole(server: WorkerServer, tmp_path: Path) -> None:
+    found, said, left = loaded(server, tmp_path, [10, 20], [10, 20], damaged=(20,))
+    assert found == [[10, {"step": 10, "rank": rank}] for rank in range(2)]
+    damaged = f"{tmp_path}/{file_of(20, 1)} cannot be read: "
+    assert "going back to the checkpoint of step 10: worker 1 failed: " in said[0]
+    assert damaged in said[0] and not said[1]
+    assert left == [file_of(10, 0), file_of(10, 1)]
+
+
+def test_where_no_step_is_whole_nothing_is_removed(server: WorkerServer, tmp_path: Path) -> None:
+    _, said, left = loaded(server, tmp_path, [10, 20], [10, 20], damaged=(10, 20))
+    assert f"CheckpointError: {tmp_path}/{file_of(10, 1)} cannot be read: " in said[1]
+    assert len(left) == 4
+
+
+@pytest.mark.usefixtures("lone_worker")
+def test_files_of_an_earlier_run_are_not_gone_on_from(tmp_path: Path) -> None:
+    folder = tmp_path / "checkpoints"
+    earlier, later = Checkpoints(folder), Checkpoints(folder)
+    for step in (500, 600):
+        earlier.save(step, {"run": 1})
+    another = folder / file_of(700, 1)
+    another.touch()
+    for step in (50, 100, 150):
+        later.save(step, {"run": 2})
+    assert later.load() == (150, {"run": 2})
+    left = sorted(path.name for path in folder.iterdir())
+    assert left == [file_of(100, 0), file_of(150, 0), another.name]
+
+
 @pytest.mark.usefixtures("lone_worker")
 def test_bad_arguments(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"^step must be 0 or more, not -1$"):
