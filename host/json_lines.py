@@ -1,10 +1,18 @@
 """Files of JSON lines, as a run's ``metrics.jsonl``."""
 
 import json
+import os
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
-__all__ = ["read_json_lines"]
+__all__ = ["append_json_lines", "read_json_lines"]
+
+
+def append_json_lines(path: Path) -> TextIO:
+    """A file to append lines to, opened; a last line that was cut short is removed."""
+    if path.is_file():
+        os.truncate(path, path.read_bytes().rfind(b"\n") + 1)
+    return path.open("a")
 
 
 def read_json_lines(path: Path) -> list[dict[str, Any]]:

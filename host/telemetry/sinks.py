@@ -6,6 +6,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
+from adagrain.host.json_lines import append_json_lines
+
 from .events import StatisticsEvent
 
 if TYPE_CHECKING:
@@ -40,12 +42,12 @@ class JsonLinesSink:
     Parameters
     ----------
     path : Path or str
-        The file; lines are appended.
+        The file; lines are appended, behind the last whole one.
     """
 
     def __init__(self, path: Path | str) -> None:
         self._path = Path(path)
-        self._file = self._path.open("a")
+        self._file = append_json_lines(self._path)
 
     def __enter__(self) -> Self:
         return self

@@ -14,6 +14,7 @@ from torch.nn.parallel import DistributedDataParallel
 import adagrain
 from adagrain.host.distributed.reducer_options import ReducerOptions
 from adagrain.host.granular.logs import GranularityLog
+from adagrain.host.json_lines import read_json_lines
 from adagrain.host.telemetry.events import PrecisionsEvent, StatisticsEvent
 from adagrain.host.telemetry.pairing import Pairing
 from adagrain.host.telemetry.sinks import JsonLinesSink, TensorBoardSink
@@ -54,6 +55,17 @@ def train(*sinks: Any, steps: int = 3, **options: Any) -> list[list[float]]:
         optimizer.step()
     state.close()
     return found
+
+
+def test_lines_are_appended_behind_the_last_whole_one(tmp_path: Path) -> None:
+    path = tmp_path / "steps.jsonl"
+    for _ in range(2):
+        with JsonLinesSink(path) as sink:
+            train(sink, steps=1)
+        path.write_text(path.read_text() + '{"event": "st')
+    events = [line["event"] for line in read_json_lines(path)]
+    half = len(events) // 2
+    assert events == 2 * events[:half] and half > 1
 
 
 @pytest.mark.parametrize("preset", ["tiny", "full"])
