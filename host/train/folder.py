@@ -4,7 +4,7 @@ import json
 import os
 import shutil
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -97,9 +97,10 @@ def begun(options: TrainingOptions, *, overwrite: bool = False) -> Iterator[None
     folder = options.folder
     with writing(folder):
         folder.mkdir(parents=True, exist_ok=overwrite)
-    with locked(folder):
-        _clear(folder)
+    with ExitStack() as stack:
         try:
+            stack.enter_context(locked(folder))
+            _clear(folder)
             write_options(options)
         except WriteError:
             if not (folder / MARK).exists():  # so that it is nobody's, and cannot be begun again
@@ -112,7 +113,8 @@ def _clear(folder: Path) -> None:
     """Remove what an earlier run left, but for what makes the folder a run's."""
     for path in folder.iterdir():
         if path.name not in (LOCK, MARK):
-            shutil.rmtree(path) if path.is_dir() else path.unlink()
+            is_folder = path.is_dir() and not path.is_symlink()
+            shutil.rmtree(path) if is_folder else path.unlink()
 
 
 @contextmanager

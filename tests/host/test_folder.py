@@ -1,5 +1,6 @@
 """The folder of a run: nothing is overwritten unasked, and two never train in one."""
 
+import errno
 import json
 import multiprocessing
 import shutil
@@ -130,3 +131,26 @@ def test_a_folder_that_cannot_be_begun_is_not_left(
     with pytest.raises(WriteError), begun(options, overwrite=True):
         pass
     assert read_options(options.folder) == options
+
+
+def test_a_folder_that_cannot_be_locked_is_not_left(
+    options: TrainingOptions, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(path: Path, text: str) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_text", full)
+    with pytest.raises(WriteError, match="lock cannot be written: No space left"), begun(options):
+        pass
+    assert not options.folder.exists()
+
+
+def test_what_links_lead_to_is_not_overwritten(options: TrainingOptions) -> None:
+    kept = options.runs / "large disk"
+    kept.mkdir()
+    (kept / "precious").touch()
+    with begun(options):
+        (options.folder / "checkpoints").symlink_to(kept)
+    with begun(options, overwrite=True):
+        assert not (options.folder / "checkpoints").exists()
+    assert (kept / "precious").exists()
