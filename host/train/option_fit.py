@@ -15,6 +15,7 @@ __all__ = ["check_fit"]
 _IDLE: dict[str, tuple[Callable[["TrainingOptions"], bool], str]] = {
     "penalty": (lambda own: own.precision == "dynamic", "where precision is fixed"),
     "threshold_rate": (lambda own: own.precision == "dynamic", "where precision is fixed"),
+    "momentum_correction": (lambda own: own.momentum > 0, "where there is no momentum"),
     "offload_every": (lambda own: own.offload == "forward", "where nothing is offloaded"),
 }
 
@@ -36,15 +37,16 @@ def check_fit(options: "TrainingOptions") -> None:
         raise ValueError(f"name must be a plain folder name, not {options.name!r}")
     if options.cadence_max & (options.cadence_max - 1):
         raise ValueError(f"cadence_max must be a power of two, not {options.cadence_max}")
-    if options.epoch_steps % options.cadence_max:
+    if options.epoch_steps % options.longest_cadence:
         raise ValueError(
             f"epoch_steps must be a multiple of cadence_max ({options.cadence_max}), "
             f"not {options.epoch_steps}"
         )
-    if not 0 < options.learning_rate <= options.cap:
+    if options.learning_rate <= 0:
+        raise ValueError(f"learning_rate must be above 0, not {options.learning_rate}")
+    if options.decides_cadences and options.learning_rate > options.cap:
         raise ValueError(
-            f"learning_rate must be above 0 and at most cap ({options.cap}), "
-            f"not {options.learning_rate}"
+            f"learning_rate must be at most cap ({options.cap}), not {options.learning_rate}"
         )
 
 

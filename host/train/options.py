@@ -78,7 +78,9 @@ class TrainingOptions:
     momentum: float = option(0.9, "Momentum of stochastic gradient descent.", least=0, most=1)
     weight_decay: float = option(0.0, "Weight decay of stochastic gradient descent.", least=0)
     cap: float = option(
-        0.2, "Highest effective rate of a region that accumulates over several steps."
+        0.2,
+        "Highest effective rate of a region that accumulates over several steps.",
+        presets=CADENCE,
     )
     cadence_max: int = option(
         4,

@@ -140,7 +140,14 @@ FIXED = {"preset": "all", "precision": "INT8"}
         ({"checkpoint_every": -1}, "checkpoint_every must not be negative, not -1"),
         ({"cadence_max": 3}, "cadence_max must be a power of two, not 3"),
         ({"epoch_steps": 6}, r"multiple of cadence_max \(4\), not 6"),
-        ({"learning_rate": 0.0}, "learning_rate must be above 0"),
+        ({"preset": "all", "epoch_steps": 6}, r"multiple of cadence_max \(4\), not 6"),
+        ({"learning_rate": 0.0}, "learning_rate must be above 0, not 0.0"),
+        ({"preset": "sync", "learning_rate": 0.0}, "learning_rate must be above 0, not 0.0"),
+        ({"preset": "sync", "cap": 0.3}, "cap must be left out with training preset 'sync', not"),
+        (
+            {"preset": "all", "momentum_correction": True, "momentum": 0.0},
+            "momentum_correction must be left out where there is no momentum, not True",
+        ),
         ({"learning_rate": 0.5}, r"at most cap \(0.2\), not 0.5"),
         ({"noise": 256.0}, "noise must be from 0 to 255, not 256"),
         ({"seed": -1}, "seed must be from 0 to 92"),
@@ -292,8 +299,6 @@ def test_how_steps_are_speculative() -> None:
     assert TrainingOptions(name="run", preset="compress").speculation is None
     chosen_cap = TrainingOptions(name="run", preset="all", cap=0.3, tau=0.1)
     assert chosen_cap.speculation == SpeculationOptions(cap=0.3, tau=0.1)
-    bound_of_the_rate = TrainingOptions(name="run", preset="speculate", cap=0.3)
-    assert bound_of_the_rate.speculation == SpeculationOptions()  # it has no cadences
     chosen = {"tau": 0.0, "form": "maximum", "depth": 0, "bucket_bytes": 9, "keep_outputs": False}
     options = TrainingOptions(name="run", preset="speculate", clip=2.0, **chosen)
     assert options.speculation == SpeculationOptions(clip=2.0, **chosen)
@@ -318,6 +323,7 @@ def test_noise_as_the_device_takes_it(noise: float, threshold: int) -> None:
         {"warmup": 0, "checkpoint_every": 0, "seed": 0},
         {"seed": 9223344366820},
         {"learning_rate": 0.2},
+        {"preset": "sync", "learning_rate": 0.5, "epoch_steps": 2},
         {**DENSE, "mantissa_bits": 0},
         {**WARMED, "warmup_density": 1.0},
         {"preset": "granular", "bits": 4.0},
