@@ -95,7 +95,7 @@ def draw(history: History, path: Path, *, title: str, workers: int, noise: float
             _draw_precisions(others.pop(0), history)
         axes[-1].set_xlabel("step")
         axes[-1].set_xlim(0, max([1, *history.steps]))
-        figure.suptitle(title, x=0.01, ha="left", fontweight="bold")
+        figure.suptitle(title, x=0.01, ha="left", fontweight="bold", parse_math=False)
         if len(names) <= _LEGEND:
             handles, labels = agreement.get_legend_handles_labels()
             figure.legend(handles, labels, loc="outside lower center", ncols=6, frameon=False)

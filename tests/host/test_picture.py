@@ -91,6 +91,12 @@ def test_picture_is_drawn(tmp_path: Path, regions: int, loss: float | None) -> N
     assert len(np.unique(pixels.reshape(-1, pixels.shape[2]), axis=0)) > 50, "it is not blank"
 
 
+def test_a_name_is_no_formula(tmp_path: Path) -> None:
+    picture = tmp_path / "picture.png"
+    draw(History(), picture, title="a$^$b", workers=2, noise=1.0)
+    assert picture.stat().st_size > 0
+
+
 def test_a_run_of_one_step_is_drawn_without_a_warning(tmp_path: Path) -> None:
     history = History(steps=[0], loss=[2.0], evaluations=[0], accuracy=[0.1])
     row = {"local": 2.0, "average": 1.0, "alpha": 0.5, "cadence": 1, "state": "GLOBAL"}
