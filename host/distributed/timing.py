@@ -40,7 +40,7 @@ class Timing:
         Raises
         ------
         ValueError
-            If the text is none of these, or the file holds no times.
+            If the text is none of these, a time is beyond 32 bits, or the file holds no times.
         """
         kind, _, argument = text.partition(":")
         if text == "measured":
@@ -50,7 +50,7 @@ class Timing:
         if kind == "fixed" and len(argument.split(",")) == 2:
             stall, redo = argument.split(",")
             if stall.isdecimal() and redo.isdecimal():
-                return cls(fixed=(int(stall), int(redo)))
+                return cls(fixed=(_bounded(stall), _bounded(redo)))
         if kind == "replay":
             return cls(replayed=_read(Path(argument)))
         raise ValueError(
@@ -89,6 +89,13 @@ class Timing:
         return min(stall, _LARGEST), min(redo, _LARGEST)
 
 
+def _bounded(text: str) -> int:
+    time = int(text)
+    if time > _LARGEST:
+        raise ValueError(f"timing must have times of at most {_LARGEST} µs, not {time}")
+    return time
+
+
 def _read(path: Path) -> dict[int, tuple[int, int]]:
     if not path.is_file():
         raise ValueError(f"timing file must exist, but there is no {path}")
@@ -97,6 +104,11 @@ def _read(path: Path) -> dict[int, tuple[int, int]]:
         times = {line["step"]: (line["stall"], line["redo"]) for line in lines if "stall" in line}
     except (ValueError, KeyError):
         raise ValueError(f"timing file must be a run's metrics.jsonl, but {path} is not") from None
+    for step, found in times.items():
+        if not all(type(value) is int and value >= 0 for value in (step, *found)):
+            raise ValueError(
+                f"timing file must hold whole numbers, but step {step} of {path} has {found}"
+            )
     if not times:
         raise ValueError(f"timing file must hold a run's times, but {path} holds none")
     return times

@@ -39,6 +39,20 @@ def test_unknown_mode(text: str) -> None:
         Timing.parse(text)
 
 
+@pytest.mark.parametrize("text", ["fixed:4294967296,0", f"fixed:0,{10**20}"])
+def test_times_beyond_what_devices_take(text: str) -> None:
+    with pytest.raises(ValueError, match="timing must have times of at most 4294967295 µs, not"):
+        Timing.parse(text)
+
+
+@pytest.mark.parametrize("stall", ["null", "-1", "0.5", "true", '"3"'])
+def test_replayed_times_that_are_no_numbers(tmp_path: Path, stall: str) -> None:
+    path = tmp_path / "metrics.jsonl"
+    path.write_text(f'{{"step": 3, "stall": {stall}, "redo": 4}}\n')
+    with pytest.raises(ValueError, match=f"must hold whole numbers, but step 3 of {path} has "):
+        Timing.parse(f"replay:{path}")
+
+
 def test_bad_files(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="timing file must exist, but there is no"):
         Timing.parse(f"replay:{tmp_path / 'none'}")
