@@ -100,6 +100,8 @@ class Manifest:
         try:
             found = json.loads(path.read_text())
             _compare(checkpoint, "layout", found["layout"], LAYOUT)
+            if not isinstance(found["options"], dict) or not isinstance(found["files"], dict):
+                raise TypeError("options and files must be objects")
             return cls(**found)
         except (OSError, TypeError, KeyError, UnicodeDecodeError, json.JSONDecodeError) as error:
             raise CheckpointError(f"{path} cannot be read: {error}") from error

@@ -205,3 +205,11 @@ def test_manifest_is_readable(tmp_path: Path) -> None:
     manifest = json.loads((path / "manifest.json").read_text())
     assert manifest["workers"] == 1
     assert manifest["options"]["learning_rate"] == OPTIONS.learning_rate
+
+
+@pytest.mark.parametrize("name", ["options", "files"])
+def test_a_manifest_that_lacks_a_part_is_named(tmp_path: Path, name: str) -> None:
+    path = save(tmp_path, 5, STATE, MANIFEST) / "manifest.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), name: None}))
+    with pytest.raises(CheckpointError, match=f"{path} cannot be read: options and files must be"):
+        choose(tmp_path, MANIFEST)
