@@ -166,8 +166,9 @@ class AdagrainState:
         }
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Restore what :meth:`state_dict` gave."""
+        """Restore what :meth:`state_dict` gave; backward passes without a step are forgotten."""
         self.reducer.load_state_dict(state["reducer"])
+        self._steps.forget()
         for optimizer, saved in zip(self._optimizers, state["optimizers"], strict=True):
             optimizer.load_state_dict(saved)
 

@@ -123,6 +123,12 @@ class Steps:
         self._due = None
         self._weights = self._weight_versions()
 
+    def forget(self) -> None:
+        """Wait for no step: what was passed belongs to a run that has been left."""
+        self._waiting = set()
+        self._due = None
+        self._watch.forget()
+
     def close(self) -> None:
         """Let go of the optimizers."""
         for hook in self._removable:

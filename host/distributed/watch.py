@@ -47,6 +47,11 @@ class Watch:
         """Forget them: a step has used them."""
         self._marks = []
 
+    def forget(self) -> None:
+        """Forget all that was seen."""
+        self.local = self.lost = False
+        self._marks = []
+
     def close(self) -> None:
         """Look no longer."""
         for hook in self._hooks:

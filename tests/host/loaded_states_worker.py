@@ -1,0 +1,37 @@
+"""A worker that goes back to a state, or is given one that it must refuse."""
+
+import sys
+
+import torch
+import torch.distributed as dist
+from misuse_setup import CASES, Setup, case
+from user_steps_worker import refused
+
+from adagrain.host.distributed.process_group import leave_group
+
+
+@case
+def back_from_between_backward_pass_and_step() -> None:
+    """As after a loss that was bad."""
+    setup = Setup(c=2)
+    setup.train()
+    weights = {name: own.clone() for name, own in setup.model.state_dict().items()}
+    state = setup.state.state_dict()
+    setup.train(2)
+    wanted = [own.detach().clone() for own in setup.model.parameters()]
+    setup.backward()
+    setup.model.load_state_dict(weights)
+    setup.state.load_state_dict(state)
+    assert "but there was none since its last one" in refused(setup.optimizer.step)
+    setup.train(2)
+    assert all(map(torch.equal, setup.model.parameters(), wanted))
+
+
+def main() -> None:
+    dist.init_process_group("gloo")
+    CASES[sys.argv[1]]()
+    leave_group()
+
+
+if __name__ == "__main__":
+    main()
