@@ -110,6 +110,14 @@ class ReducerOptions:
         """The sinks, and ``log`` as one of them."""
         return [*self.sinks, *([LogSink(self.log)] if self.log else [])]
 
+    def saved(self) -> dict[str, Any]:
+        """Those that a state is of, beside what regions begin with; as texts and numbers."""
+        return {
+            "cadence": None if self.cadence is None else self.cadence.name,
+            "policy": self.policy.name,
+            "parameters": {name: int(value) for name, value in sorted(self.parameters.items())},
+        }
+
     def common(self) -> dict[str, Any]:
         """Those that all workers must have in common."""
         found = {f.name: getattr(self, f.name) for f in fields(self)}

@@ -87,8 +87,11 @@ class Stages:
         self.commit = Commit(
             *(regions, clock, energies, exchange, sinks), decides=options.cadence is not None
         )
+        saved = {"cadence_max": longest, "epoch_steps": options.epoch_steps, **options.saved()}
+        if guesses:
+            del saved["parameters"]  # thresholds among them follow the optimizers' momentum
         self._state = State(
-            *(regions, longest, exchange, device, clock, energies, self.accumulators),
+            *(regions, saved, exchange, device, clock, energies, self.accumulators),
             gather=self.gather,
             decide=self.decide,
         )

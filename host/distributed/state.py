@@ -1,6 +1,6 @@
 """State of a reducer's stages and of the device, as a resumed run needs it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from adagrain.host.device.coprocessor import Coprocessor
@@ -23,8 +23,8 @@ class State:
     ----------
     regions : Regions
         The regions.
-    longest : sequence of int
-        Longest cadence of each of them.
+    options : mapping
+        Options that the device's records follow, by name: states of others are refused.
     exchange : Exchange
         What averages over the workers.
     device : Coprocessor
@@ -36,7 +36,7 @@ class State:
     def __init__(
         self,
         regions: Regions,
-        longest: Sequence[int],
+        options: Mapping[str, Any],
         exchange: Exchange,
         device: Coprocessor,
         clock: Clock,
@@ -46,7 +46,7 @@ class State:
         decide: Decide,
     ) -> None:
         self._shape = [(region.name, region.numel) for region in regions]
-        self._longest = list(longest)
+        self._options = options
         self._exchange = exchange
         self._device = device
         self._clock = clock
@@ -61,8 +61,7 @@ class State:
             "regions": self._shape,
             "workers": self._exchange.workers,
             "rank": self._exchange.rank,
-            "cadence_max": self._longest,
-            "epoch_steps": self._clock.epoch_steps,
+            **self._options,
             "step": self._clock.step,
             "cadences": list(self._clock.cadences),
             "coming": dict(self._clock.coming),
@@ -82,8 +81,8 @@ class State:
         Raises
         ------
         ValueError
-            If it is of other regions, of other bounds of their cadences, of another worker, of
-            another number of them, or of another exchange; then nothing has changed.
+            If it is of other regions, other options, of another worker, of another number of them,
+            or of another exchange; then nothing has changed.
         """
         self._check(state)
         self._exchange.load_state_dict(state["exchange"])  # first: it may be of another mask
@@ -106,12 +105,9 @@ class State:
         if state["workers"] != workers:
             raise ValueError(f"state must be of {workers} workers, not {state['workers']}")
         check_rank(state["rank"], self._exchange.rank)
-        for name, is_own in (
-            ("cadence_max", self._longest),
-            ("epoch_steps", self._clock.epoch_steps),
-        ):
-            if state[name] != is_own:
-                raise ValueError(f"{name} of the state must be {is_own}, not {state[name]}")
+        for name, is_own in self._options.items():
+            if (found := state.get(name, is_own)) != is_own:  # earlier states have not all of them
+                raise ValueError(f"{name} of the state must be {is_own}, not {found}")
 
 
 def check_rank(saved: int, rank: int) -> None:

@@ -8,6 +8,7 @@ from misuse_setup import CASES, Setup, case
 from user_steps_worker import refused
 
 from adagrain.host.distributed.process_group import leave_group
+from adagrain.models.interface.policies import CadencePolicy, SpeculationPolicy
 
 
 @case
@@ -25,6 +26,24 @@ def back_from_between_backward_pass_and_step() -> None:
     assert "but there was none since its last one" in refused(setup.optimizer.step)
     setup.train(2)
     assert all(map(torch.equal, setup.model.parameters(), wanted))
+
+
+@case
+def options_that_a_state_would_override() -> None:
+    state = Setup().state.state_dict()
+    for options, message in (
+        ({"cadence": CadencePolicy.NOISE}, "cadence of the state must be NOISE, not None"),
+        (
+            {"policy": SpeculationPolicy.ALWAYS},
+            "policy of the state must be ALWAYS, not COST_AWARE",
+        ),
+        ({"parameters": {"noise": 1}}, "parameters of the state must be {'noise': 1}, not {}"),
+        ({"epoch_steps": 32}, "epoch_steps of the state must be 32, not 16"),
+    ):
+        setup = Setup(**options)
+        setup.train(2)
+        assert refused(lambda own=setup.state: own.load_state_dict(state)) == message
+        assert setup.state.steps == 2
 
 
 def main() -> None:
