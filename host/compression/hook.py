@@ -168,7 +168,7 @@ class CompressionState:
                 "DistributedDataParallel.join does not work with compress_hook: residuals of a "
                 "worker without data would be lost; give all workers as many batches"
             )
-        if self._once is not None and self._once.again:
+        if self._once is not None and self._once.again(map(self._number, bucket.parameters())):
             raise RuntimeError(self.exchange.once)
         means = bucket.buffer()
         if means.is_sparse:

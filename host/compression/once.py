@@ -16,17 +16,12 @@ class Once:
     ----------
     parameters : iterable of Parameter
         Whose gradients they are.
-
-    Members
-    -------
-    again : bool
-        The pass under way does so.
     """
 
     def __init__(self, parameters: Iterable[nn.Parameter]) -> None:
-        self.again = False
         self._parameters = [*parameters]
         self._exchanged: set[int] = set()
+        self._added: set[int] = set()
         self._hooks = [
             parameter.register_hook(partial(self._adds, number))
             for number, parameter in enumerate(self._parameters)
@@ -34,7 +29,11 @@ class Once:
 
     def exchanged(self) -> None:
         """Say that the gradients have been exchanged."""
-        self.again, self._exchanged = False, {*range(len(self._parameters))}
+        self._exchanged, self._added = {*range(len(self._parameters))}, set()
+
+    def again(self, numbers: Iterable[int]) -> bool:
+        """True if some of these parameters hold exchanged gradients that others were added to."""
+        return any(number in self._added and self._holds(number) for number in numbers)
 
     def close(self) -> None:
         """Look no longer."""
@@ -44,8 +43,12 @@ class Once:
     def _adds(self, number: int, _: torch.Tensor) -> None:
         if number not in self._exchanged:
             return
+        if self._holds(number):
+            self._added.add(number)
+            return
+        self._exchanged.discard(number)  # what is added is this worker's
+        self._added.discard(number)
+
+    def _holds(self, number: int) -> bool:
         held = self._parameters[number].grad
-        if held is None or not held.any():
-            self._exchanged.discard(number)  # what is added is this worker's
-        else:
-            self.again = True
+        return held is not None and bool(held.any())

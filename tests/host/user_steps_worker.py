@@ -216,6 +216,21 @@ def accumulated(kind: str, passes: Callable[..., Any], own: dict[str, Any]) -> N
 
 
 @case
+def thrown_away_before_a_step_with_one_exchange() -> None:
+    """Gradients of an earlier exchange, and what was added to them, are gone before the next."""
+    model = DistributedDataParallel(Halves(), find_unused_parameters=True, bucket_cap_mb=1e-4)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    state = adagrain.CompressionState(model, density=0.1, momentum=0.5, bypass="never")
+    model.register_comm_hook(state, adagrain.compress_hook)
+    for set_to_none in (True, False, True):
+        model(torch.ones(2, 6)).sum().backward()
+        optimizer.step()
+        with model.no_sync():
+            model(torch.ones(2, 6)).sum().backward()
+        optimizer.zero_grad(set_to_none)
+
+
+@case
 def a_closed_speculation_holds_nothing() -> None:
     model = nn.Linear(4, 4)
     for options in ({}, {"compression": {"density": 0.1, "bypass": "never"}}):
