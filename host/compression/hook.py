@@ -187,6 +187,7 @@ class CompressionState:
         return [
             Share(self._number(parameter), part, part)
             for parameter, part in zip(parameters, parts, strict=True)
+            if part.numel()
         ]
 
     def _number(self, parameter: torch.Tensor) -> int:

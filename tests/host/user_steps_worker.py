@@ -16,6 +16,7 @@ from torch.distributed.optim import ZeroRedundancyOptimizer
 from torch.nn.parallel import DistributedDataParallel
 
 import adagrain
+from adagrain.host.compression.options import MASKS
 from adagrain.host.distributed.process_group import leave_group
 
 CASES: dict[str, Callable[[], None]] = {}
@@ -228,6 +229,21 @@ def thrown_away_before_a_step_with_one_exchange() -> None:
         with model.no_sync():
             model(torch.ones(2, 6)).sum().backward()
         optimizer.zero_grad(set_to_none)
+
+
+@case
+def compression_leaves_out_what_has_no_elements() -> None:
+    for mask in MASKS:
+        for cap in (1e-4, 25):
+            model = nn.Linear(4, 4)
+            model.register_parameter("empty", nn.Parameter(torch.empty(0, 3)))
+            model = DistributedDataParallel(model, find_unused_parameters=True, bucket_cap_mb=cap)
+            state = adagrain.CompressionState(model, mask=mask, density=0.2, bypass="never")
+            model.register_comm_hook(state, adagrain.compress_hook)
+            for _ in range(4):
+                model(torch.ones(2, 4)).square().mean().backward()
+            state.load_state_dict(state.state_dict())
+            state.close()
 
 
 @case
