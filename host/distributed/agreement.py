@@ -18,8 +18,11 @@ __all__ = ["Agreed", "Agreeing", "Agreement", "LocalEnergy", "LossRange", "Trial
 _LOSS_ONE = 1 << 16
 _LOSS_LARGEST = (1 << 32) - 1
 
-#: Bits of a count of guesses: each is one of a region, a step, a worker.
+#: Bits of a count: each guess is one of a region, a step, a worker.
 _COUNT = 32
+
+#: What a worker whose loss is not finite adds to the number of those that tell one.
+_NOT_FINITE = 1 << _COUNT
 
 
 class LocalEnergy(NamedTuple):
@@ -58,7 +61,7 @@ class Agreed:
     accepts, trials : tuple of int
         By region: guesses that were accepted, and all of them; empty where nobody guesses.
     loss : int or None
-        Mean loss, Q16.16; ``None`` if no worker reported one.
+        Mean loss, Q16.16; ``None`` if no worker reported one, or one was not finite.
     stall, redo : int
         Microseconds.
     failed : int
@@ -164,7 +167,7 @@ class Agreement:
         energy, non_finite, saturated, *words = columns
         accepts, trials = zip(*map(Trials.of_word, *words), strict=True) if words else ((), ())
         stall, redo = self._timing.agreed(agreeing.step, stall, redo)
-        mean = loss // told if told else None
+        mean = loss // told if 0 < told < _NOT_FINITE else None
         return Agreed(energy, non_finite, saturated, accepts, trials, mean, stall, redo, failed)
 
 
@@ -201,8 +204,10 @@ class LossRange:
 
 
 def _told(losses: Sequence[float]) -> tuple[int, int]:
-    """This worker's mean loss, Q16.16, and 1; twice 0 where there is none, or it is not finite."""
-    loss = sum(losses) / max(1, len(losses))
-    if not losses or not math.isfinite(loss):
+    """This worker's mean loss, Q16.16, and 1; twice 0 where there is none."""
+    if not losses:
         return 0, 0
+    loss = sum(losses) / len(losses)
+    if not math.isfinite(loss):
+        return 0, _NOT_FINITE
     return min(max(round(loss * _LOSS_ONE), 0), _LOSS_LARGEST), 1

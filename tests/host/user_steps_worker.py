@@ -247,6 +247,19 @@ def compression_leaves_out_what_has_no_elements() -> None:
 
 
 @case
+def a_loss_that_is_not_finite_on_one() -> None:
+    """There is no mean of it; the next step has one again."""
+    model = DistributedDataParallel(nn.Linear(4, 4))
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    state = adagrain.register(model, optimizer, preset="tiny")
+    for on_one, mean in ((torch.nan, None), (3.0, 2 << 16), (-torch.inf, None)):
+        state.loss(torch.tensor(on_one if dist.get_rank() else 1.0))
+        model(torch.ones(2, 4)).sum().backward()
+        optimizer.step()
+        assert state.last_step.agreed.loss == mean
+
+
+@case
 def a_closed_speculation_holds_nothing() -> None:
     model = nn.Linear(4, 4)
     for options in ({}, {"compression": {"density": 0.1, "bypass": "never"}}):
