@@ -128,13 +128,14 @@ class Gather:
         """Give parameters what earlier steps left to apply, though this one has not used them.
 
         Those without a gradient to which nothing is left stay without: as with DDP, neither weight
-        decay nor momentum moves what nobody has used.
+        decay nor momentum moves what nobody has used. Frozen ones rest, whatever is left to them.
         """
         late = {r for r, cadence in due.items() if cadence > 1}
         if not late:
             return
         for parameter in parameters:
-            if not any(chunk.region in late for chunk in self._accumulators.chunks(parameter)):
+            chunks = self._accumulators.chunks(parameter)
+            if not parameter.requires_grad or not any(chunk.region in late for chunk in chunks):
                 continue
             gradient = parameter.grad
             left = torch.zeros_like(parameter) if gradient is None else gradient

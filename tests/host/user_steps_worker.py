@@ -67,6 +67,20 @@ def what_nobody_uses_rests() -> None:
     assert torch.equal(net.unused.weight, unused) and torch.equal(net.early.weight, frozen)
 
 
+@case
+def frozen_in_the_middle_of_a_period() -> None:
+    model = DistributedDataParallel(Halves(), find_unused_parameters=True)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    adagrain.register(model, optimizer, cadence=None, cadences={"used": 4, "early": 4})
+    frozen = model.module.early.weight.detach().clone()
+    for step in range(4):
+        model.module.early.requires_grad_(step < 2)
+        optimizer.zero_grad()
+        model(torch.ones(8, 6)).square().mean().backward()
+        optimizer.step()
+    assert torch.equal(model.module.early.weight, frozen)
+
+
 class Adapted(nn.Module):
     """The gradient of ``a`` is 0 at first, since ``b`` is."""
 
