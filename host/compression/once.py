@@ -1,10 +1,10 @@
 """Exchanges of gradients that hold what an earlier one has brought back."""
 
 from collections.abc import Iterable
-from functools import partial
 
-import torch
 from torch import nn
+
+from adagrain.host.distributed.before_accumulation import BeforeAccumulation
 
 __all__ = ["Once"]
 
@@ -23,7 +23,7 @@ class Once:
         self._exchanged: set[int] = set()
         self._added: set[int] = set()
         self._hooks = [
-            parameter.register_hook(partial(self._adds, number))
+            BeforeAccumulation(parameter, self._adds, number)
             for number, parameter in enumerate(self._parameters)
         ]
 
@@ -40,7 +40,7 @@ class Once:
         for hook in self._hooks:
             hook.remove()
 
-    def _adds(self, number: int, _: torch.Tensor) -> None:
+    def _adds(self, number: int) -> None:
         if number not in self._exchanged:
             return
         if self._holds(number):

@@ -1,10 +1,11 @@
 """Sees what happens to gradients between the backward passes that exchange them."""
 
 from collections.abc import Callable, Sequence
-from functools import partial
 
 import torch
 from torch import nn
+
+from .before_accumulation import BeforeAccumulation
 
 __all__ = ["Watch"]
 
@@ -36,7 +37,7 @@ class Watch:
         self._parameters = parameters
         self._replaced = replaced
         self._marks: list[_Mark] = []
-        self._hooks = [p.register_hook(partial(self._adds, r)) for r, p in enumerate(parameters)]
+        self._hooks = [BeforeAccumulation(p, self._adds, r) for r, p in enumerate(parameters)]
 
     def exchanged(self) -> None:
         """Remember the gradients as they are after an exchange."""
@@ -57,7 +58,7 @@ class Watch:
         for hook in self._hooks:
             hook.remove()
 
-    def _adds(self, region: int, _: torch.Tensor) -> None:
+    def _adds(self, region: int) -> None:
         self.local = True
         mark = self._marks[region] if self._marks else None
         if mark is None:

@@ -3,6 +3,7 @@
 import gc
 import sys
 import time
+import weakref
 from collections.abc import Callable
 from contextlib import nullcontext
 from functools import partial
@@ -18,6 +19,7 @@ from torch.nn.parallel import DistributedDataParallel
 import adagrain
 from adagrain.host.compression.options import MASKS
 from adagrain.host.distributed.process_group import leave_group
+from adagrain.host.distributed.watch import Watch
 
 CASES: dict[str, Callable[[], None]] = {}
 
@@ -271,6 +273,37 @@ def a_loss_that_is_not_finite_on_one() -> None:
         model(torch.ones(2, 4)).sum().backward()
         optimizer.step()
         assert state.last_step.agreed.loss == mean
+
+
+@case
+def gradients_that_are_added_to_none() -> None:
+    """Those of ``autograd.grad`` are no backward pass."""
+    for kind in ("hook", "register"):
+        model = DistributedDataParallel(nn.Linear(4, 4))
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        if kind == "hook":
+            state = adagrain.CompressionState(model, momentum=0.5, bypass="never")
+            model.register_comm_hook(state, adagrain.compress_hook)
+        else:
+            state = adagrain.register(model, optimizer, preset="tiny")
+        for _ in range(3):
+            loss = model(torch.ones(2, 4)).square().mean()
+            torch.autograd.grad(loss, list(model.parameters()), retain_graph=True)
+            optimizer.zero_grad()
+            loss.backward()
+            torch.autograd.grad(model.module(torch.ones(2, 4)).sum(), list(model.parameters()))
+            optimizer.step()
+
+
+@case
+def what_is_watched_is_not_held() -> None:
+    parameter = nn.Parameter(torch.ones(2))
+    watch, held = Watch([parameter], bool), weakref.ref(parameter)
+    parameter.sum().backward()
+    assert watch.local
+    del parameter, watch
+    gc.collect()
+    assert held() is None
 
 
 @case
