@@ -29,6 +29,7 @@ from .guard import Guard
 from .lockstep import Lockstep
 from .reducer import RegionReducer, StepLog
 from .reducer_options import ReducerOptions
+from .state import check_optimizers
 from .steps import Steps
 from .watch import Watch
 
@@ -167,6 +168,7 @@ class AdagrainState:
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Restore what :meth:`state_dict` gave; backward passes without a step are forgotten."""
+        check_optimizers(state["optimizers"], self._optimizers)
         self.reducer.load_state_dict(state["reducer"])
         self._steps.forget()
         for optimizer, saved in zip(self._optimizers, state["optimizers"], strict=True):

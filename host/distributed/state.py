@@ -1,6 +1,6 @@
 """State of a reducer's stages and of the device, as a resumed run needs it."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from adagrain.host.device.coprocessor import Coprocessor
@@ -13,7 +13,7 @@ from .energies import Energies
 from .exchange import Exchange
 from .gather import Gather
 
-__all__ = ["State", "check_rank"]
+__all__ = ["State", "check_optimizers", "check_rank"]
 
 
 class State:
@@ -122,3 +122,15 @@ def check_rank(saved: int, rank: int) -> None:
         raise ValueError(
             f"state must be of worker {rank}, not of worker {saved}: each saves and loads its own"
         )
+
+
+def check_optimizers(saved: Sequence[object], own: Sequence[object]) -> None:
+    """See to it that a state is of as many optimizers as there are.
+
+    Raises
+    ------
+    ValueError
+        If it is of another number of them.
+    """
+    if len(saved) != len(own):
+        raise ValueError(f"optimizers of the state must be {len(own)}, not {len(saved)}")

@@ -11,6 +11,7 @@ from torch import nn
 from adagrain.host.device.coprocessor import Coprocessor
 from adagrain.host.distributed.chosen_exchange import Compression
 from adagrain.host.distributed.exchange import Exchange
+from adagrain.host.distributed.state import check_optimizers
 from adagrain.host.distributed.step_log import StepLog
 from adagrain.host.regions.regions import By, Regions
 from adagrain.models.interface.configuration import Configuration
@@ -189,6 +190,7 @@ class Speculation:
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Restore what :meth:`state_dict` gave, after the model's own was."""
+        check_optimizers(state["optimizers"], self._optimizers)
         self._open().load_state_dict(state["runtime"])
         for optimizer, saved in zip(self._optimizers, state["optimizers"], strict=True):
             optimizer.load_state_dict(saved)

@@ -5,8 +5,10 @@ import sys
 import torch
 import torch.distributed as dist
 from misuse_setup import CASES, Setup, case
+from torch import nn
 from user_steps_worker import refused
 
+import adagrain
 from adagrain.host.distributed.process_group import leave_group
 from adagrain.models.interface.policies import CadencePolicy, SpeculationPolicy
 
@@ -44,6 +46,23 @@ def options_that_a_state_would_override() -> None:
         setup.train(2)
         assert refused(lambda own=setup.state: own.load_state_dict(state)) == message
         assert setup.state.steps == 2
+
+
+@case
+def another_number_of_optimizers() -> None:
+    """Nothing has changed then."""
+    setup, model = Setup(), nn.Linear(4, 4)
+    own = adagrain.speculate(model, torch.optim.SGD(model.parameters(), lr=0.1))
+    states = [setup.state.state_dict(), own.state_dict()]
+    setup.train(2)
+    own.step(lambda: model(torch.ones(2, 4)).sum())
+    for part, state in zip((setup.state, own), states, strict=True):
+        for saved, count in (([], 0), (2 * state["optimizers"], 2)):
+            wrong = state | {"optimizers": saved}
+            message = refused(lambda part=part, wrong=wrong: part.load_state_dict(wrong))
+            assert message == f"optimizers of the state must be 1, not {count}"
+    assert (setup.state.steps, own.steps) == (2, 1)
+    own.close()
 
 
 def main() -> None:
