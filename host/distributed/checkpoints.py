@@ -3,6 +3,7 @@
 import logging
 import re
 from collections.abc import Mapping
+from numbers import Integral
 from pathlib import Path
 from typing import Any
 
@@ -63,12 +64,15 @@ class Checkpoints:
         Raises
         ------
         TypeError
-            If the state holds something of another kind, which could not be loaded.
+            If the step is no integer, or the state holds something of a kind that could not be
+            loaded.
         ValueError
             If the step is below 0.
         WriteError
             If it cannot be written; those before are still there.
         """
+        if isinstance(step, bool) or not isinstance(step, Integral):
+            raise TypeError(f"step must be an integer, not {step!r}")
         if step < 0:
             raise ValueError(f"step must be 0 or more, not {step}")
         with writing(self._folder):

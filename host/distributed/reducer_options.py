@@ -83,7 +83,7 @@ class ReducerOptions:
     def __post_init__(self) -> None:
         for name, kinds in _KINDS.items():
             value = getattr(self, name)
-            if not isinstance(value, kinds):
+            if isinstance(value, bool) or not isinstance(value, kinds):
                 wanted = " or ".join(_ARTICLES.get(kind, f"a {kind.__name__}") for kind in kinds)
                 raise TypeError(f"{name} must be {wanted}, not {value!r}")
         for sink in self.sinks:

@@ -36,6 +36,8 @@ def test_refusals() -> None:
         ({"cadence": "noise"}, "cadence must be a CadencePolicy or None, not 'noise'"),
         ({"cadences": 4}, "cadences must be a mapping from names to integers, not 4"),
         ({"cadence_max": 2.5}, "cadence_max must be an integer or a mapping .*, not 2.5"),
+        ({"cadence_max": True}, "cadence_max must be an integer or a mapping .*, not True"),
+        ({"compare_weights": True}, "compare_weights must be an integer, not True"),
         ({"policy": None}, "policy must be a SpeculationPolicy, not None"),
         ({"epoch_steps": 16.0}, "epoch_steps must be an integer, not 16.0"),
         ({"parameters": [1]}, r"parameters must be a mapping .*, not \[1\]"),

@@ -130,6 +130,9 @@ def test_files_of_an_earlier_run_are_not_gone_on_from(tmp_path: Path) -> None:
 def test_bad_arguments(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"^step must be 0 or more, not -1$"):
         Checkpoints(tmp_path).save(-1, {})
+    for step in ("3", 1.5, True):
+        with pytest.raises(TypeError, match=f"^step must be an integer, not {step!r}$"):
+            Checkpoints(tmp_path).save(step, {})
     blocked = tmp_path / "file"
     blocked.write_text("")
     with pytest.raises(WriteError, match="cannot be written: "):
