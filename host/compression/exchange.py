@@ -114,6 +114,7 @@ class CompressedExchange:
         coder = coder_of(options.coder, device)
         self.mask = mask_of(options, self.rank, coder)
         self.once = options.once
+        self._choices = options.saved()
         self._depth = depth
         self._own = [frames, lockstep.group] if depth and frames else []
         self._dense = DenseExchange(group)
@@ -247,6 +248,7 @@ class CompressedExchange:
             raise RuntimeError("state must be taken when no exchange is under way")
         return {
             "kind": self._kind,
+            "choices": self._choices,
             "passes": self.passes,
             "counts": self.counts.state_dict(),
             "feedback": self._feedback.state_dict(),
@@ -263,10 +265,13 @@ class CompressedExchange:
         Raises
         ------
         ValueError
-            If it is of another mask.
+            If it is of another mask, or of other choices; then nothing has changed.
         """
         if state["kind"] != self._kind:
             raise ValueError(f"mask of the state must be {self._kind}, not {state['kind']}")
+        for name, own in self._choices.items():
+            if (found := state.get("choices", {}).get(name, own)) != own:
+                raise ValueError(f"{name} of the state must be {own!r}, not {found!r}")
         self.passes = state["passes"]
         self.counts.load_state_dict(state["counts"])
         for part, name in (

@@ -210,6 +210,15 @@ class CompressionOptions:
             f"{why}: what an exchange has brought back would be taken for a new gradient"
         )
 
+    def saved(self) -> dict[str, Any]:
+        """Those that a state is of, by what they are called where another one is refused."""
+        return {
+            "mask": self.common()["mask"],
+            "error_feedback": self.error_feedback,
+            "momentum correction": self.momentum > 0,
+            "hidden of the learned mask": LearnedOptions.of(self.learned).hidden,
+        }
+
     def common(self) -> dict[str, Any]:
         """Those that all workers must have in common; by what each codes is its affair."""
         own = ("coder", "network")

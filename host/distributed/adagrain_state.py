@@ -15,6 +15,7 @@ from adagrain.host.regions.regions import By, Regions, regions
 from adagrain.models.interface.configuration import Configuration
 
 from .buckets import Buckets
+from .cadence import optimizers_of
 from .check_model import check_model
 from .chosen_exchange import (
     Compression,
@@ -84,9 +85,6 @@ class AdagrainState:
         **options: Any,
     ) -> None:
         check_model(model)
-        optimizers = [optimizer] if isinstance(optimizer, torch.optim.Optimizer) else [*optimizer]
-        self.optimizer = optimizers[0]
-        self._optimizers = optimizers
         self._model = cast(DistributedDataParallel, proxy(model))  # which has this in its hook
         self._closes: list[Any] = []
         self._rebuilt = False
@@ -95,6 +93,8 @@ class AdagrainState:
         common: dict[str, Any] = {}
         error: Exception | None = None
         try:
+            self._optimizers = optimizers = optimizers_of(optimizer)
+            self.optimizer = optimizers[0]
             chosen, compressing = ReducerOptions.of(options), compression_options(compression)
             divided = regions(model, by)
             check_momentum(compressing, optimizers, divided)

@@ -1,7 +1,8 @@
 """Optimizers whose regions are updated each at its own cadence."""
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from reprlib import repr as shortened
 from typing import Any
 
 import torch
@@ -11,7 +12,7 @@ from adagrain.host.regions.regions import ParameterSlice, Regions
 
 from .rates import rate_at
 
-__all__ = ["OptimizerCadence", "check_coverage", "check_kind"]
+__all__ = ["OptimizerCadence", "check_coverage", "check_kind", "optimizers_of"]
 
 #: Optimizers that treat each element by itself, so that blocks of rows may be updated alone.
 _ELEMENTWISE = {
@@ -220,6 +221,23 @@ def _numbers(blocks: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """The single numbers of a state, as Adam's ``step``, which optimizers look for at loading."""
     state = next(block for block in blocks if block)
     return {k: v for k, v in state.items() if not isinstance(v, torch.Tensor) or v.dim() == 0}
+
+
+def optimizers_of(optimizer: object) -> list[torch.optim.Optimizer]:
+    """The optimizers that are meant: one, or several.
+
+    Raises
+    ------
+    TypeError
+        If something else is among them, or there is none.
+    """
+    several = isinstance(optimizer, Iterable)
+    given = [*optimizer] if isinstance(optimizer, Iterable) else [optimizer]
+    found = [own for own in given if isinstance(own, torch.optim.Optimizer)]
+    if not given or len(found) < len(given):
+        told = given if several else optimizer
+        raise TypeError(f"optimizer must be one of torch.optim, or several, not {shortened(told)}")
+    return found
 
 
 def check_kind(optimizer: torch.optim.Optimizer) -> None:

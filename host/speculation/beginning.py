@@ -11,6 +11,7 @@ from torch import nn
 from adagrain.host.compression.options import CompressionOptions
 from adagrain.host.device.coprocessor import Coprocessor
 from adagrain.host.device.open_device import open_device
+from adagrain.host.distributed.cadence import optimizers_of
 from adagrain.host.distributed.chosen_exchange import (
     Compression,
     check_momentum,
@@ -36,7 +37,6 @@ from .check import (
     check_optimizers,
     check_regions,
     check_types,
-    optimizers_of,
 )
 from .chosen_course import chosen_course
 from .course import Course

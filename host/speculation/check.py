@@ -26,7 +26,6 @@ __all__ = [
     "check_optimizers",
     "check_regions",
     "check_types",
-    "optimizers_of",
 ]
 
 
@@ -110,23 +109,6 @@ def check_regions(model: nn.Module, divided: Regions) -> None:
             told = " and ".join(map(repr, owners)) or "none"
             wanted = "no region, as one of a controller" if name in out else "one region"
             raise ValueError(f"parameter {name!r} must be in {wanted}, but is in {told}")
-
-
-def optimizers_of(optimizer: object) -> list[torch.optim.Optimizer]:
-    """The optimizers that are meant: one, or several.
-
-    Raises
-    ------
-    TypeError
-        If something else is among them, or there is none.
-    """
-    several = isinstance(optimizer, Iterable)
-    given = [*optimizer] if isinstance(optimizer, Iterable) else [optimizer]
-    found = [own for own in given if isinstance(own, torch.optim.Optimizer)]
-    if not given or len(found) < len(given):
-        told = given if several else optimizer
-        raise TypeError(f"optimizer must be one of torch.optim, or several, not {told!r}")
-    return found
 
 
 def check_optimizers(

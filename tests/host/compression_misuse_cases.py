@@ -253,6 +253,25 @@ def state_of_another_mask() -> Any:
 
 
 @case
+def states_of_other_choices() -> Any:
+    """Refused before anything changes: the passes are those that were made."""
+    told = []
+    for own, other in (
+        ({"mask": "top"}, {"mask": "top_by_share"}),
+        ({"momentum": 0.9}, {}),
+        ({"error_feedback": False}, {}),
+        ({"mask": "learned", "learned": {"hidden": 5}}, {"mask": "learned"}),
+    ):
+        left, kept = Setup(**other), Setup(**own)
+        kept.train(range(2))
+        try:
+            kept.state.load_state_dict(left.state.state_dict())
+        except ValueError as error:
+            told.append(f"{error} after {kept.state.exchange.passes} passes")
+    raise ValueError("; ".join(told))
+
+
+@case
 def frozen_when_the_state_was_made() -> Any:
     made = network()
     model = DistributedDataParallel(made)

@@ -41,6 +41,16 @@ def another_optimizer_with_buffers() -> None:
 
 
 @case
+def no_optimizer_on_one() -> None:
+    Setup(make=(lambda _: None) if rank() else lambda own: torch.optim.SGD(own, lr=0.1))
+
+
+@case
+def parameters_for_an_optimizer() -> None:
+    Setup(make=lambda parameters: parameters)
+
+
+@case
 def no_backward() -> None:
     setup = Setup()
     setup.train()

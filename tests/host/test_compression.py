@@ -161,6 +161,12 @@ ERRORS = {
         "'strides': (18, 9, 3, 1)}, not {'shape': (4, 2, 3, 3), 'strides': (18, 1, 6, 2)}"
     ),
     "state_of_another_mask": "ValueError: mask of the state must be HardThreshold, not Top",
+    "states_of_other_choices": (
+        "ValueError: mask of the state must be 'top', not 'top_by_share' after 2 passes; "
+        "momentum correction of the state must be True, not False after 2 passes; "
+        "error_feedback of the state must be False, not True after 2 passes; "
+        "hidden of the learned mask of the state must be 5, not 31 after 2 passes"
+    ),
     "wrong_option_of_the_mask_on_one": (
         "ValueError: hidden must be a whole number, at least 1, not 0",
         "WorkerFailedError: worker 0 failed: ValueError: hidden must be a whole number, at least 1",

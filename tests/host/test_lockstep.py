@@ -21,6 +21,7 @@ NOT_EXCHANGED = (
 )
 THROWN_AWAY = "optimizer.step() must follow a backward pass before its gradients are changed or thr"
 ONE_MODEL = "must step for one registered model, but is registered with another already; give each"
+OPTIMIZER = "optimizer must be one of torch.optim, or several, not "
 FAILED = "WorkerFailedError: worker 1 failed: "
 
 #: What each worker's last words are; one text for both, where they are the same.
@@ -30,6 +31,11 @@ ERRORS = {
         f"{FAILED}RuntimeError: {UNREGISTERED}",
         f"RuntimeError: {UNREGISTERED}",
     ),
+    "no_optimizer_on_one": (
+        f"{FAILED}TypeError: {OPTIMIZER}None",
+        f"TypeError: {OPTIMIZER}None",
+    ),
+    "parameters_for_an_optimizer": f"TypeError: {OPTIMIZER}[Parameter",
     "no_backward": f"RuntimeError: {NO_PASS}",
     "no_backward_on_one": (f"{FAILED}RuntimeError: {NO_PASS}", f"RuntimeError: {NO_PASS}"),
     "no_backward_behind_a_forward": (f"{FAILED}RuntimeError: {NO_PASS}", NO_PASS),
