@@ -118,7 +118,10 @@ def main() -> None:
     began: dict[int, list[int]] = {}
     for path in sorted(Path(job["folder"]).glob("began.*"), key=_attempt):
         began.setdefault(_attempt(path), []).append(int(path.read_text()))
-    print(json.dumps({"weights": [*weights.values()], "began": began}), flush=True)
+    print(
+        json.dumps({"weights": [own for _, own in sorted(weights.items())], "began": began}),
+        flush=True,
+    )
 
 
 if __name__ == "__main__":

@@ -56,7 +56,7 @@ LINES = [
     ("train --steps 0", "steps must be at least 1, not 0"),
     ("train --lr inf", "learning_rate must be a finite number, not inf"),
     ("train --lr nan", "learning_rate must be a finite number, not nan"),
-    ("train --lr 0.5", r"learning_rate must be above 0 and at most cap \(0.2\), not 0.5"),
+    ("train --lr 0.5", r"learning_rate must be at most cap \(0.2\), not 0.5"),
     ("train --preset speculate --tau -1", "tau must be a number from 0 on, not -1"),
     ("train --tau 0.1", "tau must be left out with training preset 'cadence', not 0.1"),
     (
