@@ -243,9 +243,9 @@ QUOTES = (
     ),
     README(
         "hook_cost",
-        "1.084 in earlier ones), {:.3f} × (all steps, {:.3f}; another run 1.054; the median step "
-        "1.010 to 1.101), {:.1f} ×; cadences to 4: {:.2f}, {:.2f}, {:.1f} ×; PyTorch's own hook "
-        "that does what plain DDP does: {:.3f}, {:.2f}, {:.1f} × |",
+        "two earlier runs 1.048, 1.051), {:.3f} × (all steps, {:.3f}; two earlier runs 1.054, "
+        "1.037), {:.1f} ×; cadences to 4: {:.2f}, {:.2f}, {:.1f} ×; PyTorch's own hook that does "
+        "what plain DDP does: {:.3f}, {:.2f}, {:.1f} × |",
         lambda r: (
             r["cadence_1_to_plain_convolutions_0.3M"],
             r["cadence_1_to_plain_convolutions_0.3M_mean"],
