@@ -52,6 +52,20 @@ MUTANTS = (
         compiled("region_manager", "tiny"),
     ),
     Mutant(
+        "the upper bits of a product count half",
+        "hdl/region_manager/comparator.py",
+        "low + (high << _PART)",
+        "low + (high << _PART - 1)",
+        _REGIONS,
+    ),
+    Mutant(
+        "noise is asked for when the variance should be",
+        "hdl/region_manager/updates.py",
+        '"ALPHA": Question.VARIANCE,',
+        '"ALPHA": Question.NOISE,',
+        _REGIONS,
+    ),
+    Mutant(
         "a dwell is a decision epoch too short",
         "hdl/region_manager/speculation.py",
         "settled = record.dwell == 0",
