@@ -39,19 +39,35 @@ def check_recorded(folder: Path, record: bool) -> None:
 
 
 def read_recorded(folder: Path, board: str, name: str) -> dict[str, Any]:
-    """Figures of that name; empty where there are none."""
-    path = folder / f"{board}.json"
-    return json.loads(path.read_text()).get(name, {}) if path.exists() else {}
+    """Figures of that name; empty where there are none.
+
+    Raises
+    ------
+    ValueError
+        If the board's file is not what was recorded.
+    """
+    return _everything(folder / f"{board}.json").get(name, {})
 
 
 def write_recorded(folder: Path, board: str, name: str, figures: Mapping[str, Any]) -> Path:
     """Replace the figures of that name, and keep the others; the file."""
     path = folder / f"{board}.json"
-    everything = json.loads(path.read_text()) if path.exists() else {}
+    everything = _everything(path)
     folder.mkdir(parents=True, exist_ok=True)
     content = json.dumps(everything | {name: figures}, indent=2, sort_keys=True)
     path.write_text(content + "\n")
     return path
+
+
+def _everything(path: Path) -> dict[str, Any]:
+    """All figures of a file, by their names."""
+    try:
+        found = json.loads(path.read_text()) if path.exists() else {}
+    except json.JSONDecodeError as error:
+        raise ValueError(f"{path} must be recorded figures in JSON, but is not: {error}") from None
+    if not isinstance(found, dict):
+        raise ValueError(f"{path} must be a JSON object of recorded figures, not {found!r}")
+    return found
 
 
 def change(now: float, before: float | None, digits: int = 0) -> str:

@@ -46,3 +46,20 @@ def test_recording_needs_its_folder(tmp_path: Path) -> None:
 )
 def test_changes(now: float, before: float | None, digits: int, text: str) -> None:
     assert change(now, before, digits) == text
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ('{"bitstream": {', "must be recorded figures in JSON"),
+        ("[]", r"must be a JSON object .*, not \[\]"),
+    ],
+)
+def test_a_file_that_is_no_record_is_named(tmp_path: Path, content: str, message: str) -> None:
+    path = tmp_path / "ulx3s.json"
+    path.write_text(content)
+    with pytest.raises(ValueError, match=f"ulx3s.json {message}"):
+        read_recorded(tmp_path, "ulx3s", "bitstream")
+    with pytest.raises(ValueError, match=message):
+        write_recorded(tmp_path, "ulx3s", "bitstream", {})
+    assert path.read_text() == content
