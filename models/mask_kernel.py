@@ -75,37 +75,55 @@ def chosen(
 @njit(cache=True, nogil=True)
 def _choose(words, ends, exponents, tables, kept, sums, bases):  # pragma: no cover - compiled
     start, elements = 0, 0
-    whole = np.empty(HALF_BINADES + 1, dtype=np.bool_)
     for region in range(ends.size):
-        for h in range(whole.size):
-            found = 2 * exponents[region] + 1 - h
-            whole[h] = found < 0 or tables[region, min(found, BINS - 1)]
+        top, table = np.int32(2 * exponents[region] + 1), _word_of(tables[region])
         for block in range(start, ends[region], _BLOCK):
             end = min(block + _BLOCK, ends[region])
             add_sums(words[block:end], sums[region])
-            _look_up(words[block:end], whole, kept[block:end])
+            _look_up(words[block:end], top, table, kept[block:end])
         if sums[region, _LAST_FINITE, 0]:
+            whole = _keeps(np.int32(_LAST_FINITE), top, table)
             _keep_finite(words[start : ends[region]], whole, kept[start : ends[region]])
         for h in range(HALF_BINADES):
-            elements += sums[region, h, 0] if whole[h] else 0
+            if sums[region, h, 0] and _keeps(np.int32(h), top, table):
+                elements += sums[region, h, 0]
         bases[region] = exponent_of_largest(sums[region])
         start = ends[region]
     return elements
 
 
 @njit(cache=True, nogil=True)
-def _look_up(words, whole, kept):  # pragma: no cover - compiled
+def _word_of(table):  # pragma: no cover - compiled
+    """A table as one word, which vectors of elements can be looked up in."""
+    word = np.uint64(0)
+    for place in range(table.size):
+        word |= np.uint64(table[place]) << np.uint64(place)
+    return word
+
+
+@njit(cache=True, nogil=True)
+def _keeps(half_binade, top, table):  # pragma: no cover - compiled
+    """Whether a half binade is kept; what is above the topmost of the table is."""
+    place = top - half_binade
+    last = np.int32(BINS - 1)
+    at = np.uint64(min(max(place, np.int32(0)), last))
+    return table >> at & np.uint64(1) | np.uint64(place < 0)
+
+
+@njit(cache=True, nogil=True)
+def _look_up(words, top, table, kept):  # pragma: no cover - compiled
     """Look up if the half binade of each element is kept, rounding's carry included."""
     for i in range(words.size):
         magnitude = words[i] & np.uint32(0x7FFFFFFF)
         odd = magnitude >> _CUT & np.uint32(1)
-        kept[i] = whole[(magnitude + np.uint32(0x7FFF) + odd) >> np.uint32(LOW_BITS)]
+        rounded = magnitude + np.uint32(0x7FFF) + odd
+        kept[i] = _keeps(np.int32(rounded >> np.uint32(LOW_BITS)), top, table)
 
 
 @njit(cache=True, nogil=True)
 def _keep_finite(words, whole, kept):  # pragma: no cover - compiled
-    """Look those up again that would be rounded to an infinity, as the largest number."""
+    """Those that would be rounded to an infinity are kept as the largest finite number is."""
     for i in range(words.size):
         magnitude = words[i] & np.uint32(0x7FFFFFFF)
         if _LARGEST < magnitude < _INFINITE:
-            kept[i] = whole[_LAST_FINITE]
+            kept[i] = whole

@@ -26,6 +26,12 @@ HALF_BINADES = 1 << 31 - LOW_BITS
 #: Where the count is in a word that has the energy below it, and how many elements fit such words.
 _COUNT, _MOST = 40, 1 << 22
 
+#: Elements that are looked at before they are added, and a half binade that is not read.
+_AHEAD, _NOWHERE = 1 << 10, np.uint32(HALF_BINADES - 1)
+
+#: Where the half binade is in a word that has a squared significand below it.
+_PLACE, _SQUARE = np.uint32(16), np.uint32(0xFFFF)
+
 
 def half_binades(x: torch.Tensor, sizes: Sequence[int]) -> np.ndarray:
     """Number of magnitudes of each part in each half binade, int64, (parts, 512).
@@ -115,9 +121,10 @@ def add_sums(words, sums):  # pragma: no cover - compiled
     Two tables take turns, so that an element need not wait for the one before it.
     """
     packed = np.empty((2, HALF_BINADES), dtype=np.int64)
+    ahead = np.empty(_AHEAD, dtype=np.uint32)
     for start in range(0, words.size, _MOST):
         packed[:] = 0
-        _add_packed(words[start : start + _MOST], packed)
+        _add_packed(words[start : start + _MOST], ahead, packed)
         for h in range(HALF_BINADES - 2):
             both = packed[0, h] + packed[1, h]
             sums[h, 0] += both >> _COUNT
@@ -125,10 +132,21 @@ def add_sums(words, sums):  # pragma: no cover - compiled
 
 
 @njit(cache=True, nogil=True)
-def _add_packed(words, packed):  # pragma: no cover - compiled
+def _add_packed(words, ahead, packed):  # pragma: no cover - compiled
+    for start in range(0, words.size, _AHEAD):
+        block = words[start : start + _AHEAD]
+        _look_ahead(block, ahead)
+        for i in range(block.size):
+            square = np.int64(ahead[i] & _SQUARE)
+            packed[i & 1, ahead[i] >> _PLACE] += (1 << _COUNT) + square
+
+
+@njit(cache=True, nogil=True)
+def _look_ahead(words, found):  # pragma: no cover - compiled
+    """Half binades above squared significands, in vectors; zeros go where nothing counts."""
     for i in range(words.size):
         magnitude = words[i] & np.uint32(0x7FFFFFFF)
-        hidden = np.int64(magnitude >= np.uint32(0x00800000)) << 7
-        significand = np.int64(magnitude >> np.uint32(16) & np.uint32(0x7F)) | hidden
-        counted = np.int64(magnitude != np.uint32(0)) << _COUNT
-        packed[i & 1, magnitude >> np.uint32(LOW_BITS)] += counted + significand * significand
+        hidden = np.uint32(magnitude >= np.uint32(0x00800000)) << np.uint32(7)
+        significand = magnitude >> np.uint32(16) & np.uint32(0x7F) | hidden
+        place = magnitude >> np.uint32(LOW_BITS) if magnitude else _NOWHERE
+        found[i] = place << _PLACE | significand * significand
