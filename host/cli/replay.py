@@ -46,10 +46,16 @@ def replay(
     """
     from adagrain.host.train.recorded_run import recorded_run
     from adagrain.host.train.recording import recording_in
+    from adagrain.models.interface.recording import file_of
 
     console = Console(quiet=as_json)
     with told():
         recording = recording_in(folder)
+        if recording == folder and not show and file_of(folder, 0).is_file():
+            raise ValueError(
+                f"{folder} must be the folder of a run to be run again, not that of a recording; "
+                "with --show that will do"
+            )
         found = recorded_run(recording)
         console.print(_table(folder, found))
         same = True

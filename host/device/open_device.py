@@ -12,7 +12,7 @@ from .coprocessor import Coprocessor
 from .identity import find_configuration, read_registers
 from .recovery import Recovery
 
-__all__ = ["open_device"]
+__all__ = ["for_training", "open_device"]
 
 #: Window and payload with which a device that is not yet known is asked what it is: each has them.
 _LEAST_WINDOW, _LEAST_PAYLOAD = 1, 256
@@ -67,6 +67,30 @@ def open_device(
         raise
     device.replaceable = replaceable
     return device
+
+
+def for_training(device: str | Coprocessor, preset: str | Configuration) -> Coprocessor:
+    """A device that is given, or behind a url; the golden model takes over when it fails.
+
+    Parameters
+    ----------
+    device : str or Coprocessor
+        The device or its url.
+    preset : str or Configuration
+        With a url, as that of :func:`open_device`.
+
+    Raises
+    ------
+    TypeError
+        If it is neither.
+    ValueError, ProtocolMismatchError, DeviceTimeoutError
+        As :func:`open_device`.
+    """
+    if not isinstance(device, str | Coprocessor):
+        raise TypeError(f"device must be a url or a Coprocessor, not {device!r}")
+    found = open_device(device, preset) if isinstance(device, str) else device
+    found.replaceable = True
+    return found
 
 
 def _check_waits(timeout: float, retries: int) -> None:

@@ -10,7 +10,7 @@ from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 
 from adagrain.host.device.coprocessor import Coprocessor
-from adagrain.host.device.open_device import open_device
+from adagrain.host.device.open_device import for_training
 from adagrain.host.regions.regions import By, Regions, regions
 from adagrain.models.interface.configuration import Configuration
 
@@ -189,10 +189,7 @@ class AdagrainState:
         return self._buckets.take(bucket)
 
     def _open(self, device: str | Coprocessor, preset: str | Configuration) -> None:
-        if not isinstance(device, str | Coprocessor):
-            raise TypeError(f"device must be a url or a Coprocessor, not {device!r}")
-        self.device = open_device(device, preset) if isinstance(device, str) else device
-        self.device.replaceable = True
+        self.device = for_training(device, preset)
         self._closes.append(self.device)
 
     def _begin(self, divided: Regions, options: ReducerOptions, cap: float) -> None:

@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 from adagrain.host.device.coprocessor import Coprocessor
-from adagrain.host.device.open_device import open_device
+from adagrain.host.device.open_device import for_training
 from adagrain.host.device.product import check_built
 from adagrain.models.interface.precision import Precision
 
@@ -80,8 +80,7 @@ class Granularity:
         resources: ResourceManager | None = None,
     ) -> None:
         self._layers = _named_layers(model)
-        self.device = open_device(device, preset) if isinstance(device, str) else device
-        self.device.replaceable = True
+        self.device = for_training(device, preset)
         self._check_build()
         if offload:
             self._check_precisions()

@@ -10,7 +10,7 @@ from torch import nn
 
 from adagrain.host.compression.options import CompressionOptions
 from adagrain.host.device.coprocessor import Coprocessor
-from adagrain.host.device.open_device import open_device
+from adagrain.host.device.open_device import for_training
 from adagrain.host.distributed.cadence import optimizers_of
 from adagrain.host.distributed.chosen_exchange import (
     Compression,
@@ -169,8 +169,7 @@ class Beginning:
         check_momentum(self._compressing, self.optimizers, self._regions)
 
     def _open(self, device: str | Coprocessor, preset: str | Configuration) -> None:
-        self.device = open_device(device, preset) if isinstance(device, str) else device
-        self.device.replaceable = True
+        self.device = for_training(device, preset)
         self.closes.append(self.device)
         check_device(self.device)
         check_types(self._regions, self.device)

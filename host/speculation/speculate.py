@@ -58,6 +58,8 @@ class Speculation:
         **options: Any,
     ) -> None:
         self._runtime: Runtime | None = None
+        if group is not None and not isinstance(group, dist.ProcessGroup):
+            raise TypeError(f"group must be a ProcessGroup that has this worker, not {group!r}")
         group = group or dist.group.WORLD
         if group is None:
             raise RuntimeError(

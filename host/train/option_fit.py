@@ -64,6 +64,11 @@ def _check_parts(options: "TrainingOptions") -> None:
     if options.bits and not 4 <= options.bits <= 32:
         raise ValueError(f"bits must be from 4 to 32, or 0, not {options.bits:g}")
     if options.granular:
-        _ = options.policy
+        lowest, _ = options.policy.bounds
+        if 0 < options.bits < lowest.bits:
+            raise ValueError(
+                f"bits must be at least {lowest.bits} with precision {lowest.name}, not "
+                f"{options.bits:g}"
+            )
     _ = options.compression
     _ = options.speculation

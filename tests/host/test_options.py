@@ -75,6 +75,10 @@ FIXED = {"preset": "all", "precision": "INT8"}
         ({"offload": "back"}, "offload must be one of none, forward, not 'back'"),
         ({"preset": "all", "precision": "INT2"}, "dynamic, FP32, FP16, INT8, INT4, not 'INT2'"),
         ({"preset": "granular", "bits": 40.0}, "bits must be from 4 to 32, or 0, not 40"),
+        (
+            {"preset": "granular", "precision": "FP32", "bits": 8.0},
+            "bits must be at least 32 with precision FP32, not 8",
+        ),
         ({"preset": "granular", "offload_every": 0}, "offload_every must be at least 1, not 0"),
         ({"preset": "granular", "channel_groups": 0}, "channel_groups must be at least 1, not 0"),
         ({"preset": "granular", "penalty": -1.0}, "penalty must not be negative, not -1"),

@@ -110,6 +110,15 @@ def test_a_damaged_summary_is_refused_before_all_is_run_again(copied: Path) -> N
     assert not (copied / "replay").exists()
 
 
+def test_a_recording_alone_can_be_shown_but_not_run_again(recorded: Path) -> None:
+    alone = recorded / RECORDING
+    status, said = call("replay", str(alone))
+    assert status == 2 and "states over the steps" not in said
+    assert f"{alone} must be the folder of a run to be run again, not that of a recording" in said
+    status, said = call("replay", str(alone), "--show")
+    assert status == 0 and "states over the steps" in said
+
+
 def test_a_recording_without_a_field_of_a_decision_is_not_shown(copied: Path) -> None:
     path = file_of(copied / RECORDING, 0)
     change(path, '"alpha"', '"beta"')
@@ -178,8 +187,6 @@ def test_what_cannot_be_replayed_is_refused(
 ) -> None:
     status, said = call("replay", str(tmp_path / "none"))
     assert status == 2 and "there must be a recording in" in said
-    status, said = call("replay", str(recorded / RECORDING))
-    assert status == 2 and "there must be a run at" in said
     train(tmp_path, "plain", "--preset", "sync", "--steps", "1", narrow=True)
     status, said = call("replay", str(tmp_path / "plain"))
     assert status == 2 and "there must be a recording in" in said

@@ -179,6 +179,8 @@ WRONG: dict[str, tuple[Callable[[], nn.Module], dict[str, Any], str]] = {
         {"make": lambda p: torch.optim.SGD([*p][1:], lr=0.1)},
         "parameter '0.weight' must be in the optimizer, but is not",
     ),
+    "device": (plain, {"device": 3}, "device must be a url or a Coprocessor, not 3"),
+    "group": (plain, {"group": 5}, "group must be a ProcessGroup that has this worker, not 5"),
     "tau": (plain, {"tau": -1}, "tau must be a number from 0 on, not -1"),
 }
 
