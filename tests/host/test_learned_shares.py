@@ -101,8 +101,13 @@ def test_order_of_exchanges_does_not_matter(seed: int) -> None:
 
 @pytest.mark.parametrize("passes", [1, 4])
 def test_looks_get_rarer(passes: int) -> None:
+    module = nn.Linear(3, 3)
     survey = Survey(passes)
-    taken = [number for number in range(60 * passes) if survey._looks(number)]
+    survey.watch([module])
+    taken = [0] if module._forward_hooks else []
+    for number in range(1, 60 * passes):
+        survey.begin_pass(number)
+        taken += [number] if module._forward_hooks else []
     edges = [*range(0, 8, 1), *range(8, 16, 2), *range(16, 32, 4), *range(32, 60, 8)]
     assert taken == [passes * edge for edge in edges]
 
@@ -118,7 +123,7 @@ def test_hooks_are_there_only_while_samples_are_wanted() -> None:
 def test_norms_of_large_gradients_are_those_of_elements_evenly_apart(seed: int) -> None:
     gradient = torch.randn(10_000, generator=torch.Generator().manual_seed(seed))
     layout, survey = Layout(((0, 0), (1, 0)), (9000, 1000)), Survey(8)
-    survey.look(0, layout, gradient)
+    survey.look(layout, gradient)
     large, small = survey.of(layout.keys).features[:, 4].tolist()
     assert large == gradient_feature(statistics(gradient[:9000:3], None), 9000)
     assert small == gradient_feature(statistics(gradient[9000:], None), 1000)

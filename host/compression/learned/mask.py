@@ -101,7 +101,8 @@ class LearnedMask:
         mantissa_bits: int = MANTISSA_BITS,
     ) -> None:
         self.price = Price(options.price_rate)
-        self._options = options
+        self._weights = options.weights
+        self._seen = _SEEN[options.features]
         self._training = MaskTraining(options.hidden, options.rate, seed)
         self._network = network
         self._mantissa_bits = mantissa_bits
@@ -137,7 +138,7 @@ class LearnedMask:
 
     def look(self, layout: Layout, gradient: torch.Tensor) -> None:
         """As :meth:`Learner.look`."""
-        self._survey.look(self._passes, layout, gradient)
+        self._survey.look(layout, gradient)
         self._worth.look(self._passes, layout, gradient)
 
     def keep(self, v: torch.Tensor, layout: Layout, density: float) -> torch.Tensor:
@@ -164,7 +165,7 @@ class LearnedMask:
 
     def heard(self, layout: Layout, frame: bytes, average: torch.Tensor) -> None:
         """As :meth:`Learner.heard`."""
-        self._survey.heard(self._passes, layout, frame)
+        self._survey.heard(layout, frame)
         self._worth.applied(self._passes, layout, average)
 
     def sample(self) -> torch.Tensor | None:
@@ -178,8 +179,9 @@ class LearnedMask:
 
     def end_pass(self, density: float) -> None:
         """As :meth:`Mask.end_pass`."""
-        self._survey.end_pass(self._passes)
+        self._survey.end_pass()
         self._passes += 1
+        self._survey.begin_pass(self._passes)
         met, self._met = self._met, []
         if met and self.price.value is not None:
             self._learn(together(met))
@@ -214,6 +216,7 @@ class LearnedMask:
         self._is_new = state["is_new"]
         self._decisions.load_state_dict(state["decisions"])
         self._survey.load_state_dict(state["survey"])
+        self._survey.begin_pass(self._passes)
         self._worth.load_state_dict(state["worth"])
 
     def _first(
@@ -253,7 +256,7 @@ class LearnedMask:
         """Learn what would have been best, also at other prices."""
         sums, bases, code, value = judged
         energy = self._energy * sum(met.sizes)
-        prices = self._options.weights, self._price, energy
+        prices = self._weights, self._price, energy
         found = Slopes(*find_slopes(sums, bases, *code, value, *prices))
         times = _FIRST_STEPS if self._is_new else 1
         self._training.step(self._shown(known, _OCTAVES), found, _FACTORS, times)
@@ -265,15 +268,14 @@ class LearnedMask:
 
     def _bound(self, price: float) -> float:
         """The squared magnitude that is worth a price."""
-        weights = self._options.weights
-        cost = weights.sparsity + weights.communication
-        return price * cost * self._energy / weights.reconstruction
+        reconstruction, sparsity, communication = self._weights
+        return price * (sparsity + communication) * self._energy / reconstruction
 
     def _shown(self, known: np.ndarray, octaves: tuple[int, ...] = (0,)) -> np.ndarray:
         """Features that may be seen, at the price in force times powers of two."""
         bound = min(max(self._bound(self._price), _TINY), _HUGE)
         shown = at_bound(known, bound, octaves)
-        shown[:, _SEEN[self._options.features] : -1] = 0
+        shown[:, self._seen : -1] = 0
         return shown
 
 

@@ -57,37 +57,44 @@ class Survey:
         self._gradients: dict[Key, int] = {}
         self._bits: dict[Key, CodeBits] = {}
         self._last = Last(self._surveyed)
+        self._looks = True
 
     def watch(self, owners: Sequence[nn.Module]) -> None:
         """Look at the activations of these modules, by region."""
         self._watched = Activations(owners)
+        self._watched.wanted = self._looks
 
     def close(self) -> None:
         """Let go of the modules."""
         if self._watched:
             self._watched.close()
 
-    def look(self, number: int, layout: Layout, gradient: torch.Tensor) -> None:
-        """Say what the gradient of an exchange is, in a pass counted from 0."""
-        if not self._looks(number):
+    def begin_pass(self, number: int) -> None:
+        """Say which pass comes, counted from 0, which it is as long as nothing is said."""
+        doublings = min((number // (_SOON * self._passes)).bit_length(), _DOUBLINGS)
+        self._looks = number % (self._passes << doublings) == 0
+        if self._watched:
+            self._watched.wanted = self._looks
+
+    def look(self, layout: Layout, gradient: torch.Tensor) -> None:
+        """Say what the gradient of an exchange is."""
+        if not self._looks:
             return
         norms = map(gradient_feature, sampled(gradient, layout.sizes), layout.sizes)
         self._gradients |= zip(layout.keys, norms, strict=True)
         self._last.forget()
 
-    def heard(self, number: int, layout: Layout, frame: bytes) -> None:
+    def heard(self, layout: Layout, frame: bytes) -> None:
         """Say what this worker's frame was."""
-        if self._looks(number):
+        if self._looks:
             self._bits |= zip(layout.keys, code_bits(frame, layout.elements), strict=True)
             self._last.forget()
 
-    def end_pass(self, number: int) -> None:
-        """End a pass."""
-        if self._watched:
-            if self._looks(number):
-                self._activations |= self._watched.features()
-                self._last.forget()
-            self._watched.wanted = self._looks(number + 1)
+    def end_pass(self) -> None:
+        """Say that the pass has ended."""
+        if self._looks and self._watched:
+            self._activations |= self._watched.features()
+            self._last.forget()
 
     def of(self, keys: Sequence[Key]) -> Surveyed:
         """Features and bits of shares."""
@@ -100,7 +107,6 @@ class Survey:
             "activations": {**self._activations},
             "gradients": {**self._gradients},
             "bits": bits,
-            "wanted": self._watched is None or self._watched.wanted,
         }
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
@@ -109,8 +115,6 @@ class Survey:
         self._bits = {
             key: CodeBits(base, own.numpy()) for key, (base, own) in state["bits"].items()
         }
-        if self._watched:
-            self._watched.wanted = state["wanted"]
         self._last.forget()
 
     def _surveyed(self, keys: Sequence[Key]) -> Surveyed:
@@ -121,7 +125,3 @@ class Survey:
     def _features(self, key: Key) -> tuple[int, ...]:
         activations = self._activations.get(key[0], _UNKNOWN[0])
         return (*activations, self._gradients.get(key, _UNKNOWN[1]))
-
-    def _looks(self, number: int) -> bool:
-        doublings = min((number // (_SOON * self._passes)).bit_length(), _DOUBLINGS)
-        return number % (self._passes << doublings) == 0
