@@ -103,7 +103,7 @@ def _word_of(table):  # pragma: no cover - compiled
 
 @njit(cache=True, nogil=True)
 def _keeps(half_binade, top, table):  # pragma: no cover - compiled
-    """Whether a half binade is kept; what is above the topmost of the table is."""
+    """1 where a half binade is kept; what lies above the table's topmost one is."""
     place = top - half_binade
     last = np.int32(BINS - 1)
     at = np.uint64(min(max(place, np.int32(0)), last))

@@ -13,6 +13,9 @@ __all__ = ["Ecp5Clock"]
 #: Range of the oscillator in the PLL, in Hz.
 _OSCILLATOR = (400e6, 800e6)
 
+#: The largest divider behind it.
+_MOST = 128
+
 #: Charge pump and loop filter, which nextpnr leaves off where nothing is said of them: what
 #: Project Trellis's `ecppll` gives every PLL.
 _LOOP = {
@@ -93,6 +96,6 @@ def _divider(clock: float) -> int:
     """The one that brings the oscillator next to the middle of its range."""
     low, high = _OSCILLATOR
     divider = round((low + high) / 2 / clock)
-    if not (divider >= 1 and low <= clock * divider <= high):
+    if not (1 <= divider <= _MOST and low <= clock * divider <= high):
         raise ValueError(f"clock must be within the reach of the PLL, not {clock:.0f} Hz")
     return divider

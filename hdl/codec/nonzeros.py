@@ -28,7 +28,7 @@ class Nonzeros(wiring.Component):
     lanes : int
         Elements in a beat: 1, 2 or 4.
     depth : int
-        Beats with elements that wait, at least 1.
+        Beats with elements that wait, at least 3: :class:`.Queue` halves the rate below.
 
     Members
     -------
@@ -45,7 +45,7 @@ class Nonzeros(wiring.Component):
 
     def __init__(self, lanes: int, depth: int = 32) -> None:
         check_lanes(lanes)
-        check_integer("depth", depth, 1)
+        check_integer("depth", depth, 3)
         self._lanes, self._depth = lanes, depth
         super().__init__(
             {

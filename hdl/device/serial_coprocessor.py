@@ -31,7 +31,9 @@ class SerialCoprocessor(wiring.Component):
     """The design of a board, down to its pins; the same in simulation.
 
     A break resets everything but the receiver that notices it, and this holds as long as the
-    break lasts; that is how a host gets out of whatever state it finds. The data port
+    break lasts; that is how a host gets out of whatever state it finds. Behind a break of just 20
+    bit times, or a ``restart`` of a single cycle, a byte of what was under way may still be sent,
+    without a delimiter; longer ones leave nothing. The data port
     is left idle: tensors come in frames, and a pass that asks for the port is ``INCOMPLETE``; what
     a unit sends out of it is lost.
 

@@ -18,8 +18,8 @@ class Sequencer(wiring.Component):
 
     Or through the rows, and for each through the words, so that one sum grows at a time.
 
-    A pair per cycle as long as ``o`` takes it, from the third cycle after the run was taken on; the
-    next run is taken when the last pair has been read.
+    A pair per cycle as long as ``o`` takes it, from the second cycle after the run was taken on;
+    the next run is taken when the last pair has been read.
 
     Parameters
     ----------

@@ -31,7 +31,7 @@ class PowerSums(wiring.Component):
     clear : ``In(1)``
         Start at 0.
     q : ``In(data.ArrayLayout(signed(16), lanes))``
-        Elements, 0 where there is none.
+        Elements from -32767 to 32767, as :class:`.Quantise` gives them; 0 where there is none.
     s1, s3 : ``Out(signed(count_bits + 16))``, ``Out(signed(count_bits + 48))``
     s2, s4 : ``Out(count_bits + 31)``, ``Out(count_bits + 64)``
         Sums.

@@ -34,8 +34,9 @@ class TensorPort(wiring.Signature):
     busy : ``In(1)``
         A pass is under way, of this unit or of another.
     starved : ``In(1)``
-        Elements are missing, and none come: the data port has offered nothing for too long, or they
-        come from the link, whose requests are executed one after the other.
+        Elements are missing, and none come: the data port has offered nothing for too long, and
+        offers nothing now; or they come from the link, whose requests are executed one after the
+        other.
     moves : ``In(1)``
         The data port brings something.
     """

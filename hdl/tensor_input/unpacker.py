@@ -4,8 +4,9 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value, unsigned
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from adagrain.hdl.checks import check_kind
 from adagrain.hdl.stream.packet import beat_layout, check_lanes
-from adagrain.models.interface.formats import FORMATS, FormatCode
+from adagrain.models.interface.formats import FORMATS, STREAMED, FormatCode
 from adagrain.models.interface.units.tensor_input import TENSOR_FIELDS
 
 __all__ = ["Unpacker"]
@@ -28,8 +29,9 @@ class Unpacker(wiring.Component):
     ----------
     lanes : int
         Words in a beat that enters and elements in one that leaves: 1, 2 or 4.
-    formats : sequence of FormatCode
-        Formats that are built.
+    formats : tuple of FormatCode
+        Formats that are built, one at least of
+        :data:`~adagrain.models.interface.formats.STREAMED`.
 
     Members
     -------
@@ -39,10 +41,19 @@ class Unpacker(wiring.Component):
         Words.
     o : ``Out(stream.Signature(beat_layout(lanes)))``
         Elements.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a parameter is not what it must be.
     """
 
     def __init__(self, lanes: int, formats: tuple[FormatCode, ...]) -> None:
         check_lanes(lanes)
+        check_kind("formats", formats, tuple)
+        if not formats or any(own not in STREAMED for own in formats):
+            known = ", ".join(code.name for code in STREAMED)
+            raise ValueError(f"formats must be of {known}, one at least, not {formats!r}")
         self._lanes = lanes
         self._formats = formats
         super().__init__(

@@ -7,7 +7,7 @@ from amaranth.lib import io
 from amaranth.sim import Simulator, SimulatorContext
 
 from adagrain.hdl.boards import BOARDS
-from adagrain.hdl.boards.ecp5_clock import Ecp5Clock
+from adagrain.hdl.boards.ecp5_clock import Ecp5Clock, _divider
 from adagrain.hdl.device import SerialCoprocessor
 from adagrain.hdl.granularity_unit import GranularityUnit
 from adagrain.models.interface.configuration import configuration
@@ -45,6 +45,8 @@ def test_the_oscillator_runs_at_600_mhz(multiple: int, divider: int) -> None:
 def test_a_clock_out_of_reach() -> None:
     with pytest.raises(ValueError, match="within the reach of the PLL, not 1000000000 Hz"):
         pll(40)
+    with pytest.raises(ValueError, match="within the reach of the PLL, not 3000000 Hz"):
+        _divider(3e6)  # by 200, but the largest there is is 128
 
 
 def test_leds_stay_on_for_a_while_after_something_moved() -> None:

@@ -273,7 +273,7 @@ CLASSES: dict[type, dict[str, Given]] = {
     Multiplier: {"fmt": FMT},
     Packer: {"precisions": PRECISIONS},
     Mask: {"lanes": LANES},
-    Nonzeros: {"lanes": LANES, "depth": at_least(32, 1)},
+    Nonzeros: {"lanes": LANES, "depth": at_least(32, 3)},
     PacketQueue: {"depth": given(16, "a power of two and at least 4", 2, 12, 0, -4)},
     Placer: {"lanes": LANES},
     PowerSums: {"lanes": LANES, "powers": POWERS, "count_bits": COUNT_BITS},
@@ -345,7 +345,18 @@ CLASSES: dict[type, dict[str, Given]] = {
     TensorPass: {"configuration": BUILT, "unit": UNIT, "raw": flag(True)},
     TileCommands: {"configuration": WITH_SLICES},
     Watchdog: {"cycles": at_least(100, 1)},
-    Unpacker: {"lanes": LANES, "formats": Given((FormatCode.FP32,))},
+    Unpacker: {
+        "lanes": LANES,
+        "formats": Given(
+            (FormatCode.FP32,),
+            (
+                (FormatCode.FP32, "of type tuple, not <FormatCode.FP32"),
+                ((), "of FP32, FP16, BF16, one at least, not ()"),
+                ((FormatCode.FP8_E5M2,), "of FP32, FP16, BF16, one at least, not (<FormatCode.FP8"),
+                (("x",), "of FP32, FP16, BF16, one at least, not ('x',)"),
+            ),
+        ),
+    },
 }
 
 
