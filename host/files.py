@@ -81,8 +81,21 @@ def closing(path: Path, error: object) -> AbstractContextManager[None]:
     return suppress(OSError) if error else writing(path)
 
 
-def replace_file(path: Path, write: Callable[[IO[bytes]], object]) -> str:
+def replace_file(
+    path: Path,
+    write: Callable[[IO[bytes]], object],
+    check: Callable[[Path], None] = lambda _: None,
+) -> str:
     """Write a file under another name, have it on the disk, then give it its name.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    write : callable
+        Given where its content goes.
+    check : callable
+        Given the new file while what was there before is still there; raises what is wrong.
 
     Returns
     -------
@@ -107,6 +120,7 @@ def replace_file(path: Path, write: Callable[[IO[bytes]], object]) -> str:
                     raise
                 file.flush()
                 os.fsync(file.fileno())
+            check(temporary)
             temporary.replace(path)
     except BaseException:
         temporary.unlink(missing_ok=True)

@@ -9,9 +9,24 @@ __all__ = ["append_json_lines", "read_json_lines"]
 
 
 def append_json_lines(path: Path) -> TextIO:
-    """A file to append lines to, opened; a last line that was cut short is removed."""
+    """A file to append lines to, opened; a last line without an end is ended, or removed if cut.
+
+    Raises
+    ------
+    ValueError
+        If the file ends in something else than a line of JSON, or the beginning of one.
+    """
     if path.is_file():
-        os.truncate(path, path.read_bytes().rfind(b"\n") + 1)
+        content = path.read_bytes()
+        whole = content.rfind(b"\n") + 1
+        rest = content[whole:]
+        if rest.strip(b"\0") and not rest.startswith(b"{"):
+            shown = rest[:40].decode(errors="replace")
+            raise ValueError(f"{path} must end in a JSON object to be appended to, not {shown!r}")
+        if _is_object(rest):
+            path.open("ab").write(b"\n")
+        else:
+            os.truncate(path, whole)
     return path.open("a")
 
 
@@ -37,3 +52,10 @@ def read_json_lines(path: Path) -> list[dict[str, Any]]:
         elif number < len(rows):
             raise ValueError(f"line {number} of {path} must be a JSON object, not {row[:40]!r}")
     return objects
+
+
+def _is_object(line: bytes) -> bool:
+    try:
+        return isinstance(json.loads(line), dict)
+    except ValueError:
+        return False

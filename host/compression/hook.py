@@ -11,7 +11,8 @@ from torch.nn.parallel import DistributedDataParallel
 from adagrain.host.distributed.check_model import check_model
 from adagrain.host.distributed.exchange import Flat, Pending, Share
 from adagrain.host.distributed.lockstep import Lockstep
-from adagrain.host.distributed.state import check_rank
+from adagrain.host.distributed.state import check_parts, check_rank
+from adagrain.host.distributed.uncopied import Uncopied
 from adagrain.host.regions.regions import trainable
 
 from .bypass import Decision
@@ -27,7 +28,7 @@ __all__ = ["CompressionState", "compress_hook"]
 _TYPES = (torch.float32, torch.bfloat16, torch.float16)
 
 
-class CompressionState:
+class CompressionState(Uncopied):
     """State of :func:`compress_hook`, a communication hook for DistributedDataParallel.
 
     ::
@@ -144,6 +145,7 @@ class CompressionState:
             If it is of other parameters, or of these in another memory format, of another worker,
             another number of them, or another mask.
         """
+        check_parts(state, "parameters", "workers", "rank", "bytes_sent", "exchange")
         _check_layouts(state["parameters"], self._layouts)
         if state["workers"] != self.exchange.workers:
             raise ValueError(

@@ -2,11 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
-from weakref import proxy
+from weakref import proxy, ref
 
 import torch
 import torch.distributed as dist
-from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 
 from adagrain.host.device.coprocessor import Coprocessor
@@ -14,6 +13,7 @@ from adagrain.host.device.open_device import for_training
 from adagrain.host.regions.regions import By, Regions, regions
 from adagrain.models.interface.configuration import Configuration
 
+from .before_forward import BeforeForward
 from .buckets import Buckets
 from .cadence import optimizers_of
 from .check_model import check_model
@@ -30,8 +30,9 @@ from .guard import Guard
 from .lockstep import Lockstep
 from .reducer import RegionReducer, StepLog
 from .reducer_options import ReducerOptions
-from .state import check_optimizers
+from .state import check_optimizers, check_parts
 from .steps import Steps
+from .uncopied import Uncopied
 from .watch import Watch
 
 __all__ = ["AdagrainState", "Optimizers"]
@@ -40,7 +41,7 @@ __all__ = ["AdagrainState", "Optimizers"]
 Optimizers = torch.optim.Optimizer | Sequence[torch.optim.Optimizer]
 
 
-class AdagrainState:
+class AdagrainState(Uncopied):
     """State of :func:`adagrain.adagrain_hook`, a communication hook for DDP.
 
     ::
@@ -86,6 +87,7 @@ class AdagrainState:
     ) -> None:
         check_model(model)
         self._model = cast(DistributedDataParallel, proxy(model))  # which has this in its hook
+        self._wrapper = ref(model)
         self._closes: list[Any] = []
         self._rebuilt = False
         self._lockstep = Lockstep(model.process_group)
@@ -168,6 +170,7 @@ class AdagrainState:
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Restore what :meth:`state_dict` gave; backward passes without a step are forgotten."""
+        check_parts(state, "reducer", "optimizers")
         check_optimizers(state["optimizers"], self._optimizers)
         self.reducer.load_state_dict(state["reducer"])
         self._steps.forget()
@@ -202,6 +205,7 @@ class AdagrainState:
             self._optimizers,
             self._model.module,
             divided,
+            wrapper=self._wrapper,
             cap=cap,
             told=guard.told,
             watch=self._watch,
@@ -209,21 +213,26 @@ class AdagrainState:
         )
         self._closes.append(self._steps)
         self._buckets = Buckets(self._model, self.reducer, self._steps, self._watch, guard)
-        self._closes.append(_Hook(self._model.register_forward_pre_hook(self._before_forward)))
+        hook = self._model.register_forward_pre_hook(BeforeForward(self._before_forward))
+        self._closes.append(_Hook(hook))
 
-    def _before_forward(self, model: nn.Module, _: Any) -> None:
+    def _before_forward(self, training: bool) -> None:
         """Tell the others early how this worker stands, so that nobody waits in backward.
 
         Compare at once where DDP is about to use a collective of its own: to broadcast buffers, or
-        to rebuild its buckets, which it does in the second forward pass. Behind a backward pass
-        nothing is told: it may be a forward pass that only this worker makes before its step.
+        to rebuild its buckets, which it does in the first forward pass behind a step, be it one of
+        an evaluation. Behind a backward pass nothing is told: it may be a forward pass that only
+        this worker makes before its step.
         """
-        if model.training and torch.is_grad_enabled() and self._model.require_backward_grad_sync:
-            if self._model.will_sync_module_buffers() or not self._rebuilt:
-                self._lockstep.look(self.reducer.standing)
-            elif not self.reducer.passes:
-                self._lockstep.post(self.reducer.standing)
-            self._rebuilt = self.reducer.step > 0
+        if not (torch.is_grad_enabled() and self._model.require_backward_grad_sync):
+            return
+        begun = self.reducer.step > 0
+        broadcasts = training and self._model.will_sync_module_buffers()
+        if broadcasts or (not self._rebuilt and (training or begun)):
+            self._lockstep.look(self.reducer.standing)
+            self._rebuilt = begun
+        elif training and not self.reducer.passes:
+            self._lockstep.post(self.reducer.standing)
 
     def _decide(self) -> Mapping[int, int]:
         due = self.reducer.due

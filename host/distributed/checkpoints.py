@@ -3,9 +3,11 @@
 import logging
 import re
 from collections.abc import Mapping
+from functools import partial
 from numbers import Integral
 from pathlib import Path
-from typing import Any
+from pickle import PicklingError
+from typing import IO, Any
 
 import torch
 import torch.distributed as dist
@@ -24,6 +26,9 @@ _log = logging.getLogger("adagrain")
 #: from all: so each of them has written the one before.
 _KEPT = 2
 
+#: What is said of a state that could not be loaded.
+_KINDS = "state must hold tensors, numbers, texts, and collections of them"
+
 
 class CheckpointError(ValueError):
     """A checkpoint that this run cannot go on from."""
@@ -33,7 +38,8 @@ class Checkpoints:
     """Files of all workers, one for each of them and step.
 
     Workers write without waiting for each other, so one that fails may leave the others a step
-    ahead. :meth:`load` chooses the newest step that all of them have whole.
+    ahead. :meth:`load` chooses the newest step that all of them have whole. The state of fewer
+    workers is of no use to more of them, which is refused; that of more is there for fewer.
 
     Parameters
     ----------
@@ -75,16 +81,12 @@ class Checkpoints:
             raise TypeError(f"step must be an integer, not {step!r}")
         if step < 0:
             raise ValueError(f"step must be 0 or more, not {step}")
+        if not isinstance(state, Mapping):
+            raise TypeError(f"state must be a mapping, not {state!r}")
         with writing(self._folder):
             self._folder.mkdir(parents=True, exist_ok=True)
-        path = self._path(step)
-        replace_file(path, lambda file: torch.save(dict(state), file))
-        if strange := get_unsafe_globals_in_checkpoint(path):
-            path.unlink()
-            raise TypeError(
-                "state must hold tensors, numbers, texts, and collections of them, not "
-                f"{', '.join(sorted(strange))}: it could not be loaded"
-            )
+        content = {"workers": dist.get_world_size(self._group), "state": dict(state)}
+        replace_file(self._path(step), partial(_write, content), _check_loadable)
         steps = self._steps()
         kept = [own for own in steps if own <= step][-_KEPT:]
         for other in set(steps).difference(kept):
@@ -100,22 +102,27 @@ class Checkpoints:
         -------
         tuple or None
             ``None`` where the run is to begin anew: no worker has more than its first checkpoint,
-            and they have none in common.
+            and they have none in common. Such a file is kept under a name with ``.left`` at its
+            end.
 
         Raises
         ------
         CheckpointError
-            If they have had one in common, and have it no more, or all are damaged.
+            If they have had one in common, and have it no more, or all are damaged; or if they are
+            more workers than have written the checkpoints.
         WorkerFailedError
             If all are, and the last one is another worker's.
         """
         own = self._steps()
         common = self._common(self._gathered(own))
-        loaded = self._newest_whole(common) if common else None
+        if not common:
+            self._set_aside(own)
+            return None
+        step, state = self._newest_whole(common)
         for later in own:
-            if loaded is None or later > loaded[0]:
+            if later > step:
                 self._path(later).unlink()
-        return loaded
+        return step, state
 
     def _common(self, found: list[list[int]]) -> list[int]:
         """Steps that all workers have, newest first; none where the run begins anew."""
@@ -127,18 +134,35 @@ class Checkpoints:
             raise CheckpointError(
                 f"workers must have the checkpoint of one step in {self._folder}, but {told}"
             )
+        self._check_workers(found[self._rank])
         if any(found) and self._rank == 0:
             _log.warning("the run begins anew: no checkpoint was written by all workers (%s)", told)
         return []
 
+    def _check_workers(self, steps: list[int]) -> None:
+        """See to it that a file that not all workers have is not of fewer of them."""
+        now = dist.get_world_size(self._group)
+        contents = [self._read(step)[0] for step in steps]
+        before = self._gathered(min((own.get("workers", now) for own in contents), default=now))
+        if min(before) < now:
+            raise CheckpointError(
+                f"checkpoints in {self._folder} must be of {now} workers, not of {min(before)}: "
+                "start as many, or take another folder"
+            )
+
+    def _set_aside(self, steps: list[int]) -> None:
+        for step in steps:
+            path = self._path(step)
+            path.replace(path.with_name(f"{path.name}.left"))
+
     def _newest_whole(self, steps: list[int]) -> tuple[int, dict[str, Any]]:
         """The first of some steps whose files can all be read, and this worker's state of it."""
         step, *before = steps
-        state, error = self._read(step)
+        content, error = self._read(step)
         told = self._gathered(error and f"{type(error).__name__}: {error}")
         failed = [f"worker {rank} failed: {text}" for rank, text in enumerate(told) if text]
         if not failed:
-            return step, state
+            return step, content["state"]
         if not before:
             raise error or WorkerFailedError(failed[0])
         if self._rank == 0:
@@ -146,9 +170,11 @@ class Checkpoints:
         return self._newest_whole(before)
 
     def _read(self, step: int) -> tuple[dict[str, Any], CheckpointError | None]:
-        """This worker's state of a step, or why it cannot be read."""
+        """What this worker has written in a step, or why it cannot be read."""
         try:
-            return torch.load(self._path(step), weights_only=True), None
+            content = torch.load(self._path(step), weights_only=True)
+            is_earlier = content.keys() != {"workers", "state"}  # the state alone
+            return {"state": content} if is_earlier else content, None
         except Exception as failure:
             reason = str(failure).partition("\n")[0] or type(failure).__name__
             return {}, CheckpointError(f"{self._path(step)} cannot be read: {reason}")
@@ -168,3 +194,15 @@ class Checkpoints:
 
     def _path(self, step: int) -> Path:
         return self._folder / f"step-{step:08d}.rank{self._rank}.pt"
+
+
+def _write(content: Mapping[str, Any], file: IO[bytes]) -> None:
+    try:
+        torch.save(content, file)
+    except (AttributeError, PicklingError, TypeError) as error:
+        raise TypeError(f"{_KINDS}: {error}") from error
+
+
+def _check_loadable(path: Path) -> None:
+    if strange := get_unsafe_globals_in_checkpoint(path):
+        raise TypeError(f"{_KINDS}, not {', '.join(sorted(strange))}: it could not be loaded")

@@ -89,6 +89,9 @@ class ReducerOptions:
         for sink in self.sinks:
             if not all(callable(getattr(sink, name, None)) for name in ("statistics", "step")):
                 raise TypeError(f"sinks must have statistics() and step(), not {sink!r}")
+        for name, number in self.parameters.items():
+            if isinstance(number, bool) or not isinstance(number, Integral):
+                raise TypeError(f"{name} of parameters must be an integer, not {number!r}")
         if self.epoch_steps < 1:
             raise ValueError(f"epoch_steps must be at least 1, not {self.epoch_steps!r}")
         if self.compare_weights < 0:

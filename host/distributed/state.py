@@ -13,7 +13,7 @@ from .energies import Energies
 from .exchange import Exchange
 from .gather import Gather
 
-__all__ = ["State", "check_optimizers", "check_rank"]
+__all__ = ["State", "check_optimizers", "check_parts", "check_rank"]
 
 
 class State:
@@ -80,9 +80,9 @@ class State:
 
         Raises
         ------
-        ValueError
-            If it is of other regions, other options, of another worker, of another number of them,
-            or of another exchange; then nothing has changed.
+        TypeError, ValueError
+            If it is no such state, of other regions, other options, of another worker, of another
+            number of them, or of another exchange; then nothing has changed.
         """
         self._check(state)
         self._exchange.load_state_dict(state["exchange"])  # first: it may be of another mask
@@ -96,6 +96,7 @@ class State:
         self._exchange.bytes_sent, self._gather.bytes_dense = state["bytes"]
 
     def _check(self, state: Mapping[str, Any]) -> None:
+        check_parts(state, "kind_of_exchange", "regions", "workers", "rank", "exchange", "device")
         own, other = type(self._exchange).__name__, state["kind_of_exchange"]
         if other != own:
             raise ValueError(f"state must be of a {own}, not of a {other}")
@@ -108,6 +109,24 @@ class State:
         for name, is_own in self._options.items():
             if (found := state.get(name, is_own)) != is_own:  # earlier states have not all of them
                 raise ValueError(f"{name} of the state must be {is_own}, not {found}")
+
+
+def check_parts(state: object, *names: str) -> None:
+    """See to it that a state has its parts.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If it is no mapping, or a part is missing, which is named.
+    """
+    if not isinstance(state, Mapping):
+        raise TypeError(f"state must be a mapping, as state_dict() gives it, not {state!r:.60}")
+    for name in names:
+        if name not in state:
+            raise ValueError(
+                f"state must be what state_dict() has given, with {', '.join(names)}, but there is "
+                f"no {name!r}"
+            )
 
 
 def check_rank(saved: int, rank: int) -> None:

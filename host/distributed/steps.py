@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import partial
 from typing import Any
-from weakref import WeakSet
+from weakref import WeakMethod, WeakSet, finalize
 
 import torch
 from torch import nn
@@ -20,6 +20,9 @@ __all__ = ["Steps"]
 
 #: Optimizers whose steps are tied to a model's passes.
 _TIED: WeakSet[torch.optim.Optimizer] = WeakSet()
+
+#: All that hook optimizers, until they are closed.
+_AT_WORK: "WeakSet[Steps]" = WeakSet()
 
 
 class Steps:
@@ -39,6 +42,9 @@ class Steps:
         The model.
     regions : Regions
         Its regions.
+    wrapper : callable
+        Gives what wraps the model; ``None`` once that is gone: then other optimizers may have its
+        parameters.
     cap : float
         As that of :class:`OptimizerCadence`.
     told : callable
@@ -60,6 +66,7 @@ class Steps:
         model: nn.Module,
         regions: Regions,
         *,
+        wrapper: Callable[[], nn.Module | None],
         cap: float,
         told: Callable[[], AbstractContextManager[None]],
         watch: Watch,
@@ -72,8 +79,10 @@ class Steps:
             _check_free(own)
         parameters = trainable(model)
         check_coverage(optimizers, parameters)
+        self._wrapper = wrapper
         self._known = [*given, *optimizers]
         self._names = {id(parameter): name for name, parameter in parameters.items()}
+        self._check_alone()
         self._frozen = {id(p): n for n, p in model.named_parameters() if not p.requires_grad}
         self._model = model
         self._parameters = list(regions.parameters())
@@ -84,7 +93,10 @@ class Steps:
         self._waiting: set[int] = set()
         self._due: Mapping[int, int] | None = None
         self._weights = self._weight_versions()
-        self._removable: list[Any] = [register_optimizer_step_pre_hook(self._any_optimizer)]
+        hook = register_optimizer_step_pre_hook(partial(_called, WeakMethod(self._any_optimizer)))
+        finalize(self, hook.remove)
+        _AT_WORK.add(self)
+        self._removable: list[Any] = [hook]
         for number, own in enumerate(optimizers):
             _TIED.add(own)
             self._removable += [
@@ -131,10 +143,21 @@ class Steps:
 
     def close(self) -> None:
         """Let go of the optimizers."""
+        _AT_WORK.discard(self)
         for hook in self._removable:
             hook.remove()
         for own in self._optimizers:
             _TIED.discard(own.optimizer)
+
+    def _check_alone(self) -> None:
+        """See to it that no other wrapper's passes decide on steps of these parameters."""
+        others = [own._names for own in _AT_WORK if own._wrapper() is not None]
+        for number, name in self._names.items():
+            if any(number in names for names in others):
+                raise ValueError(
+                    f"parameter {name!r} must be of one registered model, but another one that "
+                    "wraps it is registered already; close() the state of that"
+                )
 
     def _before(
         self, number: int, optimizer: torch.optim.Optimizer, args: tuple, kwargs: dict[str, Any]
@@ -210,6 +233,8 @@ class Steps:
         """In front of the step of any optimizer: it must be one of ours, or not on our model."""
         if optimizer is self._stand_in or any(optimizer is known for known in self._known):
             return
+        if self._wrapper() is None:
+            return
         for group in optimizer.param_groups:
             for parameter in group["params"]:
                 if id(parameter) in self._names:
@@ -225,6 +250,12 @@ class Steps:
 
     def _weight_versions(self) -> list[int]:
         return [parameter._version for parameter in self._parameters]
+
+
+def _called(call: WeakMethod[Callable[..., None]], *args: Any) -> None:
+    """Call a method of what may be gone: the list of these hooks does not keep it alive."""
+    if (alive := call()) is not None:
+        alive(*args)
 
 
 class _Once:

@@ -48,7 +48,8 @@ def convert(
     Raises
     ------
     TypeError
-        If the model is wrapped or compiled already; what it is, is named.
+        If the model is wrapped or compiled already, or something is of another kind; what it is, is
+        named.
     ValueError
         If there is nothing to convert, ``skip`` or ``overrides`` name no layer, or the same one, or
         a layer cannot be converted: it has no shape or no values yet, is not in float32, has
@@ -56,14 +57,14 @@ def convert(
         groups, other padding, too few outputs for the channel groups, or too many inputs for a
         precision.
     """
-    policy = policy or Policy()
+    policy, overrides = policy or Policy(), overrides or {}
+    _check_kinds(model, policy, overrides)
     _check(model)
     found = {
         name: layer
         for name, layer in model.named_modules()
         if isinstance(layer, nn.Linear | nn.Conv2d) and type(layer) in (nn.Linear, nn.Conv2d)
     }
-    overrides = overrides or {}
     _check_names(policy, overrides, list(found))
     chosen = {name: layer for name, layer in found.items() if name not in policy.skip}
     if not chosen:
@@ -133,6 +134,18 @@ def _check_names(policy: Policy, overrides: Mapping[str, Policy], layers: list[s
             raise ValueError(f"{name!r} must be in skip or in overrides, not in both")
         if override.skip:
             raise ValueError(f"skip must be of the model's policy, not of that of {name!r}")
+
+
+def _check_kinds(model: object, policy: object, overrides: object) -> None:
+    if not isinstance(model, nn.Module):
+        raise TypeError(f"model must be a module, not {model!r}")
+    if not isinstance(policy, Policy):
+        raise TypeError(f"policy must be a Policy, not {policy!r}")
+    if not isinstance(overrides, Mapping):
+        raise TypeError(f"overrides must be policies by names of layers, not {overrides!r}")
+    for name, own in overrides.items():
+        if not isinstance(own, Policy):
+            raise TypeError(f"overrides must have a Policy for {name!r}, not {own!r}")
 
 
 def _check(model: nn.Module) -> None:

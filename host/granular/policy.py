@@ -1,6 +1,7 @@
 """Policy by which a network's precisions are chosen."""
 
 from dataclasses import dataclass
+from numbers import Integral, Real
 
 from adagrain.models.interface.precision import Precision, precision_of
 from adagrain.models.precision_controller import (
@@ -53,8 +54,9 @@ class Policy:
 
     Raises
     ------
-    ValueError
-        If a value is out of its range; the message names the value and the range.
+    TypeError, ValueError
+        If a value is of another kind, or out of its range; the message names it, and what it must
+        be.
     """
 
     thresholds: tuple[float, float, float] = (0.01, 0.35, 0.7)
@@ -77,6 +79,7 @@ class Policy:
             value = getattr(self, name)
             if value is not None:
                 object.__setattr__(self, name, precision_of(value, name))
+        self._check_kinds()
         for name in ("every", "channel_groups"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} must be at least 1, not {getattr(self, name)}")
@@ -91,6 +94,16 @@ class Policy:
         if min(self.thresholds) <= 0:
             raise ValueError(f"thresholds must be above 0, not {min(self.thresholds):g}")
         self.record()
+
+    def _check_kinds(self) -> None:
+        kinds = {"every": Integral, "channel_groups": Integral, "dwell": Integral}
+        for name in ("hysteresis", "dwell", "every", "channel_groups", "penalty", "softness"):
+            kind, value = kinds.get(name, Real), getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, kind):
+                wanted = "an integer" if kind is Integral else "a number"
+                raise TypeError(f"{name} must be {wanted}, not {value!r}")
+        if isinstance(self.skip, str):
+            raise TypeError(f"skip must be names of layers, as a tuple, not {self.skip!r}")
 
     @property
     def learns(self) -> bool:

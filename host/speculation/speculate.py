@@ -11,7 +11,7 @@ from torch import nn
 from adagrain.host.device.coprocessor import Coprocessor
 from adagrain.host.distributed.chosen_exchange import Compression
 from adagrain.host.distributed.exchange import Exchange
-from adagrain.host.distributed.state import check_optimizers
+from adagrain.host.distributed.state import check_optimizers, check_parts
 from adagrain.host.distributed.step_log import StepLog
 from adagrain.host.regions.regions import By, Regions
 from adagrain.models.interface.configuration import Configuration
@@ -102,6 +102,11 @@ class Speculation:
         """
         if not closures:
             raise TypeError("step must be given a closure, or several")
+        for closure in closures:
+            if not callable(closure):
+                raise TypeError(
+                    f"step must be given closures, which compute a loss, not {closure!r}"
+                )
         return torch.stack([loss.reshape(()) for loss in self._open().step(closures)]).mean()
 
     def loss(self, loss: torch.Tensor) -> torch.Tensor:
@@ -192,6 +197,7 @@ class Speculation:
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Restore what :meth:`state_dict` gave, after the model's own was."""
+        check_parts(state, "runtime", "optimizers")
         check_optimizers(state["optimizers"], self._optimizers)
         self._open().load_state_dict(state["runtime"])
         for optimizer, saved in zip(self._optimizers, state["optimizers"], strict=True):

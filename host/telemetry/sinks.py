@@ -43,6 +43,11 @@ class JsonLinesSink:
     ----------
     path : Path or str
         The file; lines are appended, behind the last whole one.
+
+    Raises
+    ------
+    ValueError
+        If the file ends in something else than JSON; what is written after :meth:`close`.
     """
 
     def __init__(self, path: Path | str) -> None:
@@ -71,6 +76,8 @@ class JsonLinesSink:
         self._file.close()
 
     def _write(self, **line: Any) -> None:
+        if self._file.closed:
+            raise ValueError(f"the sink of {self._path} must not be used after close()")
         self._file.write(json.dumps(line, default=int) + "\n")
 
 

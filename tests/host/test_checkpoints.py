@@ -72,7 +72,8 @@ def test_a_run_begins_anew_where_none_was_complete(
     steps: tuple[list[int], ...], server: WorkerServer, tmp_path: Path
 ) -> None:
     found, said, left = loaded(server, tmp_path, *steps)
-    assert found == [None] * len(steps) and not left
+    assert found == [None] * len(steps)
+    assert left == [f"{file_of(10, rank)}.left" for rank, own in enumerate(steps) if own]
     assert ("begins anew: no checkpoint was written by all workers" in said[0]) == any(steps)
 
 
@@ -145,8 +146,10 @@ def test_a_failed_write_leaves_what_was_there(tmp_path: Path) -> None:
     checkpoints = Checkpoints(folder)
     for step in (1, 2):
         checkpoints.save(step, {"weights": torch.ones(3) * step})
-    with pytest.raises(AttributeError, match="pickle"):
+    with pytest.raises(TypeError, match=r"state must hold tensors, .* of them: .*pickle"):
         checkpoints.save(3, {"function": lambda: 0})
+    with pytest.raises(TypeError, match=r"state must be a mapping, not \[1, 2\]"):
+        checkpoints.save(3, [1, 2])  # type: ignore[arg-type]
     assert sorted(path.name for path in folder.iterdir()) == [file_of(1, 0), file_of(2, 0)]
     found = checkpoints.load()
     assert found and found[0] == 2 and torch.equal(found[1]["weights"], torch.ones(3) * 2)
@@ -159,7 +162,28 @@ def test_what_could_not_be_loaded_is_not_saved(tmp_path: Path) -> None:
     checkpoints.save(1, {"weights": torch.ones(3, dtype=torch.bfloat16), "text": ["a", None, 1.5]})
     before = sorted(tmp_path.iterdir())
     wanted = "state must hold tensors, numbers, texts, and collections of them, not numpy"
-    with pytest.raises(TypeError, match=wanted):
-        checkpoints.save(2, {"generator": np.random.get_state()})
-    assert sorted(tmp_path.iterdir()) == before
-    assert checkpoints.load() is not None
+    for step in (2, 1):
+        with pytest.raises(TypeError, match=wanted):
+            checkpoints.save(step, {"generator": np.random.get_state()})
+        assert sorted(tmp_path.iterdir()) == before
+    found = checkpoints.load()
+    assert found and found[1]["text"] == ["a", None, 1.5]
+
+
+@pytest.mark.usefixtures("lone_worker")
+def test_checkpoints_of_earlier_versions_are_loaded(tmp_path: Path) -> None:
+    torch.save({"weights": torch.ones(3)}, tmp_path / file_of(7, 0))
+    found = Checkpoints(tmp_path).load()
+    assert found and found[0] == 7 and torch.equal(found[1]["weights"], torch.ones(3))
+
+
+def test_checkpoints_of_fewer_workers_are_refused_and_stay(
+    server: WorkerServer, tmp_path: Path
+) -> None:
+    loaded(server, tmp_path, [10], [10])
+    found, said, left = loaded(server, tmp_path, [], [], [])
+    assert found == [None] * 3 and left == [file_of(10, 0), file_of(10, 1)]
+    wanted = f"CheckpointError: checkpoints in {tmp_path} must be of 3 workers, not of 2: start"
+    assert all(wanted in text for text in said)
+    found, *_ = loaded(server, tmp_path, [], [])
+    assert found == [[10, {"step": 10, "rank": rank}] for rank in range(2)]

@@ -181,6 +181,11 @@ WRONG: dict[str, tuple[Callable[[], nn.Module], dict[str, Any], str]] = {
     ),
     "device": (plain, {"device": 3}, "device must be a url or a Coprocessor, not 3"),
     "group": (plain, {"group": 5}, "group must be a ProcessGroup that has this worker, not 5"),
+    "parameters": (
+        plain,
+        {"parameters": {"noise": "x"}},
+        "noise of parameters must be an integer, not 'x'",
+    ),
     "tau": (plain, {"tau": -1}, "tau must be a number from 0 on, not -1"),
 }
 
@@ -238,6 +243,7 @@ def test_frames_need_no_choice_of_buckets(monkeypatch: pytest.MonkeyPatch) -> No
     ("closures", "message"),
     [
         ([], "step must be given a closure, or several"),
+        ([3], "step must be given closures, which compute a loss, not 3"),
         ([lambda: None], "a closure must return the loss, a tensor of one element"),
         ([lambda: torch.ones(2, requires_grad=True)], "a tensor of one element"),
         ([lambda: torch.ones(())], "that depends on the parameters"),

@@ -68,6 +68,25 @@ def test_lines_are_appended_behind_the_last_whole_one(tmp_path: Path) -> None:
     assert events == 2 * events[:half] and half > 1
 
 
+def test_a_file_of_something_else_is_not_appended_to(tmp_path: Path) -> None:
+    path = tmp_path / "notes.txt"
+    path.write_text("a line\nprecious, without an end")
+    with pytest.raises(ValueError, match=r"must end in a JSON object .* not 'precious, without an"):
+        JsonLinesSink(path)
+    assert path.read_text().endswith("precious, without an end")
+
+
+def test_a_whole_line_without_an_end_stays(tmp_path: Path) -> None:
+    path = tmp_path / "events.jsonl"
+    path.write_text('{"event": "a"}')
+    kept = Kept()
+    with JsonLinesSink(path) as sink:
+        train(sink, kept, steps=1)
+    assert read_json_lines(path)[0] == {"event": "a"} and len(read_json_lines(path)) > 1
+    with pytest.raises(ValueError, match=f"the sink of {path} must not be used after close"):
+        sink.step(kept.steps[0])
+
+
 @pytest.mark.parametrize("preset", ["tiny", "full"])
 def test_every_record_is_an_event(preset: str) -> None:
     """With all sums that the device has: those of third and fourth powers too."""

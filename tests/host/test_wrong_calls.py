@@ -151,6 +151,19 @@ CALLS: list[tuple[Callable[[Coprocessor], Any], str]] = [
     (lambda _: adagrain.regions(nn.Linear(2, 2), "rows:0"), "must be .*, not 'rows:0'"),
     (lambda _: adagrain.register(nn.Linear(2, 2), None), "must be a DistributedDataParallel, not"),  # type: ignore
     (lambda _: granular.Policy(channel_groups=0), "channel_groups must be at least 1, not 0"),
+    (lambda _: granular.Policy(hysteresis="x"), "hysteresis must be a number, not 'x'"),  # type: ignore
+    (lambda _: granular.Policy(dwell=1.5), "dwell must be an integer, not 1.5"),  # type: ignore
+    (lambda _: granular.Policy(skip="0"), "skip must be names of layers, .*, not '0'"),  # type: ignore
+    (lambda _: granular.convert(3), "model must be a module, not 3"),  # type: ignore
+    (lambda _: granular.convert(nn.Linear(2, 2), "INT8"), "policy must be a Policy, not 'INT8'"),  # type: ignore
+    (
+        lambda _: granular.convert(nn.Linear(2, 2), overrides={"": "INT8"}),  # type: ignore
+        "overrides must have a Policy for '', not 'INT8'",
+    ),
+    (
+        lambda _: granular.convert(nn.Linear(2, 2), overrides="INT8"),  # type: ignore
+        "overrides must be policies by names of layers, not 'INT8'",
+    ),
     (lambda _: granular.Policy(gradients="INT2"), "gradients must be one of .*, not 'INT2'"),
     (lambda _: granular.Granularity(nn.Linear(2, 2), "golden:"), "must have granular layers"),  # type: ignore
     (lambda _: Timing.parse("guessed"), "timing must be .*, not 'guessed'"),
