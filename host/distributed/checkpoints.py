@@ -170,7 +170,7 @@ class Checkpoints:
         return self._newest_whole(before)
 
     def _read(self, step: int) -> tuple[dict[str, Any], CheckpointError | None]:
-        """What this worker has written in a step, or why it cannot be read."""
+        """Content of this worker's file of a step, or why it cannot be read."""
         try:
             content = torch.load(self._path(step), weights_only=True)
             is_earlier = content.keys() != {"workers", "state"}  # the state alone
