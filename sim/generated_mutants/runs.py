@@ -108,7 +108,7 @@ class Runs:
 
     def _environment(self, more: Mapping[str, str]) -> dict[str, str]:
         found = {**os.environ, "ADAGRAIN_SELECTED": str(self._selected), **more}
-        for name in ("WAVES", "COVERAGE_PROCESS_START"):
+        for name in ("WAVES", "COVERAGE_PROCESS_START", "ADAGRAIN_FULL"):
             found.pop(name, None)
         return found
 

@@ -11,7 +11,7 @@ from adagrain.sim.generated_mutants.__main__ import app
 from adagrain.sim.generated_mutants.checks import Check, Checks
 from adagrain.sim.generated_mutants.equivalent import Equivalent, equivalents
 from adagrain.sim.generated_mutants.mutations import Mutation, mutations
-from adagrain.sim.generated_mutants.runs import Outcome, Result
+from adagrain.sim.generated_mutants.runs import Outcome, Result, Runs
 from adagrain.sim.generated_mutants.sample import Sample, drawn
 from adagrain.sim.generated_mutants.tree import Tree
 
@@ -316,3 +316,15 @@ def test_an_unknown_folder_is_named() -> None:
     assert outcome.exit_code == 2
     said = " ".join(outcome.output.replace("│", "").split())
     assert "must be one of hdl, models, host, not 'docs'" in said
+
+
+def test_tests_are_run_with_their_short_sweeps(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also by `make test-full`: a mutant is found in minutes or not at all."""
+    (tmp_path / "test_short.py").write_text(
+        "import os\ndef test_short():\n    assert 'ADAGRAIN_FULL' not in os.environ\n"
+    )
+    monkeypatch.setenv("ADAGRAIN_FULL", "1")
+    found = Runs(tmp_path, tmp_path / "scratch").run([Check("test_short.py", 20.0)], {})
+    assert found.result is Result.SURVIVED and found.seconds
