@@ -38,8 +38,8 @@ MUTANTS = (
     Mutant(
         "a tensor that comes in requests is never missed",
         _FILE,
-        "waits & (from_link | over)",
-        "waits & over",
+        "waits & (from_link | over & ~self.i_data.valid)",
+        "waits & over & ~self.i_data.valid",
         bench("tensor_input", "two_lanes"),
     ),
 )
