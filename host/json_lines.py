@@ -16,6 +16,7 @@ def append_json_lines(path: Path) -> TextIO:
     ValueError
         If the file ends in something else than a line of JSON, or the beginning of one.
     """
+    end = ""
     if path.is_file():
         content = path.read_bytes()
         whole = content.rfind(b"\n") + 1
@@ -24,10 +25,12 @@ def append_json_lines(path: Path) -> TextIO:
             shown = rest[:40].decode(errors="replace")
             raise ValueError(f"{path} must end in a JSON object to be appended to, not {shown!r}")
         if _is_object(rest):
-            path.open("ab").write(b"\n")
+            end = "\n"
         else:
             os.truncate(path, whole)
-    return path.open("a")
+    file = path.open("a")
+    file.write(end)
+    return file
 
 
 def read_json_lines(path: Path) -> list[dict[str, Any]]:

@@ -174,6 +174,15 @@ PRECISIONS = Given(
     ),
 )
 WITH_SLICES = of_type(configuration("granular"), type(configuration("granular")), "granular", 4)
+STREAMS = Given(
+    (FormatCode.FP32,),
+    (
+        (FormatCode.FP32, "of type tuple, not <FormatCode.FP32"),
+        ((), "of FP32, FP16, BF16, one at least, not ()"),
+        ((FormatCode.FP8_E5M2,), "of FP32, FP16, BF16, one at least, not (<FormatCode.FP8"),
+        (("x",), "of FP32, FP16, BF16, one at least, not ('x',)"),
+    ),
+)
 UNIT = of_type(DIFFERENCE, Unit, "difference")
 WITH_TABLE = of_type(REGION_MANAGER, Unit, "region_manager")
 UART = {
@@ -345,18 +354,7 @@ CLASSES: dict[type, dict[str, Given]] = {
     TensorPass: {"configuration": BUILT, "unit": UNIT, "raw": flag(True)},
     TileCommands: {"configuration": WITH_SLICES},
     Watchdog: {"cycles": at_least(100, 1)},
-    Unpacker: {
-        "lanes": LANES,
-        "formats": Given(
-            (FormatCode.FP32,),
-            (
-                (FormatCode.FP32, "of type tuple, not <FormatCode.FP32"),
-                ((), "of FP32, FP16, BF16, one at least, not ()"),
-                ((FormatCode.FP8_E5M2,), "of FP32, FP16, BF16, one at least, not (<FormatCode.FP8"),
-                (("x",), "of FP32, FP16, BF16, one at least, not ('x',)"),
-            ),
-        ),
-    },
+    Unpacker: {"lanes": LANES, "formats": STREAMS},
 }
 
 
