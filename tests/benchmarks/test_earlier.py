@@ -77,6 +77,7 @@ def test_a_commit_that_is_none(tmp_path: Path) -> None:
 
 
 @needs_repository
+@pytest.mark.full
 def test_a_run_of_a_changed_tree_differs(tmp_path: Path) -> None:
     """The tree's own code runs, not today's: a run with another momentum ends elsewhere."""
     tree = earlier.checked_out("HEAD", tmp_path / "tree")

@@ -22,6 +22,9 @@ pytestmark = pytest.mark.skipif(
 PRODUCTS = 100_000
 OPERATIONS = 50_000
 
+#: Widths and depths of block RAM between the narrowest and the widest.
+BETWEEN = [(2, 8192), (4, 4096), (9, 2048), (18, 1024)]
+
 
 Factors = data.StructLayout({"a": signed(18), "b": signed(18)})
 
@@ -117,7 +120,8 @@ def _value(bits: int, sign: bool) -> int:
 
 
 @pytest.mark.parametrize(
-    ("width", "depth"), [(1, 16384), (2, 8192), (4, 4096), (9, 2048), (18, 1024), (32, 512)]
+    ("width", "depth"),
+    [(1, 16384), *(pytest.param(*own, marks=pytest.mark.full) for own in BETWEEN), (32, 512)],
 )
 def test_block_ram(width: int, depth: int, tmp_path: Path) -> None:
     assert "DP16KD" in emit(Store(width, depth), "dut", tmp_path, "ecp5").read_text()

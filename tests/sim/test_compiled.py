@@ -241,17 +241,18 @@ def test_instances_run_in_threads_of_their_own() -> None:
 SCRIPT = """
 from adagrain.hdl.stream.queue import Queue
 from adagrain.sim.compiled import CompiledUnit
-unit = CompiledUnit(Queue(8, depth=2), "queue", waves="here")
-print(unit.run({"i": b"ok"}, {"o": 2}, max_cycles=9).outputs["o"].tobytes())
+unit = CompiledUnit(Queue(8, depth=2), "queue", waves={waves!r})
+print(unit.run({{"i": b"ok"}}, {{"o": 2}}, max_cycles=9).outputs["o"].tobytes())
 """
 
 
-def test_processes_that_start_together_build_once(tmp_path: Path) -> None:
-    """Whatever their hash seeds; and waves are written."""
+@pytest.mark.parametrize("waves", [None, pytest.param("here", marks=pytest.mark.full)])
+def test_processes_that_start_together_build_once(waves: str | None, tmp_path: Path) -> None:
+    """Whatever their hash seeds; waves, whose recorder is compiled first, are written."""
     share(tmp_path / "cache")
     processes = [
         subprocess.Popen(
-            [sys.executable, "-c", SCRIPT],
+            [sys.executable, "-c", SCRIPT.format(waves=waves)],
             env=os.environ | {"ADAGRAIN_CACHE": str(tmp_path / "cache"), "PYTHONHASHSEED": seed},
             cwd=tmp_path,
             stdout=subprocess.PIPE,
@@ -264,7 +265,8 @@ def test_processes_that_start_together_build_once(tmp_path: Path) -> None:
     assert [out for out, _ in said] == ["b'ok'\n"] * 2
     assert "".join(error for _, error in said).count("building the simulated device queue") == 1
     assert len(list((tmp_path / "cache").glob("*.so"))) == 1
-    assert (tmp_path / f"here.{verilator.waves_format()}").stat().st_size > 1000
+    if waves:
+        assert (tmp_path / f"{waves}.{verilator.waves_format()}").stat().st_size > 1000
 
 
 def test_an_unchanged_component_is_not_elaborated_again(
@@ -344,8 +346,9 @@ def test_a_cache_that_cannot_be_written_is_named(
         runner.run("queue", "single")
 
 
+@pytest.mark.parametrize("shared", [True, pytest.param(False, marks=pytest.mark.full)])
 def test_no_program_called_python_is_needed(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    shared: bool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """As on Debian, and where an environment's interpreter is called by its path."""
     programs, cache = tmp_path / "programs", tmp_path / "cache"
@@ -354,6 +357,8 @@ def test_no_program_called_python_is_needed(
         for program in folder.glob("*"):
             if program.name != "python" and not (programs / program.name).is_symlink():
                 (programs / program.name).symlink_to(program)
+    if shared:
+        share(cache)  # or what all designs have in common is compiled, too
     monkeypatch.setenv("PATH", str(programs))
     monkeypatch.setenv("ADAGRAIN_CACHE", str(cache))
     with CompiledUnit(Shelf(), "shelf") as unit:

@@ -170,7 +170,7 @@ def test_results(
     outcome: Outcome,
 ) -> None:
     if outcome.result is Result.TIMED_OUT:
-        monkeypatch.setattr("adagrain.sim.generated_mutants.runs._PATIENCE", 10)
+        monkeypatch.setattr("adagrain.sim.generated_mutants.runs._PATIENCE", 6)
     root = tmp_path / "project"
     project(root)
     source = (root / "models" / "double.py").read_text()
@@ -183,6 +183,7 @@ def test_results(
     assert (root / "models" / "double.py").read_text() == source
 
 
+@pytest.mark.full
 def test_time_that_is_up_proves_nothing_while_tests_pass(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
