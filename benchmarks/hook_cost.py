@@ -42,10 +42,10 @@ from adagrain.host.distributed.process_group import leave_group
 from adagrain.host.distributed.reducer_options import ReducerOptions
 from adagrain.host.train.text import text
 
-WORKERS, ROUNDS = 2, 20
+WORKERS, ROUNDS = 2, 24
 
-#: list[Times] after which the networks are made anew, and how many of the next do not count.
-MADE, WARM_UP = 5, 1
+#: Rounds after which the networks are made anew, and how many of the next do not count.
+MADE, WARM_UP = 2, 1
 
 #: Steps of a turn that count, and those in front of them that do not.
 COUNTED, COLD = ReducerOptions().epoch_steps, 2
