@@ -90,7 +90,7 @@ class AdagrainState(Uncopied):
         self._wrapper = ref(model)
         self._closes: list[Any] = []
         self._rebuilt = False
-        self._lockstep = Lockstep(model.process_group)
+        self._lockstep = Lockstep(model.process_group, meets=True)
         self._closes.append(self._lockstep)
         common: dict[str, Any] = {}
         error: Exception | None = None

@@ -11,6 +11,8 @@ import torch.distributed as dist
 
 from .all_reduce import AllReduce
 from .lost import waited_for
+from .mesh import Mesh
+from .row_sum import RowSum
 from .timing import Timing
 
 __all__ = ["Agreed", "Agreeing", "Agreement", "LocalEnergy", "LossRange", "Trials"]
@@ -80,7 +82,7 @@ class Agreed:
 
 
 class Agreement:
-    """Sums over the workers, in one collective for each backward pass.
+    """Sums over the workers, at once for each backward pass.
 
     Parameters
     ----------
@@ -90,6 +92,8 @@ class Agreement:
         Where stall and redo times come from.
     group : ProcessGroup or None
         The workers; its collectives run on the CPU.
+    mesh : Mesh or None
+        Their connections, which are used in place of collectives.
     guesses : bool
         Sum what became of guesses, too. Both counts of a region go in one word.
     """
@@ -99,6 +103,7 @@ class Agreement:
         regions: int,
         timing: Timing,
         group: dist.ProcessGroup | None,
+        mesh: Mesh | None = None,
         *,
         guesses: bool = False,
     ) -> None:
@@ -106,6 +111,7 @@ class Agreement:
         self._columns = len(LocalEnergy._fields) + guesses
         self._timing = timing
         self._group = group
+        self._mesh = mesh
 
     def begin(
         self,
@@ -148,6 +154,8 @@ class Agreement:
         values += (*_told(losses), *self._timing.local(stall, redo), int(failed))
         vector = torch.tensor(values, dtype=torch.int64)
         with waited_for("the agreement on energies"):
+            if self._mesh is not None:
+                return Agreeing(step, vector, RowSum(vector, self._mesh))
             return Agreeing(step, vector, AllReduce(vector, self._group))
 
     def end(self, agreeing: "Agreeing") -> Agreed:
@@ -176,7 +184,7 @@ class Agreeing(NamedTuple):
 
     step: int
     vector: torch.Tensor
-    sum: AllReduce
+    sum: AllReduce | RowSum
 
     def arrived(self) -> bool:
         """True where :meth:`Agreement.end` has nothing to wait for."""

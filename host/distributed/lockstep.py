@@ -10,6 +10,8 @@ import torch
 import torch.distributed as dist
 
 from .lost import WorkerLostError, waited_for
+from .meet import meet
+from .mesh import Gathering
 from .process_group import give_back, on_processors, time_out_of
 
 __all__ = ["DisagreementError", "Lockstep", "WorkerFailedError", "is_known"]
@@ -57,13 +59,24 @@ class Lockstep:
     ----------
     group : ProcessGroup
         The workers. All of them must make a ``Lockstep`` at the same time.
+    meets : bool
+        Compare over connections between the workers, where they can be made, and not by
+        collectives, which take longer.
+
+    Members
+    -------
+    group : ProcessGroup
+        The one of its own; its collectives run on the CPU.
+    mesh : Mesh or None
+        The connections, if there are any.
     """
 
-    def __init__(self, group: dist.ProcessGroup) -> None:
+    def __init__(self, group: dist.ProcessGroup, *, meets: bool = False) -> None:
         self._ranks = dist.get_process_group_ranks(group)
         self._patience = min(_PATIENCE, time_out_of(group).total_seconds())
         self.group = on_processors(group)
-        self._sent: tuple[torch.Tensor, dist.Work] | None = None
+        self.mesh = meet(self.group) if meets else None
+        self._sent: Gathering | _Collective | None = None
         self._looked = False
 
     def begin(self, options: Mapping[str, Any], error: Exception | None) -> None:
@@ -121,6 +134,8 @@ class Lockstep:
 
     def close(self) -> None:
         """Give the process group back, but where the others have yet to tell how they stand."""
+        if self.mesh is not None:
+            self.mesh.close()
         if self._sent is None:
             give_back(self.group)
 
@@ -199,19 +214,17 @@ class Lockstep:
         if text:
             raw = text.encode()[:_TEXT].ljust(_TEXT, b"\0")
             own[len(_FIELDS) :] = np.frombuffer(raw, dtype=np.int64)
-        table = torch.empty((len(self._ranks), len(own)), dtype=torch.int64)
         with waited_for("the comparison of the workers"):
-            under_way = dist.all_gather(
-                [*table], torch.from_numpy(own), group=self.group, async_op=True
-            )
-            assert under_way is not None
-            self._sent = table, under_way
+            if self.mesh is not None:
+                self._sent = self.mesh.gather(own)
+            else:
+                self._sent = _Collective(own, self.group)
 
     def _wait(self) -> bool:
         """Wait for the others' rows as long as a worker that fails does; true if they came."""
         if self._sent is None:
             return True
-        under_way, self._sent = self._sent[1], None
+        under_way, self._sent = self._sent, None
         try:
             under_way.wait(datetime.timedelta(seconds=self._patience))
         except RuntimeError:
@@ -220,10 +233,9 @@ class Lockstep:
 
     def _check(self) -> None:
         assert self._sent
-        rows, under_way = self._sent
         with waited_for("the comparison of the workers"):
-            under_way.wait()
-        self._sent, table = None, rows.numpy()
+            table = self._sent.wait()
+        self._sent = None
         columns = dict(zip(_FIELDS, table[:, : len(_FIELDS)].T.tolist(), strict=True))
         if any(columns["failed"]):
             place = columns["failed"].index(1)
@@ -256,6 +268,24 @@ class Lockstep:
             f"worker {rank} has {value}"
             for value, rank in sorted(first.items(), key=lambda x: x[1])
         )
+
+
+class _Collective:
+    """Rows under way, as :class:`Gathering`, by a collective."""
+
+    def __init__(self, own: np.ndarray, group: dist.ProcessGroup) -> None:
+        self._rows = torch.empty((dist.get_world_size(group), len(own)), dtype=torch.int64)
+        work = dist.all_gather([*self._rows], torch.from_numpy(own), group=group, async_op=True)
+        assert work is not None
+        self._work = work
+
+    def wait(self, timeout: datetime.timedelta | None = None) -> np.ndarray:
+        """Rows of all workers."""
+        if timeout is None:
+            self._work.wait()
+        else:
+            self._work.wait(timeout)
+        return self._rows.numpy()
 
 
 def _reason(error: Exception) -> str:

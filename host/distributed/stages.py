@@ -80,7 +80,9 @@ class Stages:
             renewed=self.measure.forget,
         )
         self.gather = Gather(self.accumulators, exchange, clock)
-        self.agreement = Agreement(len(regions), options.timing, lockstep.group, guesses=guesses)
+        self.agreement = Agreement(
+            *(len(regions), options.timing, lockstep.group, lockstep.mesh), guesses=guesses
+        )
         known = energies, self.measure, self.accumulators
         self.agree = Agree(clock, *known, self.gather, self.agreement, lockstep)
         self.decide = Decide(regions, device, *known, quiet=exchange.rank != 0)
