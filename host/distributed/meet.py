@@ -23,12 +23,12 @@ LARGEST = 16
 #: What one that connects says of itself: the other's token, and its own place in the group.
 _HELLO = struct.Struct("<16sI")
 
-#: Seconds in which all have to have connected.
-_PATIENCE = 20.0
+#: Seconds in which all have to have connected, and one that has done so has to greet.
+_PATIENCE, _GREETING = 20.0, 5.0
 
 
 class _Offer(NamedTuple):
-    """Where a worker listens, and what one has to know who connects."""
+    """A place where a worker listens, and what one has to know who connects."""
 
     host: str
     port: int
@@ -78,7 +78,7 @@ def meet(group: dist.ProcessGroup) -> Mesh | None:
 
 
 def _told(own: object, group: dist.ProcessGroup) -> list:
-    """What each worker tells."""
+    """Answers of all workers, in the order of their places."""
     found = [None] * dist.get_world_size(group)
     dist.all_gather_object(found, own, group=group)
     return found
@@ -110,7 +110,7 @@ def _connected(
         while len(found) < len(offers) - 1:
             listener.settimeout(_left(end))
             own, _ = listener.accept()
-            other = _greeted(own, offers[place].token, end)
+            other = _greeted(own, offers[place].token)
             if place < other < len(offers) and other not in found:
                 found[other] = own
             else:
@@ -125,9 +125,9 @@ def _connected(
     return found
 
 
-def _greeted(own: socket.socket, token: bytes, end: float) -> int:
+def _greeted(own: socket.socket, token: bytes) -> int:
     """The place of the worker that has connected; -1 if it is none."""
-    raw = b""
+    end, raw = time.monotonic() + _GREETING, b""
     with suppress(OSError):
         while len(raw) < _HELLO.size:
             own.settimeout(_left(end))

@@ -64,7 +64,7 @@ class Mesh:
         with self._lock:
             number, self._gathered = self._gathered, self._gathered + 1
             for peer in self._peers.values():
-                peer.send(_HEAD.pack(number, len(raw)) + raw)
+                self._send(peer, _HEAD.pack(number, len(raw)) + raw)
         return Gathering(self, number, raw)
 
     def close(self) -> None:
@@ -118,6 +118,23 @@ class Mesh:
             poll.poll(1e3 * min(left, _LOOK))
         return rows
 
+    def _send(self, peer: "_Peer", raw: bytes) -> None:
+        """Send all, and take in what the others send meanwhile, or all might wait for each other.
+
+        Where it does not go, nothing is raised: what has come from there still counts.
+        """
+        left, end = memoryview(raw), time.monotonic() + self._time_out.total_seconds()
+        while left and not peer.lost:
+            left = left[peer.send(left) :]
+            if left:
+                for other in self._peers.values():
+                    other.take_in()
+                poll = select.poll()
+                poll.register(peer.connection, select.POLLIN | select.POLLOUT)
+                poll.poll(1e3 * _LOOK)
+                if time.monotonic() > end:
+                    peer.lost = peer.lost or "it takes nothing"
+
 
 class Gathering:
     """Rows under way."""
@@ -168,11 +185,15 @@ class _Peer:
         self.lost = ""
         self._raw = bytearray()
 
-    def send(self, raw: bytes) -> None:
+    def send(self, raw: memoryview) -> int:
+        """Send as much as is taken at once; how much that was."""
         try:
-            self.connection.sendall(raw)
+            return self.connection.send(raw, socket.MSG_DONTWAIT)
+        except BlockingIOError:
+            return 0
         except OSError as error:
             self.lost = self.lost or str(error)
+            return 0
 
     def take_in(self) -> None:
         """Take what is there already."""

@@ -25,7 +25,7 @@ class RegionReducer:
     In step t, region r with cadence c is *due* where c divides t + 1. Every step adds each
     region's gradient to its accumulator on this worker; of a due region, the mean over its c
     steps is exchanged and averaged, the others stay local. The device takes the energies of what
-    entered and of what came out, summed over the workers in one int64 all-reduce, and decides; in
+    entered and of what came out, summed over the workers as int64, and decides; in
     the last step of a decision epoch, in which every region is due, the new cadences take effect.
     All workers decide alike, because they decide from the same integers; a checksum of the
     decisions is compared in front of the next exchange.
