@@ -27,7 +27,7 @@ class Stages:
         self._time("exchange", reducer._gather, "wait")
         self._time("agreement", reducer._stages.agreement, "begin", "end")
         self._time("lockstep", reducer, "begin_pass")
-        self._time("lockstep", state, "_before_forward")
+        self._time("lockstep", state._lockstep, "post", "look")
         self._time("optimizer", state._steps, "_begin", "_check_step")
         self._time("optimizer", state._steps._optimizers[0], "fill", "keep", "stand_in")
         self._time("accumulators", reducer, "add_together", "averages_together")

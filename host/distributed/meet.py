@@ -74,7 +74,8 @@ def meet(group: dist.ProcessGroup) -> Mesh | None:
             if not all(_told(len(connections) == workers - 1, group)):
                 return None
             kept.pop_all()
-    return Mesh(connections, place, time_out_of(group))
+    ranks = dist.get_process_group_ranks(group)
+    return Mesh(connections, place, ranks, time_out_of(group))
 
 
 def _told(own: object, group: dist.ProcessGroup) -> list:

@@ -11,7 +11,7 @@ import socket
 import struct
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
 import numpy as np
@@ -39,15 +39,21 @@ class Mesh:
         To each other worker, by its place in the group; closed by :meth:`close`.
     place : int
         This worker's.
+    ranks : sequence of int
+        Those of all workers, in the order of their places; errors name them.
     time_out : timedelta
         How long is waited for the others.
     """
 
     def __init__(
-        self, connections: Mapping[int, socket.socket], place: int, time_out: datetime.timedelta
+        self,
+        connections: Mapping[int, socket.socket],
+        place: int,
+        ranks: Sequence[int],
+        time_out: datetime.timedelta,
     ) -> None:
         self._peers = {other: _Peer(own) for other, own in connections.items()}
-        self._place = place
+        self._place, self._ranks = place, ranks
         self._time_out = time_out
         self._gathered = 0
         self._lock = threading.Lock()
@@ -86,13 +92,15 @@ class Mesh:
             if not all(number in peer.rows for peer in self._peers.values()):
                 for place, peer in self._peers.items():
                     if number not in peer.rows and peer.lost:
-                        raise RuntimeError(f"connection to worker {place} is lost: {peer.lost}")
+                        rank = self._ranks[place]
+                        raise RuntimeError(f"connection to worker {rank} is lost: {peer.lost}")
                 return None
             rows = {place: peer.rows.pop(number) for place, peer in self._peers.items()}
         for place, row in rows.items():
             if len(row) != len(own):
                 raise RuntimeError(
-                    f"worker {place} must tell {len(own)} bytes as this one does, not {len(row)}"
+                    f"worker {self._ranks[place]} must tell {len(own)} bytes as this one does, not "
+                    f"{len(row)}"
                 )
         raw = b"".join(row for _, row in sorted([*rows.items(), (self._place, own)]))
         return np.frombuffer(raw, dtype=np.int64).reshape(len(rows) + 1, -1)

@@ -28,7 +28,7 @@ def connected(workers: int) -> list[Mesh]:
     ends: list[dict[int, socket.socket]] = [{} for _ in range(workers)]
     for a, b in combinations(range(workers), 2):
         ends[a][b], ends[b][a] = ends_of_a_connection()
-    return [Mesh(own, place, TIME_OUT) for place, own in enumerate(ends)]
+    return [Mesh(own, place, [*range(workers)], TIME_OUT) for place, own in enumerate(ends)]
 
 
 @pytest.fixture(params=[2, 3, 5])
