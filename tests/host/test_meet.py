@@ -1,7 +1,6 @@
 """Workers that meet get a connection to each other, or all of them go without."""
 
 import socket
-import threading
 from pathlib import Path
 
 import pytest
@@ -102,28 +101,32 @@ def test_a_worker_alone_has_nobody_to_meet(server: WorkerServer) -> None:
 
 def test_strangers_are_not_let_in() -> None:
     """Whoever does not know the token, says nothing, or is a worker that is there already."""
-    with socket.create_server(("127.0.0.1", 0)) as one, socket.create_server(("", 0)) as two:
-        tokens = [bytes([n]) * 16 for n in range(2)]
-        offers = [
-            meet._Offer("127.0.0.1", own.getsockname()[1], token)
-            for own, token in zip((one, two), tokens, strict=True)
-        ]
-        strangers = [socket.create_connection(offers[0][:2]) for _ in range(4)]
-        strangers[0].sendall(meet._HELLO.pack(tokens[1], 1))
-        strangers[1].close()
-        strangers[2].sendall(meet._HELLO.pack(tokens[0], 7))
-        strangers[3].sendall(meet._HELLO.pack(tokens[0], 0))
-        found: dict[int, dict[int, socket.socket]] = {}
+    token, wrong = bytes(16), bytes([1]) * 16
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        offers = [meet._Offer("127.0.0.1", listener.getsockname()[1], token)] * 3
+        greetings = [(wrong, 1), None, (token, 7), (token, 0), (token, 1), (token, 1), (token, 2)]
+        came = [_greeting(offers[0], greeting) for greeting in greetings]
+        found = meet._connected(listener, offers, 0)
+    assert {*found} == {1, 2}
+    for place, own in found.items():
+        own.sendall(bytes([place]))
+        own.close()
+    assert [_said(own) for own in came] == [b"", None, b"", b"", b"\1", b"", b"\2"]
 
-        def work(place: int, listener: socket.socket) -> None:
-            found[place] = meet._connected(listener, offers, place)
 
-        threads = [threading.Thread(target=work, args=own) for own in enumerate((one, two))]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join(timeout=20)
-        found[1][0].sendall(b"it is me")
-        assert found[0][1].recv(100) == b"it is me"
-        for own in (*strangers, found[0][1], found[1][0]):
-            own.close()
+def _greeting(offer: meet._Offer, greeting: tuple[bytes, int] | None) -> socket.socket | None:
+    """A connection of somebody who says this; ``None``: who leaves at once."""
+    own = socket.create_connection(offer[:2], timeout=20)
+    if greeting is None:
+        own.close()
+        return None
+    own.sendall(meet._HELLO.pack(*greeting))
+    return own
+
+
+def _said(own: socket.socket | None) -> bytes | None:
+    """Everything that is said to who has connected."""
+    if own is None:
+        return None
+    with own:
+        return own.recv(100)
