@@ -233,7 +233,7 @@ QUOTES = (
     README(
         "hook_cost",
         "MLP of 0.1M ({:.0f} ms) | cadence 1: {:.3f} × (quartiles of the rounds {:.2f} and {:.2f}; "
-        "all steps, {:.3f};",
+        "all steps, {:.3f})",
         lambda r: (
             r["plain_mlp_0.1M_ms"],
             r["cadence_1_to_plain_transformer_0.8M"],
@@ -243,11 +243,12 @@ QUOTES = (
     ),
     README(
         "hook_cost",
-        "two earlier runs 1.048, 1.051), {:.3f} × (all steps, {:.3f}; two earlier runs 1.054, "
-        "1.037), {:.1f} ×; cadences to 4: {:.2f}, {:.2f}, {:.1f} ×; PyTorch's own hook that does "
+        "), {:.3f} × (quartiles {:.2f} and {:.2f}; all steps, {:.3f}), {:.1f} ×; cadences to 4: "
+        "{:.2f}, {:.2f}, {:.1f} ×; PyTorch's own hook that does "
         "what plain DDP does: {:.3f}, {:.2f}, {:.1f} × |",
         lambda r: (
             r["cadence_1_to_plain_convolutions_0.3M"],
+            *r["cadence_1_to_plain_convolutions_0.3M_quartiles"],
             r["cadence_1_to_plain_convolutions_0.3M_mean"],
             r["cadence_1_to_plain_mlp_0.1M"],
             *_hook(r, "cadence_to_4"),
