@@ -38,6 +38,11 @@ ALONE = {
     "    made.shutdown(socket.SHUT_RD)\n"
     "    return made",
     "one does not come": "if rank == 1: meet._connected = lambda *_: {}\nmeet._PATIENCE = 1.0",
+    "one does not stay": "real = meet._connected\n"
+    "def leaves(*given):\n"
+    "    for own in real(*given).values(): own.close()\n"
+    "    return {}\n"
+    "if rank == 1: meet._connected = leaves",
 }
 
 

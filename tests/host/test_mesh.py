@@ -117,6 +117,19 @@ def test_what_came_before_a_worker_left_still_counts(pair: list[Mesh]) -> None:
         late.wait()
 
 
+def test_one_waits_for_those_who_are_there_when_another_has_told_and_left() -> None:
+    first, second, third = connected(3)
+    own = first.gather(np.array([1]))
+    second.gather(np.array([2]))
+    second.close()
+    with pytest.raises(RuntimeError, match="timed out"):
+        own.wait(SHORT)
+    third.gather(np.array([3]))
+    assert own.wait().tolist() == [[1], [2], [3]]
+    first.close()
+    third.close()
+
+
 def test_rows_of_another_length_are_refused(pair: list[Mesh]) -> None:
     own = pair[0].gather(np.arange(3))
     pair[1].gather(np.arange(2))
