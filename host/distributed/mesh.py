@@ -1,8 +1,7 @@
 """Connections between all workers of a group, for rows of a few numbers that all of them tell.
 
-A collective of gloo wakes three threads on each worker, which take the processor from whoever
-trains there: half a millisecond, where a step takes some tens. What is sent here waits in the
-other's socket until it is asked for.
+A collective of gloo wakes threads on each worker, which take the processor from whoever trains
+there. What is sent here waits in the other's socket until it is asked for.
 """
 
 import datetime
@@ -161,10 +160,7 @@ class Gathering:
     def wait(self, timeout: datetime.timedelta | None = None) -> np.ndarray:
         """Rows of all workers, in the order of their places. It may be called again.
 
-        Parameters
-        ----------
-        timeout : timedelta or None
-            For so long at most; ``None``: as long as the group waits.
+        ``None`` waits as long as the group does.
 
         Raises
         ------
