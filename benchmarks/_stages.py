@@ -16,11 +16,13 @@ class Stages:
 
     def __init__(self) -> None:
         self._steps: list[dict[str, float]] = []
+        self._watched: list[int] = []
         self._running: list[float] = []
         self._seconds: defaultdict[str, float] = defaultdict(float)
 
     def watch(self, state: adagrain.AdagrainState) -> None:
-        """Put timers around the stages of a registered model."""
+        """Put timers around the stages of a registered model, perhaps one that goes on."""
+        self._watched.append(len(self._steps))
         reducer = state.reducer
         self.watch_device(state.device)
         self._time("exchange", reducer._exchange, "begin")
@@ -47,10 +49,15 @@ class Stages:
         self._seconds.clear()
 
     def shares(self, step: float, *, skip: int) -> dict[str, float]:
-        """Mean seconds of each stage, as parts of a step's seconds."""
+        """Mean seconds of each stage, as parts of a step's seconds.
+
+        So many steps do not count of each model that is watched, its first ones.
+        """
+        cold = {first + n for first in self._watched or [0] for n in range(skip)}
+        counted = [found for n, found in enumerate(self._steps) if n not in cold]
         names = dict.fromkeys(name for found in self._steps for name in found)
         return {
-            name: statistics.fmean(found.get(name, 0.0) for found in self._steps[skip:]) / step
+            name: statistics.fmean(found.get(name, 0.0) for found in counted) / step
             for name in names
         }
 
