@@ -94,13 +94,13 @@ class Mesh:
                         rank = self._ranks[place]
                         raise RuntimeError(f"connection to worker {rank} is lost: {peer.lost}")
                 return None
+            for place, peer in self._peers.items():
+                if (told := len(peer.rows[number])) != len(own):
+                    raise RuntimeError(
+                        f"worker {self._ranks[place]} must tell {len(own)} bytes as this one does, "
+                        f"not {told}"
+                    )
             rows = {place: peer.rows.pop(number) for place, peer in self._peers.items()}
-        for place, row in rows.items():
-            if len(row) != len(own):
-                raise RuntimeError(
-                    f"worker {self._ranks[place]} must tell {len(own)} bytes as this one does, not "
-                    f"{len(row)}"
-                )
         raw = b"".join(row for _, row in sorted([*rows.items(), (self._place, own)]))
         return np.frombuffer(raw, dtype=np.int64).reshape(len(rows) + 1, -1)
 
