@@ -22,6 +22,8 @@ BENCH ?= $(sort $(patsubst benchmarks/%.py,%,$(wildcard benchmarks/[a-z]*.py)))
 .DEFAULT_GOAL := help
 .PHONY: help setup train test test-full sim formal mutants wheel lint bench synth bitstream docs clean
 unexport WAVES SEED SIM UNIT VARIANT NETLIST SAMPLE FOLDER
+# Tests start hundreds of Python programs, each of which would compile all modules anew.
+unexport PYTHONDONTWRITEBYTECODE
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile

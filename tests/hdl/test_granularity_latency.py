@@ -53,7 +53,9 @@ def queued(begins: list[int]) -> list[int]:
 
 
 @pytest.mark.parametrize("scaled", [False, True])
-@pytest.mark.parametrize(("rows", "words"), [(1, 1), (3, 4), (8, 4)])
+@pytest.mark.parametrize(
+    ("rows", "words"), [pytest.param(1, 1, marks=pytest.mark.full), (3, 4), (8, 4)]
+)
 @pytest.mark.parametrize("mode", [FP32, FP16, INT8])
 def test_rows_queue_behind_the_first(mode: Precision, rows: int, words: int, scaled: bool) -> None:
     multiplying, leaving = observed(tuple(Precision), mode, rows, words, scaled=scaled)
@@ -65,7 +67,9 @@ def test_rows_queue_behind_the_first(mode: Precision, rows: int, words: int, sca
 
 
 @pytest.mark.parametrize("scaled", [False, True])
-@pytest.mark.parametrize(("rows", "words"), [(1, 1), (3, 4), (8, 4), (8, 1)])
+@pytest.mark.parametrize(
+    ("rows", "words"), [(1, 1), pytest.param(3, 4, marks=pytest.mark.full), (8, 4), (8, 1)]
+)
 def test_integers_alone_go_row_by_row(rows: int, words: int, scaled: bool) -> None:
     multiplying, leaving = observed(INTEGERS, INT8, rows, words, scaled=scaled)
     later = IntegerDotProduct.LATENCY + 1 + scaled * of_scaling(INT8, IntegerRescale.LATENCY)

@@ -57,7 +57,7 @@ def test_sums_are_in_rank_order(run: Run) -> None:
     run("three_workers", count=3)
 
 
-@pytest.mark.parametrize("count", [2, 3])
+@pytest.mark.parametrize("count", [2, pytest.param(3, marks=pytest.mark.full)])
 def test_a_run_without_compression_is_resumed_bit_for_bit(count: int, run: Run) -> None:
     run("resumed_uncompressed", count=count)
 

@@ -19,6 +19,7 @@ FORKED = Path(__file__).parent / "forked_run.py"
 
 #: Guesses wherever an update is late, some of which are rejected.
 OPTIONS = ("--preset", "speculate", "--speculation-policy", "always", "--tau", "0.6")
+ALL = ("--preset", "all", "--density", "0.2")
 
 #: For which the update in flight is waited for, in the replay as well.
 CHECKPOINTS = ("--checkpoint-every", "15")
@@ -76,16 +77,15 @@ def test_a_recorded_run_is_replayed_to_the_bit(recorded: Path, replay: Replay) -
 @pytest.mark.parametrize(
     "options",
     [
-        (*OPTIONS, "--depth", "2"),
-        (*OPTIONS, "--preset", "all", "--density", "0.2"),
-        (*OPTIONS, "--preset", "all", "--density", "0.2", "--depth", "2"),
+        pytest.param(("--depth", "2"), id="several in flight", marks=pytest.mark.full),
+        pytest.param(ALL, id="all", marks=pytest.mark.full),
+        pytest.param((*ALL, "--depth", "2"), id="all, several in flight"),
     ],
-    ids=["several in flight", "all", "all, several in flight"],
 )
 def test_others_are_replayed(
     options: tuple[str, ...], train: Train, replay: Replay, tmp_path: Path
 ) -> None:
-    train(tmp_path, "other", *options, "--record-run", narrow=True)
+    train(tmp_path, "other", *OPTIONS, *options, "--record-run", narrow=True)
     ended = replay(str(tmp_path / "other"))
     assert ended.returncode == 0 and "replay: identical to the bit" in ended.stdout, ended.stderr
     states = recorded_run(tmp_path / "other" / RECORDING)

@@ -33,8 +33,17 @@ def assert_alike(found: Found) -> None:
             assert [own[name] for own in one] == [own[name] for own in other], name
 
 
-@pytest.mark.parametrize("more", [{}, ALL], ids=["dense", "all"])
-@pytest.mark.parametrize("granular", [LEARNT, CHOSEN, FIXED], ids=["learnt", "chosen", "fixed"])
+@pytest.mark.parametrize(
+    ("granular", "more"),
+    [
+        pytest.param(LEARNT, {}, id="learnt"),
+        pytest.param(CHOSEN, ALL, id="chosen-all"),
+        pytest.param(FIXED, {}, id="fixed"),
+        pytest.param(LEARNT, ALL, id="learnt-all", marks=pytest.mark.full),
+        pytest.param(CHOSEN, {}, id="chosen", marks=pytest.mark.full),
+        pytest.param(FIXED, ALL, id="fixed-all", marks=pytest.mark.full),
+    ],
+)
 def test_without_speculation_it_equals_the_hook(
     granular: dict[str, Any], more: dict[str, Any], train: Train
 ) -> None:
@@ -43,8 +52,15 @@ def test_without_speculation_it_equals_the_hook(
         assert [own[name] for own in ddp] == [own[name] for own in off], name
 
 
-@pytest.mark.parametrize("more", [{}, ALL], ids=["dense", "all"])
-@pytest.mark.parametrize("granular", [CHOSEN, FIXED], ids=["chosen", "fixed"])
+@pytest.mark.parametrize(
+    ("granular", "more"),
+    [
+        pytest.param(CHOSEN, {}, id="chosen"),
+        pytest.param(FIXED, ALL, id="fixed-all"),
+        pytest.param(CHOSEN, ALL, id="chosen-all", marks=pytest.mark.full),
+        pytest.param(FIXED, {}, id="fixed", marks=pytest.mark.full),
+    ],
+)
 def test_tau_0_equals_speculation_off(
     granular: dict[str, Any], more: dict[str, Any], train: Train
 ) -> None:
@@ -68,7 +84,7 @@ def test_tau_0_waits_for_thresholds(count: int, train: Train) -> None:
     assert not waiting[0]["guessed"]
 
 
-@pytest.mark.parametrize("depth", [1, 2])
+@pytest.mark.parametrize("depth", [pytest.param(1, marks=pytest.mark.full), 2])
 def test_thresholds_learn_while_guesses_are_made(depth: int, train: Train) -> None:
     """They are equal on all workers, and in each run."""
     options = {"tau": "inf", "depth": depth, "count": 3, "granular": LEARNT}

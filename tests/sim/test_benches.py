@@ -48,6 +48,12 @@ def firsts() -> dict[str, str]:
     return dict(reversed(quick))
 
 
+#: Units whose compiled RTL is given the same seed each time, too; their benches take longest.
+FIXED_AS_RTL = (
+    *("coprocessor", "decoder", "difference", "dot_product", "encoder", "granularity_unit"),
+    *("mask", "statistics", "tensor_input"),
+)
+
 #: Of a bench's cases, those that are run with a new seed and with a fixed one: they take most of
 #: the time, and compiled RTL is given many more.
 SHARES = (1.0, 1.0) if os.environ.get("ADAGRAIN_FULL") == "1" else (0.5, 0.25)
@@ -64,7 +70,13 @@ def test_bench(unit: str, variant: str, simulator: runner.Simulator) -> None:
     assert runner.run(unit, variant, simulator, share=SHARES[0]).tests > 0
 
 
-@pytest.mark.parametrize(("unit", "variant"), firsts().items())
+@pytest.mark.parametrize(
+    ("unit", "variant"),
+    [
+        pytest.param(*first, marks=pytest.mark.full if first[0] in FIXED_AS_RTL else ())
+        for first in firsts().items()
+    ],
+)
 def test_bench_with_a_fixed_seed(unit: str, variant: str) -> None:
     """A bench finds again what it finds: a failure is the last change's."""
     if reason := runner.missing("verilator"):

@@ -142,7 +142,7 @@ def test_words_of_a_run_are_counted_from_its_start(pair_of: Opened) -> None:
 
 
 @pytest.mark.parametrize("goes_on", [False, True])
-@pytest.mark.parametrize("variant", ["granular", "integers"])
+@pytest.mark.parametrize("variant", ["granular", pytest.param("integers", marks=pytest.mark.full)])
 def test_each_doubt_about_a_run(pair_of: Opened, variant: str, goes_on: bool) -> None:
     """By itself, in a sum that begins or goes on: refused or not, as the model does."""
     pair = pair_of(variant)

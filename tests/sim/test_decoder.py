@@ -12,10 +12,10 @@ from adagrain.sim.compiled import CompiledUnit, check_silence, demand
 FULL = os.environ.get("ADAGRAIN_FULL") == "1"
 
 #: Times that some regions follow each other.
-TIMES = 60 if FULL else 5
+TIMES = 60 if FULL else 3
 
 #: Short blocks that are no encoder's.
-DAMAGED = 100_000 if FULL else 1_000
+DAMAGED = 100_000 if FULL else 500
 
 
 @pytest.mark.parametrize("damage", [0.0, 0.5])

@@ -19,7 +19,7 @@ ENTRIES = 8
 NAMES = {DotProduct: "dot_product", IntegerDotProduct: "integer_dot_product"}
 
 #: Sums, each of up to 60 pairs of words.
-SUMS = 50_000 if os.environ.get("ADAGRAIN_FULL") == "1" else 1_500
+SUMS = 50_000 if os.environ.get("ADAGRAIN_FULL") == "1" else 750
 CHUNK = 500
 
 #: For each element, as each term of FP32 may wait for the one before.

@@ -10,7 +10,7 @@ from adagrain.sim.benches.encoder.traffic import random_regions
 from adagrain.sim.compiled import CompiledUnit, check_silence, demand
 
 #: Times that some regions follow each other.
-TIMES = 200 if os.environ.get("ADAGRAIN_FULL") == "1" else 30
+TIMES = 200 if os.environ.get("ADAGRAIN_FULL") == "1" else 15
 
 
 @pytest.mark.parametrize("variant", VARIANTS)

@@ -154,7 +154,7 @@ def project(path: Path) -> None:
     ("after", "tests", "outcome"),
     [
         ("return x - x", ["zero", "two"], Outcome(Result.FOUND, "tests/test_two.py::test_it")),
-        ("return x * x", ["zero"], Outcome(Result.SURVIVED)),
+        pytest.param("return x * x", ["zero"], Outcome(Result.SURVIVED), marks=pytest.mark.full),
         ("return x * x", ["sick", "zero"], Outcome(Result.SURVIVED)),
         ("return x - x", ["sick", "two"], Outcome(Result.FOUND, "tests/test_two.py::test_it")),
         ("return x -", ["two"], Outcome(Result.BROKEN, "tests/test_two.py")),

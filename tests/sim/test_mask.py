@@ -10,7 +10,7 @@ from adagrain.sim.benches.mask.traffic import random_regions
 from adagrain.sim.compiled import CompiledUnit, check_silence, demand
 
 #: Times that so many regions follow each other.
-TIMES = 40 if os.environ.get("ADAGRAIN_FULL") == "1" else 4
+TIMES = 40 if os.environ.get("ADAGRAIN_FULL") == "1" else 2
 REGIONS = 20
 
 
