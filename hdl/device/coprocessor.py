@@ -88,6 +88,10 @@ class Coprocessor(wiring.Component):
     def configuration(self) -> Configuration:
         return self._configuration
 
+    @property
+    def starvation(self) -> int:
+        return self._starvation
+
     def elaborate(self, platform: object) -> Module:
         m = Module()
         built = handlers(self._configuration, starvation=self._starvation)

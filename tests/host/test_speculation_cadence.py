@@ -53,8 +53,8 @@ def test_cadence_1_equals_no_cadence(train: Train) -> None:
     ("common", "count"),
     [
         ({"optimizer": "sgd"} | RESIDUAL, 3),
-        ({"optimizer": "momentum", "clip": 0.05} | MIXED, 3),
-        ({"optimizer": "adamw", "passes": 2} | MIXED, 2),
+        pytest.param({"optimizer": "momentum", "clip": 0.05} | MIXED, 3, marks=pytest.mark.full),
+        pytest.param({"optimizer": "adamw", "passes": 2} | MIXED, 2, marks=pytest.mark.full),
         ({"optimizer": "adamw"} | MIXED | COMPRESSED, 3),
         ({"optimizer": "momentum"} | NOISE, 2),
         ({"optimizer": "adamw"} | NOISE | MIXED | COMPRESSED, 3),

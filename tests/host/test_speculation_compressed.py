@@ -31,7 +31,7 @@ def test_without_speculation_it_equals_the_reducer(common: dict[str, Any], train
     assert_equal(rejecting, off)
 
 
-@pytest.mark.parametrize("count", [2, 3])
+@pytest.mark.parametrize("count", [pytest.param(2, marks=pytest.mark.full), 3])
 @pytest.mark.parametrize("optimizer", ["sgd", "momentum", "adamw"])
 def test_tau_0_equals_speculation_off(optimizer: str, count: int, train: Train) -> None:
     off, rejecting = train(OFF, NOTHING_IS_ACCEPTED, optimizer=optimizer, count=count)

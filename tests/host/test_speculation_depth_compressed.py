@@ -45,11 +45,15 @@ def lost(ranks: list[dict[str, Any]]) -> float:
 @pytest.mark.parametrize(
     ("common", "count"),
     [
-        ({"optimizer": "sgd", "network": "residual"}, 3),
+        pytest.param({"optimizer": "sgd", "network": "residual"}, 3, marks=pytest.mark.full),
         ({"optimizer": "momentum", "clip": 0.05} | MIXED | MOST, 2),
         ({"optimizer": "adamw", "passes": 2} | MIXED | MOST, 3),
-        ({"optimizer": "sgd", "compression": RANDOM}, 2),
-        ({"optimizer": "sgd", "compression": {"bypass": "always"}} | MIXED, 2),
+        pytest.param({"optimizer": "sgd", "compression": RANDOM}, 2, marks=pytest.mark.full),
+        pytest.param(
+            {"optimizer": "sgd", "compression": {"bypass": "always"}} | MIXED,
+            2,
+            marks=pytest.mark.full,
+        ),
         ({"optimizer": "adamw", "compression": {"budget": 300, "bypass": {6: True, 11: False}}}, 2),
     ],
     ids=str,
@@ -85,7 +89,9 @@ def test_collectives_do_not_depend_on_what_happens(train: Train) -> None:
     assert all(own["missing"] <= 2 for ranks in found for own in ranks)
 
 
-@pytest.mark.parametrize("depth", [1, 2, 3])
+@pytest.mark.parametrize(
+    "depth", [pytest.param(1, marks=pytest.mark.full), 2, pytest.param(3, marks=pytest.mark.full)]
+)
 @pytest.mark.parametrize("common", [DAMAGED, {"poison": 5}, DAMAGED | MIXED], ids=str)
 def test_nothing_is_lost(common: dict[str, Any], depth: int, train: Train) -> None:
     """Frames that do not count, and regions that are dropped, wait on the workers.
@@ -104,7 +110,15 @@ def test_nothing_is_lost(common: dict[str, Any], depth: int, train: Train) -> No
 
 
 @pytest.mark.parametrize("damaged", [(), [6, 7, 12, 13]])
-@pytest.mark.parametrize("common", [{"alike": True}, MIXED | {"alike": True}, NOISE], ids=str)
+@pytest.mark.parametrize(
+    "common",
+    [
+        pytest.param({"alike": True}, marks=pytest.mark.full),
+        MIXED | {"alike": True},
+        NOISE,
+    ],
+    ids=str,
+)
 def test_a_run_that_is_resumed_goes_on_bit_for_bit(
     common: dict[str, Any], damaged: Any, train: Train
 ) -> None:

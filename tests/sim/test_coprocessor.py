@@ -7,9 +7,13 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 import torch
+from builds import TINY
+from matrices import GRANULAR
 
+from adagrain.hdl.device.coprocessor import Coprocessor
 from adagrain.models.codec import DEFAULT_TABLES, coded_blocks
 from adagrain.models.interface.codec import TableNumber
+from adagrain.models.interface.configuration import configuration
 from adagrain.models.interface.formats import FormatCode
 from adagrain.models.interface.protocol import Status
 from adagrain.models.interface.records import pack, size, unpack
@@ -46,17 +50,23 @@ PARAMETERS = pack(RegionParameters, **default_parameters(2))
 STEP = bytes(size(RegionStep))
 
 
-#: What they have, the others have too; that of integers, a device of tests/host/test_hangs.py.
-SLOW = ("tiny", "small", "integers")
+#: Those that tests of the host simulate as well, so that they are compiled once.
+SHARED = {"tiny_whole": TINY, "whole": GRANULAR, "full": configuration("full")}
+
+#: The bench's own, which are smaller, or have what these have.
+OWN = [name for name in VARIANTS if name not in SHARED]
+
+
+def device(variant: str) -> Coprocessor:
+    return Coprocessor(SHARED[variant]) if variant in SHARED else VARIANTS[variant]()
 
 
 @pytest.mark.parametrize(
-    "variant",
-    [pytest.param(v, marks=pytest.mark.full) if v in SLOW else v for v in VARIANTS],
+    "variant", [*SHARED, *(pytest.param(name, marks=pytest.mark.full) for name in OWN)]
 )
 def test_compiled_device_equals_the_model(variant: str, seed: int) -> None:
     generator = random.Random(seed)
-    with Pair(VARIANTS[variant](), generator) as pair:
+    with Pair(device(variant), generator) as pair:
         traffic = Traffic(pair.model.configuration, generator)
         pair.open()
         prologue = [*traffic.prologue(), *traffic.long()]
@@ -72,7 +82,7 @@ def pair_of() -> Callable[[str], Pair]:
 
     def opened(variant: str) -> Pair:
         if variant not in pairs:
-            pairs[variant] = Pair(VARIANTS[variant](), random.Random(0))
+            pairs[variant] = Pair(device(variant), random.Random(0))
         pairs[variant].reset()
         pairs[variant].open()
         return pairs[variant]
@@ -116,7 +126,7 @@ def test_a_step_needs_parameters(pair_of: Opened) -> None:
 
 
 def test_what_was_not_begun_is_told_apart(pair_of: Opened) -> None:
-    pair = pair_of("granular")
+    pair = pair_of("whole")
     run = pack(TileRun, words=1, rows=1)
     for opcode, payload, status in (
         (StatisticsOpcode.END, b"", Status.NOT_STARTED),
@@ -130,7 +140,7 @@ def test_what_was_not_begun_is_told_apart(pair_of: Opened) -> None:
 
 def test_words_of_a_run_are_counted_from_its_start(pair_of: Opened) -> None:
     """Read long before the slices have multiplied them all."""
-    pair = pair_of("granular")
+    pair = pair_of("whole")
     words = pair.model.configuration.operands
     run = pack(TileRun, words=words, rows=1, first=1)
     assert pair.ask(Request(TileOpcode.RUN, run)).status == Status.OK
@@ -142,7 +152,7 @@ def test_words_of_a_run_are_counted_from_its_start(pair_of: Opened) -> None:
 
 
 @pytest.mark.parametrize("goes_on", [False, True])
-@pytest.mark.parametrize("variant", ["granular", pytest.param("integers", marks=pytest.mark.full)])
+@pytest.mark.parametrize("variant", ["whole", pytest.param("integers", marks=pytest.mark.full)])
 def test_each_doubt_about_a_run(pair_of: Opened, variant: str, goes_on: bool) -> None:
     """By itself, in a sum that begins or goes on: refused or not, as the model does."""
     pair = pair_of(variant)
@@ -164,7 +174,7 @@ def test_granular_requests_right_behind_a_new_session_find_no_pass(
     pair_of: Opened, opcode: int
 ) -> None:
     """Though the unit is still being freed of it: they wait."""
-    pair = pair_of("granular")
+    pair = pair_of("whole")
     if opcode == TileOpcode.RUN:
         begin = Request(TileOpcode.LOAD, pack(TileLoad, count=99, address=1, from_link=1))
         payload = pack(TileRun, words=1, rows=1, mode=2, first=1, last=1)
@@ -204,7 +214,7 @@ def test_a_pass_of_the_codec_that_a_new_session_gives_up(
     pair_of: Opened, unit: Unit, brought: int
 ) -> None:
     """Nothing of it is in the next one, whatever had come; tables stay."""
-    pair = pair_of("codec")
+    pair = pair_of("whole")
     load_table(pair, unit)
     elements, coded = sparse_block(brought)
     if unit is ENCODER:
@@ -238,7 +248,7 @@ def data(parts: list[bytes]) -> list[Request]:
 
 def test_a_port_that_takes_nothing_ends_in_a_reset(pair_of: Opened) -> None:
     """After the watchdog's patience; then there is no table."""
-    pair = pair_of("codec")
+    pair = pair_of("whole")
     load_table(pair, ENCODER)
     elements, _ = sparse_block(1)
     begin = pack(EncoderBegin, **ENCODE, to_port=1)

@@ -13,8 +13,6 @@ from adagrain.models.link import Frame, decode_frame, encode_frame
 from adagrain.sim.benches.requests import Request
 from adagrain.sim.compiled import CompiledUnit, DeadlockError, Stop
 
-from . import STARVATION
-
 __all__ = ["DifferenceError", "Pair"]
 
 #: Clock cycles within which the device must have answered.
@@ -40,13 +38,13 @@ class Pair:
     Parameters
     ----------
     component : Coprocessor
-        The device; a pass starves after :data:`STARVATION` cycles.
+        The device.
     generator : random.Random
         Of idling and back-pressure.
     """
 
     def __init__(self, component: Coprocessor, generator: random.Random) -> None:
-        made_from = repr((component.configuration, STARVATION))
+        made_from = repr((component.configuration, component.starvation))
         self._unit = CompiledUnit(component, "coprocessor", made_from=made_from)
         self._sends = "o_data" in component.signature.members
         self._random = generator

@@ -17,12 +17,14 @@ EXAMPLE = Path(__file__).parents[3] / "examples" / "speculative.py"
     ("common", "count"),
     [
         ({}, 2),
-        ({"clip": 0.05, "optimizer": "AdamW", "looks": 9}, 3),
-        ({"passes": 3, "network": "residual", "tau": 0.5}, 2),
+        pytest.param({"clip": 0.05, "optimizer": "AdamW", "looks": 9}, 3, marks=pytest.mark.full),
+        pytest.param({"passes": 3, "network": "residual", "tau": 0.5}, 2, marks=pytest.mark.full),
         ({"depth": 2, "looks": 12, "optimizer": "AdamW", "tau": 0.4}, 2),
         ({"depth": 3, "looks": 30, "network": "residual", "passes": 2, "tau": 0.5}, 3),
-        ({"depth": 2, "looks": 20, "clip": 0.05}, 2),
-        ({"cadences": {"0": 2, "4": 4}, "tau": 0.5, "steps": 24}, 2),
+        pytest.param({"depth": 2, "looks": 20, "clip": 0.05}, 2, marks=pytest.mark.full),
+        pytest.param(
+            {"cadences": {"0": 2, "4": 4}, "tau": 0.5, "steps": 24}, 2, marks=pytest.mark.full
+        ),
         ({"depth": 2, "cadences": {"0": 2, "4": 4}, "tau": 0.5, "looks": 12, "steps": 24}, 3),
         ({"compression": COMPRESSED, "tau": 0.7}, 2),
         ({"compression": COMPRESSED, "depth": 2, "tau": 1.0, "looks": 12, "steps": 24}, 3),
@@ -50,10 +52,14 @@ def test_forced_arrivals_are_replayed(
     [
         ({}, 2),
         ({"bucket_bytes": None}, 3),
-        ({"depth": 2}, 2),
+        pytest.param({"depth": 2}, 2, marks=pytest.mark.full),
         ({"depth": 4, "bucket_bytes": None}, 3),
-        ({"cadences": {"0": 2, "4": 4}, "bucket_bytes": None}, 3),
-        ({"depth": 3, "cadences": {"0": 2, "4": 4}, "clip": 0.05}, 2),
+        pytest.param(
+            {"cadences": {"0": 2, "4": 4}, "bucket_bytes": None}, 3, marks=pytest.mark.full
+        ),
+        pytest.param(
+            {"depth": 3, "cadences": {"0": 2, "4": 4}, "clip": 0.05}, 2, marks=pytest.mark.full
+        ),
         ({"compression": COMPRESSED}, 2),
         ({"compression": COMPRESSED, "depth": 3, "cadences": {"0": 2, "4": 4}}, 2),
     ],
