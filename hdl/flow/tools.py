@@ -85,5 +85,5 @@ def run(
             f"{PROGRAMS[variable]} must end in {patience:.0f} s, but it did not"
         ) from None
     if outcome.returncode:
-        said = outcome.stdout.strip()[-_TAIL:]
+        said = outcome.stdout.strip()[-_TAIL:] or f"nothing was said, status {outcome.returncode}"
         raise ToolError(f"{PROGRAMS[variable]} failed:\n{said}")

