@@ -7,13 +7,11 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 import torch
-from builds import TINY
-from matrices import GRANULAR
+from builds import SHARED
 
 from adagrain.hdl.device.coprocessor import Coprocessor
 from adagrain.models.codec import DEFAULT_TABLES, coded_blocks
 from adagrain.models.interface.codec import TableNumber
-from adagrain.models.interface.configuration import configuration
 from adagrain.models.interface.formats import FormatCode
 from adagrain.models.interface.protocol import Status
 from adagrain.models.interface.records import pack, size, unpack
@@ -49,9 +47,6 @@ REQUESTS = 10_000 if os.environ.get("ADAGRAIN_FULL") == "1" else 400
 PARAMETERS = pack(RegionParameters, **default_parameters(2))
 STEP = bytes(size(RegionStep))
 
-
-#: Those that tests of the host simulate as well, so that they are compiled once.
-SHARED = {"tiny_whole": TINY, "whole": GRANULAR, "full": configuration("full")}
 
 #: The bench's own, which are smaller, or have what these have.
 OWN = [name for name in VARIANTS if name not in SHARED]

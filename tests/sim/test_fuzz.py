@@ -3,16 +3,17 @@
 import random
 
 import pytest
+from builds import SHARED
 
-from adagrain.sim.benches.coprocessor import VARIANTS
+from adagrain.hdl.device.coprocessor import Coprocessor
 from adagrain.sim.benches.coprocessor.fuzz import Fuzzer, draw
 from adagrain.sim.benches.coprocessor.pair import Pair
 
 
-@pytest.mark.parametrize("variant", ["tiny_whole", "granular"])
+@pytest.mark.parametrize("variant", ["tiny_whole", "whole"])
 def test_random_frames_get_the_models_answers(variant: str, seed: int) -> None:
     generator = random.Random(seed)
-    with Pair(VARIANTS[variant](), generator) as pair:
+    with Pair(Coprocessor(SHARED[variant]), generator) as pair:
         Fuzzer(pair, generator).run(200)
 
 

@@ -11,7 +11,7 @@ async def equals_the_model(b: Bench) -> None:
     await b.demand(random_regions(b.component, b.scaled(20), b.random))
 
 
-@bench(cycles=20_000)
+@bench(cycles=60_000)
 async def takes_a_beat_a_cycle(b: Bench) -> None:
     """No cycle is lost, not between regions either."""
     b.source("i_region", idle=0)
