@@ -50,8 +50,6 @@ BUILD = configuration(
     regions=4,
     watchdog=80_000,
 )
-#: Seconds for which a device is silent before the host sends a break: all of them are simulated.
-SILENCE = 0.1
 #: The first one has to be brought again each time.
 TABLES = [*DEFAULT_TABLES.values()]
 UPDATE = {"exponent": 130, "usable": 1, "decide": 1, "a": 1 << 30, "n": 1 << 28}
@@ -357,7 +355,7 @@ def test_a_reply_that_was_begun_is_repeated_as_it_was_replaced(device: Coprocess
 def test_a_device_that_falls_silent_gets_a_break(transport: Transport, expected: list[Any]) -> None:
     """A handler that seems to get on is not reset; the host gets the device out of it."""
     transport.send_break()
-    device = Coprocessor(transport, BUILD, url="test:", timeout=SILENCE, retries=1)
+    device = Coprocessor(transport, BUILD, url="test:", timeout=0.5, retries=1)
     *early, step = calls(device)[:4]
     results = [call() for call in early]
     order(device, Sabotage(RegionOpcode.STEP, Stage.PRETENCE, after=3, times=255))
@@ -371,12 +369,12 @@ def test_a_device_that_fell_silent_can_be_opened_again(
     transport: Transport, expected: list[Any]
 ) -> None:
     transport.send_break()
-    device = Coprocessor(transport, BUILD, url="test:", timeout=SILENCE, retries=1)
+    device = Coprocessor(transport, BUILD, url="test:", timeout=0.5, retries=1)
     order(device, Sabotage(SystemOpcode.REGISTERS, Stage.PRETENCE, times=255))
-    session = Session(transport, window=2, payload=256, timeout=SILENCE, retries=0)
+    session = Session(transport, window=2, payload=256, timeout=0.5, retries=0)
     session.open()
     with pytest.raises(DeviceTimeoutError, match="no answer from"):
         session.call([Request(SystemOpcode.REGISTERS, b"\0\1")])
-    device = Coprocessor(transport, BUILD, url="test:", timeout=SILENCE, retries=1)
+    device = Coprocessor(transport, BUILD, url="test:", timeout=0.5, retries=1)
     assert device.counters()["breaks_sent"] == 1
     assert work(device) == expected
