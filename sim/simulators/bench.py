@@ -51,8 +51,8 @@ def _sweep() -> float:
 def bench(*, cycles: int) -> Callable[[BenchCoroutine], Any]:
     """Make a cocotb test of a coroutine that takes a :class:`Bench`.
 
-    The test fails when the coroutine has not ended after ``cycles`` clock cycles (ten times as many
-    where ``ADAGRAIN_FULL=1``), and when an output delivers more than the coroutine took.
+    The test fails when the coroutine has not ended after ``cycles`` clock cycles (three times as
+    many where ``ADAGRAIN_FULL=1``), and when an output delivers more than the coroutine took.
     ``@cocotb.parametrize(…)`` goes above it.
     """
 
@@ -160,7 +160,7 @@ class Bench:
         await self.wait()
 
     def scaled(self, count: int) -> int:
-        """A number of cases: a tenth on Icarus, ten times as many where ``ADAGRAIN_FULL=1``.
+        """A number of cases: a tenth on Icarus, three times as many where ``ADAGRAIN_FULL=1``.
 
         On a netlist it stays as it is.
         """

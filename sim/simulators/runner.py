@@ -223,7 +223,7 @@ class _Build:
         """Number of cases that are run of each that a bench asks for: few where they take long."""
         if self._netlist:
             return 1
-        full = 10 if os.environ.get("ADAGRAIN_FULL") == "1" else 1
+        full = 3 if os.environ.get("ADAGRAIN_FULL") == "1" else 1
         return full / 10 if self._simulator == "icarus" else full
 
     def _outcome(self, seed: int, results: Path, log: Path) -> Outcome:

@@ -17,7 +17,7 @@ _SLACK = 40
 @bench(cycles=2_000_000)
 async def equals_the_model(b: Bench) -> None:
     """Regions back to back, of either format, by two tables of which one is replaced meanwhile."""
-    await b.demand(*random_regions(b.component, b.scaled(8), b.random))
+    await b.demand(*random_regions(b.component, b.scaled(4), b.random))
 
 
 def _random_tensor(b: Bench, size: int, density: float) -> torch.Tensor:
