@@ -8,7 +8,7 @@ import tty
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -183,18 +183,20 @@ def test_a_client_that_reads_nothing_holds_nobody_up(monkeypatch: pytest.MonkeyP
 
 
 class Slow(Talker):
-    """A unit that is closed when it does not run any more."""
+    """A unit that runs until it may end, and is closed when it does not run any more."""
 
-    busy = False
+    def __init__(self, *arguments: Any, **more: Any) -> None:
+        super().__init__(*arguments, **more)
+        self.busy, self.may_end = threading.Event(), threading.Event()
 
     def run(self, *_: object, **__: object) -> SimpleNamespace:
-        self.busy = True
-        time.sleep(0.3)
-        self.busy = False
+        self.busy.set()
+        assert self.may_end.wait(20)
+        self.busy.clear()
         return SimpleNamespace(consumed={"i": 0}, outputs={"o": np.empty(0, np.uint8)})
 
     def close(self) -> None:
-        assert not self.busy
+        assert not self.busy.is_set()
         super().close()
 
 
@@ -204,14 +206,17 @@ def test_ctrl_c_while_the_simulation_runs(
 ) -> None:
     monkeypatch.setattr(board_module, "CompiledUnit", Slow)
     board = VirtualBoard(TINY)
+    unit = cast(Slow, board._unit)
+    assert unit.busy.wait(20)
     main = threading.main_thread().ident
     assert main is not None
     ctrl_c = threading.Timer(0.1, signal.pthread_kill, (main, signal.SIGINT))
-    ctrl_c.start()
     with pytest.raises(KeyboardInterrupt):
+        ctrl_c.start()
         call(board)
+    threading.Timer(0.1, unit.may_end.set).start()
     board.close()
-    assert board._unit.closed
+    assert unit.closed
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
