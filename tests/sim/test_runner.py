@@ -1,6 +1,5 @@
 """The runner of cocotb benches: what it says when a bench fails."""
 
-import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -44,14 +43,17 @@ async def fails(b):
     assert AGAIN in said
 
 
-def test_a_bench_without_end_is_stopped(fail: Fail) -> None:
+@pytest.mark.parametrize(("full", "limit"), [("0", 200), ("1", 600)])
+def test_a_bench_without_end_is_stopped(
+    full: str, limit: int, fail: Fail, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ADAGRAIN_FULL", full)
     said = fail("""
 @bench(cycles=200)
 async def fails(b):
     b.source("i", idle=0).put(*b.elements("i", 4))
     await b.sink("o").take(5)
 """)
-    limit = 2000 if os.environ.get("ADAGRAIN_FULL") == "1" else 200
     assert f"no end after {limit} cycles: i accepted 4, 0 wait, idle 0; o delivered 4" in said
 
 
