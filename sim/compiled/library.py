@@ -18,7 +18,7 @@ import adagrain.models
 from adagrain.models.interface.units import UNITS, Unit
 from adagrain.sim.simulators import verilator
 from adagrain.sim.simulators.cache import cache_directory, writable_cache
-from adagrain.sim.simulators.netlist import check_family, convert, gate_level, models_of
+from adagrain.sim.simulators.netlist import check_family, convert, gate_level, recipe_of
 from adagrain.sim.simulators.runtime import Runtime
 from adagrain.sim.simulators.verilog import TIMESCALE, digest, to_verilog
 
@@ -84,9 +84,9 @@ def library(
         check_family(family)
     header = _ports_header(ports)
     flags = [*_FLAGS, f"--trace-{verilator.waves_format()}"] if waves else list(_FLAGS)
-    models = [file.read_text() for file in models_of(family)] if family else []
-    tools = (verilator.version(), platform.machine(), str(family), *models)
-    recipe = (header, _WRAPPER.read_text(), _COMMON.read_text(), *flags, *tools)
+    tools = (verilator.version(), platform.machine())
+    sources = (header, _WRAPPER.read_text(), _COMMON.read_text())
+    recipe = (*sources, *flags, *tools, *recipe_of(family))
     link = made_from and _cached(name, made_from, _source_code(component), *recipe)
     if link and link.exists():
         return ctypes.CDLL(str(link))

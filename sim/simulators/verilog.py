@@ -7,7 +7,7 @@ from pathlib import Path
 from amaranth.back import verilog
 from amaranth.lib import wiring
 
-from .netlist import convert, gate_level, models_of
+from .netlist import convert, gate_level, recipe_of
 
 __all__ = ["emit"]
 
@@ -45,8 +45,7 @@ def emit(
     """
     path = directory / f"{name}.v"
     netlist = convert(component, name, family)
-    models = [file.read_text() for file in models_of(family)] if family else []
-    origin = digest(netlist, str(family), *models, Path(__file__).read_text())
+    origin = digest(netlist, *recipe_of(family), Path(__file__).read_text())
     heading = f"// netlist {origin}\n{TIMESCALE}\n"
     if not path.exists() or not path.read_text().startswith(heading):
         directory.mkdir(parents=True, exist_ok=True)
