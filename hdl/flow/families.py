@@ -6,6 +6,11 @@ from dataclasses import dataclass
 
 __all__ = ["FAMILIES", "Family"]
 
+#: A field of a signal ``x`` is a wire ``x[1]`` in what Amaranth writes, and bit 1 of ``x`` is an
+#: ``x[1]`` between Yosys and ABC, where what bears one name becomes one net. Names of fields are
+#: dropped before.
+_DROP_FIELDS = "rename -hide w:*]"
+
 
 @dataclass(frozen=True, kw_only=True)
 class Family:
@@ -39,7 +44,7 @@ class Family:
     product: str
     place: tuple[str, ...] | None = None
     models: str | None = None
-    before: str = ""
+    before: str = _DROP_FIELDS
     after: str = ""
 
     def used(self, cells: Mapping[str, int]) -> dict[str, int]:
@@ -99,8 +104,8 @@ FAMILIES: dict[str, Family] = {
         models="ice40/cells_sim.v",
         # `ice40_dsp` makes a product of 16 bits without a clock of every SB_MAC16 that it finds,
         # also of one that is two products of 8 bits (YosysHQ/yosys issue 2922): it must not.
-        before="read_verilog -lib +/ice40/cells_sim.v; rename SB_MAC16 HIDDEN_MAC16; "
-        "chtype -set HIDDEN_MAC16 t:SB_MAC16",
+        before=f"{_DROP_FIELDS}; read_verilog -lib +/ice40/cells_sim.v; "
+        "rename SB_MAC16 HIDDEN_MAC16; chtype -set HIDDEN_MAC16 t:SB_MAC16",
         after="chtype -set SB_MAC16 t:HIDDEN_MAC16",
     ),
     "gowin": Family(

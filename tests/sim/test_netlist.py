@@ -1,21 +1,24 @@
 """Gate level: the benches of units, and the self-test, on what synthesis makes of them."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from amaranth.hdl import Instance, Module
+from amaranth.hdl import Instance, Module, Signal
 from amaranth.lib import memory, wiring
 from amaranth.lib.wiring import In, Out
 
 import adagrain
 from adagrain.hdl.arithmetic.dsp import Products
+from adagrain.hdl.flow.families import FAMILIES
 from adagrain.hdl.flow.tools import ToolError
 from adagrain.hdl.stream.queue import Queue
 from adagrain.models.interface.units import UNITS
 from adagrain.sim.compiled import CompiledUnit
 from adagrain.sim.simulators import runner
 from adagrain.sim.simulators.netlist import convert, gate_level
+from adagrain.sim.simulators.runtime import share
 from adagrain.sim.simulators.verilog import emit
 
 pytestmark = pytest.mark.skipif(
@@ -44,6 +47,21 @@ RUNS = [
 
 #: Those that CI runs.
 QUICK = {("queue", "packet", "ecp5"), ("uart", "odd", "ice40")}
+
+
+class Fields(wiring.Component):
+    """A register ``x`` and one that bears the name of element 1 of an array ``x``."""
+
+    bits: In(4)
+    field: In(4)
+    both: Out(4)
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        x, element = Signal(4, name="x"), Signal(4, name="x[1]")
+        m.d.sync += [x.eq(self.bits), element.eq(self.field)]
+        m.d.sync += self.both.eq(x ^ element[0].replicate(4))
+        return m
 
 
 class ResetRead(wiring.Component):
@@ -129,6 +147,31 @@ def test_a_netlist_consists_of_cells(tmp_path: Path) -> None:
     text = emit(Queue(8, depth=16), "top", tmp_path, "ecp5").read_text()
     netlist = text[text.index("module \\top.netlist") :]
     assert "TRELLIS_FF" in netlist[: netlist.index("endmodule")]
+
+
+@pytest.mark.parametrize("family", ["ecp5", "ice40"])
+def test_a_field_is_not_a_bit_of_the_same_name(family: str) -> None:
+    with CompiledUnit(Fields(), "fields", family=family) as unit:
+        for bits, field in ((2, 0), (0, 1), (5, 3)):
+            unit.set("bits", bits)
+            unit.set("field", field)
+            unit.step(2)
+            assert unit.get("both") == bits ^ -(field & 1) & 0xF
+
+
+def test_a_netlist_of_another_script_is_another_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    share(tmp_path / "cache")
+    monkeypatch.setenv("ADAGRAIN_CACHE", str(tmp_path / "cache"))
+    written = []
+    for script in (FAMILIES["ecp5"], replace(FAMILIES["ecp5"], after="rename -hide w:both*")):
+        monkeypatch.setitem(FAMILIES, "ecp5", script)
+        written.append(emit(Fields(), "top", tmp_path, "ecp5").read_text())
+        CompiledUnit(Fields(), "fields", family="ecp5", made_from="fields").close()
+    assert written[0] != written[1]
+    built = [path for path in (tmp_path / "cache").glob("*.so") if not path.is_symlink()]
+    assert len(built) == 2
 
 
 def test_a_reset_clears_what_a_block_ram_reads(tmp_path: Path) -> None:
