@@ -127,7 +127,7 @@ def check_family(family: str) -> None:
 
 
 def recipe_of(family: str | None) -> list[str]:
-    """What decides, beside a component's RTLIL, what :func:`gate_level` makes of it.
+    """Texts that a netlist is made by, beside a component's RTLIL.
 
     A cache looks at it: a netlist of another script, or of another Yosys, is another one.
 
