@@ -7,8 +7,8 @@ from dataclasses import dataclass
 __all__ = ["FAMILIES", "Family"]
 
 #: A field of a signal ``x`` is a wire ``x[1]`` in what Amaranth writes, and bit 1 of ``x`` is an
-#: ``x[1]`` between Yosys and ABC, where what bears one name becomes one net. Names of fields are
-#: dropped before.
+#: ``x[1]`` between Yosys and ABC, where what bears one name becomes one net (YosysHQ/yosys
+#: issue 4349). Names of fields are dropped before.
 _DROP_FIELDS = "rename -hide w:*]"
 
 
