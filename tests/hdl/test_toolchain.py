@@ -23,6 +23,9 @@ from adagrain.hdl.flow.tools import PatienceError, run
 from adagrain.host.cli.bitstream import bitstream
 from adagrain.host.cli.recorded import read_recorded, write_recorded
 
+#: What units take on boards, as it is recorded.
+RECORDED = Path(__file__).parents[2] / "benchmarks/results/boards"
+
 #: Stands for nextpnr: reaches a clock that depends on the seed.
 _PLACER = """#!{python}
 import json, sys
@@ -298,6 +301,27 @@ def test_units_are_synthesised(board: str) -> None:
     usage = synthesise("link", board)
     assert 500 < usage["LUT"] < 3000
     assert usage["block RAM"] > 0
+
+
+@pytest.mark.full
+@pytest.mark.parametrize(
+    ("board", "unit"),
+    [
+        (board, unit)
+        for board in BOARDS
+        for unit in json.loads((RECORDED / f"{board}.json").read_text())
+        if unit != "bitstream"
+    ],
+)
+def test_recorded_units_are_those_of_today(board: str, unit: str) -> None:
+    """Within 3 %, the most that a change may add to a board without a word."""
+    recorded = read_recorded(RECORDED, board, unit)
+    other = {
+        resource: f"{used}, recorded {recorded[resource]}"
+        for resource, used in synthesise(unit, board).items()
+        if abs(used - recorded[resource]) > 0.03 * recorded[resource]
+    }
+    assert not other, f"adagrain synth {unit} --board {board} --record"
 
 
 def test_slack_is_that_of_the_worst_clock() -> None:
