@@ -49,7 +49,7 @@ test: lint  ## lint, and run the tests on two cores (about 17 min)
 test-full: lint  ## the tests with their slow sweeps (some hours)
 	@ADAGRAIN_FULL=1 $(BIN)/python -m pytest -n 2 --dist worksteal
 
-sim: setup  ## run cocotb benches [UNIT= VARIANT= SIM=verilator|icarus NETLIST=ecp5|ice40 WAVES=1 SEED=]
+sim: setup  ## run cocotb benches [UNIT= VARIANT= SIM=verilator|icarus NETLIST=ecp5|ice40|gowin WAVES=1 SEED=]
 	@$(BIN)/python -m adagrain.sim $(or $(UNIT),all) --simulator $(SIM) \
 		$(addprefix --variant ,$(VARIANT)) $(addprefix --seed ,$(SEED)) \
 		$(addprefix --netlist ,$(NETLIST)) $(if $(filter 1,$(WAVES)),--waves)

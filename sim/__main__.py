@@ -29,7 +29,7 @@ def simulate(
     waves: Annotated[bool, typer.Option("--waves", help="Record waves of every signal.")] = False,
     netlist: Annotated[
         str | None,
-        typer.Option(help="ecp5 or ice40: test what synthesis makes of the unit."),
+        typer.Option(help="ecp5, ice40 or gowin: test what synthesis makes of the unit."),
     ] = None,
 ) -> None:
     """Run the cocotb bench of a unit on every variant of it.

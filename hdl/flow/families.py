@@ -124,5 +124,6 @@ FAMILIES: dict[str, Family] = {
             "block RAM": ("BSRAM",),
         },
         product="top.fs",
+        models="gowin/cells_sim.v",
     ),
 }

@@ -72,7 +72,7 @@ def selftest(
     preset: Preset = None,
     seed: Annotated[int, typer.Option(help="Seed of the random data.")] = 0,
     netlist: Annotated[
-        str | None, typer.Option(help="ecp5 or ice40: of sim:, what synthesis makes of it.")
+        str | None, typer.Option(help="ecp5, ice40 or gowin: of sim:, what synthesis makes of it.")
     ] = None,
 ) -> None:
     """Check a device against the golden models: link, statistics and decisions.

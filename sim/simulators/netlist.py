@@ -30,6 +30,9 @@ _IDLE = {
 #: Those that they do not look at where a cell's ``RESETMODE`` is not ``SYNC``.
 _RESETS = {"DP16KD": ("RSTA", "RSTB")}
 
+#: A cell of Yosys' models that models nothing: a simulator would take it without a word.
+_BLACK_BOX = re.compile(r"^\(\*[^*]*\bblackbox\b[^*]*\*\)\s*module\b.*?^endmodule$", re.M | re.S)
+
 _INCLUDE = re.compile(r'^`include "(\S+)"$', re.M)
 
 
@@ -162,7 +165,7 @@ def _share() -> Path:
 
 
 def _joined(files: list[Path]) -> str:
-    """The text of some files and of those that they include, each once.
+    """The text of some files and of those that they include, each once, without black boxes.
 
     Where a module is there twice, simulators take the first one.
     """
@@ -172,6 +175,7 @@ def _joined(files: list[Path]) -> str:
         if file in seen:
             return ""
         seen.add(file)
-        return _INCLUDE.sub(lambda line: text(file.parent / line[1]), file.read_text())
+        modelled = _BLACK_BOX.sub("", file.read_text())
+        return _INCLUDE.sub(lambda line: text(file.parent / line[1]), modelled)
 
     return "\n".join(text(file) for file in files)

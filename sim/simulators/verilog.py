@@ -74,7 +74,7 @@ def _start_combinational(text: str) -> str:
 def _start_single(module: re.Match[str]) -> str:
     """A module in which processes of one statement depend on a register that is set at time 0."""
     text, found = re.subn(
-        r"always @\*\n +(\S.*;)\n",
+        r"always @\*\n +(\S.*;)\n(?! *else\b)",
         rf"always @* begin\n    if ({_START}) begin end\n    \1\n  end\n",
         module[0],
     )

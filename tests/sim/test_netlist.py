@@ -25,7 +25,7 @@ pytestmark = pytest.mark.skipif(
     runner.missing("verilator") is not None, reason=str(runner.missing("verilator"))
 )
 
-#: A variant of each unit for each family; the iCE40 boards are built with `tiny`.
+#: A variant of each unit for ECP5; what is in `tiny`, and integers' units, for the others.
 RUNS = [
     *((unit, variant, "ecp5") for unit, variant in (
         ("queue", "packet"), ("uart", "odd"), ("link", "small"), ("statistics", "small"),
@@ -37,7 +37,7 @@ RUNS = [
         ("tensor_input", "two_lanes"), ("decoder", "two_lanes"), ("encoder", "two_lanes"),
         ("mask", "two_lanes"),
     )),
-    *((unit, variant, "ice40") for unit, variant in (
+    *((unit, variant, family) for family in ("ice40", "gowin") for unit, variant in (
         ("queue", "packet"), ("uart", "odd"), ("link", "tiny"), ("statistics", "tiny"),
         ("coprocessor", "tiny"), ("dot_product", "eight_of_integers"),
         ("granularity_unit", "integers"),
@@ -122,7 +122,9 @@ def test_every_unit_is_run() -> None:
 
 
 @pytest.mark.full
-@pytest.mark.parametrize(("preset", "family"), [("small", "ecp5"), ("tiny", "ice40")])
+@pytest.mark.parametrize(
+    ("preset", "family"), [("small", "ecp5"), ("tiny", "ice40"), ("tiny", "gowin")]
+)
 def test_selftest_on_the_netlist(preset: str, family: str) -> None:
     with adagrain.open_device("sim:", preset, netlist=family) as device:
         assert device.backend.startswith(f"netlist for {family}, compiled by Verilator")
@@ -130,8 +132,8 @@ def test_selftest_on_the_netlist(preset: str, family: str) -> None:
 
 
 def test_wrong_arguments() -> None:
-    with pytest.raises(ValueError, match="netlist must be one of ecp5, ice40, not 'gowin'"):
-        gate_level("", "top", "gowin")
+    with pytest.raises(ValueError, match="must be one of ecp5, ice40, gowin, not 'nexus'"):
+        gate_level("", "top", "nexus")
     with pytest.raises(ValueError, match="simulator must be verilator for a netlist, not 'icarus'"):
         runner.run("queue", "packet", "icarus", netlist="ecp5")
 
@@ -149,7 +151,7 @@ def test_a_netlist_consists_of_cells(tmp_path: Path) -> None:
     assert "TRELLIS_FF" in netlist[: netlist.index("endmodule")]
 
 
-@pytest.mark.parametrize("family", ["ecp5", "ice40"])
+@pytest.mark.parametrize("family", FAMILIES)
 def test_a_field_is_not_a_bit_of_the_same_name(family: str) -> None:
     with CompiledUnit(Fields(), "fields", family=family) as unit:
         for bits, field in ((2, 0), (0, 1), (5, 3)):
@@ -174,10 +176,11 @@ def test_a_netlist_of_another_script_is_another_one(
     assert len(built) == 2
 
 
-def test_a_reset_clears_what_a_block_ram_reads(tmp_path: Path) -> None:
-    text = emit(ResetRead(), "top", tmp_path, "ecp5").read_text()
-    assert re.search(r"\.RST[AB]\(rst\)", text)
-    with CompiledUnit(ResetRead(), "reset_read", family="ecp5") as unit:
+@pytest.mark.parametrize(("family", "pin"), [("ecp5", "RST"), ("gowin", "RESET")])
+def test_a_reset_clears_what_a_block_ram_reads(tmp_path: Path, family: str, pin: str) -> None:
+    text = emit(ResetRead(), "top", tmp_path, family).read_text()
+    assert re.search(rf"\.{pin}[AB]\(rst\w*\)", text)
+    with CompiledUnit(ResetRead(), "reset_read", family=family) as unit:
         for name, value in (("to", 3), ("of", 3), ("data", 0x1234), ("write", 1)):
             unit.set(name, value)
         unit.step(1)
@@ -202,3 +205,9 @@ def test_a_pin_that_a_model_does_not_look_at_is_0(
     netlist = convert(Cell(kind, pin, output, **parameters), "top", "ecp5")
     with pytest.raises(ToolError, match=rf"^{pin} of {kind} must be 0 .* not in cell"):
         gate_level(netlist, "top", "ecp5")
+
+
+def test_a_black_box_is_no_model() -> None:
+    """A simulator would take it, and its outputs would be 0."""
+    with pytest.raises(RuntimeError, match="ODDR"):
+        CompiledUnit(Cell("ODDR", "D0", "Q0"), "black_box", family="gowin")
