@@ -1,4 +1,4 @@
-"""What nextpnr's router says while it works."""
+"""Progress of nextpnr's router, from its log."""
 
 import re
 from collections.abc import Callable
@@ -27,7 +27,7 @@ class Congestion:
         self._fewest: int | None = None
 
     def __call__(self, line: str) -> bool:
-        """Whether a line of the log is a round with fewer such wires than any before."""
+        """True for a line of the log that is a round with fewer such wires than any before."""
         found = _ROUND.search(line)
         if found is None:
             return False
