@@ -125,6 +125,7 @@ COMMANDS: dict[str, Run | str] = {
     "adagrain selftest sim:": QUICK,
     "adagrain selftest sim: --preset tiny --netlist ice40": FULL,
     "adagrain selftest virtual: --preset small": FULL,
+    "adagrain selftest virtual: --preset tiny --netlist gowin": FULL,
     "adagrain synth decoder --board ulx3s --place": FULL,
     "adagrain synth encoder --board ulx3s --place": FULL,
     "adagrain synth encoder_commands": FULL,

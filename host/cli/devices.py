@@ -28,6 +28,11 @@ Preset = Annotated[
     ),
 ]
 
+Netlist = Annotated[
+    str | None,
+    typer.Option(help="ecp5, ice40 or gowin: simulate what synthesis makes of the device."),
+]
+
 #: Seconds to wait for an answer from a port that may be anything.
 _PROBE = 0.3
 
@@ -71,9 +76,7 @@ def selftest(
     url: Url = "golden:",
     preset: Preset = None,
     seed: Annotated[int, typer.Option(help="Seed of the random data.")] = 0,
-    netlist: Annotated[
-        str | None, typer.Option(help="ecp5, ice40 or gowin: of sim:, what synthesis makes of it.")
-    ] = None,
+    netlist: Netlist = None,
 ) -> None:
     """Check a device against the golden models: link, statistics and decisions.
 

@@ -11,7 +11,7 @@ import numpy as np
 from amaranth.lib import wiring
 
 from adagrain.sim.simulators.payload import decode, encode
-from adagrain.sim.simulators.verilator import waves_format
+from adagrain.sim.simulators.verilator import version, waves_format
 
 from .binding import End, StopAt, Transfer, declare, fill
 from .library import library
@@ -49,6 +49,11 @@ class CompiledUnit:
     family : str or None
         FPGA, a key of :data:`FAMILIES`: compile what synthesis for it makes of the component.
 
+    Members
+    -------
+    backend : str
+        What was compiled, and by what: for messages.
+
     Raises
     ------
     ValueError
@@ -69,6 +74,8 @@ class CompiledUnit:
         if waves is None and os.environ.get("WAVES") == "1":
             waves = f"{name}-{os.getpid()}"
         self.name = name
+        what = f"netlist for {family}" if family else "RTL"
+        self.backend = f"{what}, compiled by Verilator {version()}"
         self.waves = Path(waves).with_suffix(f".{waves_format()}") if waves else None
         ports = ports_of(component)
         self._inputs = {port.name: port for port in ports.inputs}

@@ -47,18 +47,23 @@ class VirtualBoard:
     ----------
     configuration : Configuration
         What the device is built with.
+    netlist : str or None
+        FPGA family: simulate what synthesis for it makes of the board.
 
     Members
     -------
+    backend : str
+        What is simulated, and by what.
     port : str
         Path of the pseudo-terminal, for :class:`serial.Serial`; any bit rate does.
     """
 
-    def __init__(self, configuration: Configuration) -> None:
+    def __init__(self, configuration: Configuration, *, netlist: str | None = None) -> None:
         self._quiet_slices = _QUIET_SLICES + configuration.watchdog // _SLICE
         board = Wired(configuration, clock=CLOCK, baud=BAUD)
         made_from = repr((configuration, CLOCK, BAUD))
-        self._unit = CompiledUnit(board, "virtual-board", made_from=made_from)
+        self._unit = CompiledUnit(board, "virtual-board", made_from=made_from, family=netlist)
+        self.backend = self._unit.backend
         self._master, self._slave = os.openpty()
         tty.setraw(self._slave)
         self.port = os.ttyname(self._slave)

@@ -83,7 +83,7 @@ class AskedError(Exception):
 def test_boards_of_two_bit_rates_are_told_apart(
     monkeypatch: pytest.MonkeyPatch, module: ModuleType, build: Callable[[Configuration], object]
 ) -> None:
-    def compiled(component: Any, _: str, made_from: str) -> None:
+    def compiled(component: Any, _: str, made_from: str, **__: object) -> None:
         component._MustUse__used = True
         raise AskedError(made_from)
 

@@ -40,6 +40,7 @@ LINES = [
     ("selftest golden: --seed x", "--seed must be a valid integer, not 'x'"),
     ("selftest golden: --netlist ecp5", "kernel, direct, timeout, retries, not 'netlist'"),
     ("selftest sim: --netlist xilinx", "netlist must be one of ecp5, ice40, gowin, not 'xilinx'"),
+    ("virtual-board --netlist xilinx", "netlist must be one of ecp5, ice40, gowin, not 'xilinx'"),
     ("sim toaster", "unit must be one of .*queue.*, not 'toaster'"),
     ("sim queue --simulator vcs", "simulator must be verilator or icarus, not 'vcs'"),
     ("sim queue --variant none", "variant of queue must be one of single, .*, not 'none'"),

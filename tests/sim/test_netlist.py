@@ -123,11 +123,17 @@ def test_every_unit_is_run() -> None:
 
 @pytest.mark.full
 @pytest.mark.parametrize(
-    ("preset", "family"), [("small", "ecp5"), ("tiny", "ice40"), ("tiny", "gowin")]
+    ("url", "preset", "family"),
+    [
+        ("sim:", "small", "ecp5"),
+        ("sim:", "tiny", "ice40"),
+        ("virtual:", "tiny", "ice40"),
+        ("virtual:", "tiny", "gowin"),
+    ],
 )
-def test_selftest_on_the_netlist(preset: str, family: str) -> None:
-    with adagrain.open_device("sim:", preset, netlist=family) as device:
-        assert device.backend.startswith(f"netlist for {family}, compiled by Verilator")
+def test_selftest_on_the_netlist(url: str, preset: str, family: str) -> None:
+    with adagrain.open_device(url, preset, netlist=family) as device:
+        assert f"netlist for {family}, compiled by Verilator" in device.backend
         assert device.selftest().passed
 
 

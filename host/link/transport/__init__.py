@@ -29,10 +29,10 @@ def _serial(address: str, wanted: Configuration) -> Transport:
     return SerialTransport(address, wanted)
 
 
-def _virtual(address: str, wanted: Configuration) -> Transport:
+def _virtual(address: str, wanted: Configuration, **options: Any) -> Transport:
     from .virtual import VirtualTransport  # needs the extra `sim`
 
-    return VirtualTransport(wanted)
+    return VirtualTransport(wanted, **options)
 
 
 class _Scheme(NamedTuple):
@@ -48,7 +48,7 @@ SCHEMES = {
     "golden": _Scheme(_golden, ("kernel", "direct")),
     "sim": _Scheme(_simulated, ("data_port", "netlist")),
     "serial": _Scheme(_serial, address="PORT"),
-    "virtual": _Scheme(_virtual),
+    "virtual": _Scheme(_virtual, ("netlist",)),
 }
 
 

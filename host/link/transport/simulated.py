@@ -7,7 +7,6 @@ import numpy as np
 from adagrain.hdl.device.coprocessor import Coprocessor
 from adagrain.models.interface.configuration import Configuration
 from adagrain.sim.compiled import CompiledUnit, DeadlockError, Stop
-from adagrain.sim.simulators.verilator import version
 
 __all__ = ["SimulatedTransport"]
 
@@ -35,8 +34,6 @@ class SimulatedTransport:
         self, configuration: Configuration, *, data_port: bool = True, netlist: str | None = None
     ) -> None:
         self.data_port = data_port
-        what = f"netlist for {netlist}" if netlist else "RTL"
-        self.backend = f"{what}, compiled by Verilator {version()}"
         component = Coprocessor(configuration)
         self._unit = CompiledUnit(
             component,
@@ -44,6 +41,7 @@ class SimulatedTransport:
             made_from=repr(configuration),
             family=netlist,
         )
+        self.backend = self._unit.backend
         self._to_device = b""
         self._words = np.zeros(0, dtype=np.uint32)
         self._results: list[np.ndarray] = []

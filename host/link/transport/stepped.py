@@ -6,7 +6,6 @@ import numpy as np
 
 from adagrain.models.interface.configuration import Configuration
 from adagrain.sim.compiled import CompiledUnit, DeadlockError, Stop
-from adagrain.sim.simulators.verilator import version
 from adagrain.sim.virtual_board.board import BAUD, BREAK_CYCLES, CLOCK
 from adagrain.sim.virtual_board.faulty_line import FaultyLine
 from adagrain.sim.virtual_board.wired import Wired
@@ -52,10 +51,10 @@ class SteppedTransport:
         back: FaultyLine | None = None,
         adapter_baud: float = BAUD,
     ) -> None:
-        self.backend = f"virtual board in steps, RTL compiled by Verilator {version()}"
         board = Wired(configuration, clock=CLOCK, baud=BAUD, adapter_baud=adapter_baud)
         made_from = repr((configuration, CLOCK, BAUD, adapter_baud))
         self._unit = CompiledUnit(board, "virtual-board", made_from=made_from)
+        self.backend = f"virtual board in steps: {self._unit.backend}"
         self._there = there or FaultyLine({}, 0)
         self._back = back or FaultyLine({}, 0)
         self._to_device = b""

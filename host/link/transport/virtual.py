@@ -1,7 +1,6 @@
 """``virtual:`` - a simulated board, reached through a pseudo-terminal like a real one."""
 
 from adagrain.models.interface.configuration import Configuration
-from adagrain.sim.simulators.verilator import version
 from adagrain.sim.virtual_board import VirtualBoard
 
 from .serial_port import SerialTransport
@@ -16,12 +15,14 @@ class VirtualTransport(SerialTransport):
     ----------
     configuration : Configuration
         What the board is built with.
+    netlist : str or None
+        FPGA family: simulate what synthesis for it makes of the board.
     """
 
-    def __init__(self, configuration: Configuration) -> None:
-        self._board = VirtualBoard(configuration)
+    def __init__(self, configuration: Configuration, *, netlist: str | None = None) -> None:
+        self._board = VirtualBoard(configuration, netlist=netlist)
         super().__init__(self._board.port, configuration)
-        self.backend = f"virtual board, RTL compiled by Verilator {version()}, on {self._path}"
+        self.backend = f"virtual board: {self._board.backend}, on {self._path}"
 
     def _hold_low(self) -> None:
         self._board.send_break()  # a pseudo-terminal knows none
