@@ -50,6 +50,8 @@ def replay(
 
     console = Console(quiet=as_json)
     with told():
+        if seed is not None and not rtl:
+            raise ValueError("--seed must be given with --rtl")
         recording = recording_in(folder)
         if recording == folder and not show and file_of(folder, 0).is_file():
             raise ValueError(

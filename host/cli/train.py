@@ -70,7 +70,7 @@ def train(
             preset = given.get("preset", TrainingOptions.preset)
             given.setdefault("name", f"{preset}-{time.strftime('%Y%m%d-%H%M%S')}")
             options = TrainingOptions(**given)
-            status = run.start(options, overwrite=overwrite, say=console.print)
+            status = run.start(options, overwrite=overwrite, config=config, say=console.print)
     if status is not run.RunStatus.FINISHED:
         raise typer.Exit(UNTRUSTED)
 

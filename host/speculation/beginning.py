@@ -187,7 +187,8 @@ class Beginning:
 
     def _follow(self, common: Mapping[str, Any]) -> dict[str, Any]:
         """Open a recording that is to be written or followed; what must be equal of it."""
-        check_course(self._options, self._compressing)
+        noted = self._options.record is not None or self._options.replay is not None
+        check_course(self._compressing, noted=noted)
         self._course = chosen_course(self._options, self._regions.names, self._group)
         self.closes.append(self._course)
         return self._course.compare(common)

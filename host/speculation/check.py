@@ -202,16 +202,22 @@ def check_buckets(options: SpeculationOptions, compression: CompressionOptions |
         )
 
 
-def check_course(options: SpeculationOptions, compression: CompressionOptions | None) -> None:
+def check_course(compression: CompressionOptions | None, *, noted: bool) -> None:
     """See to it that all that depends on time can be recorded, if a run is.
+
+    Parameters
+    ----------
+    compression : CompressionOptions or None
+        Options of compression, if there is any.
+    noted : bool
+        Whether the run is recorded or replayed.
 
     Raises
     ------
     ValueError
         If times decide on the bypass of compression: they are in no recording.
     """
-    is_noted = options.record is not None or options.replay is not None
-    if is_noted and compression is not None and compression.bypass == "auto":
+    if noted and compression is not None and compression.bypass == "auto":
         raise ValueError(
             "bypass of compression must be 'never', 'always', or decisions by number of the pass, "
             "where a run is recorded or replayed, not 'auto'"

@@ -38,7 +38,10 @@ def read_config(path: Path) -> dict[str, Any]:
             meant = _meant(name)
             guess = f"; did you mean {meant!r}?" if meant else f"; there is {', '.join(known)}"
             raise ValueError(f"{path} must hold options of a run, not {name!r}{guess}")
-    if isinstance(given.get("runs"), str):
+    for name in ("name", "runs"):
+        if not isinstance(given.get(name, ""), str):
+            raise ValueError(f"{name} must be a text in {path}, not {given[name]!r}")
+    if "runs" in given:
         given["runs"] = Path(given["runs"])
     return given
 

@@ -17,6 +17,7 @@ from .options import TrainingOptions
 
 __all__ = [
     "MARK",
+    "PICTURE",
     "SUMMARY",
     "RunInUseError",
     "begun",
@@ -24,6 +25,7 @@ __all__ = [
     "locked",
     "read_options",
     "read_summary",
+    "remove_result",
     "write_options",
 ]
 
@@ -32,6 +34,9 @@ MARK = "options.json"
 
 #: The file that a run leaves at its end.
 SUMMARY = "summary.json"
+
+#: The picture beside it.
+PICTURE = "regions.png"
 
 #: What is read of a summary, and what it is in Python.
 _IN_SUMMARY = {"steps": int, "weights_sha256": str}
@@ -46,8 +51,19 @@ class RunInUseError(RuntimeError):
     exit_status = 2
 
 
-def check_new(options: TrainingOptions, *, overwrite: bool = False) -> None:
+def check_new(
+    options: TrainingOptions, *, overwrite: bool = False, config: Path | None = None
+) -> None:
     """See to it that a run may begin.
+
+    Parameters
+    ----------
+    options : TrainingOptions
+        The run's.
+    overwrite : bool
+        Replace an earlier run of that name.
+    config : Path or None
+        File that the options are from.
 
     Raises
     ------
@@ -67,12 +83,14 @@ def check_new(options: TrainingOptions, *, overwrite: bool = False) -> None:
             f"run {folder.name!r} exists at {folder}: choose another --name, "
             f"or say --resume or --overwrite"
         )
-    _check_inputs(options)
+    _check_inputs(options, config)
 
 
-def _check_inputs(options: TrainingOptions) -> None:
+def _check_inputs(options: TrainingOptions, config: Path | None) -> None:
     """Refuse files that a run is to read, where they are removed as those of an earlier one."""
+    is_kept = config is not None and config.resolve() == (options.folder / MARK).resolve()
     inputs = {
+        "config": None if is_kept else config,
         "timing": options.timing.partition("replay:")[2],
         "data": "" if options.data in NAMED else options.data,
         "replay": options.replay,
@@ -195,6 +213,12 @@ def read_summary(folder: Path, *, otherwise: str) -> dict[str, Any]:
             f"{text[:40]!r}; restore it, or {otherwise}"
         )
     return found
+
+
+def remove_result(folder: Path) -> None:
+    """Remove what a run has left at an end that is none any more."""
+    for name in (SUMMARY, PICTURE):
+        (folder / name).unlink(missing_ok=True)
 
 
 def write_options(options: TrainingOptions) -> None:

@@ -65,12 +65,15 @@ def launch(options: TrainingOptions, checkpoint: Path | None = None) -> RunStatu
         If a worker fails or dies. The others are ended; the message names the first worker that
         failed and its reason.
     RunInterruptedError
-        If the run gets SIGINT or SIGTERM.
+        If the run gets SIGINT, SIGTERM, SIGHUP or SIGQUIT.
     """
     (options.folder / FAILURE).unlink(missing_ok=True)
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     _silence_torch()
-    with tempfile.TemporaryDirectory(prefix="adagrain-run-") as scratch:
+    with (
+        answering_for_workers(),
+        tempfile.TemporaryDirectory(prefix="adagrain-run-") as scratch,
+    ):
         return _run(options, checkpoint, _config(options, scratch))
 
 
@@ -86,7 +89,7 @@ def _config(options: TrainingOptions, scratch: str) -> LaunchConfig:
         local_addr="127.0.0.1",
         max_restarts=0,
         monitor_interval=0.2,
-        signals_to_handle="SIGTERM,SIGHUP,SIGQUIT",
+        signals_to_handle="",  # we do
         start_method="spawn",
         logs_specs=DefaultLogsSpecs(log_dir=scratch),
     )
@@ -95,8 +98,7 @@ def _config(options: TrainingOptions, scratch: str) -> LaunchConfig:
 def _run(options: TrainingOptions, checkpoint: Path | None, config: LaunchConfig) -> RunStatus:
     """As :func:`launch`, with workers that are started so."""
     try:
-        with answering_for_workers():
-            statuses = elastic_launch(config, worker.run)(options, checkpoint)
+        statuses = elastic_launch(config, worker.run)(options, checkpoint)
     except ChildFailedError as error:
         rank, failure = error.get_first_failure()
         remove_unfinished(options.folder / CHECKPOINTS)
@@ -133,9 +135,15 @@ def _reason(options: TrainingOptions, message: str | dict[str, Any]) -> str:
 def _way_on(options: TrainingOptions, begun_from: Path | None) -> str:
     """The way to go on, if there is a checkpoint that was not begun from just now, and failed."""
     found = checkpoints(options.folder / CHECKPOINTS)
-    if not found or (begun_from is not None and step_of(found[-1]) <= step_of(begun_from)):
+    if (
+        options.replay
+        or not found
+        or (begun_from is not None and step_of(found[-1]) <= step_of(begun_from))
+    ):
         return ""
     command = ["adagrain", "train", "--resume", "--name", options.name]
     if options.runs != TrainingOptions.runs:
         command += ["--runs", str(options.runs)]
+    if options.record_run:
+        command.append("--no-record-run")
     return f"; {shlex.join(command)} goes on from step {step_of(found[-1])}"

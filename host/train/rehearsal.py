@@ -2,6 +2,8 @@
 
 from torch import nn
 
+from adagrain.host.compression.coder import coder_of
+from adagrain.host.compression.masks import mask_of
 from adagrain.host.compression.plan import check_budget
 from adagrain.host.device.open_device import open_device
 from adagrain.host.distributed.cadence_plan import longest_cadences
@@ -11,6 +13,7 @@ from adagrain.host.regions.regions import regions
 from adagrain.host.speculation.check import (
     check_buckets,
     check_compression,
+    check_course,
     check_device,
     check_regions,
 )
@@ -57,6 +60,7 @@ def rehearse(options: TrainingOptions) -> nn.Module:
     if options.speculation:
         check_regions(network, divided)
         check_buckets(options.speculation, options.compression)
+        check_course(options.compression, noted=options.record_run or bool(options.replay))
     with open_device(options.device_of(0), options.built_with) as device:
         if len(divided) > device.configuration.regions:
             raise ValueError(
@@ -68,4 +72,6 @@ def rehearse(options: TrainingOptions) -> nn.Module:
         if options.speculation:
             check_device(device)
             check_compression(options.compression, device)
+        if options.compression:
+            mask_of(options.compression, 0, coder_of(options.compression.coder, device))
     return network

@@ -14,6 +14,7 @@ from .folder import (
     locked,
     read_options,
     read_summary,
+    remove_result,
     write_options,
 )
 from .launch import launch
@@ -38,7 +39,11 @@ def _silent(text: str) -> None:
 
 
 def start(
-    options: TrainingOptions, *, overwrite: bool = False, say: Callable[[str], None] = _silent
+    options: TrainingOptions,
+    *,
+    overwrite: bool = False,
+    config: Path | None = None,
+    say: Callable[[str], None] = _silent,
 ) -> RunStatus:
     """Train from the beginning.
 
@@ -48,6 +53,8 @@ def start(
         What to do.
     overwrite : bool
         Replace an earlier run of that name.
+    config : Path or None
+        File that the options are from.
     say : callable
         Called with what is about to be done.
 
@@ -58,7 +65,7 @@ def start(
     RunFailedError
         As :func:`~adagrain.host.train.launch.launch`.
     """
-    check_new(options, overwrite=overwrite)
+    check_new(options, overwrite=overwrite, config=config)
     rehearse(options)
     _announce(options, f"{options.steps} steps", say)
     with begun(options, overwrite=overwrite):
@@ -100,6 +107,11 @@ def resume(
             f"run {options.name!r} must not be recorded when it is resumed, as a recording begins "
             "with its run; --no-record-run lets it go on"
         )
+    if options.replay:
+        raise ValueError(
+            f"run {options.name!r} must not be a replay when it is resumed, as a replay begins "
+            "with its recording; adagrain replay makes it anew"
+        )
     manifest = Manifest.of(options, rehearse(options))
     with locked(folder):
         checkpoint = choose(folder / CHECKPOINTS, manifest, from_step)
@@ -110,6 +122,7 @@ def resume(
             set_aside(folder / CHECKPOINTS, from_step)
         remove_unfinished(folder / CHECKPOINTS)
         write_options(options)
+        remove_result(folder)
         return launch(options, checkpoint)
 
 

@@ -15,7 +15,7 @@ from adagrain import __version__
 from adagrain.host.files import replace_text, writing
 
 from .fingerprint import weights_sha256
-from .folder import SUMMARY
+from .folder import PICTURE, SUMMARY
 from .guesses import guesses, guesses_rows
 from .history import History
 from .options import TrainingOptions
@@ -136,7 +136,7 @@ def _write(
         summary["speculation"] = guesses(history)
     replace_text(options.folder / SUMMARY, json.dumps(summary, indent=2) + "\n")
     title = f"{options.name}: {options.data}, {options.workers} workers, {summary['backend']}"
-    picture = options.folder / "regions.png"
+    picture = options.folder / PICTURE
     with writing(picture):
         draw(history, picture, title=title, workers=options.workers, noise=options.noise)
     console.print(_table(summary, options))

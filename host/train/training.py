@@ -23,7 +23,7 @@ from .data import Dataset
 from .front_ends import front_end
 from .networks import build
 from .options import TrainingOptions
-from .schedule import remaining, schedule
+from .schedule import remaining, restore, schedule
 from .shards import Shards
 
 __all__ = ["Training"]
@@ -163,7 +163,7 @@ class Training:
         """Restore what :meth:`state_dict` gave."""
         self.network.load_state_dict(state["network"])
         self.handle.run.load_state_dict(state["handle"])
-        self._scheduler.load_state_dict(state["scheduler"])
+        restore(self._scheduler, state["scheduler"])
         self._shards.load_state_dict(state["shards"])
         if self.granularity:
             self.granularity.load_state_dict(state["granularity"])

@@ -12,7 +12,14 @@ import pytest
 
 from adagrain.host.files import WriteError
 from adagrain.host.train import folder
-from adagrain.host.train.folder import MARK, RunInUseError, begun, locked, read_options
+from adagrain.host.train.folder import (
+    MARK,
+    RunInUseError,
+    begun,
+    check_new,
+    locked,
+    read_options,
+)
 from adagrain.host.train.options import TrainingOptions
 
 
@@ -61,6 +68,15 @@ def test_what_a_run_reads_is_not_overwritten_by_it(options: TrainingOptions, nam
         with pytest.raises(ValueError, match=said), begun(reads, overwrite=True):
             pass
     assert path.exists()
+
+
+def test_a_config_is_not_overwritten_by_its_run(options: TrainingOptions) -> None:
+    with begun(options):
+        own = options.folder / "mine.toml"
+        own.touch()
+    with pytest.raises(ValueError, match=f"config must lie outside of .*, not at {own}"):
+        check_new(options, overwrite=True, config=own)
+    check_new(options, overwrite=True, config=options.folder / MARK)
 
 
 def test_a_run_may_have_the_name_of_its_data(

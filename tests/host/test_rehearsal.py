@@ -65,6 +65,27 @@ def test_the_network_is_that_of_the_seed() -> None:
             ValueError,
             "encode needs a build with an encoder, which device preset 'wide' has not",
         ),
+        (
+            {"preset": "compress", "coder": "device", "device_preset": "granular"},
+            ValueError,
+            "encode needs a build with an encoder, which device preset 'granular' has not",
+        ),
+        (
+            {
+                "preset": "compress",
+                "mask": "learned",
+                "coder": "device",
+                "network": "device",
+                "device_preset": "full",
+            },
+            ValueError,
+            "chain needs a build with a granularity unit: device preset 'full' has no slices",
+        ),
+        (
+            {"preset": "all", "bypass": "auto", "record_run": True},
+            ValueError,
+            "bypass of compression must be .* where a run is recorded or replayed, not 'auto'",
+        ),
     ],
 )
 def test_mistakes(changes: dict[str, Any], error: type[Exception], message: str) -> None:

@@ -11,8 +11,8 @@ import pytest
 
 from adagrain.host.train import run
 from adagrain.host.train.checkpoint import CHECKPOINTS, CheckpointError
-from adagrain.host.train.folder import SUMMARY, begun
-from adagrain.host.train.launch import FAILURE, _reason
+from adagrain.host.train.folder import PICTURE, SUMMARY, begun
+from adagrain.host.train.launch import FAILURE, _reason, _way_on
 from adagrain.host.train.metrics import METRICS
 from adagrain.host.train.options import TrainingOptions
 from adagrain.host.train.run_status import RunStatus
@@ -113,6 +113,42 @@ def test_a_run_at_its_end_is_refused(
         return
     with pytest.raises(ValueError, match="run 'run' has taken its 20 steps; --steps N with more"):
         run._check_unfinished(options, step)
+
+
+def test_a_way_on_is_told_only_where_there_is_one(options: TrainingOptions) -> None:
+    checkpoint = options.folder / CHECKPOINTS / "step-00000010"
+    checkpoint.mkdir(parents=True)
+    (checkpoint / "manifest.json").touch()
+    command = f"; adagrain train --resume --name run --runs {options.runs}"
+    assert _way_on(options, None) == f"{command} goes on from step 10"
+    recorded = TrainingOptions(
+        name="run", runs=options.runs, device="golden:", preset="speculate", record_run=True
+    )
+    assert _way_on(recorded, None) == f"{command} --no-record-run goes on from step 10"
+    assert _way_on(replace(recorded, record_run=False, replay="recording"), None) == ""
+
+
+def test_a_replay_is_not_resumed(options: TrainingOptions) -> None:
+    replayed = TrainingOptions(
+        name="run", runs=options.runs, device="golden:", preset="speculate", replay="recording"
+    )
+    with begun(replayed):
+        pass
+    with pytest.raises(ValueError, match="run 'run' must not be a replay when it is resumed"):
+        run.resume(replayed.folder, {})
+
+
+def test_a_run_that_goes_on_has_no_result_yet(
+    options: TrainingOptions, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with begun(options):
+        (options.folder / SUMMARY).write_text(json.dumps({"steps": 10, "weights_sha256": "0"}))
+        (options.folder / PICTURE).touch()
+    checkpoint = options.folder / CHECKPOINTS / "step-00000010"
+    monkeypatch.setattr(run, "choose", lambda *_: checkpoint)
+    monkeypatch.setattr(run, "_check_log", lambda *_: None)
+    run.resume(options.folder, {"steps": 30})
+    assert not {SUMMARY, PICTURE} & {path.name for path in options.folder.iterdir()}
 
 
 @pytest.mark.parametrize(

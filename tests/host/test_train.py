@@ -185,22 +185,26 @@ def test_a_run_that_is_under_way_is_left_alone_and_one_that_died_goes_on(runs: P
     assert len({line["step"] for line in metrics(runs, "killed")}) >= int(newest.name[5:])
 
 
+@pytest.mark.parametrize(("number", "times"), [(signal.SIGINT, 1), (signal.SIGTERM, 3)], ids=str)
 def test_interrupting_leaves_one_line(
-    runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: signal.Signals, times: int
 ) -> None:
     """As a terminal does it: all processes get the signal. Nothing temporary stays."""
-    folder = runs / "interrupted"
+    name = number.name
     monkeypatch.setenv("TMPDIR", str(tmp_path))
-    process = start(runs, "interrupted", "--steps", "1000000", "--checkpoint-every", "5")
+    process = start(runs, name, "--steps", "1000000", "--checkpoint-every", "5")
     try:
-        wait_for(folder, "checkpoints/step-????????/manifest.json")
-        os.killpg(process.pid, signal.SIGINT)
+        wait_for(runs / name, "checkpoints/step-????????/manifest.json")
+        for _ in range(times):
+            send = os.killpg if number is signal.SIGINT else os.kill
+            send(process.pid, number)
+            time.sleep(0.1)
         status, _, errors = end(process)
     finally:
         process.kill()
-    assert status == 128 + signal.SIGINT
-    way_on = f"adagrain train --resume --name interrupted --runs {runs} goes on from step"
-    assert errors.startswith(f"error: interrupted by SIGINT; {way_on} ")
+    assert status == 128 + number
+    way_on = f"adagrain train --resume --name {name} --runs {runs} goes on from step"
+    assert errors.startswith(f"error: interrupted by {number.name}; {way_on} ")
     assert errors.count("\n") == 1
     left = {path.name for path in tmp_path.iterdir() if not path.name.startswith("torchinductor_")}
     assert left == set(), "beside the cache of torch's compiler"
