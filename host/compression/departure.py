@@ -1,6 +1,6 @@
 """The departure of a backward pass: as a frame, or uncompressed."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import accumulate
 
 import torch
@@ -111,27 +111,30 @@ class Departure:
             self._whole(passage, shares, None)
 
     def _whole(self, passage: Passage, shares: Sequence[Share], flat: Flat | None) -> None:
-        """Send shares uncompressed; of those that lie together one half, then the other."""
-        if flat is None:
-            averages = [share.average for share in shares]
-            one = self._sending.dense(Layout.of(shares), _together(shares), averages)
-            passage.begun.append(one)
-            return
-        for own, part in _halves(shares, flat):
-            one = self._sending.dense(Layout.of(own), part.means, [part.averages])
-            passage.begun.append(one)
+        """Send shares uncompressed; of those of a bucket one half, then the other."""
+        at = 0
+        for own in [shares] if self._in_groups else _halves(shares):
+            layout = Layout.of(own)
+            if flat is None:
+                means, averages = _together(own), [share.average for share in own]
+            else:
+                part = flat.part(at, layout.elements)
+                means, averages = part.means, [part.averages]
+            passage.begun.append(self._sending.dense(layout, means, averages))
+            at += layout.elements
 
 
-def _halves(shares: Sequence[Share], flat: Flat) -> Iterator[tuple[Sequence[Share], Flat]]:
-    """Shares that lie together, and their memory: two halves as equal as can be, or the whole."""
+def _halves(shares: Sequence[Share]) -> list[Sequence[Share]]:
+    """Two halves of some shares, as equal as can be, or all of them.
+
+    Workers cut alike, whether the shares of each lie together or not.
+    """
     ends = [*accumulate(share.mean.numel() for share in shares)]
     elements = ends[-1]
     cut = min(range(len(ends)), key=lambda i: abs(2 * ends[i] - elements))
     if min(ends[cut], elements - ends[cut]) < _HALF:
-        yield shares, flat
-        return
-    yield shares[: cut + 1], flat.part(0, ends[cut])
-    yield shares[cut + 1 :], flat.part(ends[cut], elements - ends[cut])
+        return [shares]
+    return [shares[: cut + 1], shares[cut + 1 :]]
 
 
 def _together(shares: Sequence[Share]) -> torch.Tensor:

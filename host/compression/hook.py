@@ -1,6 +1,7 @@
 """Three lines for anyone's script: compressed gradients behind DDP's communication hook."""
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any, cast
 from weakref import proxy
 
@@ -8,6 +9,7 @@ import torch
 import torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel
 
+from adagrain.host.distributed.buckets import behind_ddp, gradients_of
 from adagrain.host.distributed.check_model import check_model
 from adagrain.host.distributed.exchange import Flat, Pending, Share
 from adagrain.host.distributed.lockstep import Lockstep
@@ -81,6 +83,7 @@ class CompressionState(Uncopied):
         }
         self._numbers = {id(own): number for number, own in enumerate(parameters.values())}
         self._waiting: list[tuple[torch.futures.Future[torch.Tensor], torch.Tensor]] = []
+        self._given: list[tuple[torch.Tensor, torch.Tensor]] = []
         lockstep = Lockstep(model.process_group)
         self._closes: list[Any] = [lockstep]
         common: dict[str, Any] = {}
@@ -180,6 +183,8 @@ class CompressionState(Uncopied):
             self._shares(bucket.parameters(), means), Flat(means, means)
         )
         self._waiting.append((future, means))
+        if self._model.find_unused_parameters or self._model.static_graph:
+            self._given += zip(bucket.parameters(), gradients_of(bucket), strict=True)
         if bucket.is_last():
             self._end_pass()
         return future
@@ -209,6 +214,9 @@ class CompressionState(Uncopied):
             self._once.exchanged()
         for future, averages in waiting:
             future.set_result(averages)
+        given, self._given = self._given, []
+        if given:
+            behind_ddp(partial(_give_back, given))
 
 
 def compress_hook(
@@ -216,6 +224,16 @@ def compress_hook(
 ) -> torch.futures.Future[torch.Tensor]:
     """Average a bucket over the workers as ``state`` says; as ``powerSGD_hook`` is used."""
     return state.take(bucket)
+
+
+def _give_back(given: Sequence[tuple[torch.Tensor, torch.Tensor]]) -> None:
+    """Have parameters that no worker has used in a pass hold the average of what they held.
+
+    DDP leaves them alone: what an earlier pass of the step had left there went in once more.
+    """
+    for parameter, average in given:
+        if parameter.grad is not None:
+            parameter.grad.copy_(average)
 
 
 def _check_types(parameters: Mapping[str, torch.nn.Parameter]) -> None:

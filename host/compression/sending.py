@@ -1,5 +1,7 @@
 """Begins exchanges: makes what is sent, and puts it on the line."""
 
+from collections.abc import Sequence
+
 import torch
 import torch.distributed as dist
 
@@ -13,6 +15,7 @@ from .layout import Layout
 from .mask import Mask
 from .options import CompressionOptions
 from .plan import Plan
+from .rounding import bounded
 from .target import Target
 from .under_way import Dense, Framed
 
@@ -89,7 +92,8 @@ class Sending:
         size = self._plan.size(number, layout)
         try:
             selected = self._compressor.masked(layout, means, self._target.density(number))
-            frame = self._masked_and_coded(layout, means, selected)
+            selected = selected._replace(sent=bounded(selected.sent, places, self._bits))
+            frame = self._masked_and_coded(layout, means, selected, places)
             made = coded(self._coder, selected.sent, layout, self._bits, size, frame)
         except Exception as error:
             self.fail(error)
@@ -99,7 +103,11 @@ class Sending:
         return Framed(layout, places, self._rank, selected, made, gathering)
 
     def _masked_and_coded(
-        self, layout: Layout, means: torch.Tensor, selected: Selected
+        self,
+        layout: Layout,
+        means: torch.Tensor,
+        selected: Selected,
+        places: Sequence[torch.Tensor],
     ) -> bytes | None:
         """The frame of elements that the coder masks itself; ``None`` where it cannot."""
         if self._masking is None:
@@ -107,7 +115,7 @@ class Sending:
         whole = self._compressor.unmasked(layout, means, selected.values)
         if whole is None:
             return None
-        parts = layout.parts(whole.elements)
+        parts = layout.parts(bounded(whole.elements, places, self._bits))
         self.masked += 1
         return self._masking.encode(parts, mantissa_bits=self._bits, masks=whole.tables)
 
@@ -124,6 +132,7 @@ class Sending:
             As those of :meth:`framed`.
         """
         selected = self._compressor.whole(layout, means)
+        selected = selected._replace(sent=bounded(selected.sent, places))
         reduced = selected.sent.clone()
         with waited_for("the exchange of gradients"):
             work = dist.all_reduce(reduced, group=self._group, async_op=True)

@@ -1,6 +1,6 @@
 """Gradients of regions on this worker: summed over a period, averaged over the workers."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 import torch
 
@@ -183,18 +183,32 @@ class Accumulators:
             if self.sums[region] is not self.totals[region]:
                 chunk.of(self.totals).copy_(total)
 
+    def spoil(self, chunk: Chunk) -> None:
+        """Have the mean of a slice count as one that is not finite, on every worker that does so.
+
+        What an earlier pass of the step has not left finite is dropped with all that is added to
+        it: an exchange that remembers must not take it as sent.
+        """
+        chunk.of(self.totals).fill_(torch.nan)
+
     def write_back(
         self,
         parameter: torch.Tensor,
         gradient: torch.Tensor,
         due: Collection[int],
         place: int = 0,
+        placed: Mapping[tuple[int | None, int], torch.Tensor] = {},
     ) -> None:
-        """Write the averages of due regions into a gradient, and zeros elsewhere."""
+        """Write the averages of due regions into a gradient, and zeros elsewhere.
+
+        Those of a bundle are given, by region and first element in that.
+        """
         for chunk in self.chunks(parameter):
             part = chunk.part.of(gradient)
             if chunk.region in due:
-                part.copy_(chunk.of(self.averages[place]).view_as(part))
+                average = placed.get((chunk.region, chunk.start))
+                found = chunk.of(self.averages[place]) if average is None else average
+                part.copy_(found.view_as(part))
             else:
                 part.zero_()
 

@@ -89,7 +89,7 @@ class AdagrainState(Uncopied):
         self._model = cast(DistributedDataParallel, proxy(model))  # which has this in its hook
         self._wrapper = ref(model)
         self._closes: list[Any] = []
-        self._rebuilt = False
+        self._has_stepped = self._rebuilt = False
         self._lockstep = Lockstep(model.process_group, meets=True)
         self._closes.append(self._lockstep)
         common: dict[str, Any] = {}
@@ -226,7 +226,7 @@ class AdagrainState(Uncopied):
         """
         if not (torch.is_grad_enabled() and self._model.require_backward_grad_sync):
             return
-        begun = self.reducer.step > 0
+        begun = self._has_stepped
         broadcasts = training and self._model.will_sync_module_buffers()
         if broadcasts or (not self._rebuilt and (training or begun)):
             self._lockstep.look(self.reducer.standing)
@@ -237,6 +237,7 @@ class AdagrainState(Uncopied):
     def _decide(self) -> Mapping[int, int]:
         due = self.reducer.due
         self.last_step = self.reducer.decide()
+        self._has_stepped = True  # here: DDP knows nothing of steps before a resumed run's
         return due
 
 

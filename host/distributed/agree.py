@@ -117,7 +117,7 @@ class Agree:
         step.passes += 1
         for r in due:
             if count := agreed.non_finite[r]:
-                step.dropping[r] = max(count, step.dropping.get(r, 0))
+                step.dropping.setdefault(r, count)
         step.due = {r: step.moment.cadences[r] for r in due if r not in step.dropping}
 
     def _look(self, step: Step, due: list[int]) -> None:

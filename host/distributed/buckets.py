@@ -1,5 +1,6 @@
 """DDP's buckets in a backward pass: taken as they get ready, and answered for at its end."""
 
+from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
 
@@ -13,7 +14,7 @@ from .reducer import RegionReducer
 from .steps import Steps
 from .watch import Watch
 
-__all__ = ["Buckets"]
+__all__ = ["Buckets", "behind_ddp", "gradients_of"]
 
 
 class Buckets:
@@ -57,7 +58,7 @@ class Buckets:
         try:
             if flat.is_sparse:
                 raise TypeError("gradients must be dense, but one of an embedding is sparse")
-            bundle = self._reducer.add_together(parameters, partial(_gradients, bucket), flat)
+            bundle = self._reducer.add_together(parameters, partial(gradients_of, bucket), flat)
         except Exception as error:
             self._reducer.fail(error)
         self._reducer.begin_exchange(parameters, bundle)
@@ -88,12 +89,10 @@ class Buckets:
             if bundle is not None:
                 future.set_result(self._reducer.averages_together(bundle))
                 continue
-            for parameter, gradient in zip(bucket.parameters(), _gradients(bucket), strict=True):
+            for parameter, gradient in zip(bucket.parameters(), gradients_of(bucket), strict=True):
                 self._reducer.write_back(parameter, gradient)
             future.set_result(bucket.buffer())
-        # DDP queues a callback of its own now, which copies the results: ours comes behind it.
-        engine = torch.autograd.Variable._execution_engine
-        engine.queue_callback(lambda: engine.queue_callback(self._passed))
+        behind_ddp(self._passed)
 
     def _passed(self) -> None:
         """The gradients are where the optimizer finds them."""
@@ -111,7 +110,16 @@ class _Waiting(NamedTuple):
     future: torch.futures.Future[torch.Tensor]
 
 
-def _gradients(bucket: dist.GradBucket) -> list[torch.Tensor]:
+def behind_ddp(call: Callable[[], None]) -> None:
+    """Call something at the end of the backward pass, when gradients are where DDP puts them.
+
+    DDP queues a callback of its own behind the last bucket's hook, which copies the results.
+    """
+    engine = torch.autograd.Variable._execution_engine
+    engine.queue_callback(lambda: engine.queue_callback(call))
+
+
+def gradients_of(bucket: dist.GradBucket) -> list[torch.Tensor]:
     """A bucket's gradients, in the order of memory that DDP gives each of them."""
     rows = zip(bucket.parameters(), bucket.gradients(), strict=True)
     return [_as_it_lies(parameter, gradient) for parameter, gradient in rows]

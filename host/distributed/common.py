@@ -17,9 +17,10 @@ def common_values(
 ) -> dict[str, Any]:
     """Regions, options of the optimizers' groups, and what the device was built with."""
     shape = {f"region {r}": (own.name, own.numel) for r, own in enumerate(divided)}
+    several = len(optimizers) > 1
     rates = {
-        f"{name} of group {place} of {type(own).__name__}": value
-        for own in optimizers
+        f"{name} of group {place} of {type(own).__name__}{f' {n}' if several else ''}": value
+        for n, own in enumerate(optimizers)
         for place, group in enumerate(own.param_groups)
         for name, value in group.items()
         if isinstance(value, int | float | str | tuple | None)

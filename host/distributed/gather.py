@@ -1,7 +1,7 @@
 """Gradients of a backward pass: added, exchanged, and given back as averages."""
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import torch
 
@@ -46,6 +46,8 @@ class Gather:
             step.current.alone.append(gradient)
         for chunk in chunks:
             self._accumulators.add(chunk, gradient, first=not step.passes)
+            if chunk.region in step.dropping:
+                self._accumulators.spoil(chunk)
         step.current.gathered += len(chunks)
 
     def add_together(
@@ -61,6 +63,9 @@ class Gather:
             for parameter, gradient in zip(parameters, gradients(), strict=True):
                 self.add(step, parameter, gradient)
             return None
+        for share in bundle.shares:
+            if share.region in step.dropping:
+                share.mean.fill_(torch.nan)
         self._accumulators.take(bundle)
         self.bytes_dense += flat.nbytes
         step.current.gathered += len(bundle.shares)
@@ -124,21 +129,32 @@ class Gather:
         current.pending.append(pending)
         return pending
 
-    def restore(self, parameters: Iterable[torch.Tensor], due: Mapping[int, int]) -> None:
-        """Give parameters what earlier steps left to apply, though this one has not used them.
+    def restore(self, step: Step, parameters: Iterable[torch.Tensor]) -> None:
+        """Give parameters what is to be applied, though no worker has used them in this pass.
+
+        That is what earlier steps left; and where the exchange remembers what it does not send, the
+        average of what came back of this step's earlier passes, in place of that.
 
         Those without a gradient to which nothing is left stay without: as with DDP, neither weight
         decay nor momentum moves what nobody has used. Frozen ones rest, whatever is left to them.
         """
-        late = {r for r, cadence in due.items() if cadence > 1}
-        if not late:
+        late = {r for r, cadence in step.due.items() if cadence > 1}
+        again = step.passes > 1 and self._exchange.remembers
+        if not late and not again:
             return
+        placed = {
+            (share.region, share.start): share.average
+            for bundle in step.current.bundles
+            for share in bundle.shares
+        }
         for parameter in parameters:
-            chunks = self._accumulators.chunks(parameter)
-            if not parameter.requires_grad or not any(chunk.region in late for chunk in chunks):
+            chunks, gradient = self._accumulators.chunks(parameter), parameter.grad
+            wanted = any(chunk.region in late for chunk in chunks) or (
+                again and gradient is not None
+            )
+            if not parameter.requires_grad or not wanted:
                 continue
-            gradient = parameter.grad
             left = torch.zeros_like(parameter) if gradient is None else gradient
-            self._accumulators.write_back(parameter, left, due)
+            self._accumulators.write_back(parameter, left, step.due, placed=placed)
             if gradient is None and left.any():
                 parameter.grad = left

@@ -222,12 +222,12 @@ class RegionReducer:
         return bundle.averages(self.due.keys())
 
     def restore(self) -> None:
-        """Give parameters what earlier steps left to apply, where DDP may not have done so.
+        """Give parameters what is to be applied, where DDP may not have done so.
 
-        DDP leaves parameters alone that no worker has used in a step, their accumulated gradients
+        DDP leaves parameters alone that no worker has used in a pass, their accumulated gradients
         with them.
         """
-        self._gather.restore(self.regions.parameters(), self.due)
+        self._gather.restore(self._step, self.regions.parameters())
 
     def decide(self) -> StepLog:
         """End the step after its last backward pass, and have the device decide."""

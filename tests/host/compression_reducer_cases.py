@@ -1,6 +1,6 @@
 """The compressed exchange behind the reducer."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from typing import Any
 
@@ -28,9 +28,12 @@ class Reduced(Setup):
         by: str = "module",
         *,
         compresses: bool = True,
+        ddp: Any = None,
+        make: Callable[[], nn.Module] = network,
         **options: Any,
     ) -> None:
-        self.model = DistributedDataParallel(network(), bucket_cap_mb=SMALL_BUCKETS)
+        ddp = {"bucket_cap_mb": SMALL_BUCKETS} | (ddp or {})
+        self.model = DistributedDataParallel(make(), **ddp)
         self.network = self.model.module
         self.optimizer = torch.optim.SGD(self.model.parameters(), lr=0.05)
         self.state = adagrain.register(

@@ -148,6 +148,15 @@ def rates_differ() -> None:
 
 
 @case
+def rates_of_the_first_optimizer_differ() -> None:
+    def make(parameters: Any) -> list[torch.optim.Optimizer]:
+        weight, *others = parameters
+        return [torch.optim.SGD([weight], lr=(0.1, 0.2)[rank()]), torch.optim.SGD(others, lr=0.1)]
+
+    Setup(make=make)
+
+
+@case
 def no_device_on_one() -> None:
     Setup(device=("golden:", "serial:/dev/nothing")[rank()])
 

@@ -1,5 +1,6 @@
 """A worker that trains wrongly, in the way that its argument names; see ``test_lockstep.py``."""
 
+import copy
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -279,6 +280,22 @@ def loss_of_many() -> None:
 @case
 def loss_without_a_tensor() -> None:
     Setup().state.loss(3.0)  # type: ignore[arg-type]
+
+
+@case
+def first_step_of_a_resumed_run_on_one() -> None:
+    """DDP has not rebuilt its buckets: it does so in the next forward pass, on the other worker."""
+
+    def full(step: Any) -> None:
+        raise OSError("disk is full")
+
+    begun = Setup()
+    begun.train()
+    state = copy.deepcopy(begun.state.state_dict())
+    begun.state.close()
+    setup = Setup(log=full if rank() == 1 else None)
+    setup.state.load_state_dict(state)
+    setup.train()
 
 
 @case

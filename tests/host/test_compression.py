@@ -9,6 +9,7 @@ from typing import Any
 import compression_bypass_cases as bypass_cases
 import compression_hook_cases as hook_cases
 import compression_learned_cases as learned_cases
+import compression_passes_cases as passes_cases
 import compression_reducer_cases as reducer_cases
 import compression_refusal_cases as refusal_cases
 import pytest
@@ -21,9 +22,18 @@ Run = Callable[..., Any]
 
 #: Whose cases are run, all of them; and those that have tests of their own.
 RUN = {
-    own.__name__ for own in (bypass_cases, hook_cases, learned_cases, reducer_cases, refusal_cases)
+    own.__name__
+    for own in (
+        *(bypass_cases, hook_cases, learned_cases),
+        *(passes_cases, reducer_cases, refusal_cases),
+    )
 }
-BY_THEMSELVES = {"three_workers", "resumed_uncompressed", "budget"}
+BY_THEMSELVES = {
+    "three_workers",
+    "resumed_uncompressed",
+    "budget",
+    "no_backward_on_one_uncompressed",
+}
 
 
 @pytest.fixture(scope="module")
@@ -90,6 +100,10 @@ ERRORS = {
         "TypeError: compression has no option 'densty'; did you mean 'density'?"
     ),
     "no_backward_on_one": (
+        "WorkerFailedError: worker 1 failed: RuntimeError: a step of SGD must follow a backward pa",
+        "RuntimeError: a step of SGD must follow a backward pass that exchanges gradients, but the",
+    ),
+    "no_backward_on_one_uncompressed": (
         "WorkerFailedError: worker 1 failed: RuntimeError: a step of SGD must follow a backward pa",
         "RuntimeError: a step of SGD must follow a backward pass that exchanges gradients, but the",
     ),

@@ -96,7 +96,15 @@ ERRORS = {
         "ValueError: lr of group 0 of SGD must be the same on all workers, but worker 0 has 0.1 "
         "and worker 1 has 0.2"
     ),
+    "rates_of_the_first_optimizer_differ": (
+        "ValueError: lr of group 0 of SGD 0 must be the same on all workers, but worker 0 has 0.1 "
+        "and worker 1 has 0.2"
+    ),
     "no_device_on_one": (f"{FAILED}", "/dev/nothing"),
+    "first_step_of_a_resumed_run_on_one": (
+        f"{FAILED}OSError: disk is full",
+        "OSError: disk is full",
+    ),
     "unknown_option": "TypeError: register has no option 'cadense'; did you mean 'cadence'?",
     "one_of_two_optimizers": (
         "RuntimeError: every registered optimizer must step after a backward pass, but optimizer 1 "
