@@ -218,6 +218,8 @@ def test_options_from_a_file(tmp_path: Path) -> None:
         ("a.json", "[3]", r"a\.json must hold options by name, not \[3\]"),
         ("a.toml", "stepz = 3", r"a\.toml must hold .*, not 'stepz'; did you mean 'steps'\?"),
         ("a.toml", "lr = 0.05", r"a\.toml must .*, not 'lr'; did you mean 'learning_rate'\?"),
+        ("a.toml", "name = 5", r"name must be a text in .*a\.toml, not 5"),
+        ("a.json", '{"runs": 5}', r"runs must be a text in .*a\.json, not 5"),
         ("a.toml", "zzz = 3", r"must hold options of a run, not 'zzz'; there is preset, device, "),
     ],
 )

@@ -41,6 +41,7 @@ LINES = [
     ("selftest golden: --netlist ecp5", "kernel, direct, timeout, retries, not 'netlist'"),
     ("selftest sim: --netlist xilinx", "netlist must be one of ecp5, ice40, gowin, not 'xilinx'"),
     ("virtual-board --netlist xilinx", "netlist must be one of ecp5, ice40, gowin, not 'xilinx'"),
+    ("replay /nowhere --show --seed 4", "--seed must be given with --rtl"),
     ("sim toaster", "unit must be one of .*queue.*, not 'toaster'"),
     ("sim queue --simulator vcs", "simulator must be verilator or icarus, not 'vcs'"),
     ("sim queue --variant none", "variant of queue must be one of single, .*, not 'none'"),
