@@ -52,8 +52,6 @@ class VirtualBoard:
 
     Members
     -------
-    backend : str
-        What is simulated, and by what.
     port : str
         Path of the pseudo-terminal, for :class:`serial.Serial`; any bit rate does.
     """
@@ -63,7 +61,6 @@ class VirtualBoard:
         board = Wired(configuration, clock=CLOCK, baud=BAUD)
         made_from = repr((configuration, CLOCK, BAUD))
         self._unit = CompiledUnit(board, "virtual-board", made_from=made_from, family=netlist)
-        self.backend = self._unit.backend
         self._master, self._slave = os.openpty()
         tty.setraw(self._slave)
         self.port = os.ttyname(self._slave)
@@ -73,6 +70,11 @@ class VirtualBoard:
         self._was_broken, self._has_ended = threading.Event(), threading.Event()
         self._thread = threading.Thread(target=self._simulate, name="virtual-board", daemon=True)
         self._thread.start()
+
+    @property
+    def backend(self) -> str:
+        """The simulation, in words: what was compiled, and by what."""
+        return self._unit.backend
 
     def __enter__(self) -> Self:
         return self
