@@ -9,8 +9,8 @@ import torch
 import torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel
 
-from adagrain.host.distributed.buckets import behind_ddp, gradients_of
 from adagrain.host.distributed.check_model import check_model
+from adagrain.host.distributed.ddp_hooks import behind_ddp, gradients_of
 from adagrain.host.distributed.exchange import Flat, Pending, Share
 from adagrain.host.distributed.lockstep import Lockstep
 from adagrain.host.distributed.state import check_parts, check_rank
