@@ -28,7 +28,7 @@ def append_json_lines(path: Path) -> TextIO:
             end = "\n"
         else:
             os.truncate(path, whole)
-    file = path.open("a")
+    file = path.open("a", buffering=1)  # a line is whole, and on disk, whatever ends the process
     file.write(end)
     return file
 

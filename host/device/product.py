@@ -22,6 +22,9 @@ __all__ = ["Product", "Progress", "check_built", "multiply", "spent"]
 
 Progress = Callable[[int, int], None]
 
+#: Counters of resets, in whole or in part, and of replacements: a device counts anew then.
+_ANEW = ("restored", "hangs", "breaks_sent", "fallbacks")
+
 
 @dataclass(frozen=True)
 class Product:
@@ -38,7 +41,7 @@ class Product:
         well.
     cycles : int
         Clock cycles of the device from the first command to the last; 0 where it has no clock, or
-        was replaced on the way.
+        was reset or replaced on the way.
     busy : int
         Of these, the ones in which the slices multiplied, as the device counts them; 0 likewise.
     bytes_moved : int
@@ -126,9 +129,9 @@ def multiply(
 def spent(before: Mapping[str, int], after: Mapping[str, int]) -> tuple[int, int]:
     """Clock cycles between two looks at a device's counters, and those that it multiplied in.
 
-    0 where it was replaced meanwhile.
+    0 where it was reset or replaced meanwhile.
     """
-    if after["fallbacks"] != before["fallbacks"]:
+    if any(after[name] != before[name] for name in _ANEW):
         return 0, 0
     busy = (after["tile_words"] - before["tile_words"]) % (1 << 32)
     return after["cycles"] - before["cycles"], busy

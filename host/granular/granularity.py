@@ -65,6 +65,8 @@ class Granularity:
 
     Raises
     ------
+    TypeError
+        If the device is neither, or the resource manager is none.
     ValueError
         If the model has no granular layers or more channel groups than the device has records, or
         the build has no granularity unit, or none of a precision in which it may have to compute.
@@ -79,12 +81,19 @@ class Granularity:
         offload: int = 0,
         resources: ResourceManager | None = None,
     ) -> None:
+        if resources is not None and not isinstance(resources, ResourceManager):
+            raise TypeError(f"resources must be a ResourceManager, not {resources!r}")
         self._layers = _named_layers(model)
         self.device = for_training(device, preset)
-        self._check_build()
-        if offload:
-            self._check_precisions()
-        self._offload = Offload(self.device, offload) if offload else None
+        try:
+            self._check_build()
+            if offload:
+                self._check_precisions()
+            self._offload = Offload(self.device, offload) if offload else None
+        except BaseException:
+            if isinstance(device, str):
+                self.device.close()
+            raise
         self._resources = resources
         self._decisions = Decisions(self.device, self._layers, resources)
         if resources and resources.slices is None:
@@ -198,6 +207,7 @@ class Granularity:
         """Counters; records, thresholds and precisions are in the model's own state."""
         return {
             "steps": self._steps,
+            "places": [layer.places_before for layer in self._layers],
             "work": {precision.name: count for precision, count in self.work.items()},
             "switches": self.switches,
             "overrides": self.overrides,
@@ -208,6 +218,8 @@ class Granularity:
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Restore what :meth:`state_dict` gave, after the model's state."""
         self._steps = state["steps"]
+        for layer, places in zip(self._layers, state.get("places", ()), strict=False):
+            layer.places_before = places
         self.work = {Precision[name]: count for name, count in state["work"].items()}
         self.switches, self.overrides = state["switches"], state["overrides"]
         if self._resources and state["resources"]:

@@ -76,6 +76,8 @@ class GranularLayer(nn.Module):
     samples : int
         Places of the forward passes of this training step: rows that the weights are multiplied
         with.
+    places_before : int
+        Those of the last training step that used it, or of an evaluation that was decided for.
     """
 
     weight: torch.Tensor
@@ -106,7 +108,7 @@ class GranularLayer(nn.Module):
         self.controllers = Controllers(policy, count, layer.weight.device)
         self.first = 0
         self.seen: tuple[int, int] | None = None
-        self.samples = self._samples_before = 0
+        self.samples = self.places_before = 0
         self._work: Counter[Precision] = Counter()
         self.release()
 
@@ -137,7 +139,7 @@ class GranularLayer(nn.Module):
 
     def costs(self) -> list[Cost]:
         """Cost of each channel group in a step like this one, or like the last one that used it."""
-        samples, (floor, ceiling) = self.samples or self._samples_before, self.policy.bounds
+        samples, (floor, ceiling) = self.samples or self.places_before, self.policy.bounds
         return [
             Cost(
                 name=self.name,
@@ -153,7 +155,7 @@ class GranularLayer(nn.Module):
         """Multiplications of the step that ends, forward and backward, by precision."""
         done = {precision: self._work[precision] for precision in Precision}
         self._work.clear()
-        self._samples_before, self.samples = self.samples or self._samples_before, 0
+        self.places_before, self.samples = self.samples or self.places_before, 0
         return done
 
     def pass_state(self) -> PassState:
@@ -216,7 +218,7 @@ class GranularLayer(nn.Module):
             if self.looking and not self.seen:
                 self._measure(x)
         elif self.decide is not None:
-            self._samples_before = places
+            self.places_before = places
             self._measure(x)
             self.decide()
 
@@ -252,4 +254,11 @@ def _statistics(x: torch.Tensor, exponent: int) -> Statistics:
 
 
 #: What ties a layer to no device.
-_UNTIED = {"multiply": multiplied, "evaluate": multiplied, "measure": _statistics, "decide": None}
+_UNTIED = {
+    "multiply": multiplied,
+    "evaluate": multiplied,
+    "measure": _statistics,
+    "decide": None,
+    "looking": False,
+    "seen": None,
+}

@@ -37,7 +37,7 @@ class Offload:
         Products that the device computed, cycles that it took, those of them in which its slices
         multiplied, bytes that commands and replies took on the link.
     reckoned : int
-        What ``busy`` would be if no slice ever had nothing to multiply.
+        What ``busy`` would be if no slice ever had nothing to multiply; of products that count.
     flags : int
         Exceptions that its sums have raised, :class:`~adagrain.models.arithmetic.float.Flag`.
 
@@ -71,9 +71,10 @@ class Offload:
         self.products += 1
         self.cycles += found.cycles
         self.busy += found.busy
-        self.reckoned += slice_cycles(
-            found.values.numel() * rows.shape[1], a.precision, self._device.configuration.slices
-        )
+        if found.busy:
+            macs = found.values.numel() * rows.shape[1]
+            slices = self._device.configuration.slices
+            self.reckoned += slice_cycles(macs, a.precision, slices)
         self.bytes_moved += found.bytes_moved
         self.flags |= int(np.bitwise_or.reduce(found.flags.numpy(), axis=None))
         return a.products(found.values)

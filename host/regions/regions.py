@@ -193,7 +193,7 @@ def _divide(name: str, parameter: nn.Parameter, by: By) -> Iterator[tuple[str, P
 
 def _blocks(by: str) -> int:
     kind, _, count = str(by).partition(":")
-    if kind != "rows" or not count.isdigit() or int(count) < 1:
+    if kind != "rows" or not count.isdecimal() or int(count) < 1:
         raise ValueError(
             f"by must be 'module', 'tensor', 'rows:N' with a positive N, or a callable, not {by!r}"
         )

@@ -99,9 +99,11 @@ def test_a_device_that_is_reset_in_between(every: int) -> None:
     with device:
         a, b = operands(9, 13, 5, Precision.FP16)
         assert torch.equal(device.matmul(a, b, "FP16").values, matmul(a, b, Precision.FP16))
-        for _ in range(4):
-            device.matmul(a, b, "FP16")
+        found = {device.matmul(a, b, "FP16").busy for _ in range(20)}
         assert device.counters()["restored"] > 0
+    with adagrain.open_device("golden:", GRANULAR) as whole:
+        assert found <= {0, whole.matmul(a, b, "FP16").busy}
+    assert 0 in found, "where it counts anew on the way"
 
 
 def test_the_golden_model_takes_over() -> None:
@@ -111,7 +113,9 @@ def test_the_golden_model_takes_over() -> None:
     a, b = operands(17, 8, 70, Precision.INT8)
     broken.replaceable = True
     with broken as device:
-        assert torch.equal(device.matmul(a, b, "INT8").values, matmul(a, b, Precision.INT8))
+        found = device.matmul(a, b, "INT8")
+        assert torch.equal(found.values, matmul(a, b, Precision.INT8))
+        assert (found.cycles, found.busy) == (0, 0)
         assert device.counters()["fallbacks"] == 1
 
 

@@ -60,7 +60,7 @@ def test_compiled_models_keep_their_names() -> None:
     assert regions(torch.compile(model())).names == ["0", "2"]
 
 
-@pytest.mark.parametrize("by", ["layer", "rows", "rows:0", "rows:x", ""])
+@pytest.mark.parametrize("by", ["layer", "rows", "rows:0", "rows:x", "rows:²", ""])
 def test_unknown_division(by: str) -> None:
     with pytest.raises(ValueError, match=f"by must be 'module', .* not {by!r}"):
         regions(model(), by)

@@ -87,6 +87,17 @@ def test_a_whole_line_without_an_end_stays(tmp_path: Path) -> None:
         sink.step(kept.steps[0])
 
 
+def test_a_line_is_in_the_file_at_once(tmp_path: Path) -> None:
+    """Whatever ends the process."""
+    path = tmp_path / "events.jsonl"
+    with JsonLinesSink(path) as sink:
+        kept = Kept()
+        train(kept, steps=1)
+        sink.step(kept.steps[0])
+        assert len(read_json_lines(path)) == 1
+        assert path.read_text().endswith("}\n")
+
+
 @pytest.mark.parametrize("preset", ["tiny", "full"])
 def test_every_record_is_an_event(preset: str) -> None:
     """With all sums that the device has: those of third and fourth powers too."""

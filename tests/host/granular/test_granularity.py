@@ -6,8 +6,9 @@ from granular_networks import network, step
 from torch import nn
 
 import adagrain
+from adagrain.host.device.coprocessor import Coprocessor
 from adagrain.host.errors import DeviceError
-from adagrain.host.granular import Granularity, Policy, convert
+from adagrain.host.granular import Budget, Granularity, Policy, convert
 from adagrain.models.arithmetic.float import Flag
 from adagrain.models.interface.configuration import configuration
 from adagrain.models.interface.precision import INTEGERS, Precision
@@ -357,6 +358,32 @@ def test_as_many_channel_groups_as_the_device_has_records() -> None:
 def test_what_cannot_be_bound(make: object, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         make()
+
+
+def test_a_budget_is_not_its_manager() -> None:
+    budget = Budget(bits=8)
+    message = r"resources must be a ResourceManager, not Budget\(.*bits=8"
+    with pytest.raises(TypeError, match=message):
+        Granularity(convert(network()), resources=budget)  # type: ignore[arg-type]
+
+
+def test_what_is_refused_lets_go_of_the_device_that_it_has_opened(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    closed = []
+
+    def close(self: Coprocessor) -> None:
+        closed.append(self)
+
+    monkeypatch.setattr(Coprocessor, "close", close)
+    model = convert(network())
+    with pytest.raises(ValueError, match="every must be at least 1"):
+        Granularity(model, offload=-1)
+    assert len(closed) == 1
+    with adagrain.open_device("golden:", "granular") as device:
+        with pytest.raises(ValueError, match="every must be at least 1"):
+            Granularity(model, device, offload=-1)
+        assert len(closed) == 1, "whoever has opened it closes it"
 
 
 def test_is_part_of_the_library() -> None:

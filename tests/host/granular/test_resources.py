@@ -3,6 +3,7 @@
 import pytest
 import torch
 from granular_networks import network, step
+from torch import nn
 
 from adagrain.host.granular import (
     Budget,
@@ -122,6 +123,35 @@ def test_the_device_s_counters_say_what_slices_leave_idle() -> None:
     with Granularity(model, resources=again) as granularity:
         granularity.load_state_dict(state)
     assert again.overhead == manager.overhead
+
+
+def test_a_resumed_run_knows_what_unused_layers_cost() -> None:
+    """One is used in every second step; a budget counts with what it took in the last one."""
+    policy = Policy(thresholds=(1e-5, 2e-5, 3e-5), hysteresis=0.0, dwell=0, every=1)
+
+    def run(model: nn.Sequential, granularity: Granularity, steps: range) -> list[object]:
+        found: list[object] = []
+        for number in steps:
+            torch.manual_seed(number)
+            used, width = (model, 12) if number % 2 == 0 else (model[2:], 8)
+            used(torch.randn(10, width))
+            granularity.step()
+            found.append(granularity.precisions())
+        return found
+
+    def begun() -> tuple[nn.Sequential, Granularity]:
+        model = convert(network(), policy)
+        return model, Granularity(model, resources=ResourceManager(Budget(bits=12)))
+
+    whole, granularity = begun()
+    run(whole, granularity, range(3))
+    state = whole.state_dict(), granularity.state_dict()
+    state = {k: v.clone() for k, v in state[0].items()}, state[1]
+    wanted = run(whole, granularity, range(3, 8))
+    again, granularity = begun()
+    again.load_state_dict(state[0])
+    granularity.load_state_dict(state[1])
+    assert run(again, granularity, range(3, 8)) == wanted
 
 
 def test_a_busy_host_lowers_ceilings_until_it_is_idle() -> None:

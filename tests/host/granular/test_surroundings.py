@@ -172,6 +172,16 @@ def test_layers_compute_on_alone_after_the_device_is_let_go() -> None:
     assert torch.equal(model(x), wanted)
 
 
+def test_a_copy_looks_at_nothing() -> None:
+    """Though it was made in a step that does, behind the look."""
+    model = convert(network(), Policy(every=1))
+    with Granularity(model):
+        model(torch.randn(4, 12))
+        assert model.one.looking and model.one.seen
+        other = copy.deepcopy(model).one
+    assert not other.looking and other.seen is None
+
+
 def test_evaluation_is_offloaded_where_every_step_is() -> None:
     x = torch.randn(4, 12)
     for every, products in ((1, 2), (2, 0)):
