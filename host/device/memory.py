@@ -14,12 +14,13 @@ def check_readable(x: torch.Tensor) -> None:
     Raises
     ------
     TypeError
-        If it is none, or sparse, quantized or without data.
+        If it is none, or sparse, nested, quantized or without data.
     """
     if not isinstance(x, torch.Tensor):
         raise TypeError(f"x must be a tensor, not {type(x).__name__}")
-    if x.layout != torch.strided or x.is_quantized or x.is_meta:
-        kind = "quantized" if x.is_quantized else "meta" if x.is_meta else str(x.layout)
+    if x.layout != torch.strided or x.is_nested or x.is_quantized or x.is_meta:
+        kinds = {"nested": x.is_nested, "quantized": x.is_quantized, "meta": x.is_meta}
+        kind = next((kind for kind, is_so in kinds.items() if is_so), str(x.layout))
         raise TypeError(f"tensor must be dense and hold data, but it is {kind}")
 
 

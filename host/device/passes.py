@@ -75,7 +75,8 @@ class Passes:
             exponent = _checked(exponent)
         one = _pass(STATISTICS, x, exponent or 0)
         if exponent is None:
-            one.fields["exponent"] = self._statistics(one).largest_exponent
+            largest = unbiased(self._statistics(one).largest_exponent)
+            one.fields["exponent"] = largest + EXPONENT_BIAS
         one.fields["histogram"] = bool(histogram)
         return self._statistics(one)
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from golden_device import UPDATE, agree
+from golden_device import UPDATE, agree, opened
 from matrices import GRANULAR
 
 import adagrain
@@ -55,6 +55,23 @@ def test_views_are_read_in_the_order_of_their_indices(
         assert device.statistics(x, histogram=True) == statistics(plain, None, histogram=True)
 
 
+@pytest.mark.parametrize("of", [0.0, -0.0, 1e-45, torch.nan, torch.inf])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16])
+@pytest.mark.parametrize("data_port", [True, False])
+def test_tensors_without_a_normal_number_have_the_least_exponent(
+    monkeypatch: pytest.MonkeyPatch, of: float, dtype: torch.dtype, data_port: bool
+) -> None:
+    monkeypatch.setattr(GoldenTransport, "data_port", data_port)
+    x = torch.full((3,), of).to(dtype)
+    transport = GoldenTransport(GRANULAR)
+    with opened(transport) as device:
+        device.replaceable = True
+        found = device.statistics(x)
+        assert found.record() == statistics(x, None).record()
+        assert device.difference(x, x).exponent == found.exponent
+        assert device.url == "test:"
+
+
 @pytest.mark.parametrize(
     ("x", "message"),
     [
@@ -63,6 +80,10 @@ def test_views_are_read_in_the_order_of_their_indices(
         (None, "x must be a tensor, not NoneType"),
         (torch.ones(3).to_sparse(), r"must be dense and hold data, but it is torch\.sparse_coo"),
         (torch.ones(3, device="meta"), "must be dense and hold data, but it is meta"),
+        (
+            torch.nested.nested_tensor([torch.ones(3)]),
+            "must be dense and hold data, but it is nested",
+        ),
         (torch.ones(3, dtype=torch.complex64), r"dtype must be one of .*, not torch\.complex64"),
     ],
 )
