@@ -46,6 +46,10 @@ class Flight:
         """Times that the oldest command has been sent again; 0 where there is none."""
         return self._repeats[self.oldest] if self._frames else 0
 
+    def awaits(self, sequence: int) -> bool:
+        """Whether a command is unanswered."""
+        return sequence in self._frames and sequence not in self._answers
+
     def add(self, sequence: int, frame: bytes) -> None:
         """A new command is sent."""
         self._frames[sequence] = frame

@@ -57,4 +57,4 @@ class FrameSize:
         if not rate:
             return self._longest
         best = math.sqrt(OVERHEAD / (_COST * rate)) - OVERHEAD
-        return max(BEAT, min(self._longest, round(best / BEAT) * BEAT))
+        return max(BEAT, round(min(self._longest, best) / BEAT) * BEAT)

@@ -195,6 +195,8 @@ class Session:
             return []
         if reply.status == Status.NO_SESSION:
             raise SessionLostError("the device does not know the session")
+        if not flight.awaits(reply.sequence):  # it was sent again in vain: patience was too short
+            self._patience = min(self._timeout, 2 * self._patience)
         return flight.answered(reply)
 
     def _go_back(self, refusal: Frame, flight: Flight) -> None:

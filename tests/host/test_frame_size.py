@@ -66,3 +66,14 @@ def test_payloads_are_the_longest_again_behind_clean_bytes() -> None:
     size.lost()
     size.sent(MEMORY)
     assert size.payload == LONGEST
+
+
+def test_an_error_that_was_very_long_ago_is_none() -> None:
+    """Behind 90 megabytes its rate is so small that numbers end."""
+    size = FrameSize(LONGEST)
+    size.lost()
+    found = set()
+    for _ in range(1600):
+        size.sent(MEMORY // 2)
+        found.add(size.payload)
+    assert max(found) == LONGEST == size.payload

@@ -284,12 +284,31 @@ def test_a_port_that_is_not_there() -> None:
     [
         ("baud=fast", "baud must be a positive number, not 'fast'"),
         ("baud=0", "baud must be a positive number, not '0'"),
+        ("baud=2147483648", r"baud must be below 2\^31, not '2147483648'"),
         ("parity=odd", "option of a serial url must be baud or reconnect, not 'parity'"),
     ],
 )
 def test_wrong_options(options: str, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         adagrain.open_device(f"serial:/dev/nothing?{options}")
+
+
+def test_a_process_that_was_forked_does_not_keep_the_port() -> None:
+    """As workers of a data loader are, which have all files of the process that forked them."""
+    master, slave = os.openpty()
+    transport = SerialTransport(os.ttyname(slave), TINY)
+    child = os.fork()
+    if not child:
+        signal.pause()
+    try:
+        transport._reopen(OSError("of the line"))
+        transport.close()
+        SerialTransport(os.ttyname(slave), TINY).close()
+    finally:
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+        os.close(slave)
+        os.close(master)
 
 
 def test_what_was_begun_is_ended_before_anything_else() -> None:

@@ -131,6 +131,19 @@ def test_patience_doubles_up_to_the_time_out() -> None:
     assert steps == [pytest.approx(wait) for wait in (0.05, 0.1, 0.2, 0.4, 0.8, 1.0)]
 
 
+def test_patience_grows_with_answers_that_came_after_all() -> None:
+    """A long command behind many short ones: that it is sent again in vain is learned."""
+    line = Line(lambda number: False)
+    session = session_on(line)
+    for _ in range(100):
+        session.call([Request(SystemOpcode.ECHO)])
+    line._delay = 0.3
+    before = len(line.sent)
+    for _ in range(50):
+        session.call([Request(SystemOpcode.ECHO)])
+    assert len(line.sent) - before < 50 + 20
+
+
 @pytest.mark.parametrize("lost", [1, 3])
 def test_a_process_that_was_suspended_asks_again(lost: int) -> None:
     """No time-out, though minutes have passed since the command: it was not repeated yet."""

@@ -70,7 +70,7 @@ class SerialTransport:
         self.backend = f"board on {self._path} at {self._options['baud']} baud"
         try:
             self._port = self._open()
-        except (serial.SerialException, OSError) as error:
+        except _TROUBLE as error:
             raise DeviceError(f"{_why(self._path, error)}; ports here: {_ports()}") from None
 
     def _open(self) -> serial.Serial:
@@ -130,10 +130,12 @@ class SerialTransport:
         raise NotImplementedError("a board has no data port")
 
     def close(self) -> None:
+        with suppress(*_TROUBLE, ValueError):  # forked processes hold the port, and its lock, too
+            self._port.exclusive = False
         self._port.close()
 
     def _reopen(self, error: Exception) -> None:
-        self._port.close()
+        self.close()
         _log.warning("%s is gone (%s); trying to open it again", self.backend, error)
         deadline = time.monotonic() + self._options["reconnect"]
         while True:
@@ -157,6 +159,8 @@ def _options(text: str) -> dict[str, int]:
             raise ValueError(f"option of a serial url must be baud or reconnect, not {name!r}")
         if not value.isdecimal() or (name == "baud" and int(value) == 0):
             raise ValueError(f"{name} must be a positive number, not {value!r}")
+        if int(value) >= 1 << 31:
+            raise ValueError(f"{name} must be below 2^31, not {value!r}")
         options[name] = int(value)
     return options
 
