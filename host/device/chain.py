@@ -113,7 +113,10 @@ class Chain:
                 )
             if left is None:
                 self._rows = packed_rows(x, precision)
-            scales = (scale, layer.scale) if precision.integer or layer.scale != 1 else None
+            is_plain = np.array_equal(layer.scale, 1)
+            if left is None:
+                is_plain &= np.array_equal(scale, 1)
+            scales = (scale, layer.scale) if precision.integer or not is_plain else None
             exponents = exponents_of(scales, b.shape[1], precision)
             rescaling = Rescaling.of(to, layer.to_scale, exponents)
             self._add(b, precision, rescaling, is_last=number == len(layers) - 1)

@@ -38,8 +38,9 @@ class Connection:
     A device that fails in spite of repeats raises :class:`DeviceError`; where :attr:`replaceable`
     is set, the golden model takes its place instead, whatever the call: the tables are restored
     into it, the operation is made again, and the change is logged as an error and counted in
-    ``counters()["fallbacks"]``. So it is where a transport raises anything else, unless the golden
-    model refuses the same operation. :attr:`backend` and :attr:`url` are then its.
+    ``counters()["fallbacks"]``. So it is where a device refuses an operation,
+    or a transport raises anything else, unless the golden model refuses the same operation.
+    :attr:`backend` and :attr:`url` are then its.
 
     After :meth:`close` all that needs the device raises :class:`ClosedError`.
 
@@ -152,17 +153,18 @@ class Connection:
 
     def state_dict(self) -> dict[str, Any]:
         """All tables and parameters, for checkpoints; read from the driver's copies."""
-        return {
-            "protocol": PROTOCOL_VERSION,
-            "table": b"".join(self._regions.state()),
-            "parameters": self._regions.settings(),
-            "precisions": self.precisions.state(),
-            "tables": {
-                name: {"records": table.state(), "settings": table.settings()}
-                for name, table in self.tables.items()
-                if name not in _TABLES_OF_THEIR_OWN
-            },
-        }
+        with self._recovery.others_wait:  # a copy that is read must not be made at the same time
+            return {
+                "protocol": PROTOCOL_VERSION,
+                "table": b"".join(self._regions.state()),
+                "parameters": self._regions.settings(),
+                "precisions": self.precisions.state(),
+                "tables": {
+                    name: {"records": table.state(), "settings": table.settings()}
+                    for name, table in self.tables.items()
+                    if name not in _TABLES_OF_THEIR_OWN
+                },
+            }
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Restore what :meth:`state_dict` gave, and nothing else: other records become invalid.

@@ -4,10 +4,16 @@ import logging
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import NamedTuple, TypeVar
 
-from adagrain.host.errors import ClosedError, DeviceError, DeviceTimeoutError, UnitResetError
+from adagrain.host.errors import (
+    ClosedError,
+    CommandError,
+    DeviceError,
+    DeviceTimeoutError,
+    UnitResetError,
+)
 from adagrain.host.link.session import Session, SessionLostError
 from adagrain.host.link.transport.base import Transport
 
@@ -46,9 +52,9 @@ class Recovery:
     operation to set things right.
 
     A device that fails in spite of that may be replaced, for good: by what ``substitute`` connects,
-    which is given what the device had to know, and the operation. So may one whose transport raises
-    anything else, unless the substitute refuses the same operation: then its arguments were at
-    fault. A replacement is logged as an error, and counted.
+    which is given what the device had to know, and the operation. So may one that refuses an
+    operation, or whose transport raises anything else, unless the substitute refuses the same
+    operation: then its arguments were at fault. A replacement is logged as an error, and counted.
 
     Threads wait for each other: ``with recovery:`` keeps the others out for longer than an
     operation, and finds out whether the device is still open. It does not know what operations are.
@@ -123,6 +129,11 @@ class Recovery:
             finally:
                 self.replaces = replaces
 
+    @property
+    def others_wait(self) -> AbstractContextManager[bool]:
+        """Within, no other thread runs an operation, of a device that may be closed."""
+        return self._lock
+
     def close(self) -> None:
         """Let go of the device; may be called twice."""
         with self._lock:
@@ -150,15 +161,15 @@ class Recovery:
         """Run an operation on a substitute, which stays if the device was at fault."""
         failed = self._session.transport
         self._move(substitute)
-        if isinstance(error, DeviceError):
+        if isinstance(error, DeviceError) and not isinstance(error, CommandError):
             self._let_go(failed, str(error))
             return self._persist(operation)
         try:
             result = self._persist(operation)
-        except Exception:
+        except BaseException as refusal:  # Ctrl-C, too: which of them was at fault is not known
             self._move(failed)
             substitute.close()
-            raise error from None
+            raise error if isinstance(refusal, Exception) else refusal from None
         self._let_go(failed, f"{type(error).__name__}: {error}")
         return result
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
@@ -15,12 +16,11 @@ from adagrain.host.errors import DeviceError
 from adagrain.models.device.tensor_input import TensorInputModel
 from adagrain.models.interface.codec import CODED_FORMATS
 from adagrain.models.interface.precision import Precision
-from adagrain.models.interface.records import size, unpack
+from adagrain.models.interface.records import unpack
 from adagrain.models.interface.units import Unit
 from adagrain.models.interface.units.precision_controller import PrecisionRecord
 from adagrain.models.interface.units.region_manager import (
     CadencePolicy,
-    RegionRecord,
     SpeculationPolicy,
 )
 from adagrain.models.interface.units.unit import load
@@ -71,7 +71,7 @@ def selftest(
 ) -> Report:
     """Compare a device with the golden models: link, statistics, region table, decisions.
 
-    The region table is overwritten and restored.
+    Tables are overwritten and restored, where a check fails, too.
 
     Parameters
     ----------
@@ -213,7 +213,6 @@ def _any_bits(
 
 def _decisions(device: Coprocessor, generator: torch.Generator) -> str:
     """A random trace; the driver itself compares each decision with the golden model's."""
-    state = device.state_dict()
     regions = min(8, device.configuration.regions)
     records = [
         region_record(
@@ -223,50 +222,51 @@ def _decisions(device: Coprocessor, generator: torch.Generator) -> str:
         )
         for r in range(regions)
     ]
-    device.configure_regions(records, default_parameters(2))
-    for step in range(_STEPS):
-        a = torch.randint(1, 1 << 40, (regions,), generator=generator).tolist()
-        n = torch.randint(1, 1 << 38, (regions,), generator=generator).tolist()
-        updates = [
-            {
-                "region": r,
-                "exponent": 120 + step // 16,
-                "usable": 1,
-                "decide": 1,
-                "a": a[r],
-                "n": n[r],
-            }
-            for r in range(regions)
-        ]
-        device.update_regions(updates, loss=(_STEPS - step) << 12, epoch_end=True)
-    found = device.read_table(0, regions)
-    wanted = device.state_dict()["table"][: len(found)]
-    if state["table"]:
-        device.load_state_dict(state)
-    else:
-        device.configure_regions([bytes(size(RegionRecord))] * regions, default_parameters(1))
+    with _restored(device):
+        device.configure_regions(records, default_parameters(2))
+        for step in range(_STEPS):
+            device.update_regions(
+                _any_updates(regions, step, generator), loss=(_STEPS - step) << 12, epoch_end=True
+            )
+        found = device.read_table(0, regions)
+        wanted = device.state_dict()["table"][: len(found)]
     return "" if found == wanted else "the region table differs from the golden model's"
+
+
+def _any_updates(regions: int, step: int, generator: torch.Generator) -> list[dict[str, int]]:
+    a = torch.randint(1, 1 << 40, (regions,), generator=generator).tolist()
+    n = torch.randint(1, 1 << 38, (regions,), generator=generator).tolist()
+    alike = {"exponent": 120 + step // 16, "usable": 1, "decide": 1}
+    return [alike | {"region": r, "a": a[r], "n": n[r]} for r in range(regions)]
 
 
 def _precisions(device: Coprocessor, generator: torch.Generator) -> str:
     """Records whose thresholds updates cross; the driver itself compares each decision."""
-    state = device.state_dict()
     count = min(8, device.configuration.regions)
-    device.precisions.configure(
-        [
-            precision_record((0.05, 0.1, 0.2), hysteresis=0.01, dwell=number % 3, floor=floor)
-            for number, floor in zip(range(count), 2 * [*Precision], strict=False)
-        ]
-    )
-    for _ in range(_STEPS):
-        variances = torch.randint(1 << 14, (count,), generator=generator).tolist()
-        device.precisions.decide(
-            [
-                {"channel_group": number, "variance": variance, "square": 1 << 16}
-                for number, variance in enumerate(variances)
-            ]
-        )
-    found = device.precisions.read(0, count)
-    wanted = [unpack(PrecisionRecord, record) for record in device.precisions.state()]
-    device.load_state_dict(state)
+    records = [
+        precision_record((0.05, 0.1, 0.2), hysteresis=0.01, dwell=number % 3, floor=floor)
+        for number, floor in zip(range(count), 2 * [*Precision], strict=False)
+    ]
+    with _restored(device):
+        device.precisions.configure(records)
+        for _ in range(_STEPS):
+            variances = torch.randint(1 << 14, (count,), generator=generator).tolist()
+            device.precisions.decide(
+                [
+                    {"channel_group": number, "variance": variance, "square": 1 << 16}
+                    for number, variance in enumerate(variances)
+                ]
+            )
+        found = device.precisions.read(0, count)
+        wanted = [unpack(PrecisionRecord, record) for record in device.precisions.state()]
     return "" if found == wanted[:count] else "the records differ from the golden model's"
+
+
+@contextmanager
+def _restored(device: Coprocessor) -> Iterator[None]:
+    """Within, tables may be overwritten; a check that fails leaves them as they were, too."""
+    state = device.state_dict()
+    try:
+        yield
+    finally:
+        device.load_state_dict(state)

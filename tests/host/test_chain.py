@@ -234,6 +234,16 @@ def test_what_is_no_chain(layers: list[Layer], message: str) -> None:
         device.chain(ONES, layers, "INT8")
 
 
+@pytest.mark.parametrize(("of_a", "of_b"), [(4.0, 1.0), (1.0, 4.0), (1.0, np.full(8, 2.0))])
+def test_scales_of_floating_point_are_refused(of_a: float, of_b: object) -> None:
+    layer = Layer(torch.ones(8, 8), FP32, scale=of_b)
+    with (
+        opened(GRANULAR) as device,
+        pytest.raises(ValueError, match="scales must be None for FP32: its numbers have exponents"),
+    ):
+        device.chain(torch.ones(2, 8), [layer], "FP32", scale=of_a)
+
+
 def test_rows_that_are_too_long_and_builds_without_slices() -> None:
     with opened(replace(GRANULAR, operands=64)) as device:
         layer = replace(LAYER, b=torch.ones(64, 4, dtype=torch.int8))

@@ -15,6 +15,8 @@ from adagrain.host.errors import ClosedError
 from adagrain.host.link.transport.golden import GoldenTransport
 from adagrain.host.link.transport.simulated import SimulatedTransport
 from adagrain.models.interface.configuration import configuration
+from adagrain.models.interface.records import unpack_all
+from adagrain.models.interface.units.region_manager import RegionRecord
 from adagrain.models.precision_controller import precision_record
 from adagrain.models.region_manager.table import default_parameters, region_record
 from adagrain.models.statistics import statistics
@@ -129,6 +131,33 @@ def test_a_closed_device_refuses_all_threads_and_keeps_none_waiting() -> None:
     thread.start()
     thread.join(10)
     assert [type(error) for error in errors] == [ClosedError, ClosedError]
+
+
+def test_a_state_is_that_between_two_calls() -> None:
+    """Of all records, with the parameters of the same step, while another thread decides."""
+    count, torn = 64, list[set[int]]()
+    with opened(GoldenTransport(GRANULAR)) as device:
+        device.configure_regions([region_record(cadence_max=3)] * count, default_parameters(2))
+        is_over = threading.Event()
+
+        def save() -> None:
+            while not is_over.is_set():
+                state = device.state_dict()
+                steps = {r["samples"] for r in unpack_all(RegionRecord, state["table"])}
+                if steps != {state["parameters"]["epoch"]}:
+                    torn.append(steps)
+
+        thread = threading.Thread(target=save)
+        thread.start()
+        try:
+            for step in range(1, 151):
+                updates = [{"region": region, **UPDATE} for region in range(count)]
+                device.update_regions(updates, loss=9, epoch_end=True)
+                assert {r["samples"] for r in device.read_regions(0, count)} == {step}
+        finally:
+            is_over.set()
+            thread.join()
+    assert not torn
 
 
 def test_threads_share_a_device() -> None:

@@ -11,7 +11,12 @@ from transports import BreakingTransport, DyingTransport, ForgetfulTransport, Lo
 
 import adagrain
 from adagrain.host.device.coprocessor import Coprocessor
-from adagrain.host.errors import DeviceError, DeviceTimeoutError, ProtocolMismatchError
+from adagrain.host.errors import (
+    CommandError,
+    DeviceError,
+    DeviceTimeoutError,
+    ProtocolMismatchError,
+)
 from adagrain.host.link.transport.golden import GoldenTransport
 from adagrain.models.interface.configuration import Configuration, configuration
 from adagrain.models.interface.records import size
@@ -184,6 +189,33 @@ def test_wrong_arguments_are_not_the_devices_fault() -> None:
         with pytest.raises(TypeError, match="dtype must be one of"):
             device.statistics(torch.ones(3, dtype=torch.int64))
         assert device.counters()["fallbacks"] == 0
+
+
+def test_an_operation_that_the_golden_model_refuses_as_well() -> None:
+    """A wrong field is not the device's fault either; the next call is as if it had not been."""
+    with opened(GoldenTransport(TINY), replaceable=True) as device:
+        device.configure_regions([region_record()] * 2, default_parameters(1))
+        with pytest.raises(CommandError, match=r"BEGIN of statistics was refused .*: BAD_VALUE"):
+            device.run_pass("statistics", [torch.ones(3)], exponent=0)
+        assert (device.url, device.counters()["fallbacks"]) == ("test:", 0)
+        assert device.read_regions(0, 2) == 2 * device.read_regions(0, 1)
+
+
+def test_ctrl_c_while_a_substitute_is_tried() -> None:
+    """Which of them was at fault is not known yet: the device stays."""
+    transport = BreakingTransport(TINY, answers=20, error=ArithmeticError("once"))
+    with opened(transport, replaceable=True) as device:
+
+        def interrupted() -> None:
+            if device._session.transport is transport:
+                raise ArithmeticError("once")
+            raise KeyboardInterrupt
+
+        with pytest.raises(KeyboardInterrupt):
+            device._recovery.run(interrupted)
+        assert device.url == "test:"
+        assert device._session.transport is transport
+        assert device.echo(b"abc") == b"abc"
 
 
 def test_a_fault_of_a_transport_that_the_golden_model_shares() -> None:

@@ -94,6 +94,22 @@ def test_faults_are_found(opcode: int, byte: int, wanted: list[str]) -> None:
     assert not report.passed
 
 
+def test_tables_are_left_as_they_were_by_a_check_that_fails() -> None:
+    transport = GoldenTransport(GRANULAR)
+    operations = transport._model.commands._operations
+    with opened(transport) as device:
+        device.configure_regions([region_record(cadence_max=3)] * 3, default_parameters(2))
+        device.precisions.configure([RECORD])
+        before = device.state_dict()
+        for opcode in (RegionOpcode.STEP, PrecisionOpcode.STEP):
+            honest = operations[opcode]
+            operations[opcode] = lambda payload, reply=honest: b"\1" + reply(payload)[1:]
+            assert not device.selftest().passed
+            operations[opcode] = honest
+            assert device.state_dict() == before
+        agree(device)
+
+
 @pytest.mark.parametrize("used", [False, True])
 def test_tables_are_left_as_they_were(used: bool) -> None:
     with opened(GoldenTransport(GRANULAR)) as device:
@@ -105,8 +121,7 @@ def test_tables_are_left_as_they_were(used: bool) -> None:
         assert device.selftest().passed
         assert device.selftest(seed=1).passed
         after = device.state_dict()
-        if used:
-            assert after == before
+        assert after == before
         agree(device)
         assert device.statistics(torch.ones(3)).count == 3
 
