@@ -104,18 +104,19 @@ def _adapter(port: "ListPortInfo") -> str:
 
 
 def _answers(port: str) -> str:
-    """Look for a coprocessor behind a port, at the boards' bit rates."""
+    """Look for a coprocessor behind a port, at the boards' bit rates.
+
+    The highest one first: a byte of a lower one is a break to a board of a higher one.
+    """
     from adagrain.hdl.boards import BOARDS
-    from adagrain.host.device.open_device import open_device
+    from adagrain.host.device.open_device import configuration_behind
     from adagrain.host.errors import DeviceError
 
     said = ""
-    for baud in sorted({round(board.baud) for board in BOARDS.values()}):
+    for baud in sorted({round(board.baud) for board in BOARDS.values()}, reverse=True):
         try:
-            url = f"serial:{port}?baud={baud}"
-            with open_device(url, preset=None, timeout=_PROBE, retries=0) as device:
-                preset = device.configuration.preset
-                return f"[green]answers[/] as device preset {preset} at {baud} baud"
+            preset = configuration_behind(f"serial:{port}?baud={baud}", _PROBE).preset
+            return f"[green]answers[/] as device preset {preset} at {baud} baud"
         except DeviceError as error:
             said = escape(str(error).partition(";")[0])
     return f"[yellow]{said}"

@@ -3,7 +3,8 @@
 import math
 from typing import Any
 
-from adagrain.host.link.session import Session
+from adagrain.host.errors import DeviceError
+from adagrain.host.link.session import Session, SessionLostError
 from adagrain.host.link.transport import connect
 from adagrain.models.interface.configuration import Configuration, configuration
 from adagrain.models.interface.units import SYSTEM
@@ -12,10 +13,10 @@ from .coprocessor import Coprocessor
 from .identity import find_configuration, read_registers
 from .recovery import Recovery
 
-__all__ = ["for_training", "open_device"]
+__all__ = ["configuration_behind", "for_training", "open_device"]
 
 #: Window and payload with which a device that is not yet known is asked what it is: each has them.
-_LEAST_WINDOW, _LEAST_PAYLOAD = 1, 256
+_LEAST = {"window": 1, "payload": 256}
 
 
 def open_device(
@@ -56,8 +57,7 @@ def open_device(
     transport = connect(url, wanted, **options)
     try:
         if preset is None:
-            least = {"window": _LEAST_WINDOW, "payload": _LEAST_PAYLOAD}
-            session = Session(transport, **least, **waits)
+            session = Session(transport, **_LEAST, **waits)
             recovery = Recovery(session, restore=lambda: None)
             registers = recovery.run(lambda: read_registers(session, [SYSTEM]))
             wanted = find_configuration(registers, url)
@@ -67,6 +67,32 @@ def open_device(
         raise
     device.replaceable = replaceable
     return device
+
+
+def configuration_behind(url: str, timeout: float) -> Configuration:
+    """What answers a single question; nothing is reset for it, whatever it may be.
+
+    Parameters
+    ----------
+    url : str
+        As for :func:`open_device`.
+    timeout : float
+        Seconds to wait for an answer.
+
+    Raises
+    ------
+    ValueError, ProtocolMismatchError, DeviceTimeoutError
+        As :func:`open_device`.
+    """
+    transport = connect(url, configuration("full"))
+    try:
+        session = Session(transport, **_LEAST, timeout=timeout, retries=0)
+        session.open()
+        return find_configuration(read_registers(session, [SYSTEM]), url)
+    except SessionLostError as error:
+        raise DeviceError(f"{url} answers, but keeps no session: {error}") from None
+    finally:
+        transport.close()
 
 
 def for_training(device: str | Coprocessor, preset: str | Configuration) -> Coprocessor:

@@ -1,13 +1,16 @@
 """The command line, without the runs that it starts."""
 
 import re
+from types import SimpleNamespace
 
 import pytest
 from command_line import call
 
 from adagrain import __version__
 from adagrain.hdl.boards import BOARDS
-from adagrain.models.interface.configuration import PRESETS
+from adagrain.host.link.transport import SCHEMES
+from adagrain.host.link.transport.golden import GoldenTransport
+from adagrain.models.interface.configuration import PRESETS, Configuration, configuration
 
 COMMANDS = (
     *("train", "devices", "info", "selftest", "sim"),
@@ -53,6 +56,36 @@ def test_devices_tells_what_can_be_opened() -> None:
 def test_devices_tells_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "/nowhere")
     assert "needs g++, make, perl" in call("devices")[1]
+
+
+@pytest.mark.parametrize("answers", [False, True])
+def test_devices_asks_what_is_on_a_port_and_resets_nothing(
+    monkeypatch: pytest.MonkeyPatch, answers: bool
+) -> None:
+    """At the highest bit rate first: a byte of a lower one is a break to a board of that."""
+    asked = []
+
+    class Port(GoldenTransport):
+        def __init__(self, address: str, _: Configuration) -> None:
+            asked.append(int(address.rpartition("=")[2]))
+            super().__init__(configuration("small"))
+
+        def receive(self, frames: int, timeout: float) -> bytes:
+            return super().receive(frames, timeout) if answers else b""
+
+        def send_break(self) -> None:
+            raise AssertionError("it may be anybody's")
+
+    port = SimpleNamespace(device="/dev/ttyX", vid=None, pid=None, description="anything")
+    monkeypatch.setattr("serial.tools.list_ports.comports", lambda: [port])
+    monkeypatch.setitem(SCHEMES, "serial", SCHEMES["serial"]._replace(open=Port))
+    status, text = call("devices")
+    assert status == 0 and "serial:/dev/ttyX" in text
+    rates = sorted({round(board.baud) for board in BOARDS.values()}, reverse=True)
+    assert asked == (rates[:1] if answers else rates)
+    found = re.sub(r"\W+", " ", text)
+    assert ("answers as device preset small" in found) == answers
+    assert ("no answer" in found) != answers
 
 
 @pytest.mark.parametrize(
