@@ -5,6 +5,7 @@ from typing import Any
 from torch import nn
 
 from .flight import Flight
+from .plainly import plainly
 
 __all__ = ["Apart"]
 
@@ -36,6 +37,7 @@ class Apart:
         while self._landed and (last is None or self._landed[0].step.number <= last):
             self._apply(self._landed.pop(0))
 
+    @plainly()
     def _apply(self, flight: Flight) -> None:
         for parameter, gradient in flight.apart.items():
             parameter.grad = gradient

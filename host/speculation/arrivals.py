@@ -22,6 +22,7 @@ from .decisions import Decisions
 from .flight import Departed, Flight
 from .guesses import Guesses
 from .landed import Landed
+from .plainly import plainly
 from .tags import Tags
 from .verdict import Guess, Judge, Verdict
 
@@ -169,6 +170,7 @@ class Arrivals:
         """
         self._apart.update(self._decisions.needed)
 
+    @plainly()
     def guess(self, region: int) -> Chain:
         """A region's guess, which enters the step in the making."""
         return self._guesses.enter(region, self._missing(region))
@@ -193,6 +195,7 @@ class Arrivals:
         if own:
             self._apply(flight, own)
 
+    @plainly()
     def _apply(self, flight: Flight, arriving: Sequence[Departed]) -> None:
         """Wait for buckets, and update the regions of one while the next is under way.
 

@@ -101,27 +101,24 @@ class Bindings:
         Parameters
         ----------
         reaches : callable
-            Tells of a stand-in whether a gradient goes to it.
+            Tells of a leaf whether a gradient goes to it.
 
         Raises
         ------
         RuntimeError
-            If it has done so again.
+            If it has done so again, or goes to an anchor which modules do not see.
         """
-        stray = [
-            (region, self._names[parameter])
-            for region, members in enumerate(self._members)
-            for parameter in members
-            if reaches(self._leaves.stand_in(parameter))
-        ]
-        for region, name in stray:
-            if region in self._outside:
-                raise RuntimeError(
-                    f"parameter {name!r} must be used as the model has it when a closure begins, "
-                    "but is used as it was before"
-                )
+        everything = [(region, own) for region, all_ in enumerate(self._members) for own in all_]
+        stray = [(region, p) for region, p in everything if reaches(self._leaves.stand_in(p))]
+        before = [p for region, p in stray if region in self._outside]
+        before += [p for _, p in everything if self._leaves.bound(p) is not p and reaches(p)]
+        if before:
+            raise RuntimeError(
+                f"parameter {self._names[before[0]]!r} must be used as the model has it when a "
+                "closure begins, but is used as it was before: take it from the model there"
+            )
         self._outside.update(region for region, _ in stray)
-        return [name for _, name in stray]
+        return [self._names[parameter] for _, parameter in stray]
 
     def release(self) -> None:
         """Have modules see the anchors."""

@@ -6,12 +6,16 @@ from typing import Any
 
 import torch
 from torch import nn
-from torch.utils._pytree import tree_leaves
+from torch.autograd import forward_ad
+from torch.utils._pytree import TreeSpec, tree_flatten, tree_leaves, tree_unflatten
 
 from .kept import Kept, give_back, kept_by
 from .meeting import meet_in_another_order
 
-__all__ = ["Call", "Calls", "DifferentInputsError"]
+__all__ = ["Call", "Calls", "DifferentInputsError", "may_be_kept"]
+
+#: How often a tensor has been changed, and how many hooks it has.
+_Mark = tuple[int, int]
 
 
 class DifferentInputsError(RuntimeError):
@@ -47,10 +51,10 @@ class Call:
         Number among the calls, by their beginnings.
     inputs : list of tuple
         Its tensors, with the versions that they had.
-    output : object
-        Whatever it returned; None before.
+    output : tuple or None
+        Whatever it returned, in parts; None before.
     outputs : list of tuple
-        Tensors of the output, likewise.
+        Tensors of the output, with versions, and numbers of hooks.
     next : int or None
         Number of the call that came behind it, those inside of it left out; ``None`` before it
         has ended.
@@ -65,8 +69,8 @@ class Call:
     module: nn.Module
     index: int
     inputs: list[tuple[torch.Tensor, int]]
-    output: Any = None
-    outputs: list[tuple[torch.Tensor, int]] = field(default_factory=list)
+    output: tuple[list[Any], TreeSpec] | None = None
+    outputs: list[tuple[torch.Tensor, _Mark]] = field(default_factory=list)
     next: int | None = None
     generator: torch.Tensor | None = None
     buffers: list[torch.Tensor] = field(default_factory=list)
@@ -89,6 +93,8 @@ class Calls:
     -------
     casts : bool
         Weights that autocast has cast for a call which is left out are cast again.
+    leave_out : bool
+        A call has been left out.
     """
 
     def __init__(self, names: Mapping[nn.Module, str]) -> None:
@@ -98,7 +104,7 @@ class Calls:
         self._valid = self._same = -1
         self._suspects = False
         self._since = self._until = 0
-        self.casts = False
+        self.casts = self.leave_out = False
 
     def rewind(self, valid: int, *, same: int) -> None:
         """Begin anew; outputs of calls that had ended before some one are used again.
@@ -111,7 +117,8 @@ class Calls:
             Number of the last call whose inputs must be the same; −1: even those of the first one
             may stand on what has changed.
         """
-        self._next, self._valid, self._same, self.casts = 0, valid, same, False
+        self._next, self._valid, self._same = 0, valid, same
+        self.casts = self.leave_out = False
         self._since = self._until = torch.autograd._get_sequence_nr()
         self._calls = {i: call for i, call in self._calls.items() if i <= max(same, 0)}
 
@@ -135,21 +142,21 @@ class Calls:
 
     def end(self, call: Call, output: Any) -> None:
         """A new call has returned."""
-        call.output, call.outputs, call.next = output, _versions(output), self._next
+        call.output, call.outputs, call.next = tree_flatten(output), _marks(output), self._next
         call.generator = torch.get_rng_state()
         call.buffers = [buffer.clone() for buffer in call.module.buffers()]
         call.kept = kept_by(call.module.modules())
 
     def again(self, call: Call) -> Any:
         """The output of a call that is good, with all that it left behind."""
-        assert call.next is not None and call.generator is not None
-        self._next = call.next
+        assert call.next is not None and call.generator is not None and call.output is not None
+        self._next, self.leave_out = call.next, True
         self._until = torch.autograd._get_sequence_nr()
         torch.set_rng_state(call.generator)
         for buffer, after in zip(call.module.buffers(), call.buffers, strict=True):
             buffer.data.copy_(after)  # behind autograd's back: the graph of the call stays valid
         give_back(call.kept)
-        return call.output
+        return tree_unflatten(*call.output)  # containers of its own: a script may have changed them
 
     def change_order(self, loss: torch.Tensor) -> bool:
         """True if gradients of a loss may be added up in another order than in a single run."""
@@ -161,7 +168,7 @@ class Calls:
         """True if it had ended before anything was void, and its output was not changed since."""
         if call.next is None or call.next > self._valid:
             return False
-        if any(tensor._version != version for tensor, version in call.outputs):
+        if any(_mark(tensor) != mark for tensor, mark in call.outputs):
             self._valid = call.index  # what follows belongs to the output as it was
             return False
         return True
@@ -186,8 +193,27 @@ class Calls:
         raise DifferentInputsError(self._names[module], known.index, before, is_certain=is_certain)
 
 
+def may_be_kept() -> bool:
+    """True unless what is computed now stands on something outside of it that will be gone."""
+    hooks = torch._C._autograd._top_saved_tensors_default_hooks(True)  # as in a checkpoint
+    return hooks is None and forward_ad._current_level < 0
+
+
 def _versions(tree: Any) -> list[tuple[torch.Tensor, int]]:
-    return [(own, own._version) for own in tree_leaves(tree) if isinstance(own, torch.Tensor)]
+    return [(own, own._version) for own in _tensors(tree)]
+
+
+def _marks(tree: Any) -> list[tuple[torch.Tensor, _Mark]]:
+    return [(own, _mark(own)) for own in _tensors(tree)]
+
+
+def _mark(own: torch.Tensor) -> _Mark:
+    return own._version, len(own._backward_hooks or ())
+
+
+def _tensors(tree: Any) -> list[torch.Tensor]:
+    """Tensors in a tree that count how often they are changed."""
+    return [o for o in tree_leaves(tree) if isinstance(o, torch.Tensor) and not o.is_inference()]
 
 
 def _is_same(before: torch.Tensor, version: int, now: torch.Tensor) -> bool:

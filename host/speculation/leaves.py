@@ -83,6 +83,25 @@ class Leaves:
                     "gradients to be exchanged, but was frozen"
                 )
 
+    def frozen_versions(self) -> dict[str, int]:
+        """How often each frozen parameter has been changed."""
+        return {name: own._version for name, own in self._frozen.items() if not own.is_inference()}
+
+    def check_frozen(self, before: Mapping[str, int]) -> None:
+        """See to it that a closure has not changed a frozen parameter.
+
+        Raises
+        ------
+        RuntimeError
+            If it has; the parameter is named.
+        """
+        for name, version in self.frozen_versions().items():
+            if version != before.get(name):
+                raise RuntimeError(
+                    f"parameter {name!r} is frozen, and must not be changed within a closure, "
+                    "which may be run again: change it between steps"
+                )
+
     def is_swapped(self, module: nn.Module) -> bool:
         """True if a module has other weights for a call, as by ``torch.func.functional_call``."""
         return not all(self._sees(module, *own) for own in self._attributes[module])
@@ -122,7 +141,7 @@ class Leaves:
     def forget_gradients(self) -> None:
         """Throw the gradients of all leaves away."""
         given = [leaf for _, leaf in self._given]
-        for leaf in (*self._bound.values(), *given, *self._stand_ins.values()):
+        for leaf in (*self._anchors, *given, *self._stand_ins.values()):
             leaf.grad = None
 
     def stand_in(self, parameter: nn.Parameter) -> nn.Parameter:

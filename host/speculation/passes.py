@@ -13,7 +13,7 @@ from adagrain.host.regions.regions import Regions
 from .arrivals import Arrivals
 from .attempt import Attempt
 from .bindings import Bindings
-from .calls import Call, DifferentInputsError
+from .calls import Call, DifferentInputsError, may_be_kept
 from .course import Course
 from .departure import Departure
 from .graph import reached
@@ -103,6 +103,7 @@ class Passes:
         self._current: OnePass | None = None
         self._entered: list[Call] = []
         self._void: Place | None = None
+        self._raised: Exception | None = None
         self._departure: Departure | None = None
         leaves.watch(self._ready)
         self._hooks = Hooks(model, self._enter, self._run_module, idle)
@@ -169,10 +170,13 @@ class Passes:
         """Run a pass, whose gradients may depart."""
         current = self._current = self._attempt.open(number, keeps=self._arrivals.in_flight)
         torch.clear_autocast_cache()  # it knows weights that have changed in place
+        frozen = self._leaves.frozen_versions() if current.keeps else {}
         try:
             self._bindings.begin(current)
             with torch.enable_grad():
-                loss = closure()
+                loss = self._loss_of(current, closure)
+            if current.keeps:
+                self._leaves.check_frozen(frozen)
             self._arrivals.poll()
             self._tags.check()
         finally:
@@ -181,6 +185,16 @@ class Passes:
         self._check_order(current, loss)
         self._run_backward(current, loss, departure)
         current.loss = loss.detach() if current.reported is None else current.reported
+
+    def _loss_of(self, current: OnePass, closure: Closure) -> torch.Tensor:
+        """A closure's loss; whatever it raises may come of results that were kept: not again."""
+        try:
+            return closure()
+        except Exception as error:
+            if current.calls.leave_out and error is not self._raised:
+                kind = type(error).__name__
+                self._break_off(current, f"{kind} in a closure where results of modules are kept")
+            raise
 
     def _run_backward(
         self, current: OnePass, loss: torch.Tensor, departure: Departure | None
@@ -218,22 +232,34 @@ class Passes:
 
     def _enter(self, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """In front of a module's call."""
-        if not self._stepping:
-            self._idle()
-        if self._current is None or not self._current.keeps:
+        try:
+            if not self._stepping:
+                self._idle()
+            if self._current is not None and self._current.keeps:
+                self._begin(self._current, module, args, kwargs)
+        except Exception as error:
+            self._raised = error
+            raise
+
+    def _begin(
+        self, current: OnePass, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> None:
+        """Compare a call with that of a run before, and bind what it needs."""
+        if torch.is_inference_mode_enabled():  # nothing that it gives is kept
+            self._bindings.enter(current, module, -1)
             return
         try:
-            call = self._current.calls.begin(module, args, kwargs)
+            call = current.calls.begin(module, args, kwargs)
         except DifferentInputsError as error:
             if not error.is_certain:
-                self._void = Place(self._current.number, -1)
+                self._void = Place(current.number, -1)
                 raise Void from None
             uses = {id(own) for own in error.before}.union(*(reached(o)[0] for o in error.before))
-            self._check_ways(self._current, lambda leaf: id(leaf) in uses)
+            self._check_ways(current, lambda leaf: id(leaf) in uses)
             raise
         self._entered.append(call)
         if call.next is None:
-            self._bindings.enter(self._current, module, call.index)
+            self._bindings.enter(current, module, call.index)
 
     def _run_module(
         self,
@@ -249,7 +275,7 @@ class Passes:
         if call.next is not None:
             return calls.again(call)
         output = forward(*args, **kwargs)
-        if self._arrivals.in_flight:  # else nothing will be rejected any more
+        if self._arrivals.in_flight and may_be_kept():  # else nothing will be rejected any more
             calls.end(call, output)
         return output
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, NoReturn
 
 import torch
 from torch import nn
@@ -189,6 +189,11 @@ class Runtime:
     def dropped(self) -> int:
         """Updates that were dropped, because a gradient was not finite."""
         return self._stages.decide.dropped
+
+    def refuse(self, message: str) -> NoReturn:
+        """Fail, as the script has done what it must not: nothing goes on."""
+        with self._failure.watched(), self.guard.told():
+            raise RuntimeError(message)
 
     def report(self, loss: torch.Tensor) -> None:
         """Say what the loss of the closure that is running is, if it is not what it returns."""

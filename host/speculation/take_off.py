@@ -18,6 +18,9 @@ from .unchanged import Unchanged
 
 __all__ = ["TakeOff"]
 
+#: Hooks in front of an optimizer's steps that the speculation has put there, to refuse them.
+_OWN_HOOKS = 1
+
 
 class TakeOff:
     """Makes the flight of a step, at its commit: while the clock shows it, and rates are its own.
@@ -58,13 +61,25 @@ class TakeOff:
         self._known = {id(own) for own in _parameters_of(optimizers)}
 
     def check(self) -> None:
-        """See to it that the optimizers have the parameters that they had.
+        """See to it that the optimizers have the parameters that they had, and no hooks.
 
         Raises
         ------
         RuntimeError
-            If one has another one.
+            If one has another parameter; if somebody else than the speculation has put a hook on
+            its steps.
         """
+        for optimizer in self._optimizers:
+            before, behind = (
+                optimizer._optimizer_step_pre_hooks,
+                optimizer._optimizer_step_post_hooks,
+            )
+            if len(before) > _OWN_HOOKS or behind:
+                raise RuntimeError(
+                    f"{type(optimizer).__name__} must have no hooks on its steps, which come in "
+                    f"parts, but has {len(before) + len(behind) - _OWN_HOOKS}: call them behind "
+                    "the speculation's step"
+                )
         for parameter in _parameters_of(self._optimizers):
             if id(parameter) not in self._known:
                 raise RuntimeError(

@@ -40,8 +40,7 @@ class Watch:
 
     def _refuse(self, optimizer: torch.optim.Optimizer, *_: Any) -> None:
         if any(optimizer is own for own in self._own):
-            with self._runtime.guard.told():
-                raise RuntimeError(
-                    f"{type(optimizer).__name__}.step() must not be called: step(closure) of the "
-                    "speculation takes it"
-                )
+            self._runtime.refuse(
+                f"{type(optimizer).__name__}.step() must not be called: step(closure) of the "
+                "speculation takes it"
+            )

@@ -7,7 +7,7 @@ from functools import cache
 
 import torch
 
-__all__ = ["exactly"]
+__all__ = ["exactly", "without_autocast"]
 
 
 @contextmanager
@@ -19,12 +19,20 @@ def exactly() -> Iterator[None]:
     meet in PyTorch's own operations.
     """
     with ExitStack() as stack:
-        for kind in _kinds():
-            if torch.is_autocast_enabled(kind):
-                stack.enter_context(torch.autocast(kind, enabled=False))
+        stack.enter_context(without_autocast())
         if _flushes():
             torch.set_flush_denormal(False)
             stack.callback(torch.set_flush_denormal, True)
+        yield
+
+
+@contextmanager
+def without_autocast() -> Iterator[None]:
+    """Leave no choice of types to ``torch.autocast``, on whatever devices."""
+    with ExitStack() as stack:
+        for kind in _kinds():
+            if torch.is_autocast_enabled(kind):
+                stack.enter_context(torch.autocast(kind, enabled=False))
         yield
 
 

@@ -169,6 +169,31 @@ def test_weights_of_an_earlier_closure() -> None:
             speculation.step(closure)
 
 
+def test_parameters_that_were_listed_before() -> None:
+    """Though no guess is rejected: their penalty would be missing where a guess is bound."""
+    model = nn.Sequential(nn.Linear(12, 8), nn.Tanh(), nn.Linear(8, 2))
+    listed = [*model.parameters()]
+    speculation = begun(model, sgd(model), tau=0)
+
+    def closure(parameters: list[nn.Parameter]) -> torch.Tensor:
+        return model(batch(0)).square().mean() + sum(own.square().sum() for own in parameters)
+
+    speculation.step(lambda: closure([*model.parameters()]))
+    with pytest.raises(RuntimeError, match=r"'0.weight' must be used .*: take it from the model"):
+        for _ in range(4):
+            speculation.step(lambda: closure(listed))
+
+
+def test_hooks_on_an_optimizers_steps() -> None:
+    model = plain()
+    optimizer = sgd(model)
+    speculation = begun(model, optimizer)
+    train(speculation, model, range(2))
+    optimizer.register_step_post_hook(lambda *_: None)
+    with pytest.raises(RuntimeError, match=r"SGD must have no hooks on its steps, .* but has 1"):
+        train(speculation, model, range(1))
+
+
 def unfreeze(model: nn.Module, _: torch.optim.Optimizer) -> None:
     model[1].weight.requires_grad_()  # type: ignore[index, union-attr, operator]
 

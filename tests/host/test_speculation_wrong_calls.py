@@ -265,6 +265,19 @@ def test_others_must_not_step() -> None:
     optimizer.step()
 
 
+def test_nothing_goes_on_behind_a_step_of_others() -> None:
+    """The update in flight has been given up."""
+    model = plain()
+    optimizer = sgd(model)
+    speculation = begun(model, optimizer)
+    speculation.step(lambda: model(torch.ones(8, 12)).square().sum())
+    with pytest.raises(RuntimeError, match=r"SGD.step\(\) must not be called"):
+        optimizer.step()
+    with pytest.raises(RuntimeError, match="must not go on after it has failed, begin again from"):
+        speculation.step(lambda: model(torch.ones(8, 12)).square().sum())
+    speculation.close()
+
+
 def test_an_optimizer_that_keeps_something_in_its_groups() -> None:
     model = plain()
     speculation = begun(model, Kept(model.parameters(), lr=0.1), depth=0)
