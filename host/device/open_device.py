@@ -70,7 +70,7 @@ def open_device(
 
 
 def configuration_behind(url: str, timeout: float) -> Configuration:
-    """What answers a single question; nothing is reset for it, whatever it may be.
+    """Configuration of what answers a single question; nothing is reset for it, whatever it is.
 
     Parameters
     ----------

@@ -84,7 +84,7 @@ class Leaves:
                 )
 
     def frozen_versions(self) -> dict[str, int]:
-        """How often each frozen parameter has been changed."""
+        """Number of changes of each frozen parameter, by name."""
         return {name: own._version for name, own in self._frozen.items() if not own.is_inference()}
 
     def check_frozen(self, before: Mapping[str, int]) -> None:
