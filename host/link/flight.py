@@ -47,7 +47,7 @@ class Flight:
         return self._repeats[self.oldest] if self._frames else 0
 
     def awaits(self, sequence: int) -> bool:
-        """Whether a command is unanswered."""
+        """True if a command is unanswered."""
         return sequence in self._frames and sequence not in self._answers
 
     def add(self, sequence: int, frame: bytes) -> None:

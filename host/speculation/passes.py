@@ -14,6 +14,7 @@ from .arrivals import Arrivals
 from .attempt import Attempt
 from .bindings import Bindings
 from .calls import Call, DifferentInputsError, may_be_kept
+from .closure import Closure, check_loss
 from .course import Course
 from .departure import Departure
 from .graph import reached
@@ -22,12 +23,9 @@ from .leaves import Leaves
 from .one_pass import OnePass
 from .tags import Place, Tags, Void
 
-__all__ = ["Closure", "Passes"]
+__all__ = ["Passes"]
 
 _log = logging.getLogger("adagrain")
-
-#: Computes a loss from the model.
-Closure = Callable[[], torch.Tensor]
 
 
 class Passes:
@@ -181,7 +179,7 @@ class Passes:
             self._tags.check()
         finally:
             self._current, self._entered = None, []
-        _check_loss(loss)
+        check_loss(loss)
         self._check_order(current, loss)
         self._run_backward(current, loss, departure)
         current.loss = loss.detach() if current.reported is None else current.reported
@@ -305,11 +303,3 @@ class Passes:
         self._attempt.rewind(void, keeps_outputs=self._keeps_outputs)
         self.redone += 1
         return void.number
-
-
-def _check_loss(loss: Any) -> None:
-    if not isinstance(loss, torch.Tensor) or loss.numel() != 1 or not loss.requires_grad:
-        raise TypeError(
-            "a closure must return the loss, a tensor of one element that depends on the "
-            f"parameters, without calling backward(), not {loss!r}"
-        )

@@ -21,6 +21,7 @@ from adagrain.models.interface.units.region_manager import SpeculationState
 from .apart import Apart
 from .arrivals import Arrivals
 from .buckets import buckets_apart
+from .closure import Closure
 from .counts import Counts
 from .course import Course, Times
 from .decisions import Decisions
@@ -33,7 +34,7 @@ from .leaves import Leaves
 from .link import Link
 from .options import SpeculationOptions
 from .outcomes import Outcomes
-from .passes import Closure, Passes
+from .passes import Passes
 from .planner import Planner
 from .standing import Standings
 from .tags import Tags

@@ -17,8 +17,8 @@ from adagrain.host.regions.regions import By, Regions
 from adagrain.models.interface.configuration import Configuration
 
 from .beginning import Beginning
+from .closure import Closure
 from .counts import Counts
-from .passes import Closure
 from .runtime import Runtime
 from .watch import Watch
 
