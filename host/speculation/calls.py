@@ -14,6 +14,9 @@ from .meeting import meet_in_another_order
 
 __all__ = ["Call", "Calls", "DifferentInputsError", "may_be_kept"]
 
+#: What outputs are kept of, in PyTorch's containers.
+_KEPT = (torch.Tensor, int, float, complex, str, bytes, torch.dtype, type(None))
+
 #: How often a tensor has been changed, and how many hooks it has.
 _Mark = tuple[int, int]
 
@@ -141,8 +144,11 @@ class Calls:
         return call
 
     def end(self, call: Call, output: Any) -> None:
-        """A new call has returned."""
-        call.output, call.outputs, call.next = tree_flatten(output), _marks(output), self._next
+        """A new call has returned. Objects that a script may change are not kept."""
+        parts, structure = tree_flatten(output)
+        if not all(isinstance(own, _KEPT) for own in parts):
+            return
+        call.output, call.outputs, call.next = (parts, structure), _marks(output), self._next
         call.generator = torch.get_rng_state()
         call.buffers = [buffer.clone() for buffer in call.module.buffers()]
         call.kept = kept_by(call.module.modules())

@@ -1,6 +1,7 @@
 """Results that are kept for a second run, and what must not be: equal to a run that waits."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import pytest
 import torch
@@ -73,6 +74,37 @@ class Hooked(nn.Module):
         return self.last(hidden)
 
 
+@dataclass
+class Output:
+    """What a module gives, in a class of its own."""
+
+    logits: torch.Tensor
+
+
+class Wrapped(nn.Module):
+    """Gives an object."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.own = nn.Linear(12, 12)
+
+    def forward(self, x: torch.Tensor) -> Output:
+        return Output(self.own(x))
+
+
+class Changing(nn.Module):
+    """Changes what a module of it has given."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.wrapped, self.last = Wrapped(), nn.Linear(12, 2)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        output = self.wrapped(x)
+        output.logits = output.logits / 2
+        return self.last(output.logits)
+
+
 class Growing(nn.Module):
     """Keeps some of what it gives in a buffer that grows."""
 
@@ -133,6 +165,7 @@ def trained(
         (Checkpointed, square, 1),
         (Skipping, square, 3),
         (Hooked, square, 2),
+        (Changing, square, 1),
         (lambda: nn.Sequential(Growing(), nn.Linear(12, 2)), square, 1),
         (Body, adversarial, 1),
         (Body, with_tangents, 1),
