@@ -8,13 +8,13 @@ from .magnitude import array_of, runs
 
 __all__ = ["multiples", "multiples_between_rows"]
 
-#: Knuth's multiplier for hashing, 2**32 over the golden ratio, as a signed number.
-_HASH = np.int32(2654435769 - (1 << 32))
+#: Knuth's multiplier for hashing, 2**32 over the golden ratio; then the first shift and multiplier
+#: of Wellons's lowbias32 (https://github.com/skeeto/hash-prospector).
+_OF_PLACES, _FOLD, _OF_BOTH = np.uint32(2654435769), np.uint32(16), np.uint32(0x7FEB352D)
 
-#: Bits of the product from 7 to 22: they depend on the number's fraction alone, not on its
-#: exponent or sign.
-_LOW, _PARTS = np.int32(7), np.int32(0xFFFF)
-_PART = np.float32(2.0**-16)
+#: The bits of a float32 that are its fraction: neither exponent nor sign.
+_FRACTION = np.uint32(0x007F_FFFF)
+_HIGH, _PART = np.uint32(16), np.float32(2.0**-16)
 
 
 def multiples(
@@ -40,7 +40,7 @@ def multiples(
         Largest magnitude; what is above becomes that.
     stochastic : bool
         Whether to round by chance, as :mod:`adagrain.models.numerics.stochastic_rounding` does,
-        or to nearest even.
+        by fraction and place in the tensor; or to nearest even.
     valued : bool
         Whether to multiply the numbers by the scale.
 
@@ -62,10 +62,11 @@ def multiples(
 
 
 @njit(nogil=True, inline="always")
-def _whole(number, bits, top, stochastic):  # pragma: no cover - compiled
+def _whole(number, bits, place, top, stochastic):  # pragma: no cover - compiled
     if stochastic:
-        mixed = np.int32(bits * _HASH)
-        number = np.floor(number + np.float32((mixed >> _LOW) & _PARTS) * _PART)
+        mixed = np.uint32(place * _OF_PLACES) ^ (bits & _FRACTION)
+        mixed = np.uint32((mixed ^ mixed >> _FOLD) * _OF_BOTH)
+        number = np.floor(number + np.float32(np.int32(mixed >> _HIGH)) * _PART)
     else:
         number = np.rint(number)
     number = top if number > top else number
@@ -74,23 +75,26 @@ def _whole(number, bits, top, stochastic):  # pragma: no cover - compiled
 
 @njit(cache=True, nogil=True)
 def _rows(x, scales, top, stochastic, valued, out):  # pragma: no cover - compiled
-    one, bits = np.float32(1), x.view(np.int32)
+    one, bits = np.float32(1), x.view(np.uint32)
     for i in range(x.shape[0]):
         scale = scales[i, 0]
         up, back = one / scale, scale if valued else one
-        row, own, found = x[i], bits[i], out[i]
+        row, own, found, first = x[i], bits[i], out[i], np.uint32(i * x.shape[1])
         for j in range(row.size):
-            found[j] = _whole(row[j] * up, own[j], top, stochastic) * back
+            place = np.uint32(first + np.uint32(j))
+            found[j] = _whole(row[j] * up, own[j], place, top, stochastic) * back
 
 
 @njit(cache=True, nogil=True)
 def multiples_between_rows(x, scales, top, stochastic, valued, out):  # pragma: no cover - compiled
     """:func:`multiples` of ``x``, (before, length, after), at ``scales``, (before, after)."""
-    one, bits = np.float32(1), x.view(np.int32)
+    one, bits = np.float32(1), x.view(np.uint32)
     for i in range(x.shape[0]):
         ups = one / scales[i]
         backs = scales[i] if valued else np.ones_like(ups)
         for j in range(x.shape[1]):
             row, own, found = x[i, j], bits[i, j], out[i, j]
+            first = np.uint32((i * x.shape[1] + j) * row.size)
             for k in range(row.size):
-                found[k] = _whole(row[k] * ups[k], own[k], top, stochastic) * backs[k]
+                place = np.uint32(first + np.uint32(k))
+                found[k] = _whole(row[k] * ups[k], own[k], place, top, stochastic) * backs[k]

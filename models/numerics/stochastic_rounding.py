@@ -1,9 +1,10 @@
 """Rounding that is right on average, and the same each time.
 
 A number between two integers goes to the upper one as often as it is near to it; a hash of the
-number's own fraction takes the part of chance. So small numbers are not lost in a sum of many, as
-rounding to nearest would lose them, and yet no state of a random generator has to be kept: equal
-numbers are rounded alike, on every machine, and a tensor times a power of two to the same integers.
+number's own fraction and of its place in the tensor takes the part of chance. So small numbers are
+not lost in a sum of many, as rounding to nearest would lose them, however many of them are equal;
+and yet no state of a random generator has to be kept: equal tensors are rounded alike, on every
+machine, and a tensor times a power of two to the same integers.
 """
 
 import torch

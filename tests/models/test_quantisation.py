@@ -150,7 +150,7 @@ def test_stochastic_rounding_is_right_on_average_and_always_the_same(precision: 
     x = tensor(6, 64, 4096) * 1e-3
     found = stochastically_rounded(x, precision, along=(1,))
     assert torch.equal(found, stochastically_rounded(x.clone(), precision, along=(1,)))
-    assert torch.equal(found.t(), stochastically_rounded(x.t(), precision, along=(0,)))
+    assert torch.equal(found, stochastically_rounded(x.t().contiguous().t(), precision, along=(1,)))
     scale, top = scale_of(x, precision, along=(1,)), LEVELS[precision]
     error = (found - x.clamp(-top * scale, top * scale)) / scale
     assert error.abs().max() < 1

@@ -120,6 +120,21 @@ def test_gradients_of_images_are_of_operands_as_they_are_rounded(changes: dict[s
     torch.testing.assert_close(found, (to_x, to_weight.transpose(0, 1)))
 
 
+@pytest.mark.parametrize(("precision", "most"), [("INT8", 0.01), ("INT4", 0.4)])
+def test_a_head_of_zeros_learns_as_in_fp32(precision: str, most: float) -> None:
+    """Its first gradients are two numbers, 1/n - 1 and 1/n: each is right on average."""
+    seeded()
+    plain = nn.Linear(16, 10, bias=False)
+    nn.init.zeros_(plain.weight)
+    x = torch.randn(4096, 16).abs()
+    labels = x[:, :10].argmax(1)
+    wanted, found = (
+        torch.autograd.grad(nn.functional.cross_entropy(layer(x), labels), layer.weight)[0]
+        for layer in (plain, convert(copy.deepcopy(plain), fixed(precision, gradients=precision)))
+    )
+    assert (found - wanted).norm() < most * wanted.norm()
+
+
 def test_gradients_are_of_at_least_the_precision_asked_for() -> None:
     layer = convert(nn.Linear(4, 3), fixed("INT4", gradients="FP16"))
     layer(torch.randn(5, 4, requires_grad=True)).sum().backward()
