@@ -71,12 +71,9 @@ class Passes:
                 f"histogram must be False on device preset {built.preset!r}: its build has no "
                 "histogram"
             )
-        if exponent is not None:
-            exponent = _checked(exponent)
-        one = _pass(STATISTICS, x, exponent or 0)
         if exponent is None:
-            largest = unbiased(self._statistics(one).largest_exponent)
-            one.fields["exponent"] = largest + EXPONENT_BIAS
+            exponent = unbiased(self.one(x, 0, histogram=False).largest_exponent)
+        one = _pass(STATISTICS, x, _checked(exponent))
         one.fields["histogram"] = bool(histogram)
         return self._statistics(one)
 

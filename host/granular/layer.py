@@ -82,6 +82,12 @@ class GranularLayer(nn.Module):
 
     weight: torch.Tensor
     bias: torch.Tensor | None
+    multiply: Multiply
+    evaluate: Multiply
+    measure: Measure
+    decide: Callable[[], None] | None
+    looking: bool
+    seen: tuple[int, int] | None
 
     def __init__(
         self, layer: nn.Linear | nn.Conv2d, policy: Policy, name: str, geometry: Geometry
@@ -107,7 +113,6 @@ class GranularLayer(nn.Module):
         self._ends = [outputs * number // count for number in range(count + 1)]
         self.controllers = Controllers(policy, count, layer.weight.device)
         self.first = 0
-        self.seen: tuple[int, int] | None = None
         self.samples = self.places_before = 0
         self._work: Counter[Precision] = Counter()
         self.release()
@@ -118,11 +123,7 @@ class GranularLayer(nn.Module):
 
     def release(self) -> None:
         """Be tied to no device, and look at nothing."""
-        self.multiply: Multiply = multiplied
-        self.evaluate: Multiply = multiplied
-        self.measure: Measure = _statistics
-        self.decide: Callable[[], None] | None = None
-        self.looking = False
+        self.__dict__.update(_UNTIED)
 
     @torch.compiler.disable
     def forward(self, x: torch.Tensor) -> torch.Tensor:
@@ -253,7 +254,7 @@ def _statistics(x: torch.Tensor, exponent: int) -> Statistics:
     return statistics(x, exponent, powers=2)
 
 
-#: What ties a layer to no device.
+#: What ties a layer to no device, and has it look at nothing.
 _UNTIED = {
     "multiply": multiplied,
     "evaluate": multiplied,
