@@ -263,7 +263,7 @@ QUOTES = (
     ),
     README(
         "codec",
-        "| 10 %: {:.1f} ×, {:.1f} ×, {:.1f} ×; 1 %: {:.2f} ×, {:.1f} ×, {:.2f} × (in an hour",
+        "| 10 %: {:.1f} ×, {:.1f} ×, {:.1f} ×; 1 %: {:.2f} ×, {:.1f} ×, {:.2f} × (on slower machines",
         _speeds,
     ),
     README(
