@@ -64,13 +64,18 @@ class Mirror:
         Raises
         ------
         ValueError
-            If they leave the table, or a record has a wrong length.
+            If they leave the table, or a gap in it, or a record has a wrong length.
         """
         last, width = first + len(records), size(table_of(self.unit).record)
         if first < 0 or last > self.entries:
             raise ValueError(
                 f"{self.number}s must be from 0 to {self.entries - 1} on device preset "
                 f"{self.configuration.preset!r}, not {first} to {last - 1}"
+            )
+        if first > self.configured:
+            raise ValueError(
+                f"first must be at most {self.configured}, the first {self.number} that was not "
+                f"configured yet, not {first}"
             )
         for record in records:
             if len(record) != width:

@@ -72,15 +72,15 @@ class MirroredTable:
         records : sequence of bytes
             Each as long as the table's record.
         first : int
-            Number of the first one's entry.
+            Number of the first one's entry; at most that of the first one never configured.
         settings : mapping or None
             Fields of the record of the unit's settings, where it has any; ``None``: as they are.
 
         Raises
         ------
         TypeError, ValueError
-            If they leave the table, a record has a wrong length, a field does not fit, or the build
-            has no such unit.
+            If they leave the table, or a gap in it, a record has a wrong length, a field does not
+            fit, or the build has no such unit.
         DeviceError
             If the device fails.
         """

@@ -25,13 +25,13 @@ class RegionCalls(Connection):
         parameters : mapping
             Fields of :data:`RegionParameters`.
         first : int
-            Number of the first region.
+            Number of the first region; at most that of the first one never configured.
 
         Raises
         ------
         ValueError
-            If there are more regions than the table holds, a record has a wrong length, or a
-            parameter is out of range.
+            If there are more regions than the table holds, or a gap is left in it, a record has a
+            wrong length, or a parameter is out of range.
         DeviceError
             If the device fails.
         """

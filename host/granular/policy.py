@@ -1,5 +1,7 @@
 """Policy by which a network's precisions are chosen."""
 
+import math
+from collections.abc import Collection
 from dataclasses import dataclass
 from numbers import Integral, Real
 
@@ -85,15 +87,26 @@ class Policy:
                 raise ValueError(f"{name} must be at least 1, not {getattr(self, name)}")
         if not 0 <= self.dwell <= 255:
             raise ValueError(f"dwell must be from 0 to 255, not {self.dwell}")
-        if not self.penalty >= 0:
-            raise ValueError(f"penalty must not be negative, not {self.penalty:g}")
-        if not self.softness > 0:
-            raise ValueError(f"softness must be positive, not {self.softness:g}")
+        if not 0 <= self.penalty < math.inf:
+            raise ValueError(f"penalty must be finite and not negative, not {self.penalty:g}")
+        if not 0 < self.softness < math.inf:
+            raise ValueError(f"softness must be finite and positive, not {self.softness:g}")
         if len(self.thresholds) != len(THRESHOLDS):
             raise ValueError(f"thresholds must be {len(THRESHOLDS)}, not {len(self.thresholds)}")
         if min(self.thresholds) <= 0:
             raise ValueError(f"thresholds must be above 0, not {min(self.thresholds):g}")
+        self._check_fixed()
         self.record()
+
+    def _check_fixed(self) -> None:
+        if self.fixed is None:
+            return
+        fixed, floor, ceiling = map(_given, (self.fixed, self.floor, self.ceiling))
+        if not rank_of(floor) <= rank_of(fixed) <= rank_of(ceiling):
+            raise ValueError(
+                f"fixed must be from the floor {floor.name} to the ceiling {ceiling.name}, "
+                f"not {fixed.name}"
+            )
 
     def _check_kinds(self) -> None:
         kinds = {"every": Integral, "channel_groups": Integral, "dwell": Integral}
@@ -102,8 +115,10 @@ class Policy:
             if isinstance(value, bool) or not isinstance(value, kind):
                 wanted = "an integer" if kind is Integral else "a number"
                 raise TypeError(f"{name} must be {wanted}, not {value!r}")
-        if isinstance(self.skip, str):
+        if not _are(str, self.skip):
             raise TypeError(f"skip must be names of layers, as a tuple, not {self.skip!r}")
+        if not _are(Real, self.thresholds):
+            raise TypeError(f"thresholds must be numbers, as a tuple, not {self.thresholds!r}")
 
     @property
     def learns(self) -> bool:
@@ -147,6 +162,13 @@ class Policy:
     def of_gradients(self, forward: Precision) -> Precision:
         """Precision of the backward pass of a channel group that computes in some precision."""
         return max(forward, _given(self.gradients), key=rank_of)
+
+
+def _are(kind: type, values: object) -> bool:
+    """True if values are a collection of a kind; not of a text, whose parts are texts too."""
+    if isinstance(values, str) or not isinstance(values, Collection):
+        return False
+    return all(isinstance(value, kind) for value in values)
 
 
 def _given(precision: Precision | str) -> Precision:

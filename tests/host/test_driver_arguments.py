@@ -138,6 +138,10 @@ def test_no_integers(device: Coprocessor, call: Callable[[Coprocessor], Any], me
             lambda d: d.configure_regions([], default_parameters(1) | {"t0": 65536}),
             "t0 must be from 0 to 65535, not 65536",
         ),
+        (
+            lambda d: d.configure_regions([region_record()], default_parameters(1), first=5),
+            "first must be at most 0, the first region that was not configured yet, not 5",
+        ),
         (lambda d: d.configure_regions([], {}), "workers must be from 1 to 1024, not 0"),
         (
             lambda d: d.precisions.decide([{}]),

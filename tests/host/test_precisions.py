@@ -90,6 +90,10 @@ def test_wrong_arguments() -> None:
         with pytest.raises(ValueError, match="record must be 16 bytes, not 3"):
             device.precisions.configure([b"abc"])
         device.precisions.configure([RECORD] * 3)
+        with pytest.raises(
+            ValueError, match="first must be at most 3, the first channel group that"
+        ):
+            device.precisions.configure([RECORD], first=4)
         unknown = "channel group must be one that was configured, 0 to 2, not 3"
         with pytest.raises(ValueError, match=unknown):
             device.precisions.decide([{"channel_group": 3, "variance": 0, "square": 1}])

@@ -156,6 +156,9 @@ CALLS: list[tuple[Callable[[Coprocessor], Any], str]] = [
     (lambda _: granular.Policy(hysteresis="x"), "hysteresis must be a number, not 'x'"),  # type: ignore
     (lambda _: granular.Policy(dwell=1.5), "dwell must be an integer, not 1.5"),  # type: ignore
     (lambda _: granular.Policy(skip="0"), "skip must be names of layers, .*, not '0'"),  # type: ignore
+    (lambda _: granular.Policy(skip=None), "skip must be names of layers, .*, not None"),  # type: ignore
+    (lambda _: granular.Policy(thresholds=0.3), "thresholds must be numbers, .*, not 0.3"),  # type: ignore
+    (lambda _: granular.Policy(thresholds=("a", 1, 1)), "thresholds must be numbers, as"),  # type: ignore
     (lambda _: granular.convert(3), "model must be a module, not 3"),  # type: ignore
     (lambda _: granular.convert(nn.Linear(2, 2), "INT8"), "policy must be a Policy, not 'INT8'"),  # type: ignore
     (

@@ -1,6 +1,7 @@
 """Granular layers against plain ones, and against the golden products."""
 
 import copy
+import math
 import pickle
 
 import pytest
@@ -182,13 +183,17 @@ def test_inputs_that_integers_cannot_stand_for_are_named() -> None:
         ({"every": 0}, "every must be at least 1, not 0"),
         ({"channel_groups": 0}, "channel_groups must be at least 1, not 0"),
         ({"dwell": 256}, "dwell must be from 0 to 255, not 256"),
-        ({"penalty": -1.0}, "penalty must not be negative, not -1"),
-        ({"softness": 0.0}, "softness must be positive, not 0"),
+        ({"penalty": -1.0}, "penalty must be finite and not negative, not -1"),
+        ({"penalty": math.inf}, "penalty must be finite and not negative, not inf"),
+        ({"softness": 0.0}, "softness must be finite and positive, not 0"),
+        ({"softness": math.inf}, "softness must be finite and positive, not inf"),
         ({"thresholds": (0.1, 0.2)}, "thresholds must be 3, not 2"),
         ({"thresholds": (0.0, 0.1, 0.2)}, "thresholds must be above 0, not 0"),
         ({"thresholds": (0.3, 0.1, 0.2)}, "thresholds must not fall"),
         ({"hysteresis": 2.0}, "hysteresis must be from 0 to 1, not 2"),
         ({"floor": "FP16", "ceiling": "INT8"}, "floor must not be above the ceiling INT8, as FP16"),
+        ({"fixed": "INT4", "floor": "INT8"}, "from the floor INT8 to the ceiling FP32, not INT4"),
+        ({"fixed": "FP16", "ceiling": "INT8"}, "the floor INT4 to the ceiling INT8, not FP16"),
     ],
 )
 def test_policies_that_make_no_sense(changes: dict[str, object], message: str) -> None:
