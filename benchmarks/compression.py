@@ -33,7 +33,7 @@ from _report import RESULTS, report
 from _workers import Place, free_port, told_by_first
 from rich.console import Console
 from rich.progress import Progress
-from rich.table import Table
+from rich.table import Column, Table
 
 WORKER = Path(__file__).parent / "_compression_worker.py"
 
@@ -98,8 +98,9 @@ def main() -> None:
         }
         for task in job["tasks"]
     }
+    for task, ways in figures.items():
+        _show(task, ways, job["ways"][0])
     rows = {f"{task}_{way}": own for task, ways in figures.items() for way, own in ways.items()}
-    _show(name, rows, job["ways"][0])
     whole = options.record is not None or len(sys.argv) == 1
     report(name, rows, whole=whole, keep="--record")
     if not options.link and whole:
@@ -204,13 +205,14 @@ def _reached(outcome: dict[str, Any], loss: float) -> tuple[float, float | str]:
     return seconds[at] - missing * since, round(every * (at + 1 - missing), 1)
 
 
-def _show(name: str, figures: dict[str, dict[str, Any]], first: str) -> None:
-    headings = ("way", "loss", f"to {first}'s", "kB a step", f"of {first}'s", "ms a step")
+def _show(task: str, figures: dict[str, dict[str, Any]], first: str) -> None:
+    headings = ("loss", f"to {first}'s", "kB a step", f"of {first}'s", "ms a step")
     faster = {
         "times_faster_to_loss": "sooner at its loss",
         "times_faster_to_common_loss": "at both's",
     }
-    table = Table(*headings, *faster.values(), title=name)
+    names = Column("way", overflow="fold")
+    table = Table(names, *headings, *faster.values(), title=task)
     for way, own in figures.items():
         table.add_row(
             way,
@@ -226,7 +228,7 @@ def _show(name: str, figures: dict[str, dict[str, Any]], first: str) -> None:
 
 def _times(found: Sequence[float]) -> str:
     """How much sooner runs have come to a loss."""
-    return f"{mean(found):.3f} ± {standard_error(found):.3f}, median {median(found):.3f}"
+    return f"{mean(found):.2f} ± {standard_error(found):.2f}, median {median(found):.2f}"
 
 
 if __name__ == "__main__":
