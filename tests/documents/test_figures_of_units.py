@@ -17,10 +17,10 @@ CHOSEN, *HIGHER = (f"dynamic, penalty {penalty}, INT4 backward" for penalty in (
 
 
 def _accuracies(record: Any) -> Iterator[float]:
-    """Points by which larger penalties are above and below the frontier, and their errors."""
-    for way, sign in zip(HIGHER, (1, -1), strict=True):
+    """Points by which larger penalties are above the frontier, and their errors."""
+    for way in HIGHER:
         own = record[way]
-        yield from (sign * own["accuracy_above_frontier"], own["accuracy_above_frontier_error"])
+        yield from (own["accuracy_above_frontier"], own["accuracy_above_frontier_error"])
 
 
 def _to_fp32(digits: Any, text: Any) -> Iterator[float]:
@@ -143,7 +143,7 @@ QUOTES = (
     ),
     GRANULAR(
         "granular_digits",
-        "(with 0.6 it is {:.2f} ± {:.2f} points above, with 1 it is {:.2f} ± {:.2f} below).",
+        "(with 0.6 it is {:.2f} ± {:.2f} points above, with 1 {:.2f} ± {:.2f}).",
         _accuracies,
     ),
     GRANULAR(
