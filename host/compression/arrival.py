@@ -157,15 +157,16 @@ class Arrival:
         """Tell a mask that learns what was sent, and what it wants to know of all gradients."""
         for one, average in zip(passage.begun, averages, strict=True):
             if isinstance(one, Framed) and one.counts:
-                with passage.codes():
+                with passage.codes(), self._sending.tells():
                     mask.heard(one.layout, one.made.frame, average)
         sample = mask.sample()
         if sample is not None:
             with waited_for("the probe of gradients"):
                 dist.all_reduce(sample, group=self._group)
             outcome.bytes_sent += sample.nbytes
-            mask.probed(sample.float().mul_(1.0 / self._workers))
-        with passage.codes():
+            with self._sending.tells():
+                mask.probed(sample.float().mul_(1.0 / self._workers))
+        with passage.codes(), self._sending.tells():
             self._mask.end_pass(self._target.density(outcome.number + 1))
 
     def _measured(self, passage: Passage, outcome: Outcome) -> Times:

@@ -93,7 +93,7 @@ class Departure:
             sent = sum(int(one.made.sent.count_nonzero()) for one in passage.framed)
             self._target.sent(sum(len(one.made.frame) for one in passage.framed), sent)
         if not isinstance(self._mask, Learner):  # else it hears of the pass first
-            with passage.codes():
+            with passage.codes(), self._sending.tells():
                 self._mask.end_pass(self._target.density(number + 1))
 
     def _frame(self, number: int, passage: Passage) -> None:

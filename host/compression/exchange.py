@@ -9,9 +9,10 @@ import torch.distributed as dist
 
 from adagrain.host.distributed.exchange import DenseExchange, Flat, Pending, Share
 from adagrain.host.distributed.groups import Groups
-from adagrain.host.distributed.lockstep import Lockstep
+from adagrain.host.distributed.lockstep import Lockstep, is_known
 from adagrain.host.distributed.process_group import give_back
 from adagrain.host.distributed.sent import Sent
+from adagrain.host.distributed.state import check_parts
 
 from .arrival import Arrival
 from .beginning import Beginning
@@ -26,7 +27,7 @@ from .masks import mask_of
 from .options import CompressionOptions
 from .outcome import Outcome
 from .passage import Passage
-from .plan import Plan, check_budget
+from .plan import Plan, check_sizes
 from .probe import Probe
 from .sending import Sending
 from .stopwatch import Stopwatch
@@ -34,6 +35,12 @@ from .tally import Tally
 from .target import Target
 
 __all__ = ["CompressedExchange"]
+
+#: What a state has.
+_PARTS = (
+    *("kind", "choices", "passes", "counts", "feedback", "mask", "target", "plan", "bypass"),
+    *("elsewhere", "outcomes"),
+)
 
 
 class CompressedExchange:
@@ -125,7 +132,7 @@ class CompressedExchange:
             masks_momentum=options.masks_momentum,
         )
         sizes = [size for own in shares for size in own]
-        check_budget(options.budget, sizes)
+        check_sizes(sizes, options.budget)
         self._target = Target(options, sum(sizes))
         self._plan = Plan(options.plan_passes, self._target)
         self._stopwatch = Stopwatch()
@@ -243,7 +250,12 @@ class CompressedExchange:
         ------
         RuntimeError
             If an exchange is under way.
+        Exception
+            Why this worker cannot go on, if the others have yet to be told of it.
         """
+        failure = self._sending.failure
+        if failure is not None and not is_known(failure):
+            raise failure
         if self._current is not None or not all(own.arrived() for own in self._departed):
             raise RuntimeError("state must be taken when no exchange is under way")
         return {
@@ -256,6 +268,7 @@ class CompressedExchange:
             "target": self._target.state_dict(),
             "plan": self._plan.state_dict(),
             "bypass": self.bypass.state_dict(),
+            "elsewhere": self._stopwatch.elsewhere,
             "outcomes": [own.outcome and own.outcome.save() for own in self._departed],
         }
 
@@ -267,10 +280,11 @@ class CompressedExchange:
         ValueError
             If it is of another mask, or of other choices; then nothing has changed.
         """
+        check_parts(state, *_PARTS)
         if state["kind"] != self._kind:
             raise ValueError(f"mask of the state must be {self._kind}, not {state['kind']}")
         for name, own in self._choices.items():
-            if (found := state.get("choices", {}).get(name, own)) != own:
+            if (found := state["choices"].get(name, own)) != own:
                 raise ValueError(f"{name} of the state must be {own!r}, not {found!r}")
         self.passes = state["passes"]
         self.counts.load_state_dict(state["counts"])
@@ -282,6 +296,7 @@ class CompressedExchange:
             (self.bypass, "bypass"),
         ):
             part.load_state_dict(state[name])
+        self._stopwatch.elsewhere = state["elsewhere"]
         restored = (saved and Outcome.restored(saved) for saved in state["outcomes"])
         self._departed = deque(map(Passage, restored))
 

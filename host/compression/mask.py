@@ -12,6 +12,7 @@ from .layout import Layout
 __all__ = ["Learner", "Mask", "Tabled"]
 
 
+@runtime_checkable
 class Mask(Protocol):
     """Chooses which elements are sent, on this worker alone: a frame tells by itself what is in it.
 

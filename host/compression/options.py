@@ -1,6 +1,6 @@
 """Options of the compressed exchange."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from math import inf
 from numbers import Integral, Real
@@ -112,9 +112,11 @@ class CompressionOptions:
         check_number(self, "worth", Real, "a positive, finite number", lambda x: 0 < x < inf)
         bits = f"a whole number from 0 to {MANTISSA_BITS}"
         check_number(self, "mantissa_bits", Integral, bits, lambda x: 0 <= x <= MANTISSA_BITS)
-        for name, least in (("warmup_passes", 0), ("plan_passes", 1), ("seed", 0)):
+        for name, least in (("warmup_passes", 0), ("plan_passes", 1)):
             kind = f"a whole number, at least {least}"
             check_number(self, name, Integral, kind, lambda x, least=least: x >= least)
+        seeds = "a whole number from 0 to below 2**63"
+        check_number(self, "seed", Integral, seeds, lambda x: 0 <= x < 1 << 63)
         if self.budget is not None:
             check_number(self, "budget", Integral, "a positive number of bytes", lambda x: x > 0)
             if self.warmup_passes:
@@ -140,7 +142,7 @@ class CompressionOptions:
                 "momentum_masking must be None without momentum correction, not "
                 f"{self.momentum_masking}"
             )
-        if self.mask not in MASKS and not hasattr(self.mask, "keep"):
+        if not _is_mask(self.mask):
             raise ValueError(
                 f"mask must be one of {', '.join(MASKS)}, or a Mask, not {self.mask!r}"
             )
@@ -153,16 +155,16 @@ class CompressionOptions:
         LearnedOptions.of(self.learned)
         if isinstance(self.bypass, Mapping):
             _check_record(self.bypass)
-        elif self.bypass not in BYPASSES:
+        elif not _is_of(self.bypass, BYPASSES):
             raise ValueError(
                 f"bypass must be one of {', '.join(BYPASSES)}, or a mapping from passes to bools, "
                 f"not {self.bypass!r}"
             )
-        if self.coder not in CODERS and not hasattr(self.coder, "decode"):
+        if not _is_of(self.coder, CODERS) and not hasattr(self.coder, "decode"):
             raise ValueError(
                 f"coder must be one of {', '.join(CODERS)}, or an opened device, not {self.coder!r}"
             )
-        if self.network not in CODERS:
+        if not _is_of(self.network, CODERS):
             raise ValueError(f"network must be one of {', '.join(CODERS)}, not {self.network!r}")
         if self.network == "device" and (self.mask != "learned" or self.coder == "golden"):
             raise ValueError(
@@ -227,6 +229,20 @@ class CompressionOptions:
         bypass = sorted(self.bypass.items()) if isinstance(self.bypass, Mapping) else self.bypass
         learned = asdict(LearnedOptions.of(self.learned))
         return {**found, "mask": mask, "bypass": bypass, "learned": learned}
+
+
+def _is_mask(given: object) -> bool:
+    """True for a name of one, or an object that has all calls of one."""
+    if isinstance(given, str | type):
+        return _is_of(given, MASKS)
+    from .mask import Mask  # and PyTorch, which takes long: names do without
+
+    return isinstance(given, Mask)
+
+
+def _is_of(given: object, names: Sequence[str]) -> bool:
+    """True for one of these names; an array would compare itself with each."""
+    return isinstance(given, str) and given in names
 
 
 def _check_record(record: Mapping[Any, Any]) -> None:

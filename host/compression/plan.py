@@ -3,18 +3,21 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from adagrain.models.interface.codec import BLOCK
+from adagrain.models.interface.codec import BLOCK, GradientHeader
 
 from .layout import Layout
 from .target import SLACK, Target
 
-__all__ = ["Plan", "check_budget", "least_size", "most_size"]
+__all__ = ["Plan", "check_sizes", "least_size", "most_size"]
 
 #: Bytes that the first slot of an exchange has at least, if they can be of use.
 _FIRST_LEAST = 4096
 
 #: Bytes of a frame beside its regions; of a region beside its blocks, and with one element.
 _FRAME, _REGION = 12 + 4 + 1, 6 + 8
+
+#: As the frame's header can count them.
+_MOST_REGIONS = (1 << GradientHeader["regions"].width) - 1
 
 #: Bits of a block's length, at most.
 _BLOCK_BITS = 14
@@ -89,21 +92,26 @@ def least_size(layout: Layout) -> int:
     return _least(layout.sizes)
 
 
-def check_budget(budget: int | None, sizes: Sequence[int]) -> None:
-    """See to it that a frame of a whole model can be as small as a budget wants.
+def check_sizes(sizes: Sequence[int], budget: int | None) -> None:
+    """See to it that a frame can be of a whole model, and as small as a budget wants.
 
     Parameters
     ----------
-    budget : int or None
-        Bytes of a slot, at most; ``None``: any.
     sizes : sequence of int
         Elements of each share of the model.
+    budget : int or None
+        Bytes of a slot, at most; ``None``: any.
 
     Raises
     ------
     ValueError
         If it cannot.
     """
+    if len(sizes) > _MOST_REGIONS:
+        raise ValueError(
+            f"parameters, or slices of them, must be at most {_MOST_REGIONS}, which a frame can "
+            f"have as regions, not {len(sizes)}"
+        )
     least = _least(sizes)
     if budget is not None and budget < least:
         raise ValueError(

@@ -1,6 +1,7 @@
 """Begins exchanges: makes what is sent, and puts it on the line."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 import torch
 import torch.distributed as dist
@@ -120,8 +121,20 @@ class Sending:
         return self._masking.encode(parts, mantissa_bits=self._bits, masks=whole.tables)
 
     def fail(self, error: Exception) -> None:
-        """This worker could not do its part: all are told when they agree on the pass."""
+        """This worker could not do its part: all are told when they agree on the pass.
+
+        Where that has been done, or the pass goes uncompressed, they are told in the next one that
+        has a frame.
+        """
         self.failure = self.failure or error
+
+    @contextmanager
+    def tells(self) -> Iterator[None]:
+        """Let no error out, which would leave the others waiting: it is one to :meth:`fail` by."""
+        try:
+            yield
+        except Exception as error:
+            self.fail(error)
 
     def dense(self, layout: Layout, means: torch.Tensor, places: list[torch.Tensor]) -> Dense:
         """Begin an exchange of all elements as BF16.

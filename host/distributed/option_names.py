@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
+from numbers import Integral
 from typing import Any
 
 __all__ = ["check_names", "check_number"]
@@ -26,18 +27,20 @@ def check_names(owner: str, names: Iterable[str], known: Sequence[str]) -> None:
     """
     for name in names:
         if name not in known:
-            close = get_close_matches(name, known, 1)
+            close = get_close_matches(str(name), known, 1)
             guess = f"; did you mean {close[0]!r}?" if close else f"; it has {', '.join(known)}"
             raise TypeError(f"{owner} has no option {name!r}{guess}")
 
 
 def check_number(options: object, name: str, kind: type, wanted: str, fits: Any) -> None:
-    """See to it that an option is a number of a kind and in its range.
+    """See to it that an option is a number of a kind and in its range, and one of Python's own.
+
+    Others (NumPy's, fractions) would be in saved states, which ``torch.load`` refuses then.
 
     Parameters
     ----------
     options : object
-        What has it as an attribute.
+        What has it as an attribute; it may be a frozen dataclass.
     name : str
         Its name.
     kind : type
@@ -57,3 +60,5 @@ def check_number(options: object, name: str, kind: type, wanted: str, fits: Any)
         raise TypeError(f"{name} must be {wanted}, not {value!r}")
     if not fits(value):
         raise ValueError(f"{name} must be {wanted}, not {value!r}")
+    own: type = int if kind is Integral else float
+    object.__setattr__(options, name, own(value))

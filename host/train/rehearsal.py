@@ -4,7 +4,7 @@ from torch import nn
 
 from adagrain.host.compression.coder import coder_of
 from adagrain.host.compression.masks import mask_of
-from adagrain.host.compression.plan import check_budget
+from adagrain.host.compression.plan import check_sizes
 from adagrain.host.device.open_device import open_device
 from adagrain.host.distributed.cadence_plan import longest_cadences
 from adagrain.host.distributed.timing import Timing
@@ -56,7 +56,7 @@ def rehearse(options: TrainingOptions) -> nn.Module:
     longest_cadences(divided.names, options.longest_cadence)
     if options.compression:
         sizes = [part.numel for region in divided for part in region.slices]
-        check_budget(options.compression.budget, sizes)
+        check_sizes(sizes, options.compression.budget)
     if options.speculation:
         check_regions(network, divided)
         check_buckets(options.speculation, options.compression)

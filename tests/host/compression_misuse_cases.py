@@ -155,6 +155,47 @@ def coder_that_stops_to_decode_on_one() -> Any:
     Setup(coder=Failing("decode")).train(range(5))
 
 
+class Ending(HardThreshold):
+    """Fails behind the frame of its third pass, on one worker."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.passes = 0
+
+    def end_pass(self, density: float) -> None:
+        self.passes += 1
+        if dist.get_rank() and self.passes == 3:
+            raise ValueError("the mask cannot end the pass")
+        super().end_pass(density)
+
+
+@case
+def mask_that_cannot_end_a_pass_on_one() -> Any:
+    Setup(mask=Ending()).train(range(5))
+
+
+@case
+def mask_that_cannot_end_the_last_pass_on_one() -> Any:
+    """No pass is left in which the others could be told; no state is taken for a sound one."""
+    setup = Setup(mask=Ending())
+    setup.train(range(3))
+    setup.state.state_dict()
+    setup.train(range(3, 4))
+
+
+class Stopping(Failing):
+    """A network that stops in its fourth pass, the first one being a trial."""
+
+    def keep_tables(self, layers: Any, seen: Any, exponents: Any) -> list[KeepTable]:
+        self._count("keep_tables", 1)
+        return [KeepTable(0, own) for own in keep_tables(layers, seen).astype(int).tolist()]
+
+
+@case
+def network_that_stops_on_one() -> Any:
+    Setup(mask="learned", coder=Stopping("keep_tables"), network="device").train(range(9))
+
+
 class Wrong(Failing):
     """Makes other frames."""
 
@@ -225,6 +266,15 @@ def network_without_its_mask() -> Any:
 @case
 def network_that_is_none() -> Any:
     Setup(mask="learned", network="golden:")
+
+
+@case
+def state_without_a_part() -> Any:
+    setup = Setup()
+    setup.train(range(2))
+    state = setup.state.state_dict()
+    del state["exchange"]["plan"]
+    setup.state.load_state_dict(state)
 
 
 @case

@@ -129,6 +129,21 @@ ERRORS = {
         "WorkerFailedError: worker 1 failed: DeviceError: the device has stopped to decode",
         "DeviceError: the device has stopped to decode",
     ),
+    "mask_that_cannot_end_a_pass_on_one": (
+        "WorkerFailedError: worker 1 failed: ValueError: the mask cannot end the pass",
+        "ValueError: the mask cannot end the pass",
+    ),
+    "mask_that_cannot_end_the_last_pass_on_one": (
+        "WorkerFailedError: worker 1 failed: ValueError: the mask cannot end the pass",
+        "ValueError: the mask cannot end the pass",
+    ),
+    "network_that_stops_on_one": (
+        "WorkerFailedError: worker 1 failed: DeviceError: the device has stopped to keep_tables",
+        "DeviceError: the device has stopped to keep_tables",
+    ),
+    "state_without_a_part": (
+        "ValueError: state must be what state_dict() has given, with kind, choices, passes, counts"
+    ),
     "coder_with_frames_of_its_own": (
         "ValueError: coder must make the golden codec's frames, and <compression_misuse_cases.Wrong"
     ),

@@ -2,6 +2,7 @@
 
 import copy
 import io
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,13 +14,13 @@ from torch import nn
 from adagrain.host.compression.learned.code_bits import CodeBits, bits_at, code_bits, together
 from adagrain.host.compression.learned.mask import LearnedMask
 from adagrain.host.compression.learned.options import LearnedOptions
-from adagrain.host.compression.learned.price import Price
+from adagrain.host.compression.learned.price import Price, best_price
 from adagrain.host.compression.options import CompressionOptions
 from adagrain.host.compression.rounding import rounded, rounded_where
 from adagrain.models.codec import encode, with_mantissa_bits
 from adagrain.models.interface.units.statistics import BINS
 from adagrain.models.mask import masked
-from adagrain.models.mask_network import MaskLayers
+from adagrain.models.mask_network import MaskLayers, Slopes
 
 LAYOUT = layout_of(6000, 2000, 10)
 
@@ -192,14 +193,63 @@ def test_the_first_price_is_that_of_the_smallest_element_that_is_kept() -> None:
 
 def test_a_price_follows_what_is_sent() -> None:
     price = Price(0.5)
-    price.sent(10, 5)
+    price.sent(10, 5, 99)
     assert price.value is None
     price.value = 2.0
     told = (10, 5, 0.5), (5, 10, -0.25), (99, 1, 1.5), (0, 1, -0.5), (3, 0, 0)
     for sent, wanted, factor in told:
         before = price.value
-        price.sent(sent, wanted)
+        price.sent(sent, wanted, 99)
         assert price.value == pytest.approx(before * np.exp(factor))
+
+
+def test_a_price_stays_where_there_is_nothing_more_to_send(seed: int) -> None:
+    price = Price(0.5)
+    price.value = 2.0
+    price.sent(3, 5, 3)
+    assert price.value == 2.0
+    price.sent(3, 5, 4)
+    assert price.value < 2
+
+
+def _few(stream: Stream) -> None:
+    stream.scale = torch.where(torch.arange(LAYOUT.elements) < 200, stream.scale, 0.0)
+
+
+def _a_thousandth(stream: Stream) -> None:
+    stream.scale = stream.scale / 1000
+
+
+def _none(stream: Stream) -> None:
+    stream.scale = torch.zeros(LAYOUT.elements)
+
+
+@pytest.mark.parametrize("begin", [_few, _a_thousandth, _none])
+@pytest.mark.parametrize("passes", [1, 200])
+def test_the_density_is_held_after_other_passes(
+    begin: Callable[[Stream], None], passes: int, seed: int
+) -> None:
+    """However few there were to send, or small ones: one pass too many, and few that are large."""
+    mask, stream = learned(), Stream(seed)
+    scale = stream.scale
+    begin(stream)
+    for _ in range(passes):
+        stream.through(mask, 0.05)
+    stream.scale = scale
+    kept = [int(stream.through(mask, 0.05)[1].sum()) / LAYOUT.elements for _ in range(100)]
+    assert max(kept[1:]) < 0.5 and sum(kept[1:20]) / 19 < 0.15
+    assert sum(kept[20:]) / 80 == pytest.approx(0.05, rel=0.35)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "best"), [(1, 8.0), (4, 8.0), (5, 3.0), (7, 3.0), (8, 0.5), (99, 0.5)]
+)
+def test_the_best_price_is_that_of_the_last_bin_that_is_wanted(wanted: int, best: float) -> None:
+    counts, slopes = np.array([[3, 2, 0], [4, 0, 0]]), Slopes(*np.ones((2, 2, 3)))
+    slopes.gain[:] = [[6, 1, 0], [8, 0, 0]]
+    slopes.cost[:] = [[2, 2, 0], [1, 0, 0]]
+    assert best_price(slopes, counts, wanted) == best
+    assert best_price(slopes, 0 * counts, wanted) == 0
 
 
 @pytest.mark.parametrize("mantissa_bits", [7, 2, 0])
@@ -231,8 +281,10 @@ def test_bits_are_moved_to_the_base_of_the_mask() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"reconstruction": -1}, "reconstruction must be a finite number, at least 0, not -1"),
-        ({"sparsity": "much"}, "sparsity must be a finite number, at least 0, not 'much'"),
+        ({"reconstruction": -1}, "reconstruction must be 0, or a number from .* to .*, not -1"),
+        ({"sparsity": "much"}, "sparsity must be 0, or a number from .* to .*, not 'much'"),
+        ({"sparsity": 1e-320}, "sparsity must be 0, or a number from .*, not 1e-320"),
+        ({"communication": 1e308}, r"communication must be 0, or .*, not 1e\+308"),
         (
             {"reconstruction": 0},
             "reconstruction, and .*, must be above 0, not 0, 1 and 1",
@@ -240,11 +292,13 @@ def test_bits_are_moved_to_the_base_of_the_mask() -> None:
         ({"sparsity": 0, "communication": 0}, "must be above 0, not 1, 0 and 0"),
         ({"hidden": 0}, "hidden must be a whole number, at least 1, not 0"),
         ({"features": "some"}, "features must be one of seed, all, none, not 'some'"),
-        ({"rate": 0}, "rate must be a finite number above 0, not 0"),
-        ({"price_rate": float("inf")}, "price_rate must be a finite number above 0, not inf"),
+        ({"rate": 0}, "rate must be a number above 0, at most 10, not 0"),
+        ({"price_rate": float("inf")}, "price_rate must be a number above 0, at most 10, not inf"),
+        ({"price_rate": 11}, "price_rate must be a number above 0, at most 10, not 11"),
         ({"survey_passes": 0}, "survey_passes must be a whole number, at least 1, not 0"),
         ({"probe_passes": 1.5}, r"probe_passes must be a whole number, at least 0, not 1\.5"),
         ({"probe_every": 0}, "probe_every must be a whole number, at least 1, not 0"),
+        ({1: 2}, "the learned mask has no option 1; it has reconstruction, "),
         ({"hiden": 3}, "the learned mask has no option 'hiden'; did you mean 'hidden'?"),
     ],
 )

@@ -1,5 +1,8 @@
 """What the learned mask keeps of shares from pass to pass, whatever exchanges they come in."""
 
+import copy
+import pickle
+
 import numpy as np
 import pytest
 import torch
@@ -118,6 +121,30 @@ def test_hooks_are_there_only_while_samples_are_wanted() -> None:
     for wanted in (True, False, False, True, True):
         watched.wanted = wanted
         assert watched.wanted == wanted and len(module._forward_hooks) == wanted
+
+
+def test_copies_of_a_module_have_hooks_that_do_nothing() -> None:
+    module = nn.Linear(3, 3)
+    watched = Activations([module])
+    for copied in (copy.deepcopy(module), pickle.loads(pickle.dumps(module))):
+        copied(torch.ones(2, 3))
+        (hook,) = copied._forward_hooks.values()
+        assert hook._activations is None
+    assert watched.features() == {}
+    module(torch.ones(2, 3))
+    assert set(watched.features()) == {0}
+
+
+def test_nothing_is_taken_of_what_is_compiled() -> None:
+    """Its hooks are those of the first pass, and stay: features would, too."""
+    module = nn.Linear(3, 3)
+    compiled, watched = torch.compile(module, backend="eager"), Activations([module])
+    for wanted in (True, False, True):
+        watched.wanted = wanted
+        compiled(torch.randn(2, 3))
+        assert watched.features() == {}
+    module(torch.ones(2, 3))
+    assert set(watched.features()) == {0}
 
 
 def test_norms_of_large_gradients_are_those_of_elements_evenly_apart(seed: int) -> None:

@@ -81,7 +81,10 @@ FIXED = {"preset": "all", "precision": "INT8"}
         ),
         ({"preset": "granular", "offload_every": 0}, "offload_every must be at least 1, not 0"),
         ({"preset": "granular", "channel_groups": 0}, "channel_groups must be at least 1, not 0"),
-        ({"preset": "granular", "penalty": -1.0}, "penalty must not be negative, not -1"),
+        (
+            {"preset": "granular", "penalty": -1.0},
+            "penalty must be finite and not negative, not -1",
+        ),
         ({"preset": "granular", "gradients": "INT2"}, "gradients must be one of .* not 'INT2'"),
         ({"threshold_rate": -1.0}, "threshold_rate must not be negative, not -1"),
         ({"preset": "speculate", "tau": -0.5}, "tau must be a number from 0 on, not -0.5"),

@@ -1,7 +1,6 @@
 """Statistics of activations, of those modules whose parameters are masked."""
 
 from collections.abc import Iterable, Sequence
-from functools import partial
 from typing import Any
 
 import torch
@@ -24,7 +23,8 @@ class Activations:
     A sample is taken when a module has run with gradients enabled, the last one of a pass counts;
     modules whose output is no floating-point tensor, nor begins with one, have none. Where a
     network does not call a module but uses its parameters (as ``nn.MultiheadAttention`` does with
-    its projection), there is none either.
+    its projection), there is none either; nor of what ``torch.compile`` has compiled, whose hooks
+    are those of its first pass for ever.
 
     Parameters
     ----------
@@ -57,9 +57,7 @@ class Activations:
         self._wanted = value
         self._unhook()
         modules = self._modules.items() if value else ()
-        self._hooks = [
-            own.register_forward_hook(partial(self._take, number)) for number, own in modules
-        ]
+        self._hooks = [own.register_forward_hook(_Hook(self, number)) for number, own in modules]
 
     def close(self) -> None:
         """Let go of the modules; no more samples are taken."""
@@ -80,12 +78,28 @@ class Activations:
             hook.remove()
         self._hooks = []
 
-    def _take(self, number: int, module: nn.Module, args: Any, output: Any) -> None:
-        if not torch.is_grad_enabled():
+    def take(self, number: int, output: Any) -> None:
+        """Take a sample of what a module gives."""
+        if torch.compiler.is_compiling() or not torch.is_grad_enabled():
             return
         first = output[0] if isinstance(output, tuple | list) and output else output
         if isinstance(first, torch.Tensor) and first.dtype in _DTYPES and first.numel():
             self._samples[number] = sample_of(first.detach().reshape(-1)).clone()
+
+
+class _Hook:
+    """Hands on what a module gives. On a copy of the module it does nothing, for nobody looks."""
+
+    def __init__(self, activations: Activations | None = None, number: int = 0) -> None:
+        self._activations = activations
+        self._number = number
+
+    def __reduce__(self) -> tuple[type["_Hook"], tuple[()]]:
+        return _Hook, ()
+
+    def __call__(self, module: nn.Module, args: Any, output: Any) -> None:
+        if self._activations is not None:
+            self._activations.take(self._number, output)
 
 
 def owners_of(model: nn.Module, parameters: Iterable[nn.Parameter]) -> list[nn.Module]:

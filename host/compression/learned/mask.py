@@ -32,7 +32,7 @@ from .decisions import Decided, Decisions
 from .met import Met, together
 from .network import Network
 from .options import LearnedOptions
-from .price import Price
+from .price import Price, best_price
 from .slopes_kernel import find_slopes
 from .survey import Survey
 from .training import MaskTraining
@@ -40,7 +40,7 @@ from .worth import Worth
 
 __all__ = ["LearnedMask", "let_go", "watch"]
 
-#: Steps of the training in the first pass.
+#: Steps of the training in the first pass, and where the price is a new one.
 _FIRST_STEPS = 256
 
 #: Prices that the network learns from in each pass: the one in force times these powers of two.
@@ -243,9 +243,22 @@ class LearnedMask:
         else:
             judged = _Judged(met.sums, before.bases, surveyed.bits, value)
             self._last = judged, before.tables
-            self.price.sent(met.kept, self._density * sum(met.sizes))
+            self._pay(met, judged)
             self._step(met, judged, before.known)
         self._decisions.put(met.keys, Decided(known, met.bases, self._decided(self._shown(known))))
+
+    def _pay(self, met: Met, judged: _Judged) -> None:
+        """Find the price, by what was sent; one that is far off is learned for as a new one is."""
+        wanted, most = self._density * sum(met.sizes), int(met.sums[:, :, 0].sum())
+        self.price.sent(met.kept, wanted, most)
+        if not self.price.is_far_off(met.kept, wanted, most):
+            return
+        now = judged._replace(bases=met.bases)
+        best = best_price(
+            self._slopes(met, now, 1.0), histogram_at(met.sums, met.bases).counts, wanted
+        )
+        if best > 0 and self.price.bring_near(best):
+            self._is_new = True
 
     def _decided(self, seen: np.ndarray) -> np.ndarray:
         if self._network is None:
@@ -254,13 +267,15 @@ class LearnedMask:
 
     def _step(self, met: Met, judged: _Judged, known: np.ndarray) -> None:
         """Learn what would have been best, also at other prices."""
-        sums, bases, code, value = judged
-        energy = self._energy * sum(met.sizes)
-        prices = self._weights, self._price, energy
-        found = Slopes(*find_slopes(sums, bases, *code, value, *prices))
+        found = self._slopes(met, judged, self._price)
         times = _FIRST_STEPS if self._is_new else 1
         self._training.step(self._shown(known, _OCTAVES), found, _FACTORS, times)
         self._is_new = False
+
+    def _slopes(self, met: Met, judged: _Judged, price: float) -> Slopes:
+        sums, bases, code, value = judged
+        energy = self._energy * sum(met.sizes)
+        return Slopes(*find_slopes(sums, bases, *code, value, self._weights, price, energy))
 
     @property
     def _price(self) -> float:

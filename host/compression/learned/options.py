@@ -1,6 +1,5 @@
 """Options of the learned mask."""
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from numbers import Integral, Real
@@ -15,6 +14,10 @@ __all__ = ["SEEN", "LearnedOptions"]
 SEEN = ("seed", "all", "none")
 
 
+#: Ends of a weight that is not 0.
+_LEAST, _MOST = 2.0**-60, 2.0**60
+
+
 @dataclass(frozen=True)
 class LearnedOptions:
     """Options of :class:`~.mask.LearnedMask`, given as ``learned`` of the compressed exchange.
@@ -22,8 +25,8 @@ class LearnedOptions:
     Parameters
     ----------
     reconstruction, sparsity, communication : float
-        Weights of the losses, at least 0. Reconstruction must have one, and one of the others:
-        the price that holds the density or the budget is a factor of both.
+        Weights of the losses: 0, or from 2^-60 to 2^60. Reconstruction must have one, and one of
+        the others: the price that holds the density or the budget is a factor of both.
     hidden : int
         Units of both hidden layers.
     features : str
@@ -61,12 +64,11 @@ class LearnedOptions:
     probe_every: int = 16
 
     def __post_init__(self) -> None:
+        weights = f"0, or a number from {_LEAST:g} to {_MOST:g}"
         for name in LossWeights._fields:
-            check_number(
-                self, name, Real, "a finite number, at least 0", lambda x: 0 <= x < math.inf
-            )
+            check_number(self, name, Real, weights, lambda x: not x or _LEAST <= x <= _MOST)
         for name in ("rate", "price_rate"):
-            check_number(self, name, Real, "a finite number above 0", lambda x: 0 < x < math.inf)
+            check_number(self, name, Real, "a number above 0, at most 10", lambda x: 0 < x <= 10)
         for name, least in (
             *(("hidden", 1), ("survey_passes", 1), ("probe_passes", 0), ("probe_every", 1)),
         ):

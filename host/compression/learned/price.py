@@ -2,17 +2,26 @@
 
 import math
 
-__all__ = ["Price"]
+import numpy as np
 
-#: What a pass may be found to have sent at most, as a multiple of what was wanted.
+from adagrain.models.mask_network import Slopes
+
+__all__ = ["Price", "best_price"]
+
+#: What a pass may be found to have sent at most, as a multiple of what was wanted. One that sent
+#: more, or less than this part, is far off.
 _MOST = 4.0
+
+#: How many times the best price, or which part of it, a price may be behind a pass that is far off.
+_REACH = 2.0
 
 
 class Price:
     """Grows where more is sent than is wanted, and falls where less is: dual ascent.
 
     Steps are of its logarithm, in proportion to the excess; a pass counts as four times too many at
-    most.
+    most. That takes hundreds of passes where gradients have changed by orders of magnitude, or
+    where there was little to send at first: then the price is brought near to the best one.
 
     Parameters
     ----------
@@ -29,7 +38,49 @@ class Price:
         self.value: float | None = None
         self._rate = rate
 
-    def sent(self, elements: float, wanted: float) -> None:
-        """Say what a pass has sent, and what was wanted, once there is a price."""
-        if self.value is not None and wanted > 0:
-            self.value *= math.exp(self._rate * (min(elements / wanted, _MOST) - 1.0))
+    def sent(self, elements: int, wanted: float, most: int) -> None:
+        """Say what a pass has sent, what was wanted, and what there was, once there is a price.
+
+        Where all has been sent that there was, no lower price would have sent more.
+        """
+        if self.value is None or not wanted > 0 or elements == most < wanted:
+            return
+        self.value *= math.exp(self._rate * (min(elements / wanted, _MOST) - 1.0))
+
+    @staticmethod
+    def is_far_off(elements: int, wanted: float, most: int) -> bool:
+        """True if a pass has sent far more or less than it should have; as :meth:`sent`."""
+        too_many = elements > _MOST * wanted or elements == most > wanted
+        return too_many or _MOST * elements < min(wanted, most)
+
+    def bring_near(self, best: float) -> bool:
+        """Bring the price near to the best one, which is above 0; true if it has changed."""
+        before, least, most = self.value or 0.0, best / _REACH, best * _REACH
+        self.value = min(max(before, least), most)
+        return self.value != before
+
+
+def best_price(slopes: Slopes, counts: np.ndarray, wanted: float) -> float:
+    """The price at which the bins that gain most for it have as many elements as are wanted.
+
+    Parameters
+    ----------
+    slopes : Slopes
+        At a price of 1.
+    counts : ndarray, (regions, 64)
+        Elements in the bins.
+    wanted : float
+        How many.
+
+    Returns
+    -------
+    float
+        0 if no bin gains anything.
+    """
+    there = counts > 0
+    if not there.any():
+        return 0.0
+    ratios = slopes.gain[there] / slopes.cost[there]
+    order = np.argsort(-ratios, kind="stable")
+    place = np.searchsorted(np.cumsum(counts[there][order]), wanted)
+    return float(ratios[order[min(int(place), len(order) - 1)]])
