@@ -97,7 +97,7 @@ def scale_of(
 
     Parameters
     ----------
-    x : Tensor, any shape
+    x : Tensor, one dimension or more
         Finite float32 numbers.
     precision : Precision or str
         INT8 or INT4.
@@ -116,17 +116,20 @@ def scale_of(
     TypeError
         If the tensor is not of float32.
     ValueError
-        If the precision is none of integers, or an element is not a number, infinite, or 2**60
-        and above.
+        If the precision is none of integers, dimensions are none of the tensor's, or not ascending,
+        or an element is not a number, infinite, or 2**60 and above.
     """
     precision = _checked(x, precision, name)
     if not precision.integer:
         raise ValueError(f"precision must be one of {names(LEVELS)}, not {precision.name}")
+    _check_dimensions(x, along, name)
     largest = steps = largest_of(array_of(x), along)
     if precision is Precision.INT4:
         # In double precision no square is subnormal: PyTorch's threads may flush it.
         norm = torch.linalg.vector_norm(x.detach(), dim=along, keepdim=True, dtype=torch.float64)
-        steps = array_of(norm.mul_(_STEP * math.sqrt(2.0 * largest.size / x.numel())).float())
+        steps = array_of(
+            norm.mul_(_STEP * math.sqrt(2.0 * largest.size / max(x.numel(), 1))).float()
+        )
     powers, bits = np.empty_like(largest), LEVELS[precision].bit_length()
     if not scales_below(largest.reshape(-1), steps.reshape(-1), powers.reshape(-1), bits):
         wrong = int((~(x.abs() < _LIMIT)).sum())
@@ -135,6 +138,15 @@ def scale_of(
             f"{x.numel()} elements are not"
         )
     return torch.from_numpy(powers).to(x.device)
+
+
+def _check_dimensions(x: torch.Tensor, along: tuple[int, ...] | None, name: str) -> None:
+    if not x.dim():
+        raise ValueError(f"{name} must have one dimension or more, not none")
+    if along is not None and [*along] != [d for d in range(x.dim()) if d in along]:
+        raise ValueError(
+            f"along must be dimensions of {name}, from 0 to {x.dim() - 1}, ascending, not {along}"
+        )
 
 
 def _checked(x: torch.Tensor, precision: Precision | str, name: str) -> Precision:

@@ -14,7 +14,10 @@ _OF_PLACES, _FOLD, _OF_BOTH = np.uint32(2654435769), np.uint32(16), np.uint32(0x
 
 #: The bits of a float32 that are its fraction: neither exponent nor sign.
 _FRACTION = np.uint32(0x007F_FFFF)
-_HIGH, _PART = np.uint32(16), np.float32(2.0**-16)
+
+#: What is added before it is rounded down: the upper half of a hash, as the middles of 2**16 parts
+#: of 1, so that it is neither too much nor too little on average.
+_HIGH, _PART, _HALF_PART = np.uint32(16), np.float32(2.0**-16), np.float32(2.0**-17)
 
 
 def multiples(
@@ -66,7 +69,7 @@ def _whole(number, bits, place, top, stochastic):  # pragma: no cover - compiled
     if stochastic:
         mixed = np.uint32(place * _OF_PLACES) ^ (bits & _FRACTION)
         mixed = np.uint32((mixed ^ mixed >> _FOLD) * _OF_BOTH)
-        number = np.floor(number + np.float32(np.int32(mixed >> _HIGH)) * _PART)
+        number = np.floor(number + (np.float32(np.int32(mixed >> _HIGH)) * _PART + _HALF_PART))
     else:
         number = np.rint(number)
     number = top if number > top else number

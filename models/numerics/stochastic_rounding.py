@@ -4,7 +4,8 @@ A number between two integers goes to the upper one as often as it is near to it
 number's own fraction and of its place in the tensor takes the part of chance. So small numbers are
 not lost in a sum of many, as rounding to nearest would lose them, however many of them are equal;
 and yet no state of a random generator has to be kept: equal tensors are rounded alike, on every
-machine, and a tensor times a power of two to the same integers.
+machine, and a tensor times a power of two to the same integers. Chances are multiples of 2^-16:
+what is nearer to an integer than 2^-17 of a step becomes that.
 """
 
 import torch
@@ -30,7 +31,7 @@ def stochastically_rounded(
 
     Parameters
     ----------
-    x : Tensor, any shape
+    x : Tensor, one dimension or more
         Finite float32 numbers.
     precision : Precision or str
         INT8 or INT4.

@@ -164,6 +164,19 @@ def test_stochastic_rounding_is_right_on_average_and_always_the_same(precision: 
         )
 
 
+@pytest.mark.parametrize("precision", INTEGERS, ids=lambda p: p.name)
+def test_dimensions_are_those_of_the_tensor(precision: Precision) -> None:
+    x = tensor(1, 3, 4)
+    for call in (scale_of, rounded, stochastically_rounded):
+        assert call(torch.zeros(0, 4), precision).shape[1] in (1, 4)
+        with pytest.raises(ValueError, match="x must have one dimension or more, not none"):
+            call(torch.tensor(1.5), precision)
+        for along in ((-1,), (2,), (1, 0), (0, 0)):
+            message = r"along must be dimensions of x, from 0 to 1, ascending, not \(-?\d,"
+            with pytest.raises(ValueError, match=message):
+                call(x, precision, along=along)
+
+
 @pytest.mark.parametrize("size", ["narrow", "split", "wide"])
 @pytest.mark.parametrize("sign", [1.0, -1.0])
 def test_sums_of_fp16_are_rounded_once(sign: float, size: str) -> None:

@@ -65,6 +65,18 @@ def test_numbers_of_few_bits_are_right_on_average() -> None:
         assert deviation.abs().max() < 5
 
 
+@pytest.mark.parametrize("value", [1e-10, 1e-6, 2.0**-16, 1e-4, 1 - 2.0**-16, 1 - 1e-6])
+@pytest.mark.parametrize("whole", [0, 3, -4, 126])
+def test_what_is_near_an_integer_errs_to_neither_side(whole: int, value: float) -> None:
+    x = torch.full((64, 1 << 14), whole + value)
+    part = x[0, 0].item() - whole
+    found = multiples(x, torch.ones(1, 1), None, 127, stochastic=True) - whole
+    spread = 5 * (part * (1 - part) / x.numel()) ** 0.5
+    assert abs(found.double().mean().item() - part) < 2.0**-17 + spread
+    mirrored = multiples(-x, torch.ones(1, 1), None, 127, stochastic=True) + whole
+    assert abs(mirrored.double().mean().item() + part) < 2.0**-17 + spread
+
+
 def test_a_number_and_its_negative_are_not_rounded_alike() -> None:
     x, one = torch.tensor([0.25, -0.25]).repeat(4096), torch.ones(1)
     found = multiples(x, one, None, 127, stochastic=True).view(-1, 2)
