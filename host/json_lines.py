@@ -21,8 +21,10 @@ def append_json_lines(path: Path) -> TextIO:
         content = path.read_bytes()
         whole = content.rfind(b"\n") + 1
         rest = content[whole:]
-        if rest.strip(b"\0") and not rest.startswith(b"{"):
-            shown = rest[:40].decode(errors="replace")
+        last = content[:whole].splitlines()[-1:]
+        begins = not rest.strip(b"\0") or rest.startswith(b"{")
+        if not (begins and all(map(_is_object, last))):
+            shown = (rest if not begins else last[0])[:40].decode(errors="replace")
             raise ValueError(f"{path} must end in a JSON object to be appended to, not {shown!r}")
         if _is_object(rest):
             end = "\n"

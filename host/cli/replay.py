@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from .errors import tell, told
@@ -98,8 +99,8 @@ def _table(folder: Path, found: Mapping[str, Any]) -> Table:
     from adagrain.host.train.recorded_run import timeline
 
     title = (
-        f"{folder}: {found['workers']} workers, {found['steps']} steps, {found['epochs']} decision "
-        f"epochs; stall {found['stall']:.2f} s, redo {found['redo']:.2f} s of all workers"
+        f"{escape(str(folder))}: {found['workers']} workers, {found['steps']} steps, "
+        f"{found['epochs']} decision epochs; stall {found['stall']:.2f} s, redo {found['redo']:.2f} s of all workers"
     )
     caption = "· GLOBAL  ▒ HYBRID  █ FULL"
     table = Table(
@@ -110,8 +111,8 @@ def _table(folder: Path, found: Mapping[str, Any]) -> Table:
     )
     for name, own in found["regions"].items():
         rate = f"{own['accepts'] / own['guesses']:.1%}" if own["guesses"] else ""
-        line = timeline(own["states"], found["steps"], _WIDTH)
-        table.add_row(name, line, f"{own['guesses']:,}", rate, f"{own['alpha']:.3f}")
+        line = timeline(own["states"], found["steps"], _WIDTH, first=found["first"])
+        table.add_row(escape(name), line, f"{own['guesses']:,}", rate, f"{own['alpha']:.3f}")
     return table
 
 

@@ -6,6 +6,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
+from adagrain.host.files import writing
 from adagrain.host.json_lines import append_json_lines
 
 from .events import StatisticsEvent
@@ -48,6 +49,8 @@ class JsonLinesSink:
     ------
     ValueError
         If the file ends in something else than JSON; what is written after :meth:`close`.
+    WriteError
+        If a line cannot be written.
     """
 
     def __init__(self, path: Path | str) -> None:
@@ -78,7 +81,8 @@ class JsonLinesSink:
     def _write(self, **line: Any) -> None:
         if self._file.closed:
             raise ValueError(f"the sink of {self._path} must not be used after close()")
-        self._file.write(json.dumps(line, default=int) + "\n")
+        with writing(self._path):
+            self._file.write(json.dumps(line, default=int) + "\n")
 
 
 class TensorBoardSink:

@@ -129,5 +129,5 @@ def step_of(line: str) -> int | None:
     """The step that a line is of; none where it cannot be read."""
     try:
         return int(json.loads(line)["step"])
-    except (ValueError, TypeError, KeyError):
+    except (ValueError, TypeError, KeyError, OverflowError):
         return None

@@ -63,12 +63,13 @@ def check_metrics(path: Path, start: int, *, told: int) -> None:
     Raises
     ------
     ValueError
-        If a step has no line, or a line has not what the run's history is made of.
+        If a step has no line, two, or one in front of an earlier one's, or a line has not what the
+        run's history is made of.
     """
     remedy = "restore the file, or begin the run anew with --overwrite"
     if told and not path.is_file():
         raise ValueError(f"{path} must be the log of the run, but there is no such file; {remedy}")
-    missing, unreadable = {*range(told)}, ""
+    missing, unreadable, last = {*range(told)}, "", -1
     for number, line in enumerate(_lines(path), 1):
         step = step_of(line)
         if step is None:
@@ -80,8 +81,15 @@ def check_metrics(path: Path, start: int, *, told: int) -> None:
                     f"line {number} of {path} must have the fields of a step or an evaluation, not "
                     f"{line[:40]!r}; {remedy}"
                 )
-            if "accuracy" not in entry:
-                missing.discard(step)
+            if "accuracy" in entry:
+                continue
+            if step <= last:
+                raise ValueError(
+                    f"line {number} of {path} must be of a step behind {last}, not of {step}; "
+                    f"{remedy}"
+                )
+            missing.discard(step)
+            last = step
     if missing:
         raise ValueError(
             f"{path} must have a line for each step until {told - 1}, but has none of step "
@@ -102,4 +110,6 @@ def _fits(value: Any, form: Any) -> bool:
         )
     if isinstance(form, list):
         return isinstance(value, list) and all(_fits(own, form[0]) for own in value)
-    return value in form if isinstance(form, tuple) else isinstance(value, form)
+    if isinstance(form, tuple):
+        return value in form
+    return isinstance(value, form) and not isinstance(value, bool)

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import matplotlib
 
@@ -14,8 +14,6 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import BoundaryNorm, ListedColormap
 from matplotlib.ticker import PercentFormatter
-
-from adagrain.models.region_manager.settings import default_parameters
 
 from .guesses import STATES
 from .history import History, RegionHistory
@@ -37,21 +35,31 @@ _STATE_COLOURS = ("#d9dde3", "#7fb3d5", "#1f5f99")
 _MUTED = "#6b7280"
 
 
-def draw(history: History, path: Path, *, title: str, workers: int, noise: float) -> None:
+def draw(
+    history: History,
+    file: Path | IO[bytes],
+    *,
+    title: str,
+    workers: int,
+    noise: float,
+    settings: Mapping[str, int],
+) -> None:
     """Draw a run.
 
     Parameters
     ----------
     history : History
         What was logged.
-    path : Path
-        PNG to write.
+    file : Path or binary file
+        Gets a PNG.
     title : str
         Heading.
     workers : int
-        W: pure noise has an agreement of 1/W, which is marked, as are the default thresholds.
+        W: pure noise has an agreement of 1/W, which is marked.
     noise : float
         Noise-to-signal ratio at which cadences change, which is marked.
+    settings : mapping
+        Those of the Region Manager; the agreements at which states change are marked.
     """
     names = list(history.regions)
     colours = plt.get_cmap("viridis")(np.linspace(0.0, 0.88, max(len(names), 2)))
@@ -79,7 +87,7 @@ def draw(history: History, path: Path, *, title: str, workers: int, noise: float
         for name, colour in zip(names, colours, strict=False):
             _draw_region(energy, agreement, ratio, name, colour, history.regions[name], workers)
         _finish_energy(energy)
-        _finish_agreement(agreement, workers)
+        _finish_agreement(agreement, workers, settings)
         _finish_ratio(ratio, noise)
         _draw_cadences(cadence, history)
         _draw_states(state, history)
@@ -101,7 +109,7 @@ def draw(history: History, path: Path, *, title: str, workers: int, noise: float
             figure.legend(handles, labels, loc="outside lower center", ncols=6, frameon=False)
         else:
             figure.supxlabel(f"{len(names)} regions, from the first (dark) to the last (light)")
-        figure.savefig(path, dpi=130)
+        figure.savefig(file, dpi=130, format="png")
         plt.close(figure)
 
 
@@ -168,12 +176,13 @@ def _finish_energy(axes: Axes) -> None:
     axes.set_title("gradient energy: of the workers' average (strong), mean of their own (faint)")
 
 
-def _finish_agreement(axes: Axes, workers: int) -> None:
+def _finish_agreement(axes: Axes, workers: int, settings: Mapping[str, int]) -> None:
     axes.set_ylim(0, 1)
     axes.set_title(f"agreement α of the workers, over about {_WINDOW} updates")
     mark_level(axes, 1 / workers, "noise alone")
     for name in ("t0", "t1", "t2"):
-        mark_level(axes, default_parameters(workers)[name] / 65536, name.upper())
+        if level := settings.get(name):
+            mark_level(axes, level / 65536, name.upper())
 
 
 def _finish_ratio(axes: Axes, noise: float) -> None:

@@ -22,10 +22,10 @@ def recorded_run(recording: Path) -> dict[str, Any]:
     Returns
     -------
     dict
-        ``workers``; ``steps`` that were decided on; ``epochs`` that they close; ``stall`` and
-        ``redo``, sums over workers and steps in which a region is due, in seconds; ``regions``:
-        for each its ``states`` as [first step, state] where it changes, ``guesses``, ``accepts``,
-        and ``alpha`` at the end.
+        ``workers``; ``steps`` that were decided on, and the ``first`` of them; ``epochs`` that they
+        close; ``stall`` and ``redo``, sums over workers and steps in which a region is due, in
+        seconds; ``regions``: for each its ``states`` as [first step, state] where it changes,
+        ``guesses``, ``accepts``, and ``alpha`` at the end.
 
     Raises
     ------
@@ -41,6 +41,7 @@ def recorded_run(recording: Path) -> dict[str, Any]:
     return {
         "workers": workers,
         "steps": len(decided),
+        "first": decided[0]["step"] if decided else 0,
         "epochs": sum(update["decide"] for update in alike),
         "stall": sum(update["stall"] for update in alike) / 1e6,
         "redo": sum(update["redo"] for update in alike) / 1e6,
@@ -48,19 +49,21 @@ def recorded_run(recording: Path) -> dict[str, Any]:
     }
 
 
-def timeline(states: Iterable[tuple[int, str]], steps: int, width: int) -> str:
+def timeline(states: Iterable[tuple[int, str]], steps: int, width: int, *, first: int = 0) -> str:
     """States over the steps, as a line of signs: · GLOBAL, ▒ HYBRID, █ FULL.
 
     Parameters
     ----------
     states : iterable of tuple
         As :func:`recorded_run` gives them.
+    steps, first : int
+        How many steps, and which is the first.
     width : int
         Signs of the line; each shows the last state of its part of the steps.
     """
     changes = dict(states)
     signs, now = [], SpeculationState.GLOBAL
-    for step in range(steps):
+    for step in range(first, first + steps):
         if step in changes:
             now = SpeculationState[changes[step]]
         signs.append(_SIGNS[now])

@@ -3,7 +3,7 @@
 import json
 import platform
 from collections import Counter
-from typing import Any
+from typing import IO, Any
 
 import torch
 import torch.distributed as dist
@@ -12,7 +12,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from adagrain import __version__
-from adagrain.host.files import replace_text, writing
+from adagrain.host.files import replace_file, replace_text
 
 from .fingerprint import weights_sha256
 from .folder import PICTURE, SUMMARY
@@ -134,13 +134,25 @@ def _write(
         )
     if options.speculation:
         summary["speculation"] = guesses(history)
+    _draw(options, training, history, summary["backend"])
     replace_text(options.folder / SUMMARY, json.dumps(summary, indent=2) + "\n")
-    title = f"{options.name}: {options.data}, {options.workers} workers, {summary['backend']}"
-    picture = options.folder / PICTURE
-    with writing(picture):
-        draw(history, picture, title=title, workers=options.workers, noise=options.noise)
     console.print(_table(summary, options))
     return status
+
+
+def _draw(options: TrainingOptions, training: Training, history: History, backend: str) -> None:
+    """The picture; before the summary, with which a run is whole."""
+
+    def write(file: IO[bytes]) -> None:
+        draw(
+            *(history, file),
+            title=f"{options.name}: {options.data}, {options.workers} workers, {backend}",
+            workers=options.workers,
+            noise=options.noise,
+            settings=training.handle.run.device.tables["region_manager"].settings() or {},
+        )
+
+    replace_file(options.folder / PICTURE, write)
 
 
 def _table(summary: dict[str, Any], options: TrainingOptions) -> Table:

@@ -7,7 +7,7 @@ from pathlib import Path
 from types import UnionType
 from typing import Any
 
-from .units.region_manager import Decision, RegionUpdate
+from .units.region_manager import Decision, RegionUpdate, SpeculationState
 
 __all__ = [
     "FIELDS",
@@ -138,10 +138,9 @@ def _header(path: Path, line: str) -> dict[str, Any]:
         known = False
     if not known:
         raise RecordingError(f"{path} must be a recording, but has no header of one")
-    if found.get("version") != VERSION:
-        raise RecordingError(
-            f"{path} must be a recording of version {VERSION}, not {found.get('version')!r}"
-        )
+    version = found.get("version")
+    if isinstance(version, bool) or version != VERSION:
+        raise RecordingError(f"{path} must be a recording of version {VERSION}, not {version!r}")
     entry = _parsed(line)
     if entry is None:
         known = ", ".join(FIELDS[Kind.HEADER])
@@ -161,6 +160,11 @@ def _check_rows(regions: dict[str, Any], where: str) -> None:
                     f"{where} must have the integers {', '.join(names)}, in the {part} of region "
                     f"{region!r}"
                 )
+        if (state := row["decision"]["state"]) not in {*map(int, SpeculationState)}:
+            known = ", ".join(str(int(own)) for own in SpeculationState)
+            raise RecordingError(
+                f"{where} must have one of {known} as the state of region {region!r}, not {state}"
+            )
 
 
 def _parsed(line: str) -> dict[str, Any] | None:

@@ -67,6 +67,10 @@ def test_lines_of_steps_that_are_told_later_are_not_missed(tmp_path: Path) -> No
         ([step(0), step(2)], "but has none of step 1; "),
         ([step(0), step(1), EVALUATION], "but has none of step 2; "),
         ([step(0), "{", step(2)], "but has none of step 1, and line 2 cannot be read: '{'; "),
+        (
+            [step(0), '{"step": 1e999}', step(2)],
+            "but has none of step 1, and line 2 cannot be read: '{\"step\": 1e999}'; ",
+        ),
     ],
 )
 def test_a_step_without_a_line_is_named(
@@ -74,6 +78,16 @@ def test_a_step_without_a_line_is_named(
 ) -> None:
     path = logged(tmp_path, lines)
     with pytest.raises(ValueError, match=f"{path} must have .*{re.escape(said + REMEDY)}$"):
+        check_metrics(path, 3, told=3)
+
+
+@pytest.mark.parametrize("steps, last", [((0, 1, 1, 2), 1), ((0, 2, 1), 2)])
+def test_a_step_that_is_there_twice_or_late_is_named(
+    steps: tuple[int, ...], last: int, tmp_path: Path
+) -> None:
+    path = logged(tmp_path, [*map(step, steps)])
+    said = f"line 3 of {path} must be of a step behind {last}, not of 1; {REMEDY}"
+    with pytest.raises(ValueError, match=f"^{said}$"):
         check_metrics(path, 3, told=3)
 
 
@@ -97,6 +111,7 @@ def test_a_log_that_is_gone_is_missed(tmp_path: Path) -> None:
         step(1, regions=[{"name": "0"}]),
         step(1, regions=[REGION | {"sent": {"elements": 9}}]),
         step(1, bytes_sent="x"),
+        step(1, loss=True),
         step(1, flown={"waited": 0.1}),
         step(1, precisions={"bit_operations": 7}),
     ],

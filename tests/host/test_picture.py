@@ -5,6 +5,7 @@ import math
 import warnings
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import matplotlib.image
 import numpy as np
@@ -14,9 +15,12 @@ from matplotlib.figure import Figure
 
 from adagrain.host.train.history import History
 from adagrain.host.train.picture import _noise_to_signal, draw
+from adagrain.models.region_manager.settings import default_parameters, speculation_thresholds
 
 STATES = ("GLOBAL", "HYBRID", "FULL")
 
+#: What is marked in pictures.
+MARKS: dict[str, Any] = {"workers": 2, "noise": 3.0, "settings": default_parameters(2)}
 
 PRECISIONS = ("INT4", "INT8", "FP16", "FP32")
 
@@ -84,7 +88,7 @@ def test_history_is_what_was_logged(tmp_path: Path) -> None:
 def test_picture_is_drawn(tmp_path: Path, regions: int, loss: float | None) -> None:
     write_log(tmp_path / "log", regions=regions, loss=loss)
     history = History.read(tmp_path / "log")
-    draw(history, tmp_path / "picture.png", title="run", workers=2, noise=1.0)
+    draw(history, tmp_path / "picture.png", title="run", **MARKS)
     pixels = matplotlib.image.imread(tmp_path / "picture.png")
     height, width = pixels.shape[:2]
     assert width > 1000 and height > 1000
@@ -93,7 +97,7 @@ def test_picture_is_drawn(tmp_path: Path, regions: int, loss: float | None) -> N
 
 def test_a_name_is_no_formula(tmp_path: Path) -> None:
     picture = tmp_path / "picture.png"
-    draw(History(), picture, title="a$^$b", workers=2, noise=1.0)
+    draw(History(), picture, title="a$^$b", **MARKS)
     assert picture.stat().st_size > 0
 
 
@@ -103,7 +107,7 @@ def test_a_run_of_one_step_is_drawn_without_a_warning(tmp_path: Path) -> None:
     history.regions["one"].add(0, row)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        draw(history, tmp_path / "picture.png", title="run", workers=2, noise=1.0)
+        draw(history, tmp_path / "picture.png", title="run", **MARKS)
 
 
 def test_precisions_are_part_of_the_picture(tmp_path: Path) -> None:
@@ -112,7 +116,7 @@ def test_precisions_are_part_of_the_picture(tmp_path: Path) -> None:
     for count in (None, 0, 4):
         write_log(tmp_path / "log", regions=3, channel_groups=count)
         history = History.read(tmp_path / "log")
-        draw(history, tmp_path / "picture.png", title="run", workers=2, noise=1.0)
+        draw(history, tmp_path / "picture.png", title="run", **MARKS)
         image = matplotlib.image.imread(tmp_path / "picture.png")
         pixels[count] = (255 * image[..., :3]).round().astype(int).reshape(-1, 3)
     assert len(pixels[None]) < len(pixels[0]) < len(pixels[4])
@@ -185,10 +189,10 @@ def drawn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Figu
     figures: list[Figure] = []
     monkeypatch.setattr(Figure, "savefig", lambda figure, *_, **__: figures.append(figure))
 
-    def draw_log(*, workers: int = 2, noise: float = 3.0, **log: int) -> Figure:
+    def draw_log(*, marks: dict[str, Any] = MARKS, **log: int) -> Figure:
         write_log(tmp_path / "log", **log)
         history = History.read(tmp_path / "log")
-        draw(history, tmp_path / "picture.png", title="a run", workers=workers, noise=noise)
+        draw(history, tmp_path / "picture.png", title="a run", **marks)
         return figures.pop()
 
     return draw_log
@@ -221,7 +225,8 @@ def test_steps_are_told_below_the_last_strip(drawn: Callable[..., Figure]) -> No
 
 
 def test_levels_are_marked(drawn: Callable[..., Figure]) -> None:
-    figure = drawn(regions=2, workers=5, noise=3.0)
+    marks = {"workers": 5, "noise": 3.0, "settings": default_parameters(5)}
+    figure = drawn(regions=2, marks=marks)
     agreement = levels(of(figure, "agreement α"))
     assert list(agreement) == ["noise alone", "T0", "T1", "T2"]
     assert agreement["noise alone"] == 0.2 < agreement["T0"] < agreement["T1"] < agreement["T2"] < 1
@@ -229,6 +234,18 @@ def test_levels_are_marked(drawn: Callable[..., Figure]) -> None:
     assert levels(of(figure, "noise-to-signal")) == {"threshold": 3.0}
     lines = [line.get_ydata()[0] for line in of(figure, "noise-to-signal").lines]
     assert lines[-1] == 3.0
+
+
+def test_levels_are_those_that_have_decided(drawn: Callable[..., Figure]) -> None:
+    """Where there is none, as that of 0 with a tolerance of 1, none is marked."""
+    settings = speculation_thresholds(0.5, 0.9)
+    figure = drawn(regions=2, marks=MARKS | {"settings": settings})
+    found = levels(of(figure, "agreement α"))
+    wanted = {name.upper(): value / 65536 for name, value in settings.items() if value}
+    assert {name: found[name] for name in wanted} == wanted and len(found) == 1 + len(wanted)
+    assert list(levels(of(drawn(regions=2, marks=MARKS | {"settings": {}}), "agreement α"))) == [
+        "noise alone"
+    ]
 
 
 def test_scales_are_of_what_is_drawn(drawn: Callable[..., Figure]) -> None:

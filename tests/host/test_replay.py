@@ -1,6 +1,7 @@
 """``adagrain replay``: recorded training runs, run again and shown."""
 
 import json
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -13,6 +14,7 @@ from training_runs import SECONDS, Run, Train
 from adagrain.host.train.recorded_run import recorded_run, timeline
 from adagrain.host.train.recording import RECORDING
 from adagrain.models.interface.recording import Kind, RecordingError, file_of, read_entries
+from adagrain.sim.benches.region_manager.recorded import recorded_runs
 from adagrain.sim.simulators import runner
 
 FORKED = Path(__file__).parent / "forked_run.py"
@@ -129,6 +131,16 @@ def test_a_recording_without_a_field_of_a_decision_is_not_shown(copied: Path) ->
     assert ", in the decision of region '" in said
 
 
+def test_a_state_that_there_is_not_is_named(copied: Path) -> None:
+    path = file_of(copied / RECORDING, 0)
+    change(path, '"state": 2', '"state": 7')
+    status, said = call("replay", str(copied), "--show")
+    assert status == 2
+    assert re.search(
+        f"line .* of {path} must have one of 0, 1, 2 as the state of region .*not 7", said
+    )
+
+
 def test_a_changed_recording_is_found(copied: Path, replay: Replay) -> None:
     path = file_of(copied / RECORDING, 1)
     entries = [*read_entries(path)]
@@ -165,6 +177,33 @@ def test_a_timeline_has_the_last_state_of_each_part() -> None:
     states = [(0, "GLOBAL"), (16, "HYBRID"), (24, "FULL"), (31, "GLOBAL")]
     assert timeline(states, 32, 8) == "····▒▒█·"
     assert timeline(states, 32, 99) == "·" * 16 + "▒" * 8 + "█" * 7 + "·"
+    later = [(step + 50, state) for step, state in states]
+    assert timeline(later, 32, 8, first=50) == "····▒▒█·"
+
+
+def test_states_of_a_resumed_recording_are_shown(copied: Path) -> None:
+    path = file_of(copied / RECORDING, 0)
+    entries = [*read_entries(path)]
+    for entry in entries[1:]:
+        entry["step"] += 50
+    path.write_text("".join(f"{json.dumps(entry)}\n" for entry in entries))
+    status, said = call("replay", str(copied), "--show")
+    assert status == 0 and "█" * 28 in said
+
+
+def test_names_are_no_markup(copied: Path) -> None:
+    path = file_of(copied / RECORDING, 0)
+    name = next(iter(recorded_run(copied / RECORDING)["regions"]))
+    path.write_text(path.read_text().replace(f'"{name}"', '"a[/x]"'))
+    status, said = call("replay", str(copied), "--show")
+    assert status == 0 and "a[/x]" in said
+
+
+def test_a_header_alone_has_nothing_to_decide_on(copied: Path) -> None:
+    path = file_of(copied / RECORDING, 0)
+    path.write_text(path.read_text().splitlines(keepends=True)[0])
+    with pytest.raises(RecordingError, match=f"{path} must have a run behind its header, but has"):
+        recorded_runs(path)
 
 
 def test_the_rtl_decides_again(copied: Path) -> None:

@@ -1,16 +1,18 @@
 """The end of a run: numbers of all workers, a picture, a table."""
 
+import errno
 import io
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import pytest
 import torch
 import torch.distributed as dist
 from rich.console import Console
 
+from adagrain.host.files import WriteError
 from adagrain.host.train import summary
 from adagrain.host.train.data import load
 from adagrain.host.train.fingerprint import weights_sha256
@@ -146,6 +148,27 @@ def test_numbers_of_all_workers(
     for name in ("STATUS", "updates dropped", "multiplications"):
         assert name not in table
     assert (options.folder / "regions.png").is_file()
+
+
+def test_without_a_picture_a_run_is_not_ended(
+    trained: Callable[..., tuple[TrainingOptions, Training]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else it could not go on to draw one when there is room on the disk."""
+    options, training = trained(preset="sync")
+
+    def draw(history: History, file: IO[bytes], **marks: Any) -> None:
+        file.write(b"begun")
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(summary, "draw", draw)
+        with pytest.raises(WriteError, match=r"regions.png cannot be written: No space left on"):
+            summarised(options, training)
+    assert not {"summary.json", "regions.png", "regions.png.tmp"} & {
+        path.name for path in options.folder.iterdir()
+    }
+    summarised(options, training)
+    assert (options.folder / "regions.png").stat().st_size > 20_000
 
 
 def test_what_went_wrong_is_shown(

@@ -13,6 +13,7 @@ from torch.nn.parallel import DistributedDataParallel
 
 import adagrain
 from adagrain.host.distributed.reducer_options import ReducerOptions
+from adagrain.host.files import WriteError
 from adagrain.host.granular.logs import GranularityLog
 from adagrain.host.json_lines import read_json_lines
 from adagrain.host.telemetry.events import PrecisionsEvent, StatisticsEvent
@@ -74,6 +75,25 @@ def test_a_file_of_something_else_is_not_appended_to(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"must end in a JSON object .* not 'precious, without an"):
         JsonLinesSink(path)
     assert path.read_text().endswith("precious, without an end")
+
+
+@pytest.mark.parametrize(
+    "content", [b"step,loss\n1,2\n", b"int main()\n{ return 0; }", b"\x89PNG\r\n\x1a\n", b"[1]\n{"]
+)
+def test_lines_of_something_else_are_left_alone(content: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "notes"
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match=r"must end in a JSON object to be appended to, not "):
+        JsonLinesSink(path)
+    assert path.read_bytes() == content
+
+
+def test_a_full_disk_is_named() -> None:
+    kept = Kept()
+    train(kept, steps=1)
+    sink = JsonLinesSink("/dev/full")
+    with pytest.raises(WriteError, match="/dev/full cannot be written: No space left on device"):
+        sink.step(kept.steps[0])
 
 
 def test_a_whole_line_without_an_end_stays(tmp_path: Path) -> None:

@@ -70,7 +70,7 @@ def recorded_runs(path: Path) -> list[RecordedRun]:
     Raises
     ------
     RecordingError
-        If it cannot be read, or a record in it does not fit.
+        If it cannot be read, has none, or a record in it does not fit.
     """
     runs: list[RecordedRun] = []
     for number, entry in enumerate(read_entries(path), 1):
@@ -81,6 +81,8 @@ def recorded_runs(path: Path) -> list[RecordedRun]:
                 runs[-1].add(entry)
         except (ValueError, TypeError, KeyError, IndexError) as error:
             raise RecordingError(f"line {number} of {path} must fit: {error!r}") from error
+    if not runs:
+        raise RecordingError(f"{path} must have a run behind its header, but has none")
     return runs
 
 
