@@ -100,7 +100,8 @@ def _table(folder: Path, found: Mapping[str, Any]) -> Table:
 
     title = (
         f"{escape(str(folder))}: {found['workers']} workers, {found['steps']} steps, "
-        f"{found['epochs']} decision epochs; stall {found['stall']:.2f} s, redo {found['redo']:.2f} s of all workers"
+        f"{found['epochs']} decision epochs; stall {found['stall']:.2f} s, "
+        f"redo {found['redo']:.2f} s of all workers"
     )
     caption = "· GLOBAL  ▒ HYBRID  █ FULL"
     table = Table(
