@@ -9,6 +9,7 @@ import torch
 from adagrain.models.interface.codec import CODED_FORMATS, SYMBOLS
 from adagrain.models.interface.formats import FORMATS, ElementFormat
 
+from .arguments import whole
 from .bases_kernel import shift_counts, shift_symbols
 from .block_numbers import first_blocks_of
 from .encoder_kernel import count_symbols, largest_exponents, scan
@@ -125,13 +126,13 @@ def symbols_of(
 
     Raises
     ------
-    ValueError
-        If there is not an exponent for each region, or a value is out of its range.
+    TypeError, ValueError
+        If there is not an exponent for each region, or a value is no whole number, or out of its
+        range.
     """
     fmt = elements.fmt
-    kept = fmt.mantissa_bits if mantissa_bits is None else mantissa_bits
-    if not 0 <= kept <= fmt.mantissa_bits:
-        raise ValueError(f"mantissa_bits must be from 0 to {fmt.mantissa_bits}, not {kept}")
+    given = fmt.mantissa_bits if mantissa_bits is None else mantissa_bits
+    kept = whole("mantissa_bits", given, fmt.mantissa_bits)
     bases = elements.largest_exponents() if exponents is None else _bases(elements, exponents)
     size = int(elements.ends[-1]) if len(elements.ends) else 0
     symbols = np.empty(size, dtype=np.uint16)
@@ -179,7 +180,4 @@ def _bases(elements: Elements, exponents: Sequence[int]) -> np.ndarray:
             f"exponents must be as many as tensors, {len(elements.counts)}, not {len(exponents)}"
         )
     most = elements.fmt.largest_exponent
-    for exponent in exponents:
-        if not 0 <= exponent <= most:
-            raise ValueError(f"exponent must be from 0 to {most}, not {exponent}")
-    return np.array(exponents, dtype=np.int64)
+    return np.array([whole("exponent", own, most) for own in exponents], dtype=np.int64)

@@ -79,6 +79,9 @@ def encode_by(
     """
     if tables is not None and not 1 <= len(tables) <= SLOTS:
         raise ValueError(f"tables must be one or two, not {len(tables)}")
+    for table in tables or ():
+        if not isinstance(table, CodeTable):
+            raise TypeError(f"tables must be of CodeTable, not {table!r}")
     elements, symbols = _symbols(tensors, exponents, mantissa_bits, tables)
     if tables is None:
         own, slots = choose_tables(symbols.counts, symbols.mantissa_bits)

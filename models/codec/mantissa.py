@@ -4,6 +4,8 @@ import torch
 
 from adagrain.models.interface.formats import format_of
 
+from .arguments import whole
+
 __all__ = ["with_mantissa_bits"]
 
 
@@ -24,15 +26,14 @@ def with_mantissa_bits(x: torch.Tensor, bits: int) -> torch.Tensor:
     Raises
     ------
     TypeError
-        If ``x`` has another type.
+        If ``x`` has another type, or ``bits`` is no whole number.
     ValueError
         If ``bits`` is out of its range.
     """
     if x.dtype not in (torch.bfloat16, torch.float16):
         raise TypeError(f"dtype must be torch.bfloat16 or torch.float16, not {x.dtype}")
     fmt = format_of(x.dtype)
-    if not 0 <= bits <= fmt.mantissa_bits:
-        raise ValueError(f"bits must be from 0 to {fmt.mantissa_bits}, not {bits}")
+    bits = whole("bits", bits, fmt.mantissa_bits)
     drop = fmt.mantissa_bits - bits
     if not drop:
         return x.clone()

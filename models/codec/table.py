@@ -112,11 +112,13 @@ def build_table(
 
     Raises
     ------
-    ValueError
-        If there are not 417 counts, or one is negative.
+    TypeError, ValueError
+        If there are not 417 counts, or one is no integer, or negative.
     """
     if np.shape(counts) != (SYMBOLS,):
         raise ValueError(f"counts must have shape ({SYMBOLS},), not {np.shape(counts)}")
+    if not np.issubdtype(np.asarray(counts).dtype, np.integer):
+        raise TypeError(f"counts must be integers, not of {np.asarray(counts).dtype}")
     weights = np.asarray(counts, dtype=np.int64) + floor
     if weights.min() < 0:
         raise ValueError(f"counts must be at least 0, not {weights.min() - floor}")

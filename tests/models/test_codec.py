@@ -266,6 +266,10 @@ def wrong(**options: object) -> dict[str, object]:
         (wrong(tables=[]), ValueError, "tables must be one or two, not 0"),
         (wrong(tables=[WIDE] * 3), ValueError, "tables must be one or two, not 3"),
         (wrong(mantissa_bits=8), ValueError, "mantissa_bits must be from 0 to 7, not 8"),
+        (wrong(tables=[2]), TypeError, "tables must be of CodeTable, not 2"),
+        (wrong(mantissa_bits=3.5), TypeError, r"mantissa_bits must be a whole number, not 3\.5"),
+        (wrong(mantissa_bits=True), TypeError, "mantissa_bits must be a whole number, not True"),
+        (wrong(exponents=[127.5]), TypeError, r"exponent must be a whole number, not 127\.5"),
         (wrong(exponents=[255]), ValueError, "exponent must be from 0 to 254, not 255"),
         (wrong(exponents=[1, 2]), ValueError, "exponents must be as many as tensors, 1, not 2"),
         (

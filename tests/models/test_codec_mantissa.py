@@ -55,6 +55,7 @@ def test_shapes_and_strides_are_kept() -> None:
     [
         (torch.zeros(1), 3, TypeError, r"must be torch\.bfloat16 or torch\.float16, not .*32"),
         (torch.zeros(1).bfloat16(), 8, ValueError, "bits must be from 0 to 7, not 8"),
+        (torch.zeros(1).half(), 2.5, TypeError, r"bits must be a whole number, not 2\.5"),
         (torch.zeros(1).half(), -1, ValueError, "bits must be from 0 to 10, not -1"),
     ],
 )

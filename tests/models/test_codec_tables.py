@@ -219,5 +219,7 @@ def test_wrong_numbers_and_counts() -> None:
         CodeTable(own, 4)
     with pytest.raises(ValueError, match=r"counts must have shape \(417,\), not \(3,\)"):
         build_table(np.zeros(3, dtype=np.int64))
+    with pytest.raises(TypeError, match="counts must be integers, not of float64"):
+        build_table(np.full(417, 0.5))
     with pytest.raises(ValueError, match="counts must be at least 0, not -1"):
         build_table(np.full(SYMBOLS, -1))

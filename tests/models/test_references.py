@@ -125,6 +125,7 @@ REFERENCES = {
 #: Those that compute nothing, or only put others together behind the link.
 OTHERS = {
     "numerics/addresses",
+    "codec/arguments",
     "codec/defaults",
     "codec/errors",
     "codec/parts",
