@@ -1,10 +1,13 @@
 """A run, from its beginning or from where it stopped, to its end."""
 
+import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from rich.markup import escape
+
+from adagrain import models
 
 from .checkpoint import CHECKPOINTS, Manifest, choose, remove_unfinished, set_aside, step_of
 from .folder import (
@@ -32,6 +35,9 @@ _SLOW = (
     "[yellow]slow:[/] every byte crosses a simulated serial line, so a step takes some seconds; "
     "--steps 20 makes a short run"
 )
+
+
+_COMPILES = "kernels are compiled in the first steps, once, which may take a minute"
 
 
 def _silent(text: str) -> None:
@@ -156,3 +162,6 @@ def _announce(options: TrainingOptions, what: str, say: Callable[[str], None]) -
     )
     if options.device.startswith("virtual:"):
         say(_SLOW)
+    kernels = os.environ.get("NUMBA_CACHE_DIR") or models.__path__[0]
+    if not any(Path(kernels).rglob("*.nbi")):  # as numba names what it keeps
+        say(_COMPILES)

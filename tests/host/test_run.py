@@ -39,8 +39,18 @@ def launched(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[TrainingOptions]]
     return launches
 
 
+@pytest.fixture
+def kernels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A kernel that has been compiled before."""
+    kept = tmp_path / "kernels" / "deeper"
+    kept.mkdir(parents=True)
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(kept.parent))
+    (kept / "one.nbi").touch()
+    return kept / "one.nbi"
+
+
 def test_people_are_told_what_is_begun(
-    options: TrainingOptions, launched: list[TrainingOptions]
+    options: TrainingOptions, launched: list[TrainingOptions], kernels: Path
 ) -> None:
     said: list[str] = []
     assert run.start(options, say=said.append) is RunStatus.FINISHED
@@ -48,7 +58,16 @@ def test_people_are_told_what_is_begun(
     assert launched == [options]
 
 
-def test_people_are_told_that_a_serial_line_is_slow(options: TrainingOptions) -> None:
+def test_people_are_told_that_kernels_are_compiled(options: TrainingOptions, kernels: Path) -> None:
+    kernels.unlink()
+    said: list[str] = []
+    run._announce(options, "20 steps", said.append)
+    assert len(said) == 2 and "kernels are compiled in the first steps, once" in said[1]
+
+
+def test_people_are_told_that_a_serial_line_is_slow(
+    options: TrainingOptions, kernels: Path
+) -> None:
     said: list[str] = []
     run._announce(replace(options, device="virtual:nowhere"), "20 steps", said.append)
     assert len(said) == 2 and "slow" in said[1]
