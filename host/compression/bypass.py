@@ -85,6 +85,11 @@ class Bypass:
         self._refused = False
 
     @property
+    def is_automatic(self) -> bool:
+        """True if decisions are made; states of others know no time, so that they can be equal."""
+        return self._mode == "auto"
+
+    @property
     def record(self) -> dict[int, bool]:
         """The decisions as the option ``bypass`` takes them, to repeat a run."""
         return {made.number: made.bypass for made in self.decisions}
@@ -97,7 +102,7 @@ class Bypass:
         if isinstance(self._mode, Mapping):
             past = [first for first in self._mode if first <= number]
             return bool(past) and self._mode[max(past)] and not _is_measured(number)
-        return self._active and not (self._mode == "auto" and _is_measured(number))
+        return self._active and not (self.is_automatic and _is_measured(number))
 
     def refused(self) -> None:
         """A frame did not count: the next pass that begins goes uncompressed, whatever it is."""
@@ -111,7 +116,7 @@ class Bypass:
 
     def decides(self, number: int) -> bool:
         """True if there is a decision behind a pass."""
-        return self._mode == "auto" and _decides(number)
+        return self.is_automatic and _decides(number)
 
     def decide(self, first: int, times: Times) -> None:
         """Decide behind a pass; the decision holds from another one on, counted from 0."""
@@ -129,7 +134,7 @@ class Bypass:
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Restore what :meth:`state_dict` gave; a mode that is no ``"auto"`` stays in force."""
-        if self._mode == "auto":
+        if self.is_automatic:
             self._active = state["active"]
         self._refused = state["refused"]
         self.decisions = [

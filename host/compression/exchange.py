@@ -268,7 +268,7 @@ class CompressedExchange:
             "target": self._target.state_dict(),
             "plan": self._plan.state_dict(),
             "bypass": self.bypass.state_dict(),
-            "elsewhere": self._stopwatch.elsewhere,
+            "elsewhere": self._stopwatch.elsewhere if self.bypass.is_automatic else 0.0,
             "outcomes": [own.outcome and own.outcome.save() for own in self._departed],
         }
 

@@ -54,6 +54,17 @@ def bypass_outlier() -> Any:
 
 
 @case
+def bypass_goes_on() -> Any:
+    """A decision behind a resume knows what else a step takes, as one without it does."""
+    for bypass in ("auto", "never"):
+        first, second = (Setup(density=0.1, bypass=bypass) for _ in range(2))
+        first.train(range(5))
+        second.go_on_from(first)
+        known = [own.state.exchange._stopwatch.elsewhere for own in (first, second)]
+        assert known == [known[0]] * 2 if bypass == "auto" else known[1] == 0 < known[0]
+
+
+@case
 def bypass_always() -> Any:
     """Whole, and in halves; one bucket, and several."""
     found = []
