@@ -36,11 +36,8 @@ from .target import Target
 
 __all__ = ["CompressedExchange"]
 
-#: What a state has.
-_PARTS = (
-    *("kind", "choices", "passes", "counts", "feedback", "mask", "target", "plan", "bypass"),
-    *("elsewhere", "outcomes"),
-)
+#: What a state must have; earlier ones had nothing more.
+_PARTS = "kind", "passes", "counts", "feedback", "mask", "target", "plan", "bypass", "outcomes"
 
 
 class CompressedExchange:
@@ -284,7 +281,7 @@ class CompressedExchange:
         if state["kind"] != self._kind:
             raise ValueError(f"mask of the state must be {self._kind}, not {state['kind']}")
         for name, own in self._choices.items():
-            if (found := state["choices"].get(name, own)) != own:
+            if (found := state.get("choices", {}).get(name, own)) != own:
                 raise ValueError(f"{name} of the state must be {own!r}, not {found!r}")
         self.passes = state["passes"]
         self.counts.load_state_dict(state["counts"])
@@ -296,7 +293,7 @@ class CompressedExchange:
             (self.bypass, "bypass"),
         ):
             part.load_state_dict(state[name])
-        self._stopwatch.elsewhere = state["elsewhere"]
+        self._stopwatch.elsewhere = state.get("elsewhere", 0.0)
         restored = (saved and Outcome.restored(saved) for saved in state["outcomes"])
         self._departed = deque(map(Passage, restored))
 

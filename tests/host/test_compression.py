@@ -142,7 +142,7 @@ ERRORS = {
         "DeviceError: the device has stopped to keep_tables",
     ),
     "state_without_a_part": (
-        "ValueError: state must be what state_dict() has given, with kind, choices, passes, counts"
+        "ValueError: state must be what state_dict() has given, with kind, passes, counts, feedback"
     ),
     "coder_with_frames_of_its_own": (
         "ValueError: coder must make the golden codec's frames, and <compression_misuse_cases.Wrong"
