@@ -248,7 +248,7 @@ class LearnedMask:
         self._decisions.put(met.keys, Decided(known, met.bases, self._decided(self._shown(known))))
 
     def _pay(self, met: Met, judged: _Judged) -> None:
-        """Find the price, by what was sent; one that is far off is learned for as a new one is."""
+        """Find the price, by what was sent; for one that is far from it the network begins anew."""
         wanted, most = self._density * sum(met.sizes), int(met.sums[:, :, 0].sum())
         self.price.sent(met.kept, wanted, most)
         if not self.price.is_far_off(met.kept, wanted, most):
@@ -257,7 +257,7 @@ class LearnedMask:
         best = best_price(
             self._slopes(met, now, 1.0), histogram_at(met.sums, met.bases).counts, wanted
         )
-        if best > 0 and self.price.bring_near(best):
+        if best > 0 and self.price.bring_near(best) > max(_FACTORS):
             self._is_new = True
 
     def _decided(self, seen: np.ndarray) -> np.ndarray:

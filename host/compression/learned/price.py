@@ -53,11 +53,11 @@ class Price:
         too_many = elements > _MOST * wanted or elements == most > wanted
         return too_many or _MOST * elements < min(wanted, most)
 
-    def bring_near(self, best: float) -> bool:
-        """Bring the price near to the best one, which is above 0; true if it has changed."""
-        before, least, most = self.value or 0.0, best / _REACH, best * _REACH
-        self.value = min(max(before, least), most)
-        return self.value != before
+    def bring_near(self, best: float) -> float:
+        """Bring the price near to the best one, both above 0; by what factor it changes, from 1."""
+        before = best if self.value is None else self.value
+        self.value = min(max(before, best / _REACH), best * _REACH)
+        return max(self.value / before, before / self.value)
 
 
 def best_price(slopes: Slopes, counts: np.ndarray, wanted: float) -> float:
