@@ -13,7 +13,14 @@ from numba import njit
 from adagrain.models.interface.units.statistics import BINS
 from adagrain.models.numerics.half_binades import HALF_BINADES
 
-__all__ = ["Histogram", "base_of", "exponent_of_largest", "fill_histogram", "histogram_at"]
+__all__ = [
+    "Histogram",
+    "base_of",
+    "count_of",
+    "exponent_of_largest",
+    "fill_histogram",
+    "histogram_at",
+]
 
 #: The exponent of energies' unit below that of an element: significands have 8 bits.
 _UNIT = 127 + 7
@@ -54,6 +61,17 @@ def base_of(sums: np.ndarray) -> np.ndarray:
     return bases
 
 
+def count_of(sums: np.ndarray) -> int:
+    """How many elements of all regions are finite, and not zero.
+
+    Parameters
+    ----------
+    sums : ndarray of int64, (regions, 512, 2)
+        As :func:`base_of` takes them.
+    """
+    return _count(sums)
+
+
 def histogram_at(sums: np.ndarray, bases: Sequence[int] | np.ndarray) -> Histogram:
     """The bins of each region below a base of its own; the last one has all below it too.
 
@@ -66,6 +84,15 @@ def histogram_at(sums: np.ndarray, bases: Sequence[int] | np.ndarray) -> Histogr
     """
     found = Histogram(*np.zeros((2, len(sums), BINS)))
     fill_histogram(sums, np.asarray(bases, dtype=np.int64), *found)
+    return found
+
+
+@njit(cache=True, nogil=True)
+def _count(sums):  # pragma: no cover - compiled
+    found = 0
+    for region in range(sums.shape[0]):
+        for h in range(HALF_BINADES):
+            found += sums[region, h, 0]
     return found
 
 

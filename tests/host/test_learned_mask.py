@@ -20,7 +20,8 @@ from adagrain.host.compression.rounding import rounded, rounded_where
 from adagrain.models.codec import encode, with_mantissa_bits
 from adagrain.models.interface.units.statistics import BINS
 from adagrain.models.mask import masked
-from adagrain.models.mask_network import MaskLayers, Slopes
+from adagrain.models.mask_network import MaskLayers, Slopes, count_of
+from adagrain.models.numerics.half_binades import half_binade_sums
 
 LAYOUT = layout_of(6000, 2000, 10)
 
@@ -268,6 +269,14 @@ def test_code_bits_are_those_of_the_frame(mantissa_bits: int, seed: int) -> None
             binade = int(np.floor(np.log2(value)))
             total += bits[min(2 * (base - 127 - binade) + (value < 1.5 * 2.0**binade), 31)]
     assert total / 8 == pytest.approx(len(frame), rel=0.1)
+
+
+def test_what_can_be_sent_is_counted(seed: int) -> None:
+    v = torch.randn(LAYOUT.elements, generator=torch.Generator().manual_seed(seed))
+    v[::3] = 0
+    v[1], v[2], v[4] = torch.inf, torch.nan, 1e-42
+    there = v.isfinite() & (v != 0)
+    assert count_of(half_binade_sums(v, LAYOUT.sizes)) == int(there.sum())
 
 
 def test_bits_are_moved_to_the_base_of_the_mask() -> None:

@@ -20,6 +20,7 @@ from adagrain.models.mask_network import (
     Slopes,
     at_bound,
     base_of,
+    count_of,
     features,
     histogram_at,
     losses_of,
@@ -249,7 +250,7 @@ class LearnedMask:
 
     def _pay(self, met: Met, judged: _Judged) -> None:
         """Find the price, by what was sent; for one that is far from it the network begins anew."""
-        wanted, most = self._density * sum(met.sizes), int(met.sums[:, :, 0].sum())
+        wanted, most = self._density * sum(met.sizes), count_of(met.sums)
         self.price.sent(met.kept, wanted, most)
         if not self.price.is_far_off(met.kept, wanted, most):
             return
