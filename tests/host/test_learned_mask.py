@@ -238,7 +238,7 @@ def test_the_density_is_held_after_other_passes(
         stream.through(mask, 0.05)
     stream.scale = scale
     kept = [int(stream.through(mask, 0.05)[1].sum()) / LAYOUT.elements for _ in range(100)]
-    assert max(kept[1:]) < 0.5 and sum(kept[1:20]) / 19 < 0.15
+    assert max(kept[1:]) < 0.6 and sum(kept[1:20]) / 19 < 0.25
     assert sum(kept[20:]) / 80 == pytest.approx(0.05, rel=0.35)
 
 

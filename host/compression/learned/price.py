@@ -12,8 +12,9 @@ __all__ = ["Price", "best_price"]
 #: more, or less than this part, is far off.
 _MOST = 4.0
 
-#: How many times the best price, or which part of it, a price may be behind a pass that is far off.
-_REACH = 2.0
+#: How many times the best price, or which part of it, a price may be behind a pass that is far off:
+#: for so many the network has learned.
+_REACH = 8.0
 
 
 class Price:
