@@ -230,7 +230,7 @@ def _none(stream: Stream) -> None:
 def test_the_density_is_held_after_other_passes(
     begin: Callable[[Stream], None], passes: int, seed: int
 ) -> None:
-    """However few there were to send, or small ones: one pass too many, and few that are large."""
+    """However few there were to send, or small ones: not many passes send most of all."""
     mask, stream = learned(), Stream(seed)
     scale = stream.scale
     begin(stream)
@@ -238,7 +238,7 @@ def test_the_density_is_held_after_other_passes(
         stream.through(mask, 0.05)
     stream.scale = scale
     kept = [int(stream.through(mask, 0.05)[1].sum()) / LAYOUT.elements for _ in range(100)]
-    assert max(kept[1:]) < 0.6 and sum(kept[1:20]) / 19 < 0.25
+    assert sum(own > 0.5 for own in kept) < 3 and sum(kept[1:20]) / 19 < 0.25
     assert sum(kept[20:]) / 80 == pytest.approx(0.05, rel=0.35)
 
 
