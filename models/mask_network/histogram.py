@@ -62,7 +62,7 @@ def base_of(sums: np.ndarray) -> np.ndarray:
 
 
 def count_of(sums: np.ndarray) -> int:
-    """How many elements of all regions are finite, and not zero.
+    """Number of elements of all regions that are finite, and not zero.
 
     Parameters
     ----------

@@ -42,7 +42,7 @@ def test_there_are_several() -> None:
 def test_requests_make_a_device_equal_to_the_mirror(name: str, payload: int) -> None:
     """Also where frames are short, and where the device has more entries than the mirror."""
     mirror = Mirror.empty(UNITS[name], GRANULAR)
-    mirror = mirror.written(records(name, 20, seed=payload), 3)
+    mirror = mirror.written(records(name, 3, seed=2), 0).written(records(name, 20, seed=payload), 3)
     model = CommandModel(GRANULAR)
     old = Mirror.empty(UNITS[name], GRANULAR).written(records(name, 30, seed=1), 0)
     for request in old.requests(FrameSize(1024), 0):
