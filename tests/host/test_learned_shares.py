@@ -137,6 +137,7 @@ def test_copies_of_a_module_have_hooks_that_do_nothing() -> None:
 
 def test_nothing_is_taken_of_what_is_compiled() -> None:
     """Its hooks are those of the first pass, and stay: features would, too."""
+    torch.compiler.reset()
     module = nn.Linear(3, 3)
     compiled, watched = torch.compile(module, backend="eager"), Activations([module])
     for wanted in (True, False, True):
