@@ -213,6 +213,19 @@ def test_a_price_stays_where_there_is_nothing_more_to_send(seed: int) -> None:
     assert price.value < 2
 
 
+@pytest.mark.parametrize(
+    ("before", "after", "factor"),
+    [(None, 3, 1), (3, 3, 1), (20, 20, 1), (48, 24, 2), (0.1875, 0.375, 2), (0.0, 0.375, np.inf)],
+)
+def test_a_price_is_brought_as_near_as_the_network_has_learned_for(
+    before: float | None, after: float, factor: float
+) -> None:
+    """One that has become 0 too."""
+    price = Price(0.5)
+    price.value = before
+    assert (price.bring_near(3.0), price.value) == (factor, after)
+
+
 def _few(stream: Stream) -> None:
     stream.scale = torch.where(torch.arange(LAYOUT.elements) < 200, stream.scale, 0.0)
 

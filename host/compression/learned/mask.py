@@ -258,7 +258,7 @@ class LearnedMask:
         best = best_price(
             self._slopes(met, now, 1.0), histogram_at(met.sums, met.bases).counts, wanted
         )
-        if best > 0 and self.price.bring_near(best) > max(_FACTORS):
+        if 0 < best < np.inf and self.price.bring_near(best) > max(_FACTORS):
             self._is_new = True
 
     def _decided(self, seen: np.ndarray) -> np.ndarray:

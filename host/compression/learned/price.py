@@ -55,10 +55,10 @@ class Price:
         return too_many or _MOST * elements < min(wanted, most)
 
     def bring_near(self, best: float) -> float:
-        """Bring the price near to the best one, both above 0; by what factor it changes, from 1."""
+        """Bring the price near to the best one, above 0; by what factor it changes, from 1."""
         before = best if self.value is None else self.value
         self.value = min(max(before, best / _REACH), best * _REACH)
-        return max(self.value / before, before / self.value)
+        return max(self.value / before, before / self.value) if before > 0 else math.inf
 
 
 def best_price(slopes: Slopes, counts: np.ndarray, wanted: float) -> float:
