@@ -5,7 +5,7 @@ from typing import Any
 
 from _figures import mean
 
-__all__ = ["beyond_aims_of_link", "beyond_aims_of_losses"]
+__all__ = ["beyond_aims_of_link", "beyond_aims_of_losses", "beyond_aims_of_time"]
 
 #: By the Mbit/s of a link: a way of ours, and how many times as fast as FP16 it is to come to the
 #: lowest loss of both.
@@ -14,6 +14,9 @@ _LINKS = {
     100: ("nesterov_1%_2_bits", 1.5),
     1000: ("auto_1%", 0.97),
 }
+
+#: By the Mbit/s of a link: that way, and what part of FP16's time its steps may take.
+_TIMES = {1000: ("auto_1%", 1.03)}
 
 #: Links on which it is to be ahead of all others, too.
 _AHEAD = {10}
@@ -45,6 +48,13 @@ def beyond_aims_of_link(mbit: float, figures: Mapping[str, Mapping[str, Any]]) -
     best = max(others, key=others.__getitem__, default=way)
     if int(mbit) in _AHEAD and sooner[best] > sooner[way]:
         yield f"{way} must be faster than {best}, {sooner[best]:.3f}, not {sooner[way]:.3f}"
+
+
+def beyond_aims_of_time(mbit: float, figures: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
+    """Where steps on a link take too long; parameters as :func:`beyond_aims_of_link`."""
+    way, most = _TIMES.get(int(mbit), ("", 0.0))
+    if way in figures and (found := figures[way]["time_to_first"]) > most:
+        yield f"steps of {way} must take at most {most:g} of fp16's time, not {found:.3f}"
 
 
 def beyond_aims_of_losses(task: str, figures: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:

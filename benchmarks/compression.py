@@ -11,8 +11,11 @@ With ``--link 10`` each worker has a network namespace of its own, and 10 Mbit/s
 (root, ``ip``, ``g++``, TUN devices), and PyTorch's local SGD takes part; then seconds count: those
 until the loss that FP16 has at the end of its steps, for which others have twice as many. FP16
 chose that loss, and others may not meet it on their way; so seconds count, too, until the lowest
-loss that FP16 and a way both come to in FP16's steps, which favours neither. Networks of local SGD
-differ between the workers; their losses are those of the mean, which costs nothing here.
+loss that FP16 and a way both come to in FP16's steps, which favours neither; and until one that is
+the same for all seeds, the highest that FP16 ends at with any, which no run has chosen but that
+one. With ``--same-steps`` all take FP16's steps, and their time is held against that of FP16 just
+before. Networks of local SGD differ between the workers; their losses are those of the mean, which
+costs nothing here.
 """
 
 import argparse
@@ -22,7 +25,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from _compression_aims import beyond_aims_of_link, beyond_aims_of_losses
+from _compression_aims import beyond_aims_of_link, beyond_aims_of_losses, beyond_aims_of_time
 from _compression_picture import draw
 from _compression_ways import WAYS as KNOWN
 from _figures import mean, standard_error
@@ -65,12 +68,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--steps", type=int, help="of the transformer; others in proportion")
     parser.add_argument("--link", type=float, metavar="MBIT", help="Mbit/s between the workers")
+    parser.add_argument(
+        "--same-steps", action="store_true", help="on a link: time of steps, not until a loss"
+    )
     parser.add_argument("--ways", nargs="+", help="which of them")
     parser.add_argument("--tasks", nargs="+", choices=[*STEPS], help="which of them")
     parser.add_argument("--seeds", type=int, default=1)
     add_record_option(parser)
     options = parser.parse_args()
     check_ways(parser, options.ways)
+    if options.same_steps and not options.link:
+        parser.error("--same-steps must be with --link")
     steps = LINK_STEPS if options.link else STEPS
     tasks = [task for task in steps if task in (options.tasks or steps)]
     if options.tasks and len(tasks) < len({*options.tasks}):
@@ -83,7 +91,7 @@ def main() -> None:
         "tasks": {task: max(15, round(scale * steps[task])) for task in tasks},
         "ways": options.ways or (LINK_WAYS if options.link else WAYS),
         "seeds": [*range(options.seeds)],
-        "to_loss": bool(options.link),
+        "to_loss": bool(options.link) and not options.same_steps,
     }
     if options.link:
         with lab(Link(options.link)) as made:
@@ -113,7 +121,9 @@ def _beyond_aims(
 ) -> Iterator[str]:
     """Where a run falls short of what it is long enough to tell."""
     for task, ways in figures.items():
-        if options.link:
+        if options.link and options.same_steps:
+            yield from beyond_aims_of_time(options.link, ways)
+        elif options.link:
             yield from beyond_aims_of_link(options.link, ways)
         elif task in AIMED and options.seeds >= SEEDS and (options.steps or 0) >= LONG:
             yield from beyond_aims_of_losses(task, ways)
@@ -128,7 +138,7 @@ def check_ways(parser: argparse.ArgumentParser, ways: Sequence[str] | None) -> N
 def _parts(options: argparse.Namespace) -> list[str]:
     """What is in the name of a record beside the benchmark's."""
     if options.link:
-        return ["link", f"{options.link:g}"]
+        return ["link", f"{options.link:g}", *(["same_steps"] if options.same_steps else ())]
     return [*([f"{options.steps}_steps"] if options.steps else []), *(options.tasks or ())]
 
 
@@ -152,6 +162,7 @@ def _figure(outcomes: list[dict[str, Any]], way: str, job: dict[str, Any]) -> di
     found = [own for own in outcomes if own["way"] == way]
     spent = [own["bytes"] / own["steps"] for own in found]
     ratios = [own["loss"] / before["loss"] for before, own in zip(first, found, strict=True)]
+    times = [_seconds(own) / _seconds(before) for before, own in zip(first, found, strict=True)]
     figure: dict[str, Any] = {
         "losses": [round(own["loss"], 4) for own in found],
         "loss": mean([own["loss"] for own in found]),
@@ -160,7 +171,9 @@ def _figure(outcomes: list[dict[str, Any]], way: str, job: dict[str, Any]) -> di
         "error_of_ratio": standard_error(ratios),
         "kilobytes_a_step": mean(spent) / 1e3,
         "bytes_of_first": mean([own["bytes"] / own["steps"] for own in first]) / mean(spent),
-        "ms_a_step": median([1e3 * own["seconds"][-1] / own["steps"] for own in found]),
+        "ms_a_step": median([1e3 * _seconds(own) for own in found]),
+        "time_to_first": mean(times),
+        "error_of_time": standard_error(times),
         "overflows": sum(own.get("overflows", 0) for own in found),
         "bypass": sum(own.get("bypass", False) for own in found),
     }
@@ -168,7 +181,15 @@ def _figure(outcomes: list[dict[str, Any]], way: str, job: dict[str, Any]) -> di
         pairs = [*zip(first, found, strict=True)]
         figure |= _sooner("loss", [(*pair, pair[0]["loss"]) for pair in pairs])
         figure |= _sooner("common_loss", [(*pair, _common(*pair)) for pair in pairs])
+        highest = max(own["loss"] for own in first)
+        figure |= _sooner("highest_loss", [(*pair, highest) for pair in pairs])
     return figure
+
+
+def _seconds(outcome: dict[str, Any]) -> float:
+    """Of a step."""
+    seconds: float = outcome["seconds"][-1] / outcome["steps"]
+    return seconds
 
 
 def _sooner(
@@ -206,11 +227,13 @@ def _reached(outcome: dict[str, Any], loss: float) -> tuple[float, float | str]:
 
 
 def _show(task: str, figures: dict[str, dict[str, Any]], first: str) -> None:
-    headings = ("loss", f"to {first}'s", "kB a step", f"of {first}'s", "ms a step")
+    headings = "loss", f"to {first}'s", "kB a step", f"of {first}'s", "ms a step", f"to {first}'s"
     faster = {
         "times_faster_to_loss": "sooner at its loss",
         "times_faster_to_common_loss": "at both's",
+        "times_faster_to_highest_loss": "at any seed's",
     }
+    faster = {name: heading for name, heading in faster.items() if name in figures[first]}
     names = Column("way", overflow="fold")
     table = Table(names, *headings, *faster.values(), title=task)
     for way, own in figures.items():
@@ -221,7 +244,8 @@ def _show(task: str, figures: dict[str, dict[str, Any]], first: str) -> None:
             f"{own['kilobytes_a_step']:.1f}",
             f"1/{own['bytes_of_first']:.1f}",
             f"{own['ms_a_step']:.0f}",
-            *(_times(own[name]) for name in faster if name in own),
+            f"{own['time_to_first']:.3f} ± {own['error_of_time']:.3f}",
+            *(_times(own[name]) for name in faster),
         )
     Console().print(table)
 

@@ -215,6 +215,8 @@ COMMANDS: dict[str, Run | str] = {
     "python benchmarks/compression.py --steps 240 --seeds 10 --tasks transformer_0.8M --ways fp16 "
     "threshold_4%_2_bits nesterov_4%_2_bits nesterov_1%_2_bits --record "
     "compression_240_steps_transformer_ten_seeds": RECORDS,
+    "python benchmarks/compression.py --link 1000 --steps 60 --seeds 25 --same-steps --ways fp16 "
+    "auto_1% --record": RECORDS,
     "python benchmarks/compression.py --link 1000 --steps 60 --seeds 15 --ways fp16 auto_1% "
     "--record compression_link_1000_fifteen_seeds": RECORDS,
     "python benchmarks/decoder.py": RECORDS,

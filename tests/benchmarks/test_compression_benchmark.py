@@ -10,7 +10,7 @@ import pytest
 import torch
 import torch.distributed as dist
 from _augmented_digits import augmented, digits, held_out
-from _compression_aims import beyond_aims_of_link, beyond_aims_of_losses
+from _compression_aims import beyond_aims_of_link, beyond_aims_of_losses, beyond_aims_of_time
 from _local_steps import in_their_mean
 from torch import nn
 
@@ -45,6 +45,15 @@ def test_a_common_loss_favours_none_of_two_runs() -> None:
     assert figure["steps_to_loss"] == ["never"] and figure["times_faster_to_loss"] == [0.0]
 
 
+def test_a_loss_that_is_the_same_for_all_seeds() -> None:
+    lucky, fair = run("fp16", 1.0, [4, 3, 1]), run("fp16", 1.0, [4, 3, 2.5])
+    autos = [run("auto", 1.0, [4, 2.5, 2]), run("auto", 2.0, [4, 3, 2.5])]
+    figure = compression._figure([lucky, fair, *autos], "auto", {"ways": ["fp16"], "to_loss": True})
+    assert figure["steps_to_highest_loss"] == [4, 6]  # 2.5, which the first reaches after 2.25
+    assert figure["times_faster_to_highest_loss"] == [1.125, 0.5]
+    assert figure["time_to_first"] == 1.5 and figure["error_of_time"] == 0.5
+
+
 @pytest.mark.parametrize(
     ("loss", "seconds", "steps"), [(5, 0.5, 2), (4, 0.5, 2), (3.5, 0.75, 3), (3, 1, 4)]
 )
@@ -70,6 +79,15 @@ def test_aims_on_a_link() -> None:
         "auto_1% must be at least 0.97 times as fast as fp16, not 0.960"
     ]
     assert [*beyond_aims_of_link(10, link(fp16=1))] == [*beyond_aims_of_link(50, behind)] == []
+
+
+def test_aims_of_time() -> None:
+    figures = {"fp16": {"time_to_first": 1.0}, "auto_1%": {"time_to_first": 1.031}}
+    assert [*beyond_aims_of_time(1000, figures)] == [
+        "steps of auto_1% must take at most 1.03 of fp16's time, not 1.031"
+    ]
+    figures["auto_1%"]["time_to_first"] = 1.03
+    assert [*beyond_aims_of_time(1000, figures)] == [*beyond_aims_of_time(10, figures)] == []
 
 
 def test_aims_of_losses() -> None:
@@ -121,6 +139,15 @@ def test_tasks_that_no_link_has(
         compression.main()
     said = "tasks on a link must be of transformer_0.8M, not ['conv_0.3M']"
     assert said in capsys.readouterr().err
+
+
+def test_the_same_steps_are_timed_on_a_link_alone(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["compression.py", "--same-steps"])
+    with pytest.raises(SystemExit):
+        compression.main()
+    assert "--same-steps must be with --link" in capsys.readouterr().err
 
 
 def test_digits_follow_from_the_generator_and_are_never_met_twice() -> None:
