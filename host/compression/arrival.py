@@ -92,6 +92,7 @@ class Arrival:
         WorkerFailedError, WorkerLostError
             If the workers cannot go on together. On a worker that failed, its own error.
         """
+        sample = self._sample()
         outcome = self._judged(number, passage)
         outcome.counts.dense_after_refusal = int(passage.is_resort)
         averages, void = self._averages(passage)
@@ -103,11 +104,17 @@ class Arrival:
             tally.add(one.sent())
         outcome.sent = tally.take()
         if isinstance(self._mask, Learner):
-            self._teach(self._mask, passage, averages, outcome)
+            self._teach(self._mask, passage, averages, sample, outcome)
         if passage.framed and self._bypass.decides(number):
             outcome.times = self._measured(passage, outcome)
         self._stopwatch.ends()
         passage.outcome = outcome
+
+    def _sample(self) -> torch.Tensor | None:
+        """What a mask that learns wants to know; the agreement on the pass tells of a failure."""
+        with self._sending.tells():
+            return self._mask.sample() if isinstance(self._mask, Learner) else None
+        return None
 
     def _judged(self, number: int, passage: Passage) -> Outcome:
         """Decode all frames, and agree on those that count."""
@@ -152,14 +159,18 @@ class Arrival:
         return averages, void
 
     def _teach(
-        self, mask: Learner, passage: Passage, averages: Sequence[torch.Tensor], outcome: Outcome
+        self,
+        mask: Learner,
+        passage: Passage,
+        averages: Sequence[torch.Tensor],
+        sample: torch.Tensor | None,
+        outcome: Outcome,
     ) -> None:
         """Tell a mask that learns what was sent, and what it wants to know of all gradients."""
         for one, average in zip(passage.begun, averages, strict=True):
             if isinstance(one, Framed) and one.counts:
                 with passage.codes(), self._sending.tells():
                     mask.heard(one.layout, one.made.frame, average)
-        sample = mask.sample()
         if sample is not None:
             with waited_for("the probe of gradients"):
                 dist.all_reduce(sample, group=self._group)

@@ -68,7 +68,7 @@ class Learner(Protocol):
         """
 
     def sample(self) -> torch.Tensor | None:
-        """Behind all exchanges of a pass, what is to be averaged over the workers, if anything.
+        """Once all of a pass is on its way, what is to be averaged over the workers, if anything.
 
         All workers ask for it in the same passes, of the same size.
         """

@@ -15,6 +15,7 @@ from torch.nn.parallel import DistributedDataParallel
 
 import adagrain
 from adagrain.host.compression.hook import CompressionState, compress_hook
+from adagrain.host.compression.layout import Layout
 from adagrain.host.compression.threshold import HardThreshold
 from adagrain.host.device.open_device import open_device
 from adagrain.host.errors import DeviceError
@@ -181,6 +182,34 @@ def mask_that_cannot_end_the_last_pass_on_one() -> Any:
     setup.train(range(3))
     setup.state.state_dict()
     setup.train(range(3, 4))
+
+
+class Sampling(HardThreshold):
+    """Cannot tell in its third pass, on one worker, what it wants to know of all."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.passes = 0
+
+    def look(self, layout: Layout, gradient: torch.Tensor) -> None:
+        """See nothing."""
+
+    def heard(self, layout: Layout, frame: bytes, average: torch.Tensor) -> None:
+        """Learn nothing."""
+
+    def sample(self) -> torch.Tensor:
+        self.passes += 1
+        if dist.get_rank() and self.passes == 3:
+            raise ValueError("the mask cannot sample")
+        return torch.ones(4)
+
+    def probed(self, average: torch.Tensor) -> None:
+        assert average.equal(torch.ones(4))
+
+
+@case
+def mask_that_cannot_sample_on_one() -> Any:
+    Setup(mask=Sampling()).train(range(5))
 
 
 class Stopping(Failing):

@@ -137,6 +137,10 @@ ERRORS = {
         "WorkerFailedError: worker 1 failed: ValueError: the mask cannot end the pass",
         "ValueError: the mask cannot end the pass",
     ),
+    "mask_that_cannot_sample_on_one": (
+        "WorkerFailedError: worker 1 failed: ValueError: the mask cannot sample",
+        "ValueError: the mask cannot sample",
+    ),
     "network_that_stops_on_one": (
         "WorkerFailedError: worker 1 failed: DeviceError: the device has stopped to keep_tables",
         "DeviceError: the device has stopped to keep_tables",
