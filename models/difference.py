@@ -18,7 +18,7 @@ from .interface.formats import format_of
 from .interface.protocol import Status
 from .interface.records import pack, unpack
 from .interface.units.difference import DIFFERENCE, DifferenceRecord
-from .statistics import EXPONENT_BIAS, FRACTION_BITS, unbiased
+from .statistics import EXPONENT_BIAS, FRACTION_BITS, check_exponent, unbiased
 from .statistics import KERNELS as STATISTICS_KERNELS
 from .statistics.kernel import all_scales
 from .statistics.reference import quantised, widened
@@ -133,15 +133,15 @@ def difference(
     Raises
     ------
     TypeError
-        If the tensors' types differ, or theirs is not in the table of formats.
+        If the tensors' types differ, theirs is not in the table of formats, or the exponent is no
+        integer.
     ValueError
         If the tensors' shapes differ, they are empty or too long, or an argument is out of its
         range.
     """
     fmt = format_of(a.dtype)
     check_pair(a, b)
-    if exponent is not None and not -126 <= exponent <= 127:
-        raise ValueError(f"exponent must be from -126 to 127, not {exponent!r}")
+    check_exponent(exponent)
     if kernel not in KERNELS:
         raise ValueError(f"kernel must be one of {', '.join(KERNELS)}, not {kernel!r}")
     flat_a, flat_b = (x.detach().to("cpu").contiguous().view(-1) for x in (a, b))

@@ -98,8 +98,10 @@ def _recomputed(recording: Path, seed: int | None) -> dict[str, Any]:
 def _table(folder: Path, found: Mapping[str, Any]) -> Table:
     from adagrain.host.train.recorded_run import timeline
 
+    missing = found["workers"] - found["files"]
+    told_of = f" (files of {missing} are missing)" if missing else ""
     title = (
-        f"{escape(str(folder))}: {found['workers']} workers, {found['steps']} steps, "
+        f"{escape(str(folder))}: {found['workers']} workers{told_of}, {found['steps']} steps, "
         f"{found['epochs']} decision epochs; stall {found['stall']:.2f} s, "
         f"redo {found['redo']:.2f} s of all workers"
     )

@@ -111,7 +111,7 @@ class Arrival:
         passage.outcome = outcome
 
     def _sample(self) -> torch.Tensor | None:
-        """What a mask that learns wants to know; the agreement on the pass tells of a failure."""
+        """Sample of a mask that learns; the agreement on the pass tells that it failed."""
         with self._sending.tells():
             return self._mask.sample() if isinstance(self._mask, Learner) else None
         return None

@@ -22,24 +22,27 @@ def recorded_run(recording: Path) -> dict[str, Any]:
     Returns
     -------
     dict
-        ``workers``; ``steps`` that were decided on, and the ``first`` of them; ``epochs`` that they
-        close; ``stall`` and ``redo``, sums over workers and steps in which a region is due, in
-        seconds; ``regions``: for each its ``states`` as [first step, state] where it changes,
-        ``guesses``, ``accepts``, and ``alpha`` at the end.
+        ``workers``; ``files`` of theirs that there are, counted from the first one on; ``steps``
+        that were decided on, and the ``first`` of them; ``epochs`` that they close; ``stall`` and
+        ``redo``, sums over workers and steps in which a region is due, in seconds; ``regions``: for
+        each its ``states`` as [first step, state] where it changes, ``guesses``, ``accepts``, and
+        ``alpha`` at the end.
 
     Raises
     ------
     RecordingError
         If it cannot be read.
     """
-    workers = workers_of(recording)
+    files = workers_of(recording)
     entries = read_entries(file_of(recording, 0))
+    header = next(entries)
     decided = [entry for entry in entries if entry["kind"] == Kind.DECIDED]
     due = [[*entry["regions"].values()] for entry in decided if entry["regions"]]
     alike = [regions[0]["update"] for regions in due]
     names = dict.fromkeys(name for entry in decided for name in entry["regions"])
     return {
-        "workers": workers,
+        "workers": header["workers"],
+        "files": files,
         "steps": len(decided),
         "first": decided[0]["step"] if decided else 0,
         "epochs": sum(update["decide"] for update in alike),

@@ -3,12 +3,13 @@
 import math
 from dataclasses import dataclass, fields
 from fractions import Fraction
+from operator import index
 from typing import Self
 
 from adagrain.models.interface.records import pack, size, unpack
 from adagrain.models.interface.units.statistics import HistogramBin, StatisticsRecord
 
-__all__ = ["EXPONENT_BIAS", "FRACTION_BITS", "Statistics", "unbiased"]
+__all__ = ["EXPONENT_BIAS", "FRACTION_BITS", "Statistics", "check_exponent", "unbiased"]
 
 EXPONENT_BIAS = 127
 
@@ -19,6 +20,24 @@ FRACTION_BITS = 14
 def unbiased(exponent: int) -> int:
     """A biased exponent field as the shared exponent E; subnormals share the field 1."""
     return min(max(exponent, 1), 254) - EXPONENT_BIAS
+
+
+def check_exponent(exponent: int | None) -> None:
+    """Refuse what is no shared exponent E; ``None`` is one that has yet to be found.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If it is no integer, or not from -126 to 127.
+    """
+    if exponent is None:
+        return
+    try:
+        index(exponent)
+    except TypeError:
+        raise TypeError(f"exponent must be an integer, not {exponent!r}") from None
+    if not -126 <= exponent <= 127:
+        raise ValueError(f"exponent must be from -126 to 127, not {exponent!r}")
 
 
 @dataclass(frozen=True)

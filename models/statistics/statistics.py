@@ -12,11 +12,11 @@ from . import kernel as statistics_kernel
 from .batch import Batch
 from .energy import Energy, fused_energies
 from .reference import Sums, reference_sums
-from .result import EXPONENT_BIAS, FRACTION_BITS, Statistics, unbiased
+from .result import EXPONENT_BIAS, FRACTION_BITS, Statistics, check_exponent, unbiased
 from .sums import fused_sums_of
 
 __all__ = [
-    "EXPONENT_BIAS", "FRACTION_BITS", "KERNELS", "Batch", "Energy", "Statistics",
+    "EXPONENT_BIAS", "FRACTION_BITS", "KERNELS", "Batch", "Energy", "Statistics", "check_exponent",
     "energies_of_elements", "statistics", "statistics_of", "statistics_of_elements", "unbiased",
 ]  # fmt: skip
 
@@ -48,7 +48,7 @@ def statistics(
     Raises
     ------
     TypeError
-        If the tensor's type is not in the table of formats.
+        If the tensor's type is not in the table of formats, or the exponent is no integer.
     ValueError
         If the tensor is empty, or an argument is out of its range.
     """
@@ -148,8 +148,7 @@ def _check(x: torch.Tensor, exponent: int | None, powers: int, kernel: str) -> N
         raise ValueError("tensor must have at least one element, not 0")
     if powers not in (2, 4):
         raise ValueError(f"powers must be 2 or 4, not {powers!r}")
-    if exponent is not None and not -126 <= exponent <= 127:
-        raise ValueError(f"exponent must be from -126 to 127, not {exponent!r}")
+    check_exponent(exponent)
     if kernel not in KERNELS:
         raise ValueError(f"kernel must be one of {', '.join(KERNELS)}, not {kernel!r}")
 

@@ -243,6 +243,8 @@ def test_a_run_with_another_number_of_files_is_refused(copied: Path) -> None:
     file_of(copied / RECORDING, 1).unlink()
     status, said = call("replay", str(copied))
     assert status == 2 and "worker-1.jsonl, but there is no such file" in said
+    status, said = call("replay", str(copied), "--show")
+    assert status == 0 and "2 workers (files of 1 are missing), 40 steps" in said
 
 
 def test_the_first_file_must_be_there(tmp_path: Path) -> None:

@@ -248,6 +248,7 @@ def test_valid_means_that_sums_may_be_used() -> None:
     [
         ({"x": torch.ones(2, dtype=torch.float64)}, TypeError, "dtype must be one of .* not torch"),
         ({"x": torch.ones(0)}, ValueError, "at least one element, not 0"),
+        ({"exponent": 0.5}, TypeError, "exponent must be an integer, not 0.5"),
         ({"exponent": 128}, ValueError, "exponent must be from -126 to 127, not 128"),
         ({"powers": 3}, ValueError, "powers must be 2 or 4, not 3"),
         ({"kernel": "fast"}, ValueError, "kernel must be one of fused, reference, not 'fast'"),
