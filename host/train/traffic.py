@@ -80,8 +80,9 @@ def traffic_rows(found: Mapping[str, Any]) -> dict[str, str]:
             f"{name} {_shown(sent)}" for name, sent in found["regions"].items()
         ),
     }
-    names = ("overflows", "refused", *_COMMON)
-    if wrong := [f"{found[name]} {name.replace('_', ' ')}" for name in names if found[name]]:
+    names = {name: name.replace("_", " ") for name in ("refused", *_COMMON)}
+    names = {"overflows": "overflowed", **names}
+    if wrong := [f"{found[name]} {told}" for name, told in names.items() if found[name]]:
         rows["frames that did not go as they should"] = ", ".join(wrong)
     return rows
 

@@ -52,7 +52,7 @@ def test_regions_and_workers_are_added_up() -> None:
         "bytes against dense BF16": "1/50.0, 2.00%; frames alone 0.38%",
         "density": "1.60% at 15.0 bits",
         "density by region": "one 2.00% at 15.0 bits, two 0.00%",
-        "frames that did not go as they should": "3 overflows, 3 void, 2 dense after refusal",
+        "frames that did not go as they should": "3 overflowed, 3 void, 2 dense after refusal",
     }
 
 
