@@ -73,22 +73,29 @@ def coded(
     wanted = len(frame)
     if wanted <= size:
         return Coded(frame, sent, wanted, 0)
-    whole = int(sent.count_nonzero())
-    if sent.isfinite().all():
-        kept = whole
+    places = _places(sent)
+    if sent[places].isfinite().all():
+        kept = len(places)
         while len(frame) > size:
             kept = int(_CAUTION * kept * size / len(frame))
-            sent = _largest(sent, kept)
-            frame = coder.encode(layout.parts(sent), mantissa_bits=mantissa_bits)
+            part = _largest(sent, places, kept)
+            frame = coder.encode(layout.parts(part), mantissa_bits=mantissa_bits)
     else:
-        sent = _not_finite(sent, layout)
-        frame = coder.encode(layout.parts(sent), mantissa_bits=mantissa_bits)
-    return Coded(frame, sent, wanted, whole - int(sent.count_nonzero()))
+        part = _not_finite(sent, layout)
+        frame = coder.encode(layout.parts(part), mantissa_bits=mantissa_bits)
+    return Coded(frame, part, wanted, len(places) - len(_places(part)))
 
 
-def _largest(sent: torch.Tensor, count: int) -> torch.Tensor:
-    places = sent.abs().topk(count, sorted=False).indices
-    return torch.zeros_like(sent).index_copy_(0, places, sent[places])
+def _places(sent: torch.Tensor) -> torch.Tensor:
+    """Indices of what is not +0."""
+    return sent.view(torch.int16).nonzero().flatten()
+
+
+def _largest(sent: torch.Tensor, places: torch.Tensor, count: int) -> torch.Tensor:
+    """The largest elements of those at some places, all else +0."""
+    own = sent[places]
+    kept = own.abs().topk(count, sorted=False).indices
+    return torch.zeros_like(sent).index_copy_(0, places[kept], own[kept])
 
 
 def _not_finite(sent: torch.Tensor, layout: Layout) -> torch.Tensor:
