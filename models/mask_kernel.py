@@ -39,12 +39,15 @@ class Chosen(NamedTuple):
         As :func:`~adagrain.models.mask_network.base_of` gives them.
     elements : int
         How many are kept that are finite and not 0, by the half binades they have unrounded.
+    there : int
+        How many are finite and not 0.
     """
 
     kept: torch.Tensor
     sums: np.ndarray
     bases: np.ndarray
     elements: int
+    there: int
 
 
 def chosen(
@@ -68,13 +71,13 @@ def chosen(
     ends = np.cumsum(np.array(sizes, dtype=np.int64))
     exponents = np.asarray(exponents, dtype=np.int64)
     bases = np.empty_like(exponents)
-    elements = _choose(words_of(x), ends, exponents, tables, kept, sums, bases)
-    return Chosen(torch.from_numpy(kept).to(x.device), sums, bases, elements)
+    counts = _choose(words_of(x), ends, exponents, tables, kept, sums, bases)
+    return Chosen(torch.from_numpy(kept).to(x.device), sums, bases, *counts)
 
 
 @njit(cache=True, nogil=True)
 def _choose(words, ends, exponents, tables, kept, sums, bases):  # pragma: no cover - compiled
-    start, elements = 0, 0
+    start, elements, there = 0, 0, 0
     for region in range(ends.size):
         top, table = np.int32(2 * exponents[region] + 1), _word_of(tables[region])
         for block in range(start, ends[region], _BLOCK):
@@ -85,11 +88,12 @@ def _choose(words, ends, exponents, tables, kept, sums, bases):  # pragma: no co
             whole = _keeps(np.int32(_LAST_FINITE), top, table)
             _keep_finite(words[start : ends[region]], whole, kept[start : ends[region]])
         for h in range(HALF_BINADES):
+            there += sums[region, h, 0]
             if sums[region, h, 0] and _keeps(np.int32(h), top, table):
                 elements += sums[region, h, 0]
         bases[region] = exponent_of_largest(sums[region])
         start = ends[region]
-    return elements
+    return elements, there
 
 
 @njit(cache=True, nogil=True)

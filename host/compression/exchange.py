@@ -22,7 +22,7 @@ from .counts import Counts
 from .departure import Departure
 from .ending import Aside, Ending, WhenAsked
 from .feedback import Feedback
-from .learned.mask import let_go
+from .learned.watching import let_go
 from .masks import mask_of
 from .options import CompressionOptions
 from .outcome import Outcome

@@ -20,7 +20,7 @@ from adagrain.host.regions.regions import trainable
 from .bypass import Decision
 from .counts import Counts
 from .exchange import CompressedExchange
-from .learned.mask import watch
+from .learned.watching import watch
 from .once import Once
 from .options import CompressionOptions
 

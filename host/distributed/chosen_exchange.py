@@ -8,7 +8,7 @@ import torch.distributed as dist
 from torch import nn
 
 from adagrain.host.compression.exchange import CompressedExchange
-from adagrain.host.compression.learned.mask import watch
+from adagrain.host.compression.learned.watching import watch
 from adagrain.host.compression.options import CompressionOptions
 from adagrain.host.device.coprocessor import Coprocessor
 from adagrain.host.regions.regions import Regions

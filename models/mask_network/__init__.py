@@ -8,7 +8,7 @@ from .features import (
     features,
     gradient_feature,
 )
-from .histogram import Histogram, base_of, count_of, histogram_at
+from .histogram import Histogram, base_of, histogram_at
 from .layers import LAYERS, MaskLayers, keep_tables, logits
 from .losses import Losses, Slopes, losses_of, slopes
 from .sampling import Sampled, sample_of, sampled
@@ -25,7 +25,6 @@ __all__ = [
     "activation_features",
     "at_bound",
     "base_of",
-    "count_of",
     "features",
     "gradient_feature",
     "histogram_at",

@@ -41,8 +41,13 @@ __all__ = [
     "FEATURE_SCALE",
     "activation_features",
     "at_bound",
+    "elements_features",
     "features",
+    "fill_features",
     "gradient_feature",
+    "move_features",
+    "moves_of",
+    "progress_feature",
 ]
 
 #: Their names, in order; the first six are those of the idea.
@@ -134,11 +139,9 @@ def features(
     ValueError
         If a number is out of its range.
     """
-    if passes < 0:
-        raise ValueError(f"passes must be at least 0, not {passes}")
-    logarithms = _of_elements(elements)
+    known = surveyed, progress_feature(passes), bases, elements_features(elements)
     found = np.empty((len(bases), len(FEATURES)), dtype=np.int64)
-    if not _fill(surveyed, _log2(1 + passes, 1, 8), bases, logarithms, found):
+    if not fill_features(*known, found):
         raise ValueError(f"bases must be from 0 to {2 * EXPONENT_BIAS}, not {bases.tolist()}")
     return found
 
@@ -165,30 +168,38 @@ def at_bound(known: np.ndarray, bound: float, octaves: tuple[int, ...] = (0,)) -
     ValueError
         If the bound is out of its range.
     """
-    if not 0 < bound < math.inf:
-        raise ValueError(f"bound must be finite and above 0, not {bound:g}")
     seen = np.empty((len(octaves) * len(known), len(FEATURES)), dtype=np.int8)
-    _move(known, *_moves_of(bound), octaves, seen)
+    move_features(known, *moves_of(bound), octaves, seen)
     return seen
 
 
 @lru_cache(maxsize=1)
-def _moves_of(bound: float) -> tuple[int, int]:
-    """Headroom and root of a bound; a pass asks for the same twice."""
+def moves_of(bound: float) -> tuple[int, int]:
+    """Summands of headroom and bound, as :func:`at_bound` adds them; a pass may ask twice."""
+    if not 0 < bound < math.inf:
+        raise ValueError(f"bound must be finite and above 0, not {bound:g}")
     numerator, denominator = bound.as_integer_ratio()
     return _log2(denominator, numerator, 4), _log2(numerator, denominator, 2)
 
 
+def progress_feature(passes: int) -> int:
+    """Progress behind so many passes, at least 0."""
+    if passes < 0:
+        raise ValueError(f"passes must be at least 0, not {passes}")
+    return _log2(1 + passes, 1, 8)
+
+
 @lru_cache(maxsize=16)
-def _of_elements(elements: tuple[int, ...]) -> np.ndarray:
+def elements_features(elements: tuple[int, ...]) -> np.ndarray:
+    """Logarithms of elements, as :func:`features` takes them; int64, (regions,)."""
     if (least := min(elements)) < 1:
         raise ValueError(f"elements must be at least 1, not {least}")
     return np.array([_log2(own, 1, 4) for own in elements], dtype=np.int64)
 
 
 @njit(cache=True, nogil=True)
-def _fill(surveyed, progress, bases, logarithms, found):  # pragma: no cover - compiled
-    """All features; False where a base is out of its range."""
+def fill_features(surveyed, progress, bases, logarithms, found):  # pragma: no cover - compiled
+    """:func:`features` in compiled code; False where a base is out of its range."""
     for region in range(bases.size):
         if not 0 <= bases[region] <= 2 * EXPONENT_BIAS:
             return False
@@ -201,8 +212,8 @@ def _fill(surveyed, progress, bases, logarithms, found):  # pragma: no cover - c
 
 
 @njit(cache=True, nogil=True)
-def _move(known, headroom, bound, octaves, seen):  # pragma: no cover - compiled
-    """Features at the bounds, clamped; the first two are what the one of octave 0 moves."""
+def move_features(known, headroom, bound, octaves, seen):  # pragma: no cover - compiled
+    """:func:`at_bound` in compiled code, given :func:`moves_of` the bound of octave 0."""
     regions, width = known.shape
     moves = np.zeros(width, dtype=np.int64)
     for number in range(len(octaves)):

@@ -16,7 +16,6 @@ from adagrain.models.numerics.half_binades import HALF_BINADES
 __all__ = [
     "Histogram",
     "base_of",
-    "count_of",
     "exponent_of_largest",
     "fill_histogram",
     "histogram_at",
@@ -61,17 +60,6 @@ def base_of(sums: np.ndarray) -> np.ndarray:
     return bases
 
 
-def count_of(sums: np.ndarray) -> int:
-    """Number of elements of all regions that are finite, and not zero.
-
-    Parameters
-    ----------
-    sums : ndarray of int64, (regions, 512, 2)
-        As :func:`base_of` takes them.
-    """
-    return _count(sums)
-
-
 def histogram_at(sums: np.ndarray, bases: Sequence[int] | np.ndarray) -> Histogram:
     """The bins of each region below a base of its own; the last one has all below it too.
 
@@ -84,15 +72,6 @@ def histogram_at(sums: np.ndarray, bases: Sequence[int] | np.ndarray) -> Histogr
     """
     found = Histogram(*np.zeros((2, len(sums), BINS)))
     fill_histogram(sums, np.asarray(bases, dtype=np.int64), *found)
-    return found
-
-
-@njit(cache=True, nogil=True)
-def _count(sums):  # pragma: no cover - compiled
-    found = 0
-    for region in range(sums.shape[0]):
-        for h in range(HALF_BINADES):
-            found += sums[region, h, 0]
     return found
 
 

@@ -8,7 +8,6 @@ import numpy as np
 from numba import njit
 
 from adagrain.models.interface.precision import LEVELS, Precision
-from adagrain.models.interface.units.statistics import BINS
 from adagrain.models.numerics.in_order_kernel import product_in_order
 from adagrain.models.numerics.magnitude import largest_between_rows
 from adagrain.models.numerics.quantisation import scales_below
@@ -17,38 +16,13 @@ from adagrain.models.numerics.rounding import multiples_between_rows
 from .features import FEATURE_SCALE
 from .layers import LAYER_SCALE
 
-__all__ = ["keep_tables_of", "numbers_of"]
+__all__ = ["decide_tables", "numbers_of"]
 
 _TOP = np.float32(LEVELS[Precision.INT8])
 _BITS = LEVELS[Precision.INT8].bit_length()
 
 #: What features and hidden numbers are multiples of.
 _FIRST, _NEXT = np.float32(FEATURE_SCALE), np.float32(LAYER_SCALE)
-
-
-def keep_tables_of(weights: tuple[np.ndarray, ...], seen: np.ndarray) -> np.ndarray:
-    """The keep-tables of some regions, bit for bit those of the golden network.
-
-    Parameters
-    ----------
-    weights : tuple of ndarray of float32
-        As :meth:`.layers.MaskLayers.of` takes them, hidden layers :func:`.layers.with_constant`.
-    seen : ndarray of int8, (regions, 9)
-        Their features.
-
-    Returns
-    -------
-    ndarray of bool, (regions, 64)
-
-    Raises
-    ------
-    ValueError
-        If a weight is not finite, or 2**60 and above.
-    """
-    tables = np.empty((len(seen), BINS), dtype=np.bool_)
-    if not _decide(weights, seen, tables):
-        raise ValueError("weights must be finite and below 2**60, but some are not")
-    return tables
 
 
 @njit(cache=True, nogil=True)
@@ -62,8 +36,23 @@ def numbers_of(seen):  # pragma: no cover - compiled
 
 
 @njit(cache=True, nogil=True)
-def _decide(weights, seen, tables):  # pragma: no cover - compiled
-    """Tables from features; False where a weight has no scale."""
+def decide_tables(weights, seen, tables):  # pragma: no cover - compiled
+    """The keep-tables of some regions, bit for bit those of the golden network.
+
+    Parameters
+    ----------
+    weights : tuple of ndarray of float32
+        As :meth:`.layers.MaskLayers.of` takes them, hidden layers :func:`.layers.with_constant`.
+    seen : ndarray of int8, (regions, 9)
+        Their features.
+    tables : ndarray of bool, (regions, 64)
+        Filled.
+
+    Returns
+    -------
+    bool
+        False where a weight has no scale: it is not finite, or 2**60 and above.
+    """
     numbers, given = numbers_of(seen), _FIRST
     for own in weights:
         rows, columns = own.shape

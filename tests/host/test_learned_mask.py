@@ -20,8 +20,7 @@ from adagrain.host.compression.rounding import rounded, rounded_where
 from adagrain.models.codec import encode, with_mantissa_bits
 from adagrain.models.interface.units.statistics import BINS
 from adagrain.models.mask import masked
-from adagrain.models.mask_network import MaskLayers, Slopes, count_of
-from adagrain.models.numerics.half_binades import half_binade_sums
+from adagrain.models.mask_network import MaskLayers, Slopes
 
 LAYOUT = layout_of(6000, 2000, 10)
 
@@ -128,6 +127,23 @@ def test_a_mask_goes_on_from_its_state() -> None:
     for _ in range(9):
         assert torch.equal(stream.through(one, 0.1)[1], twin.through(other, 0.1)[1])
     assert one.price.value == other.price.value
+
+
+def test_steps_get_rarer_than_passes(seed: int) -> None:
+    """But where the price is a new one: then there are many."""
+    mask, stream = learned(), Stream(seed)
+    steps = [0]
+    for _ in range(100):
+        stream.through(mask, 0.05)
+        steps.append(mask._training.state_dict()["steps"])
+    taken = np.diff(steps)
+    assert taken[0] == 128 and set(taken) <= {0, 1, 128}
+    passes = np.arange(1, 101)
+    every = np.where(passes < 32, 1, np.where(passes < 64, 2, 4))
+    assert ((taken == 0) <= (passes % every > 0)).all() and (
+        (taken == 1) <= (passes % every == 0)
+    ).all()
+    assert (taken[63:] == 0).sum() >= 20
 
 
 def test_what_is_not_finite_is_kept_and_not_learned_from() -> None:
@@ -282,14 +298,6 @@ def test_code_bits_are_those_of_the_frame(mantissa_bits: int, seed: int) -> None
             binade = int(np.floor(np.log2(value)))
             total += bits[min(2 * (base - 127 - binade) + (value < 1.5 * 2.0**binade), 31)]
     assert total / 8 == pytest.approx(len(frame), rel=0.1)
-
-
-def test_what_can_be_sent_is_counted(seed: int) -> None:
-    v = torch.randn(LAYOUT.elements, generator=torch.Generator().manual_seed(seed))
-    v[::3] = 0
-    v[1], v[2], v[4] = torch.inf, torch.nan, 1e-42
-    there = v.isfinite() & (v != 0)
-    assert count_of(half_binade_sums(v, LAYOUT.sizes)) == int(there.sum())
 
 
 def test_bits_are_moved_to_the_base_of_the_mask() -> None:

@@ -58,12 +58,12 @@ def test_decisions_stay_until_there_are_others(seed: int) -> None:
 def test_what_was_met_is_in_one_order(seed: int) -> None:
     draw = np.random.default_rng(seed)
     sums, bases = draw.integers(0, 99, (4, 512, 2)), draw.integers(0, 255, 4)
-    whole = Met(KEYS, (4, 3, 2, 1), sums, bases, 10)
+    whole = Met(KEYS, (4, 3, 2, 1), sums, bases, 10, 20)
     assert together([whole]) is whole
-    parts = [Met(tuple(KEYS[n] for n in p), tuple(4 - n for n in p), sums[p], bases[p], 5)
+    parts = [Met(tuple(KEYS[n] for n in p), tuple(4 - n for n in p), sums[p], bases[p], 5, 10)
              for p in ([2, 0], [3, 1])]  # fmt: skip
     found = together(parts)
-    assert found[:2] == whole[:2] and found.kept == 10
+    assert found[:2] == whole[:2] and found[4:] == (10, 20)
     assert (found.sums == sums).all() and (found.bases == bases).all()
 
 

@@ -92,10 +92,12 @@ def test_finite_elements_are_not_kept_for_a_carry_into_infinity() -> None:
         assert found.kept.tolist() == [*kept, True, True, True]
 
 
-def test_elements_that_are_kept_are_counted(seed: int) -> None:
+def test_elements_that_are_kept_or_there_are_counted(seed: int) -> None:
     draw = np.random.default_rng(seed)
     x = torch.from_numpy(draw.normal(size=900).astype(np.float32) ** 9).bfloat16().float()
     x[:11] = torch.tensor([0.0] * 9 + [torch.inf, torch.nan])
     exponents, tables = np.array([128, 120]), draw.random((2, 64)) < 0.3
     found = chosen(x, (500, 400), exponents, tables)
-    assert found.elements == int((found.kept & (x != 0) & x.isfinite()).sum()) > 0
+    there = (x != 0) & x.isfinite()
+    assert found.elements == int((found.kept & there).sum()) > 0
+    assert found.there == int(there.sum())

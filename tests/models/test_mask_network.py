@@ -26,8 +26,9 @@ from adagrain.models.mask_network import (
     losses_of,
     slopes,
 )
+from adagrain.models.mask_network.decision_kernel import decided
 from adagrain.models.mask_network.layers import LAYER_SCALE, with_constant
-from adagrain.models.mask_network.layers_kernel import keep_tables_of
+from adagrain.models.mask_network.layers_kernel import decide_tables
 from adagrain.models.numerics.half_binades import half_binade_sums
 from adagrain.models.statistics import statistics
 
@@ -209,16 +210,34 @@ def test_compiled_keep_tables_are_the_golden_ones(scale: float, seed: int) -> No
     given = tuple(np.float32(scale) * own for own in given)
     whole = *map(with_constant, given[:-1]), given[-1]
     wanted = keep_tables(MaskLayers.of(given), seen)
-    assert keep_tables_of(whole, seen).tolist() == wanted.tolist()
+    tables = np.zeros_like(wanted)
+    assert decide_tables(whole, seen, tables)
+    assert tables.tolist() == wanted.tolist()
     assert wanted.any() or scale < 1
 
 
-def test_compiled_keep_tables_need_finite_weights() -> None:
-    for wrong in (np.nan, np.inf, 2.0**60):
-        given = [*map(with_constant, weights(0)[:-1]), weights(0)[-1]]
-        given[1][3, 4] = wrong
-        with pytest.raises(ValueError, match="weights must be finite and below 2"):
-            keep_tables_of(tuple(given), seen_by(0, 2))
+@pytest.mark.parametrize("shown", [0, 6, 8])
+def test_decisions_in_one_call_are_those_of_their_parts(shown: int, seed: int) -> None:
+    draw, given = np.random.default_rng(seed), weights(seed, hidden=31)
+    about = draw.integers(-127, 128, (5, 5)), 70, (3, 70, 1, 900, 8), draw.integers(0, 255, 5)
+    whole = *map(with_constant, given[:-1]), given[-1]
+    for bound in (2.0**-40, 3e-4, 1e10):
+        known, tables = decided(whole, *about, bound, shown)
+        assert known.tolist() == features(*about).tolist()
+        seen = at_bound(known, bound)
+        seen[:, shown:-1] = 0
+        assert tables.tolist() == keep_tables(MaskLayers.of(given), seen).tolist()
+
+
+@pytest.mark.parametrize(
+    ("weight", "base"), [(np.nan, 3), (np.inf, 3), (2.0**60, 3), (0.5, -1), (0.5, 255)]
+)
+def test_compiled_decisions_need_finite_weights_and_exponents(weight: float, base: int) -> None:
+    given = [*map(with_constant, weights(0)[:-1]), weights(0)[-1]]
+    given[1][3, 4] = weight
+    about = np.zeros((2, 5), dtype=np.int64), 1, (9, 9), np.array([3, base])
+    with pytest.raises(ValueError, match=r"weights must be finite and below 2\*\*60, and bases"):
+        decided(tuple(given), *about, 1.0)
 
 
 def test_the_network_is_near_to_that_of_its_weights(seed: int) -> None:

@@ -64,6 +64,11 @@ REFERENCES = {
     "link": ("the package cobs, and zlib", "cobs", "models/test_link.py"),
     "mask": ("logarithms", "log2", "models/test_mask.py"),
     "mask_kernel": ("the golden mask", "masked(", "models/test_mask.py"),
+    "mask_network/decision_kernel": (
+        "the golden network",
+        "keep_tables(",
+        "models/test_mask_network.py",
+    ),
     "mask_network/features": ("decimal logarithms", "Decimal", "models/test_mask_network.py"),
     "mask_network/histogram": ("logarithms", "log2", "models/test_mask_network.py"),
     "mask_network/layers": ("exact fractions", "Fraction", "models/test_mask_network.py"),

@@ -1,6 +1,6 @@
 """The learned mask: which half binades of each share are sent, decided by a small network."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -8,7 +8,6 @@ import torch
 from torch import nn
 
 from adagrain.host.compression.layout import Layout
-from adagrain.host.compression.mask import Mask
 from adagrain.host.compression.options import MANTISSA_BITS
 from adagrain.host.compression.rounding import rounded
 from adagrain.host.compression.threshold import threshold_for
@@ -20,14 +19,12 @@ from adagrain.models.mask_network import (
     Slopes,
     at_bound,
     base_of,
-    count_of,
     features,
     histogram_at,
     losses_of,
 )
 from adagrain.models.numerics.half_binades import half_binade_sums
 
-from .activations import owners_of
 from .code_bits import CodeBits, bits_at
 from .decisions import Decided, Decisions
 from .met import Met, together
@@ -35,16 +32,20 @@ from .network import Network
 from .options import LearnedOptions
 from .price import Price, best_price
 from .slopes_kernel import find_slopes
+from .spacing import is_due
 from .survey import Survey
 from .training import MaskTraining
 from .worth import Worth
 
-__all__ = ["LearnedMask", "let_go", "watch"]
+__all__ = ["LearnedMask"]
 
 #: Steps of the training in the first pass, and where the price is a new one.
-_FIRST_STEPS = 256
+_FIRST_STEPS = 128
 
-#: Prices that the network learns from in each pass: the one in force times these powers of two.
+#: Passes before there are fewer steps than passes, and how often their distance doubles.
+_SOON, _DOUBLINGS = 32, 2
+
+#: Prices that the network learns from in each step: the one in force times these powers of two.
 _OCTAVES = (0, -3, 3)
 
 #: What costs are multiplied with at each of them.
@@ -150,11 +151,11 @@ class LearnedMask:
         if made is None:
             sums = half_binade_sums(v, layout.sizes)
             bases = base_of(sums)
-            self._met.append(Met(*layout, sums, bases, 0))
+            self._met.append(Met(*layout, sums, bases, 0, 0))
             return self._first(v, sums, bases, density)
         x = v if self._mantissa_bits == MANTISSA_BITS else rounded(v, self._mantissa_bits).float()
         found = chosen(x, layout.sizes, made.bases, made.tables)
-        self._met.append(Met(*layout, found.sums, found.bases, found.elements))
+        self._met.append(Met(*layout, found.sums, found.bases, found.elements, found.there))
         return found.kept
 
     def tables(self) -> list[KeepTable] | None:
@@ -234,23 +235,24 @@ class LearnedMask:
         return (v.abs() < threshold).logical_not_()
 
     def _learn(self, met: Met) -> None:
-        """A step of the network, judged by this pass; and the tables of the next one."""
+        """Learn from this pass, where it is time to; and decide on the next one."""
         surveyed = self._survey.of(met.keys)
-        known = features(surveyed.features, self._passes, met.sizes, met.bases)
         before = self._decisions.of(met.keys)
         value = self._worth.of(met.keys)
         if before is None:
+            known = features(surveyed.features, self._passes, met.sizes, met.bases)
             self._step(met, _Judged(met.sums, met.bases, surveyed.bits, value), known)
         else:
             judged = _Judged(met.sums, before.bases, surveyed.bits, value)
             self._last = judged, before.tables
             self._pay(met, judged)
-            self._step(met, judged, before.known)
-        self._decisions.put(met.keys, Decided(known, met.bases, self._decided(self._shown(known))))
+            if self._is_new or is_due(self._passes, 1, _SOON, _DOUBLINGS):
+                self._step(met, judged, before.known)
+        self._decisions.put(met.keys, self._decided(surveyed.features, met))
 
     def _pay(self, met: Met, judged: _Judged) -> None:
         """Find the price, by what was sent; for one that is far from it the network begins anew."""
-        wanted, most = self._density * sum(met.sizes), count_of(met.sums)
+        wanted, most = self._density * sum(met.sizes), met.there
         self.price.sent(met.kept, wanted, most)
         if not self.price.is_far_off(met.kept, wanted, most):
             return
@@ -261,10 +263,14 @@ class LearnedMask:
         if 0 < best < np.inf and self.price.bring_near(best) > max(_FACTORS):
             self._is_new = True
 
-    def _decided(self, seen: np.ndarray) -> np.ndarray:
+    def _decided(self, surveyed: np.ndarray, met: Met) -> Decided:
+        given = surveyed, self._passes, met.sizes, met.bases
         if self._network is None:
-            return self._training.keep_tables(seen)
-        return self._network(self._training.layers(), seen)
+            known, tables = self._training.decided(*given, self._limit, self._seen)
+        else:
+            known = features(*given)
+            tables = self._network(self._training.layers(), self._shown(known))
+        return Decided(known, met.bases, tables)
 
     def _step(self, met: Met, judged: _Judged, known: np.ndarray) -> None:
         """Learn what would have been best, also at other prices."""
@@ -287,31 +293,13 @@ class LearnedMask:
         reconstruction, sparsity, communication = self._weights
         return price * (sparsity + communication) * self._energy / reconstruction
 
+    @property
+    def _limit(self) -> float:
+        """The squared magnitude that is worth the price in force."""
+        return min(max(self._bound(self._price), _TINY), _HUGE)
+
     def _shown(self, known: np.ndarray, octaves: tuple[int, ...] = (0,)) -> np.ndarray:
         """Features that may be seen, at the price in force times powers of two."""
-        bound = min(max(self._bound(self._price), _TINY), _HUGE)
-        shown = at_bound(known, bound, octaves)
+        shown = at_bound(known, self._limit, octaves)
         shown[:, self._seen : -1] = 0
         return shown
-
-
-def watch(mask: Mask, model: nn.Module, parameters: Iterable[nn.Parameter]) -> None:
-    """Let a mask that learns look at the activations of the modules that have these parameters.
-
-    Parameters
-    ----------
-    mask : Mask
-        Any; others do not look at them.
-    model : Module
-        Where the modules are.
-    parameters : iterable of Parameter
-        One of each region.
-    """
-    if isinstance(mask, LearnedMask):
-        mask.watch(owners_of(model, parameters))
-
-
-def let_go(mask: Mask) -> None:
-    """Have a mask look at no modules any more."""
-    if isinstance(mask, LearnedMask):
-        mask.close()

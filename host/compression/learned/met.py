@@ -24,8 +24,8 @@ class Met(NamedTuple):
         As :func:`~adagrain.models.numerics.half_binades.half_binade_sums` gives them.
     bases : ndarray of int64, (shares,)
         As :func:`~adagrain.models.mask_network.base_of` gives them.
-    kept : int
-        Elements that tables have kept.
+    kept, there : int
+        Elements that tables have kept, and that are not 0; finite ones.
     """
 
     keys: tuple[Key, ...]
@@ -33,6 +33,7 @@ class Met(NamedTuple):
     sums: np.ndarray
     bases: np.ndarray
     kept: int
+    there: int
 
 
 def together(met: Sequence[Met]) -> Met:
@@ -51,4 +52,5 @@ def together(met: Sequence[Met]) -> Met:
         sums,
         bases,
         sum(one.kept for one in met),
+        sum(one.there for one in met),
     )

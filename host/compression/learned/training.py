@@ -1,4 +1,4 @@
-"""Trains the mask generation network: one step of Adam a pass, gradients in closed form."""
+"""Trains the mask generation network: steps of Adam, gradients in closed form."""
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
@@ -9,8 +9,8 @@ import torch
 
 from adagrain.models.interface.units.statistics import BINS
 from adagrain.models.mask_network import FEATURES, MaskLayers, Slopes
+from adagrain.models.mask_network.decision_kernel import decided
 from adagrain.models.mask_network.layers import with_constant
-from adagrain.models.mask_network.layers_kernel import keep_tables_of
 
 from .training_kernel import find_gradients, learn
 
@@ -58,9 +58,9 @@ class MaskTraining:
         *hidden, last = self._layers
         return MaskLayers.of((*(own[:, :-1] for own in hidden), last))
 
-    def keep_tables(self, seen: np.ndarray) -> np.ndarray:
-        """Decisions of :meth:`layers` on features, compiled; bool, (rows, 64)."""
-        return keep_tables_of(self._layers, seen)
+    def decided(self, *given: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Features, and decisions of :meth:`layers`; parameters as :func:`decided`."""
+        return decided(self._layers, *given)
 
     def step(
         self, seen: np.ndarray, slopes: Slopes, factors: tuple[float, ...] = (1.0,), times: int = 1
