@@ -25,6 +25,9 @@ LOOKS = 30
 #: Times the steps of the first way that others have to reach its loss.
 MOST = 2
 
+#: Calls of a mask: the one that chooses what is kept, and what it learns from.
+CALLS = "keep", "look", "heard", "sample", "probed", "end_pass"
+
 #: One bucket: PowerSGD's collectives of two buckets can meet in different orders.
 BUCKET = 64
 
@@ -49,18 +52,19 @@ def counted(found: list[int]) -> Iterator[None]:
         dist.all_reduce, dist.all_gather = old
 
 
-def spent_in(mask: Any, found: list[float]) -> None:
-    """Have a mask tell the processor's seconds that it takes."""
+def spent_in(mask: Any) -> dict[str, float]:
+    """Have a mask tell, by its calls, the processor's seconds that they take."""
+    spent = {name: 0.0 for name in CALLS if hasattr(mask, name)}
 
-    def timed(call: Callable[..., Any], *args: Any) -> Any:
-        began = time.process_time()
+    def timed(name: str, call: Callable[..., Any], *args: Any) -> Any:
+        began = time.thread_time()
         answer = call(*args)
-        found.append(time.process_time() - began)
+        spent[name] += time.thread_time() - began
         return answer
 
-    for name in ("look", "keep", "heard", "sample", "probed", "end_pass"):
-        if hasattr(mask, name):
-            setattr(mask, name, partial(timed, getattr(mask, name)))
+    for name in spent:
+        setattr(mask, name, partial(timed, name, getattr(mask, name)))
+    return spent
 
 
 def trained(
@@ -94,11 +98,10 @@ def trained(
     optimizer = optimizer_of(way, model, descent)
     generator = torch.Generator().manual_seed(1000 * seed + dist.get_rank())
     x, y = task.held_out()
-    losses, seconds, found, masking = [], [], list[int](), list[float]()
+    losses, seconds, found = [], [], list[int]()
     passed, busy, step = 0.0, 0.0, 0
     enough, fewest = wanted or (float("-inf"), steps)
-    if state is not None:
-        spent_in(state.exchange.mask, masking)
+    spent = spent_in(state.exchange.mask) if state is not None else {}
     while step < fewest or (step < steps and min(losses) > enough):
         began, worked = time.perf_counter(), time.process_time()
         with counted(found):
@@ -119,7 +122,8 @@ def trained(
     if state is not None:
         assert state.bytes_sent == sum(found)
         outcome["overflows"] = state.counts.overflows
-        outcome["masking"] = sum(masking) / busy
+        outcome["masking"] = sum(spent.values()) / busy
+        outcome["learning"] = outcome["masking"] - spent["keep"] / busy
         outcome["bypass"] = any(made.bypass for made in state.decisions)
     return outcome
 

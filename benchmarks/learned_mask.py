@@ -4,7 +4,8 @@ Two workers on gloo train the MLP or the transformer of ``compression.py``, each
 the same weights on the same batches. Each way has the same budget, 3 or 21 kB that a worker puts
 into its slot in a pass, of which what learns from probes spends a part on these. Losses are of
 what is held out; they are compared seed by seed with those of ``threshold``. Time is the
-processor's.
+processor's, as a part of a step's: of all that a mask does, and of all but to choose what is kept,
+which is what the network and what it sees take.
 """
 
 import argparse
@@ -74,9 +75,8 @@ def beyond_aims(figures: Mapping[str, Mapping[str, Any]], budget: str) -> Iterat
     for own in simpler:
         if own and own["loss_to_first"] <= loss:
             yield f"learned must be better than {own['loss_to_first']:.4f}, not {loss:.4f}"
-    beyond = learned["mask_of_a_step"] - threshold["mask_of_a_step"]
-    if beyond >= MOST_TIME:
-        yield f"learned must take less than {MOST_TIME:.0%} of a step, not {beyond:.1%}"
+    if (taken := learned["learning_of_a_step"]) >= MOST_TIME:
+        yield f"learned must take less than {MOST_TIME:.0%} of a step, not {taken:.1%}"
 
 
 def _row(own: list[dict[str, Any]], first: list[dict[str, Any]], steps: int) -> dict[str, Any]:
@@ -89,6 +89,7 @@ def _row(own: list[dict[str, Any]], first: list[dict[str, Any]], steps: int) -> 
         "bytes_a_step": _sum(own, "bytes") / len(own) / steps,
         "overflows": _sum(own, "overflows") / len(own),
         "mask_of_a_step": _sum(own, "masking") / len(own),
+        "learning_of_a_step": _sum(own, "learning") / len(own),
         "losses": [one["loss"] for one in own],
     }
 

@@ -103,16 +103,16 @@ def test_aims_of_losses() -> None:
 
 def test_aims_of_the_learned_mask() -> None:
     def way(loss: float, error: float, time: float) -> dict[str, float]:
-        return {"loss_to_first": loss, "standard_error": error, "mask_of_a_step": time}
+        return {"loss_to_first": loss, "standard_error": error, "learning_of_a_step": time}
 
     figures = {
-        "threshold_3kB": way(1.0, 0, 0.07),
-        "learned_3kB": way(1.015, 0.008, 0.085),
-        "random_3kB": way(2.0, 0.1, 0.03),
+        "threshold_3kB": way(1.0, 0, 0.0),
+        "learned_3kB": way(1.015, 0.008, 0.019),
+        "random_3kB": way(2.0, 0.1, 0.0),
     }
     assert [*learned_mask.beyond_aims(figures, "3kB")] == []
-    figures["learned_3kB"] = way(1.015, 0.007, 0.095)
-    figures["random_3kB"] = way(1.01, 0.1, 0.03)
+    figures["learned_3kB"] = way(1.015, 0.007, 0.025)
+    figures["random_3kB"] = way(1.01, 0.1, 0.0)
     assert [*learned_mask.beyond_aims(figures, "3kB")] == [
         "learned must be as good as the threshold, not 1.0150 ± 0.0070 of its loss",
         "learned must be better than 1.0100, not 1.0150",
