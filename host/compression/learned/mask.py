@@ -43,7 +43,7 @@ __all__ = ["LearnedMask"]
 _FIRST_STEPS = 128
 
 #: Passes before there are fewer steps than passes, and how often their distance doubles.
-_SOON, _DOUBLINGS = 32, 2
+_SOON, _DOUBLINGS = 64, 2
 
 #: Prices that the network learns from in each step: the one in force times these powers of two.
 _OCTAVES = (0, -3, 3)
