@@ -129,20 +129,6 @@ def test_a_mask_goes_on_from_its_state() -> None:
     assert one.price.value == other.price.value
 
 
-def test_steps_get_rarer_than_passes(seed: int) -> None:
-    """But where the price is a new one: then there are many."""
-    mask, stream = learned(), Stream(seed)
-    steps = [0]
-    for _ in range(160):
-        stream.through(mask, 0.05)
-        steps.append(mask._training.state_dict()["steps"])
-    taken, passes = np.diff(steps), np.arange(1, 161)
-    is_due = passes % np.where(passes < 64, 1, np.where(passes < 128, 2, 4)) == 0
-    assert taken[0] == 128 and set(taken) <= {0, 1, 128}
-    assert is_due[taken == 1].all() and not is_due[taken == 0].any()
-    assert (taken[127:] == 0).sum() >= 20
-
-
 def test_what_is_not_finite_is_kept_and_not_learned_from() -> None:
     mask = learned(probe_passes=1)
     for value in (torch.nan, torch.inf):

@@ -32,7 +32,6 @@ from .network import Network
 from .options import LearnedOptions
 from .price import Price, best_price
 from .slopes_kernel import find_slopes
-from .spacing import is_due
 from .survey import Survey
 from .training import MaskTraining
 from .worth import Worth
@@ -42,10 +41,7 @@ __all__ = ["LearnedMask"]
 #: Steps of the training in the first pass, and where the price is a new one.
 _FIRST_STEPS = 128
 
-#: Passes before there are fewer steps than passes, and how often their distance doubles.
-_SOON, _DOUBLINGS = 64, 2
-
-#: Prices that the network learns from in each step: the one in force times these powers of two.
+#: Prices that the network learns from in each pass: the one in force times these powers of two.
 _OCTAVES = (0, -3, 3)
 
 #: What costs are multiplied with at each of them.
@@ -235,7 +231,7 @@ class LearnedMask:
         return (v.abs() < threshold).logical_not_()
 
     def _learn(self, met: Met) -> None:
-        """Learn from this pass, where it is time to; and decide on the next one."""
+        """A step of the network, judged by this pass; and the tables of the next one."""
         surveyed = self._survey.of(met.keys)
         before = self._decisions.of(met.keys)
         value = self._worth.of(met.keys)
@@ -246,8 +242,7 @@ class LearnedMask:
             judged = _Judged(met.sums, before.bases, surveyed.bits, value)
             self._last = judged, before.tables
             self._pay(met, judged)
-            if self._is_new or is_due(self._passes, 1, _SOON, _DOUBLINGS):
-                self._step(met, judged, before.known)
+            self._step(met, judged, before.known)
         self._decisions.put(met.keys, self._decided(surveyed.features, met))
 
     def _pay(self, met: Met, judged: _Judged) -> None:

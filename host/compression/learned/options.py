@@ -33,8 +33,7 @@ class LearnedOptions:
         ``"seed"``: those of the idea, ``"all"``: base and elements beside them, ``"none"``:
         all are 0, so that the regions' tables are alike.
     rate : float
-        Of Adam's steps, of which there is one a pass at first, from the 64th on one in two, from
-        the 128th on one in four.
+        Of Adam's steps, of which there is one a pass.
     price_rate : float
         By how much the price's logarithm grows in a pass with twice as many elements as are
         wanted.

@@ -13,7 +13,6 @@ from adagrain.models.mask_network import gradient_feature, sampled
 from .activations import Activations
 from .code_bits import CodeBits, code_bits, together
 from .last import Last
-from .spacing import is_due
 
 __all__ = ["Survey", "Surveyed"]
 
@@ -72,7 +71,8 @@ class Survey:
 
     def begin_pass(self, number: int) -> None:
         """Say which pass comes, counted from 0, which it is as long as nothing is said."""
-        self._looks = is_due(number, self._passes, _SOON, _DOUBLINGS)
+        doublings = min((number // (_SOON * self._passes)).bit_length(), _DOUBLINGS)
+        self._looks = number % (self._passes << doublings) == 0
         if self._watched:
             self._watched.wanted = self._looks
 
