@@ -39,7 +39,7 @@ from .worth import Worth
 __all__ = ["LearnedMask"]
 
 #: Steps of the training in the first pass, and where the price is a new one.
-_FIRST_STEPS = 128
+_FIRST_STEPS = 256
 
 #: Prices that the network learns from in each pass: the one in force times these powers of two.
 _OCTAVES = (0, -3, 3)
