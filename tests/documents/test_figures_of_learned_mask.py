@@ -12,6 +12,7 @@ PAGE = partial(Quote, "docs/compression.md")
 RECORDS = "learned_mask learned_mask_transformer_0.8M"
 TEN_SEEDS = "learned_mask_transformer_ten_seeds"
 THIRTY_SEEDS = "learned_mask_thirty_seeds"
+COSTS = f"learned_mask_cost {TEN_SEEDS}"
 
 #: How the ways of each record's budget end.
 BUDGETS = "3kB", "21kB"
@@ -53,6 +54,13 @@ def _behind(record: Any, way: str) -> tuple[float, float]:
 def _ahead(record: Any, way: str, before: str) -> int:
     """Seeds in which a way's loss is below that of another."""
     return sum(a < b for a, b in zip(record[way]["losses"], record[before]["losses"], strict=True))
+
+
+def _cost(record: Any, budget: str) -> Iterator[float]:
+    """Percent of a step that masks take, and the network."""
+    threshold, learned = (record[f"{way}_{budget}"] for way in ("threshold", "learned"))
+    yield from (100 * own["mask_of_a_step"] for own in (threshold, learned))
+    yield 100 * learned["learning_of_a_step"]
 
 
 QUOTES = (
@@ -101,18 +109,19 @@ QUOTES = (
         lambda r: (100 * stdev(r["threshold_21kB"]["losses"]) / r["threshold_21kB"]["loss"],),
     ),
     PAGE(
-        "learned_mask_cost",
-        "| MLP, two workers, 240 steps from the first on | {:.1f} % | {:.1f} % | {:.1f} % |",
-        lambda r: (
-            100 * r["threshold_3kB"]["mask_of_a_step"],
-            100 * r["learned_3kB"]["mask_of_a_step"],
-            100 * (r["learned_3kB"]["mask_of_a_step"] - r["threshold_3kB"]["mask_of_a_step"]),
+        COSTS,
+        "**What it takes** is {:.1f} % of the transformer's step, and {:.1f} % of the MLP's, which",
+        lambda a, b: (
+            100 * own["learning_of_a_step"] for own in (b["learned_21kB"], a["learned_3kB"])
         ),
     ),
     PAGE(
-        "learned_mask_cost",
-        "then 0.995 ± 0.011, now {:.3f} ± {:.3f}: with",
-        lambda r: (r["learned_3kB"]["loss_to_first"], r["learned_3kB"]["standard_error"]),
+        COSTS, "| MLP, 240 steps | {:.1f} % | {:.1f} % | {:.1f} % |", lambda a, _: _cost(a, "3kB")
+    ),
+    PAGE(
+        COSTS,
+        "| character transformer, 120 steps | {:.1f} % | {:.1f} % | {:.1f} % |",
+        lambda _, b: _cost(b, "21kB"),
     ),
 )
 
