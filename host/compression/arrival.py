@@ -1,6 +1,7 @@
 """The arrival of a backward pass: averages are given out, and it is known what has become of it."""
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 
 import torch
 import torch.distributed as dist
@@ -92,7 +93,7 @@ class Arrival:
         WorkerFailedError, WorkerLostError
             If the workers cannot go on together. On a worker that failed, its own error.
         """
-        sample = self._sample()
+        sample = self._sample(passage)
         outcome = self._judged(number, passage)
         outcome.counts.dense_after_refusal = int(passage.is_resort)
         averages, void = self._averages(passage)
@@ -110,10 +111,12 @@ class Arrival:
         self._stopwatch.ends()
         passage.outcome = outcome
 
-    def _sample(self) -> torch.Tensor | None:
-        """Sample of a mask that learns; the agreement on the pass tells that it failed."""
-        with self._sending.tells():
-            return self._mask.sample() if isinstance(self._mask, Learner) else None
+    def _sample(self, passage: Passage) -> torch.Tensor | None:
+        """Sample of a mask that learns; an agreement on the pass, if any, tells of errors."""
+        if not isinstance(self._mask, Learner):
+            return None
+        with self._sending.tells() if passage.framed else nullcontext():
+            return self._mask.sample()
         return None
 
     def _judged(self, number: int, passage: Passage) -> Outcome:

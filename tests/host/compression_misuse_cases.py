@@ -212,6 +212,11 @@ def mask_that_cannot_sample_on_one() -> Any:
     Setup(mask=Sampling()).train(range(5))
 
 
+@case
+def mask_that_cannot_sample_on_one_uncompressed() -> Any:
+    Setup(mask=Sampling(), bypass="always").train(range(5))
+
+
 class Stopping(Failing):
     """A network that stops in its fourth pass, the first one being a trial."""
 

@@ -141,6 +141,10 @@ ERRORS = {
         "WorkerFailedError: worker 1 failed: ValueError: the mask cannot sample",
         "ValueError: the mask cannot sample",
     ),
+    "mask_that_cannot_sample_on_one_uncompressed": (
+        "WorkerLostError: a worker was lost in the probe of gradients; this one cannot go on",
+        "ValueError: the mask cannot sample",
+    ),
     "network_that_stops_on_one": (
         "WorkerFailedError: worker 1 failed: DeviceError: the device has stopped to keep_tables",
         "DeviceError: the device has stopped to keep_tables",
