@@ -91,8 +91,8 @@ CORRECTED: dict[str, dict[str, Any]] = {
 DENSE_NESTEROV = {"dense_nesterov": 1.0, "dense_nesterov_half_rate": 0.5}
 
 #: Budgets of a pass in bytes, by the end of a way's name, and what a probe takes: those of the
-#: MLP, and of the transformer, of which about 1 % is sent.
-BUDGETS = {"3kB": (3_000, 10_880), "21kB": (21_000, 104_000)}
+#: MLP, and of the convolutions and the transformer, of which about 1 % is sent.
+BUDGETS = {"3kB": (3_000, 10_880), "7kB": (7_000, 38_400), "21kB": (21_000, 104_000)}
 
 #: Kinds of the learned mask, and their options.
 LEARNED: dict[str, dict[str, Any]] = {

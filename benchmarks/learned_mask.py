@@ -1,11 +1,11 @@
 """The learned mask against others in as many bytes, over several seeds; and what it takes.
 
-Two workers on gloo train the MLP or the transformer of ``compression.py``, each way in turn, from
-the same weights on the same batches. Each way has the same budget, 3 or 21 kB that a worker puts
-into its slot in a pass, of which what learns from probes spends a part on these. Losses are of
-what is held out; they are compared seed by seed with those of ``threshold``. Time is the
-processor's, as a part of a step's: of all that a mask does, and of all but to choose what is kept,
-which is what the network and what it sees take.
+Two workers on gloo train the MLP, the convolutions or the transformer of ``compression.py``, each
+way in turn, from the same weights on the same batches. Each way has the same budget, 3, 7 or 21 kB
+that a worker puts into its slot in a pass, of which what learns from probes spends a part on these.
+Losses are of what is held out; they are compared seed by seed with those of ``threshold``. Time is
+the processor's, as a part of a step's: of all that a mask does, and of all but to choose what is
+kept, which is what the network and what it sees take.
 """
 
 import argparse
@@ -21,7 +21,7 @@ from _workers import Place
 from compression import STEPS, check_ways, outcomes_of
 
 #: Budgets by task, as they are called in the names of ways.
-BUDGETS = {"mlp_0.1M": "3kB", "transformer_0.8M": "21kB"}
+BUDGETS = {"mlp_0.1M": "3kB", "conv_0.3M": "7kB", "transformer_0.8M": "21kB"}
 
 #: Without their budgets. The first one is what others are held against.
 WAYS = (
