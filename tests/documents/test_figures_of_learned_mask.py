@@ -12,6 +12,7 @@ PAGE = partial(Quote, "docs/compression.md")
 RECORDS = "learned_mask learned_mask_transformer_0.8M"
 TEN_SEEDS = "learned_mask_transformer_ten_seeds"
 THIRTY_SEEDS = "learned_mask_thirty_seeds"
+CONVOLUTIONS = "learned_mask_conv_0.3M"
 COSTS = f"learned_mask_cost {TEN_SEEDS}"
 
 #: How the ways of each record's budget end.
@@ -109,8 +110,24 @@ QUOTES = (
         lambda r: (100 * stdev(r["threshold_21kB"]["losses"]) / r["threshold_21kB"]["loss"],),
     ),
     PAGE(
+        CONVOLUTIONS,
+        "by {:.1f} % with an error of {:.1f} %**; the same share of each parameter is by {:.0f} %.",
+        lambda r: (*_behind(r, "learned_7kB"), _behind(r, "top_by_share_7kB")[0]),
+    ),
+    PAGE(
+        CONVOLUTIONS,
+        "| convolutions of 0.3M, 160 steps | {:.1f} % | {:.1f} % | {:.1f} % |",
+        lambda r: _cost(r, "7kB"),
+    ),
+    PAGE(
+        CONVOLUTIONS,
+        "of the transformer's step, {:.1f} % of the convolutions', and",
+        lambda r: (100 * r["learned_7kB"]["learning_of_a_step"],),
+    ),
+    PAGE(
         COSTS,
-        "**What it takes** is {:.1f} % of the transformer's step, and {:.1f} % of the MLP's, which",
+        "**What it takes** is {:.1f} % of the transformer's step, 1.8 % of the convolutions', and "
+        "{:.1f} % of the MLP's, which",
         lambda a, b: (
             100 * own["learning_of_a_step"] for own in (b["learned_21kB"], a["learned_3kB"])
         ),
