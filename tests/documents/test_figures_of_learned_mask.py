@@ -120,16 +120,12 @@ QUOTES = (
         lambda r: _cost(r, "7kB"),
     ),
     PAGE(
-        CONVOLUTIONS,
-        "of the transformer's step, {:.1f} % of the convolutions', and",
-        lambda r: (100 * r["learned_7kB"]["learning_of_a_step"],),
-    ),
-    PAGE(
-        COSTS,
-        "**What it takes** is {:.1f} % of the transformer's step, 1.8 % of the convolutions', and "
-        "{:.1f} % of the MLP's, which",
-        lambda a, b: (
-            100 * own["learning_of_a_step"] for own in (b["learned_21kB"], a["learned_3kB"])
+        f"{COSTS} {CONVOLUTIONS}",
+        "**What it takes** is {:.1f} % of the transformer's step, {:.1f} % of the convolutions', "
+        "and {:.1f} % of the MLP's, which",
+        lambda a, b, c: (
+            100 * own["learning_of_a_step"]
+            for own in (b["learned_21kB"], c["learned_7kB"], a["learned_3kB"])
         ),
     ),
     PAGE(
