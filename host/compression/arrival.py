@@ -173,7 +173,7 @@ class Arrival:
         for one, average in zip(passage.begun, averages, strict=True):
             if isinstance(one, Framed) and one.counts:
                 with passage.codes(), self._sending.tells():
-                    mask.heard(one.layout, one.made.frame, average)
+                    mask.heard(one.layout, one.made, average)
         if sample is not None:
             with waited_for("the probe of gradients"):
                 dist.all_reduce(sample, group=self._group)

@@ -7,6 +7,7 @@ import torch
 
 from adagrain.models.mask import KeepTable
 
+from .frames import Coded
 from .layout import Layout
 
 __all__ = ["Learner", "Mask", "Tabled"]
@@ -61,7 +62,7 @@ class Learner(Protocol):
     def look(self, layout: Layout, gradient: torch.Tensor) -> None:
         """This worker's gradient of one dimension, before :meth:`Mask.keep`; not to be changed."""
 
-    def heard(self, layout: Layout, frame: bytes, average: torch.Tensor) -> None:
+    def heard(self, layout: Layout, made: Coded, average: torch.Tensor) -> None:
         """Hear what this worker has sent, and the average over all; not to be changed.
 
         Of a frame that does not count, since a worker has refused it, it hears nothing.

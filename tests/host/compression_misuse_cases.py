@@ -14,6 +14,7 @@ from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 
 import adagrain
+from adagrain.host.compression.frames import Coded
 from adagrain.host.compression.hook import CompressionState, compress_hook
 from adagrain.host.compression.layout import Layout
 from adagrain.host.compression.threshold import HardThreshold
@@ -194,7 +195,7 @@ class Sampling(HardThreshold):
     def look(self, layout: Layout, gradient: torch.Tensor) -> None:
         """See nothing."""
 
-    def heard(self, layout: Layout, frame: bytes, average: torch.Tensor) -> None:
+    def heard(self, layout: Layout, made: Coded, average: torch.Tensor) -> None:
         """Learn nothing."""
 
     def sample(self) -> torch.Tensor:

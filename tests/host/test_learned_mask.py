@@ -11,6 +11,7 @@ import torch
 from layouts import layout_of
 from torch import nn
 
+from adagrain.host.compression.frames import Coded
 from adagrain.host.compression.learned.code_bits import CodeBits, bits_at, code_bits, together
 from adagrain.host.compression.learned.mask import LearnedMask
 from adagrain.host.compression.learned.options import LearnedOptions
@@ -35,19 +36,29 @@ class Stream:
             [torch.full((n,), s) for n, s in ((6000, 1.0), (2000, 0.1), (10, 8))]
         )
 
-    def through(self, mask: LearnedMask, density: float) -> tuple[torch.Tensor, torch.Tensor]:
-        """A pass: what there is to send, and which elements are kept."""
+    def through(
+        self, mask: LearnedMask, density: float, fits: int = LAYOUT.elements
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """A pass of which so many fit: what there is to send, and which elements are kept."""
         gradient = self.scale * torch.randn(LAYOUT.elements, generator=self._generator).pow(3)
         v = gradient + self.residual
         mask.look(LAYOUT, gradient)
         kept = mask.keep(v, LAYOUT, density)
-        sent = torch.where(kept, v, 0.0).bfloat16()
-        self.residual = v - sent
-        mask.heard(LAYOUT, encode(LAYOUT.parts(sent)), sent.float())
+        sent, most = torch.where(kept, v, 0.0).bfloat16(), torch.zeros_like(v, dtype=torch.bfloat16)
+        largest = sent.abs().topk(fits).indices
+        most[largest] = sent[largest]
+        self.residual = v - most
+        left_out = int(sent.count_nonzero() - most.count_nonzero())
+        mask.heard(LAYOUT, _framed(most, left_out), most.float())
         if (sample := mask.sample()) is not None:
             mask.probed(sample.float())
         mask.end_pass(density)
         return v, kept
+
+
+def _framed(sent: torch.Tensor, left_out: int = 0) -> Coded:
+    frame = encode(LAYOUT.parts(sent))
+    return Coded(frame, sent, len(frame), left_out)
 
 
 def learned(**options: Any) -> LearnedMask:
@@ -137,7 +148,7 @@ def test_what_is_not_finite_is_kept_and_not_learned_from() -> None:
             v[5] = value
             mask.look(LAYOUT, v)
             assert mask.keep(v, LAYOUT, 0.1)[5]
-            mask.heard(LAYOUT, encode(LAYOUT.parts(v.bfloat16())), v)
+            mask.heard(LAYOUT, _framed(v.bfloat16()), v)
             sample = mask.sample()
             assert sample is not None
             mask.probed(sample.float())
@@ -193,23 +204,35 @@ def test_the_first_price_is_that_of_the_smallest_element_that_is_kept() -> None:
 
 def test_a_price_follows_what_is_sent() -> None:
     price = Price(0.5)
-    price.sent(10, 5, 99)
+    price.chosen(10, 5, 99, 0)
     assert price.value is None
     price.value = 2.0
-    told = (10, 5, 0.5), (5, 10, -0.25), (99, 1, 1.5), (0, 1, -0.5), (3, 0, 0)
-    for sent, wanted, factor in told:
+    told = (
+        *((10, 5, 0, 0.5), (5, 10, 0, -0.25), (99, 1, 0, 1.5), (0, 1, 0, -0.5), (3, 0, 0, 0)),
+        *((20, 5, 10, 0.5), (20, 10, 8, 0.1), (20, 10, 12, 0), (20, 10, 25, 0)),
+    )
+    for chosen, wanted, left_out, factor in told:
         before = price.value
-        price.sent(sent, wanted, 99)
+        price.chosen(chosen, wanted, 99, left_out)
         assert price.value == pytest.approx(before * np.exp(factor))
 
 
 def test_a_price_stays_where_there_is_nothing_more_to_send(seed: int) -> None:
     price = Price(0.5)
     price.value = 2.0
-    price.sent(3, 5, 3)
+    price.chosen(3, 5, 3, 0)
     assert price.value == 2.0
-    price.sent(3, 5, 4)
+    price.chosen(3, 5, 4, 0)
     assert price.value < 2
+
+
+def test_as_many_are_sent_as_are_wanted_where_not_all_fit(seed: int) -> None:
+    """What was chosen, but cut off, has not been sent."""
+    mask, stream, fits = learned(), Stream(seed), LAYOUT.elements // 16
+    counts = [int(stream.through(mask, 0.05, fits)[1].sum()) for _ in range(200)][40:]
+    assert max(counts) > fits
+    sent = sum(min(count, fits) for count in counts) / len(counts) / LAYOUT.elements
+    assert sent == pytest.approx(0.05, rel=0.1)
 
 
 @pytest.mark.parametrize(

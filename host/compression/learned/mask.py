@@ -7,6 +7,7 @@ import numpy as np
 import torch
 from torch import nn
 
+from adagrain.host.compression.frames import Coded
 from adagrain.host.compression.layout import Layout
 from adagrain.host.compression.options import MANTISSA_BITS
 from adagrain.host.compression.rounding import rounded
@@ -109,6 +110,7 @@ class LearnedMask:
         self._decisions = Decisions()
         self._used: Decided | None = None
         self._met: list[Met] = []
+        self._left_out = 0
         self._last: tuple[_Judged, np.ndarray] | None = None
         self._density = 0.0
         self._energy = 0.0
@@ -161,9 +163,10 @@ class LearnedMask:
         tables = self._used.tables.astype(int).tolist()
         return [*map(KeepTable, self._used.bases.tolist(), tables)]
 
-    def heard(self, layout: Layout, frame: bytes, average: torch.Tensor) -> None:
+    def heard(self, layout: Layout, made: Coded, average: torch.Tensor) -> None:
         """As :meth:`Learner.heard`."""
-        self._survey.heard(layout, frame)
+        self._left_out += made.left_out
+        self._survey.heard(layout, made.frame)
         self._worth.applied(self._passes, layout, average)
 
     def sample(self) -> torch.Tensor | None:
@@ -181,8 +184,9 @@ class LearnedMask:
         self._passes += 1
         self._survey.begin_pass(self._passes)
         met, self._met = self._met, []
+        left_out, self._left_out = self._left_out, 0
         if met and self.price.value is not None:
-            self._learn(together(met))
+            self._learn(together(met), left_out)
         else:
             self._decisions.clear()
             self._worth.forget()
@@ -230,7 +234,7 @@ class LearnedMask:
             self.price.value = max(threshold**2, _TINY) / self._bound(1.0)
         return (v.abs() < threshold).logical_not_()
 
-    def _learn(self, met: Met) -> None:
+    def _learn(self, met: Met, left_out: int) -> None:
         """A step of the network, judged by this pass; and the tables of the next one."""
         surveyed = self._survey.of(met.keys)
         before = self._decisions.of(met.keys)
@@ -241,14 +245,14 @@ class LearnedMask:
         else:
             judged = _Judged(met.sums, before.bases, surveyed.bits, value)
             self._last = judged, before.tables
-            self._pay(met, judged)
+            self._pay(met, judged, left_out)
             self._step(met, judged, before.known)
         self._decisions.put(met.keys, self._decided(surveyed.features, met))
 
-    def _pay(self, met: Met, judged: _Judged) -> None:
+    def _pay(self, met: Met, judged: _Judged, left_out: int) -> None:
         """Find the price, by what was sent; for one that is far from it the network begins anew."""
         wanted, most = self._density * sum(met.sizes), met.there
-        self.price.sent(met.kept, wanted, most)
+        self.price.chosen(met.kept, wanted, most, left_out)
         if not self.price.is_far_off(met.kept, wanted, most):
             return
         now = judged._replace(bases=met.bases)

@@ -8,8 +8,8 @@ from adagrain.models.mask_network import Slopes
 
 __all__ = ["Price", "best_price"]
 
-#: What a pass may be found to have sent at most, as a multiple of what was wanted. One that sent
-#: more, or less than this part, is far off.
+#: What a pass may be found to have sent at most, as a multiple of what was wanted. One that has
+#: chosen more, or less than this part, is far off.
 _MOST = 4.0
 
 #: How many times the best price, or which part of it, a price may be behind a pass that is far off:
@@ -21,8 +21,10 @@ class Price:
     """Grows where more is sent than is wanted, and falls where less is: dual ascent.
 
     Steps are of its logarithm, in proportion to the excess; a pass counts as four times too many at
-    most. That takes hundreds of passes where gradients have changed by orders of magnitude, or
-    where there was little to send at first: then the price is brought near to the best one.
+    most. Only what fitted into its frames counts: so not what is chosen, but what is sent is as
+    much as is wanted. Steps take hundreds of passes where gradients have changed by orders of
+    magnitude, or where there was little to send at first: then the price is brought near to the
+    best one.
 
     Parameters
     ----------
@@ -39,18 +41,22 @@ class Price:
         self.value: float | None = None
         self._rate = rate
 
-    def sent(self, elements: int, wanted: float, most: int) -> None:
-        """Say what a pass has sent, what was wanted, and what there was, once there is a price.
+    def chosen(self, elements: int, wanted: float, most: int, left_out: int) -> None:
+        """Say what a pass has chosen, what was wanted, and what there was, once there is a price.
 
-        Where all has been sent that there was, no lower price would have sent more.
+        Those that were left out, since they did not fit into a frame, were not sent, and count for
+        nothing. Where all was chosen that there was, or not all of it fitted, no lower price would
+        have sent more.
         """
-        if self.value is None or not wanted > 0 or elements == most < wanted:
+        if self.value is None or not wanted > 0:
             return
-        self.value *= math.exp(self._rate * (min(elements / wanted, _MOST) - 1.0))
+        excess = min((elements - left_out) / wanted, _MOST) - 1.0
+        if excess > 0 or not (left_out or elements == most):
+            self.value *= math.exp(self._rate * excess)
 
     @staticmethod
     def is_far_off(elements: int, wanted: float, most: int) -> bool:
-        """True if a pass has sent far more or less than it should have; as :meth:`sent`."""
+        """True if a pass has chosen far more or less than it should have; as :meth:`chosen`."""
         too_many = elements > _MOST * wanted or elements == most > wanted
         return too_many or _MOST * elements < min(wanted, most)
 
