@@ -209,7 +209,7 @@ def test_a_price_follows_what_is_sent() -> None:
     price.value = 2.0
     told = (
         *((10, 5, 0, 0.5), (5, 10, 0, -0.25), (99, 1, 0, 1.5), (0, 1, 0, -0.5), (3, 0, 0, 0)),
-        *((20, 5, 10, 0.5), (20, 10, 8, 0.1), (20, 10, 12, 0), (20, 10, 25, 0)),
+        *((20, 5, 10, 0.25), (12, 10, 1, 0.1), (9, 10, 1, 0)),
     )
     for chosen, wanted, left_out, factor in told:
         before = price.value
@@ -226,13 +226,13 @@ def test_a_price_stays_where_there_is_nothing_more_to_send(seed: int) -> None:
     assert price.value < 2
 
 
-def test_as_many_are_sent_as_are_wanted_where_not_all_fit(seed: int) -> None:
-    """What was chosen, but cut off, has not been sent."""
+def test_passes_that_do_not_fit_leave_the_others_enough(seed: int) -> None:
+    """Not all of them are such, and most of what is wanted is sent: threshold sends 95 % of it."""
     mask, stream, fits = learned(), Stream(seed), LAYOUT.elements // 16
     counts = [int(stream.through(mask, 0.05, fits)[1].sum()) for _ in range(200)][40:]
-    assert max(counts) > fits
     sent = sum(min(count, fits) for count in counts) / len(counts) / LAYOUT.elements
-    assert sent == pytest.approx(0.05, rel=0.1)
+    cut = sum(count > fits for count in counts) / len(counts)
+    assert 0.85 * 0.05 < sent < 1.1 * 0.05 and cut < 0.7
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,9 @@ __all__ = ["Price", "best_price"]
 #: chosen more, or less than this part, is far off.
 _MOST = 4.0
 
+#: The same of a pass of which not all fitted.
+_MOST_CUT = 1.5
+
 #: How many times the best price, or which part of it, a price may be behind a pass that is far off:
 #: for so many the network has learned.
 _REACH = 8.0
@@ -21,10 +24,10 @@ class Price:
     """Grows where more is sent than is wanted, and falls where less is: dual ascent.
 
     Steps are of its logarithm, in proportion to the excess; a pass counts as four times too many at
-    most. Only what fitted into its frames counts: so not what is chosen, but what is sent is as
-    much as is wanted. Steps take hundreds of passes where gradients have changed by orders of
-    magnitude, or where there was little to send at first: then the price is brought near to the
-    best one.
+    most, or as half as many again if it was cut to what fits. Were all counted that it had chosen,
+    few would be sent in most of the others; were only what was sent, all passes would be cut. That
+    takes hundreds of passes where gradients have changed by orders of magnitude, or where there was
+    little to send at first: then the price is brought near to the best one.
 
     Parameters
     ----------
@@ -44,13 +47,12 @@ class Price:
     def chosen(self, elements: int, wanted: float, most: int, left_out: int) -> None:
         """Say what a pass has chosen, what was wanted, and what there was, once there is a price.
 
-        Those that were left out, since they did not fit into a frame, were not sent, and count for
-        nothing. Where all was chosen that there was, or not all of it fitted, no lower price would
-        have sent more.
+        Where all was chosen that there was, or some was left out since it did not fit, no lower
+        price would have sent more.
         """
         if self.value is None or not wanted > 0:
             return
-        excess = min((elements - left_out) / wanted, _MOST) - 1.0
+        excess = min(elements / wanted, _MOST_CUT if left_out else _MOST) - 1.0
         if excess > 0 or not (left_out or elements == most):
             self.value *= math.exp(self._rate * excess)
 
