@@ -45,7 +45,7 @@ def decode(
     frame : bytes
         The frame, and nothing else.
     tables : sequence of CodeTable
-        Those that both sides have agreed on, besides the defaults.
+        Those that both sides have agreed on, besides the defaults, by numbers of their own.
     counts : sequence of int or None
         Elements that each region must have; ``None``: any.
     most : int
@@ -55,6 +55,8 @@ def decode(
     ------
     CodecError
         If the frame is not as it must be; the value is named, and what it must be.
+    ValueError
+        If tables that differ have the same number.
     """
     return decode_by(elements_of_parts, frame, tables, counts, most)
 

@@ -1,6 +1,6 @@
 """Takes frames apart, and checks all of them but the insides of their blocks."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from .defaults import DEFAULT_TABLES
 from .errors import CodecError
 from .parser_kernel import Outcome, read_body
 from .parts import CHECKSUM, HEADER_SIZE, Parts, checksum, lengths_of
-from .table import CodeTable
+from .table import CodeTable, agreed
 
 __all__ = ["dissect", "region_bytes"]
 
@@ -45,14 +45,14 @@ _WRONG = {
 }
 
 
-def dissect(frame: bytes, agreed: Sequence[CodeTable], most: int) -> Parts:
+def dissect(frame: bytes, tables: Sequence[CodeTable], most: int) -> Parts:
     """Take a frame apart, and check all of it but the insides of its blocks.
 
     Parameters
     ----------
     frame : bytes
         The frame, and nothing else.
-    agreed : sequence of CodeTable
+    tables : sequence of CodeTable
         Tables that it may name, besides the defaults.
     most : int
         Elements that it may have in all.
@@ -61,11 +61,14 @@ def dissect(frame: bytes, agreed: Sequence[CodeTable], most: int) -> Parts:
     ------
     CodecError
         If something is not as it must be; the value is named, and what it must be.
+    ValueError
+        If the tables' numbers are not.
     """
     header = _header(frame)
     fmt = _FORMATS[header["format"]]
     numbers = header["table_0"], header["table_1"]
-    lengths = lengths_of([_named(number, agreed) for number in numbers])
+    others = agreed(tables)
+    lengths = lengths_of([_named(number, others) for number in numbers])
     _check_checksum(frame, numbers, lengths)
     rest = np.frombuffer(frame, dtype=np.uint8)[HEADER_SIZE : -CHECKSUM.size]
     wrong, used, counts, bases, slots, first_blocks, sizes, elements, total = read_body(
@@ -125,16 +128,15 @@ def _header(frame: bytes) -> dict[str, int]:
     return header
 
 
-def _named(number: int, agreed: Sequence[CodeTable]) -> CodeTable | None:
+def _named(number: int, others: Mapping[int, CodeTable]) -> CodeTable | None:
     """The table of a number; ``None`` where the frame carries it, or has none."""
     if number <= TableNumber.CARRIED:
         return None
     if number in DEFAULT_TABLES:
         return DEFAULT_TABLES[TableNumber(number)]
-    for table in agreed:
-        if table.number == number:
-            return table
-    known = sorted({*DEFAULT_TABLES, *(table.number for table in agreed)})
+    if number in others:
+        return others[number]
+    known = sorted({*DEFAULT_TABLES, *others})
     raise CodecError(f"table must be one of {', '.join(map(str, known))}, not {number}")
 
 

@@ -15,7 +15,7 @@ from .defaults import DEFAULT_TABLES
 from .elements import Elements, Symbols, elements_of, from_one_base, symbols_of
 from .encoder_kernel import pack, pack_block
 from .parts import Parts, lengths_of
-from .table import CodeTable
+from .table import CodeTable, agreed
 
 __all__ = ["Packing", "coded_blocks", "encode", "encode_by", "histogram", "overlong_blocks"]
 
@@ -82,6 +82,7 @@ def encode_by(
     for table in tables or ():
         if not isinstance(table, CodeTable):
             raise TypeError(f"tables must be of CodeTable, not {table!r}")
+    agreed(tables or ())  # else nobody could read the frame
     elements, symbols = _symbols(tensors, exponents, mantissa_bits, tables)
     if tables is None:
         own, slots = choose_tables(symbols.counts, symbols.mantissa_bits)

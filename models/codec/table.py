@@ -1,5 +1,6 @@
 """Tables of the code: lengths, the canonical codes that follow from them, and look-ups."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -12,12 +13,16 @@ from adagrain.models.interface.codec import (
     SYMBOLS,
     TableNumber,
 )
+from adagrain.models.interface.codec_tables import DEFAULT_LENGTHS
 
 from .canonical import canonical_codes, encoding, measures
 from .choice_kernel import best_lengths, carried
 from .errors import CodecError
 
-__all__ = ["CodeTable", "build_table"]
+__all__ = ["CodeTable", "agreed", "build_table"]
+
+
+_DEFAULTS = {int(number): lengths for number, lengths in DEFAULT_LENGTHS.items()}
 
 
 @dataclass(frozen=True)
@@ -37,7 +42,7 @@ class CodeTable:
     CodecError
         If the lengths are no such code.
     ValueError
-        If the number is not one that a table may have.
+        If the number is not one that a table of these lengths may have.
     """
 
     lengths: bytes
@@ -49,6 +54,11 @@ class CodeTable:
         if TableNumber.NARROW < self.number < FIRST_AGREED:
             raise ValueError(
                 f"number of an agreed table must be from {FIRST_AGREED} to 255, not {self.number}"
+            )
+        if self.number in _DEFAULTS and self.lengths != _DEFAULTS[self.number]:
+            raise ValueError(
+                f"table {self.number} must be the default one; others are carried, or have numbers "
+                f"from {FIRST_AGREED} to 255"
             )
         if len(self.lengths) != SYMBOLS:
             raise CodecError(f"table must have {SYMBOLS} code lengths, not {len(self.lengths)}")
@@ -93,6 +103,21 @@ class CodeTable:
     def carried(self) -> bytes:
         """The table as a frame carries it."""
         return carried(self._lengths).tobytes()
+
+
+def agreed(tables: Iterable[CodeTable]) -> dict[int, CodeTable]:
+    """Tables by the number that both sides know them by; those that frames carry have none.
+
+    Raises
+    ------
+    ValueError
+        If two that are not equal have the same number.
+    """
+    found: dict[int, CodeTable] = {}
+    for table in tables:
+        if table.number != TableNumber.CARRIED and found.setdefault(table.number, table) != table:
+            raise ValueError(f"tables must have a number each, not two of them {table.number}")
+    return found
 
 
 def build_table(

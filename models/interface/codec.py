@@ -45,8 +45,8 @@ GAP_BITS = 12
 #: Gap classes: 0 is gap 0, class c gaps from 2^(c−1) to 2^c − 1.
 CLASSES = GAP_BITS + 1
 
-#: Bins that have symbols: half binades, bin 0 the upper one at the region's base. They are the
-#: first of those of ``statistics``.
+#: Bins that have symbols: half binades, bin 0 the upper one at the region's base. In BF16 they are
+#: the first of those of ``statistics``, but that −0 has one.
 BINS = 32
 
 #: The symbol of all other elements. The symbol of class c and bin b is 32·c + b.

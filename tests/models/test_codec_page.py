@@ -5,7 +5,7 @@ from pathlib import Path
 
 from codec_tensors import tensor, words_of
 
-from adagrain.models.codec import DEFAULT_TABLES, decode, encode
+from adagrain.models.codec import DEFAULT_TABLES, CodeTable, decode, encode
 from adagrain.models.interface.codec import GradientHeader, RegionHeader, TableNumber
 from adagrain.models.interface.formats import FormatCode
 from adagrain.models.interface.records import pack, size, unpack
@@ -39,6 +39,20 @@ def test_example_of_the_page() -> None:
     words = [0, 0, 0x3F80, 0, 0xBF00, 0x7F80, 0, 0, 0, 0, 0x3F20, 0, 0, 0, 0, 0, 0, 0, 0, 0]
     assert encode([tensor(words)], tables=[NARROW]) == shown
     assert words_of(decode(shown)[0]) == words
+
+
+def test_carried_table_of_the_page() -> None:
+    (shown,) = re.findall(r"^`((?:[0-9a-f]{2} ?){28})`\.$", PAGE.read_text(), re.MULTILINE)
+    words = [0x3FC0, 0x3FC0, 0, 0, 0, 0, 0, 0]
+    table = CodeTable(bytes([1, 2, *[0] * 414, 2]))
+    assert encode([tensor(words)], tables=[table]) == bytes.fromhex(shown)
+    assert words_of(decode(bytes.fromhex(shown))[0]) == words
+
+
+def test_a_decoder_takes_upper_half_binades_without_mantissa_bits() -> None:
+    """No encoder makes them."""
+    frame = bytes.fromhex("41470102010001001b000000080000007f01010212803feefcd9b2")
+    assert words_of(decode(frame)[0]) == [0x3FC0, 0, 0, 0, 0, 0, 0, 0]
 
 
 def test_tables_of_the_page() -> None:

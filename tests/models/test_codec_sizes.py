@@ -1,5 +1,6 @@
 """Sizes of frames, of what they hold, and the tables that they are made with."""
 
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -101,6 +102,11 @@ def test_agreed_tables() -> None:
     other = build_table(histogram(x)[0], number=20, floor=100)
     with pytest.raises(CodecError, match="checksum must be 0x"):
         decode(frame, tables=[other])
+    assert same(decode(frame, tables=[table, replace(other, number=21), table]), x)
+    with pytest.raises(ValueError, match="tables must have a number each, not two of them 20"):
+        decode(frame, tables=[table, other])
+    with pytest.raises(ValueError, match="tables must have a number each, not two of them 20"):
+        encode(x, tables=[table, other])
 
 
 def test_fewer_mantissa_bits_take_fewer_bytes() -> None:

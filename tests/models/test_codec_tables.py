@@ -217,6 +217,8 @@ def test_wrong_numbers_and_counts() -> None:
         CodeTable(own, 0)
     with pytest.raises(ValueError, match="number of an agreed table must be from 16 to 255, not 4"):
         CodeTable(own, 4)
+    with pytest.raises(ValueError, match="table 2 must be the default one; others are carried, or"):
+        CodeTable(own, 2)
     with pytest.raises(ValueError, match=r"counts must have shape \(417,\), not \(3,\)"):
         build_table(np.zeros(3, dtype=np.int64))
     with pytest.raises(TypeError, match="counts must be integers, not of float64"):
