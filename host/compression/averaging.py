@@ -26,9 +26,10 @@ def average_of_frames(
     """
     counting = [own for own in sent if own is not None]
     if not counting:
-        return torch.zeros(elements)
+        return torch.zeros(elements, dtype=torch.float32)
     first, *others = counting
-    total = averaged(first, 1 if others else workers, torch.empty(elements))
+    into = torch.empty(elements, dtype=torch.float32)
+    total = averaged(first, 1 if others else workers, into)
     for own in others:
         added(own, workers if own is others[-1] else 1, total)
     return total

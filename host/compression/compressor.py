@@ -60,7 +60,7 @@ class Compressor:
     mantissa_bits : int
         Of each element that is sent.
     idle_waits : bool
-        Shares whose gradient is zero throughout send nothing, and keep their residual: the
+        Shares whose gradient is zero throughout send nothing, and keep residual and velocity: the
         parameter may be one that no worker has used, and its average is not applied.
     """
 
@@ -74,7 +74,8 @@ class Compressor:
 
     def masked(self, layout: Layout, gradient: torch.Tensor, density: float) -> Selected:
         """The elements that the mask chooses, and +0."""
-        values = self._feedback.values(layout, gradient)
+        idle = self._idle(layout, gradient)
+        values = self._feedback.values(layout, gradient, idle)
         if isinstance(self._mask, Learner):
             self._mask.look(layout, gradient)
         keep = self._mask.keep(values.v, layout, density)
@@ -85,7 +86,7 @@ class Compressor:
                 f"{tuple(keep.shape)}"
             )
         sent = rounded_where(keep, values.v, self._mantissa_bits)
-        return Selected(values, self._without_idle(layout, gradient, sent))
+        return Selected(values, _without(idle, layout, sent))
 
     def unmasked(self, layout: Layout, gradient: torch.Tensor, values: Values) -> Unmasked | None:
         """Give what :meth:`masked` has just masked; ``None`` if it did not by tables."""
@@ -93,24 +94,27 @@ class Compressor:
         if tables is None:
             return None
         elements = rounded(values.v, self._mantissa_bits)
-        return Unmasked(self._without_idle(layout, gradient, elements), tables)
+        return Unmasked(_without(self._idle(layout, gradient), layout, elements), tables)
 
     def whole(self, layout: Layout, gradient: torch.Tensor) -> Selected:
         """All elements, with all mantissa bits that BF16 has."""
-        values, sent = self._feedback.rounded(layout, gradient)
-        return Selected(values, self._without_idle(layout, gradient, sent))
+        idle = self._idle(layout, gradient)
+        values, sent = self._feedback.rounded(layout, gradient, idle)
+        return Selected(values, _without(idle, layout, sent))
 
     @staticmethod
     def nothing(gradient: torch.Tensor) -> Selected:
         """Select nothing: nothing can be sent."""
         return Selected(Values(gradient.float(), None), torch.zeros_like(gradient, dtype=_SENT))
 
-    def _without_idle(
-        self, layout: Layout, gradient: torch.Tensor, sent: torch.Tensor
-    ) -> torch.Tensor:
-        if self._idle_waits:
-            pairs = zip(layout.parts(gradient), layout.parts(sent), strict=True)
-            for own, part in pairs:
-                if not own.any():
-                    part.zero_()
-        return sent
+    def _idle(self, layout: Layout, gradient: torch.Tensor) -> list[int]:
+        """Places of the shares that wait."""
+        parts = layout.parts(gradient) if self._idle_waits else ()
+        return [place for place, own in enumerate(parts) if not own.any()]
+
+
+def _without(idle: Sequence[int], layout: Layout, sent: torch.Tensor) -> torch.Tensor:
+    parts = layout.parts(sent)
+    for place in idle:
+        parts[place].zero_()
+    return sent

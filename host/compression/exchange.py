@@ -4,6 +4,7 @@ from collections import deque
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
+from zlib import crc32
 
 import torch.distributed as dist
 
@@ -239,6 +240,15 @@ class CompressedExchange:
         let_go(self.mask)
         while self._own:
             give_back(self._own.pop())
+
+    def common(self) -> dict[str, Any]:
+        """State that all workers must have in common, by what it is called where it differs."""
+        plan, bypass = self._plan.state_dict(), self.bypass.state_dict()
+        return {
+            "backward passes of the state": self.passes,
+            "sizes of slots of the state, by checksum,": crc32(repr(plan).encode()),
+            "decisions of the state, by checksum,": crc32(repr(bypass).encode()),
+        }
 
     def state_dict(self) -> dict[str, Any]:
         """As :meth:`Exchange.state_dict`.

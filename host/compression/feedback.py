@@ -1,6 +1,6 @@
 """Error feedback: what was not sent is added to the next gradient; and momentum beside it."""
 
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import Any, NamedTuple
 
 import torch
@@ -85,23 +85,34 @@ class Feedback:
         self._residuals = Memory()
         self._velocities = Memory()
 
-    def values(self, layout: Layout, gradient: torch.Tensor) -> Values:
-        """Values to send, given this pass's gradient; in memory of their own."""
+    def values(self, layout: Layout, gradient: torch.Tensor, idle: Sequence[int] = ()) -> Values:
+        """Values to send, given this pass's gradient; in memory of their own.
+
+        Shares at the places ``idle``, whose gradient is zero, have what is kept of them, as it is:
+        momentum stays where an optimizer leaves it alone.
+        """
         own, velocity = gradient.float(), None
         if self._momentum:
-            velocity = self._velocities.of(layout, own.device).mul(self._momentum).add_(own)
+            before = self._velocities.of(layout, own.device)
+            velocity = before.mul(self._momentum).add_(own)
+            _leave(idle, layout, before, velocity)
             own = own.add(velocity, alpha=self._momentum) if self._nesterov else velocity
-        if self._enabled:
-            return Values(own + self._residuals.of(layout, own.device), velocity)
-        return Values(own.clone(), velocity)
+        if not self._enabled:
+            return Values(own.clone(), velocity)
+        residual = self._residuals.of(layout, own.device)
+        v = own + residual
+        _leave(idle, layout, residual, v)
+        return Values(v, velocity)
 
-    def rounded(self, layout: Layout, gradient: torch.Tensor) -> tuple[Values, torch.Tensor]:
+    def rounded(
+        self, layout: Layout, gradient: torch.Tensor, idle: Sequence[int] = ()
+    ) -> tuple[Values, torch.Tensor]:
         """Return what :meth:`values` gives, and the nearest elements that are sent."""
         if self._enabled and not self._momentum:
             own = gradient.float()
             v, sent = rounded_sum(own, self._residuals.of(layout, own.device))
             return Values(v, None), sent
-        values = self.values(layout, gradient)
+        values = self.values(layout, gradient, idle)
         return values, rounded(values.v)
 
     def keep(self, layout: Layout, values: Values, sent: torch.Tensor, *, everything: bool) -> None:
@@ -189,8 +200,14 @@ class Feedback:
         if self._enabled:
             found.append((self._residuals, values.v, sent))
         if values.velocity is not None:
-            taken = nothing = torch.zeros((), device=sent.device)
+            taken = nothing = torch.zeros((), dtype=torch.float32, device=sent.device)
             if self._masks_momentum and not everything:
                 taken = values.velocity.where(sent != 0, nothing)
             found.append((self._velocities, values.velocity, taken))
         return found
+
+
+def _leave(idle: Sequence[int], layout: Layout, before: torch.Tensor, values: torch.Tensor) -> None:
+    """Have shares at some places be what they were before."""
+    for place in idle:
+        layout.parts(values)[place].copy_(layout.parts(before)[place])

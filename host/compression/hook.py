@@ -9,6 +9,7 @@ import torch
 import torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel
 
+from adagrain.host.distributed.bucket_passes import BucketPasses
 from adagrain.host.distributed.check_model import check_model
 from adagrain.host.distributed.ddp_hooks import behind_ddp, gradients_of
 from adagrain.host.distributed.exchange import Flat, Pending, Share
@@ -82,10 +83,12 @@ class CompressionState(Uncopied):
             for name, own in parameters.items()
         }
         self._numbers = {id(own): number for number, own in enumerate(parameters.values())}
+        self._passes = BucketPasses(self._model, parameters.values())
         self._waiting: list[tuple[torch.futures.Future[torch.Tensor], torch.Tensor]] = []
         self._given: list[tuple[torch.Tensor, torch.Tensor]] = []
-        lockstep = Lockstep(model.process_group)
+        lockstep = self._lockstep = Lockstep(model.process_group)
         self._closes: list[Any] = [lockstep]
+        self._is_new = True
         common: dict[str, Any] = {}
         error: Exception | None = None
         try:
@@ -146,7 +149,8 @@ class CompressionState(Uncopied):
         ------
         ValueError
             If it is of other parameters, or of these in another memory format, of another worker,
-            another number of them, or another mask.
+            another number of them, or another mask. In the next pass, if workers have loaded
+            states that do not go together; on all of them.
         """
         check_parts(state, "parameters", "workers", "rank", "bytes_sent", "exchange")
         _check_layouts(state["parameters"], self._layouts)
@@ -157,6 +161,7 @@ class CompressionState(Uncopied):
         check_rank(state["rank"], self.exchange.rank)
         self.exchange.load_state_dict(state["exchange"])
         self.exchange.bytes_sent = state["bytes_sent"]
+        self._is_new = True
 
     def close(self) -> None:
         """Give the process group back; the model cannot be trained on with this hook."""
@@ -173,6 +178,9 @@ class CompressionState(Uncopied):
                 "DistributedDataParallel.join does not work with compress_hook: residuals of a "
                 "worker without data would be lost; give all workers as many batches"
             )
+        if self._is_new:
+            self._is_new = False
+            self._lockstep.begin(self.exchange.common(), None)
         if self._once is not None and self._once.again(map(self._number, bucket.parameters())):
             raise RuntimeError(self.exchange.once)
         means = bucket.buffer()
@@ -185,7 +193,7 @@ class CompressionState(Uncopied):
         self._waiting.append((future, means))
         if self._model.find_unused_parameters or self._model.static_graph:
             self._given += zip(bucket.parameters(), gradients_of(bucket), strict=True)
-        if bucket.is_last():
+        if self._passes.place(bucket).is_last:
             self._end_pass()
         return future
 
@@ -222,7 +230,15 @@ class CompressionState(Uncopied):
 def compress_hook(
     state: CompressionState, bucket: dist.GradBucket
 ) -> torch.futures.Future[torch.Tensor]:
-    """Average a bucket over the workers as ``state`` says; as ``powerSGD_hook`` is used."""
+    """Average a bucket over the workers as ``state`` says; as ``powerSGD_hook`` is used.
+
+    Raises
+    ------
+    TypeError
+        If ``state`` is another one; where a state was copied or unpickled, there is ``None``.
+    """
+    if not isinstance(state, CompressionState):
+        raise TypeError(f"state of compress_hook must be a CompressionState, not {state!r}")
     return state.take(bucket)
 
 

@@ -1,6 +1,7 @@
 """Numbers that are kept for each element from step to step, by what they belong to."""
 
 from collections.abc import Mapping
+from functools import partial
 
 import torch
 
@@ -39,8 +40,9 @@ class Memory:
         self._flats = {}
 
     def _gathered(self, layout: Layout, device: torch.device) -> torch.Tensor:
+        new = partial(torch.zeros, dtype=torch.float32, device=device)
         parts = [
-            self._parts[key].to(device) if key in self._parts else torch.zeros(size, device=device)
+            self._parts[key].to(device) if key in self._parts else new(size)
             for key, size in zip(layout.keys, layout.sizes, strict=True)
         ]
         flat = torch.cat(parts)

@@ -209,7 +209,9 @@ class CompressionOptions:
         why = "momentum is corrected" if self.momentum else "there is no error feedback"
         return (
             "backward passes of a step but the last must be inside model.no_sync() where "
-            f"{why}: what an exchange has brought back would be taken for a new gradient"
+            f"{why}: what an exchange has brought back would be taken for a new gradient. If there "
+            "was only one: gradients must be cleared in each step, by zero_grad(), and the "
+            "optimizer must have all parameters"
         )
 
     def saved(self) -> dict[str, Any]:

@@ -77,14 +77,17 @@ class Plan:
         """Restore what :meth:`state_dict` gave."""
         self._sizes, self._longest = {}, {}
         for keys, sizes, size, longest in state["slots"]:
-            self._sizes[Layout(keys, sizes)] = size
+            layout = Layout(keys, sizes)
+            self._sizes[layout] = self._within(size, layout)
             if longest:
-                self._longest[Layout(keys, sizes)] = longest
+                self._longest[layout] = longest
 
     def _with_slack(self, longest: int, layout: Layout) -> int:
-        wanted = round(SLACK * longest)
+        return self._within(round(SLACK * longest), layout)
+
+    def _within(self, size: int, layout: Layout) -> int:
         budget = self._target.budget
-        return _bounded(wanted if budget is None else min(wanted, budget), layout)
+        return _bounded(size if budget is None else min(size, budget), layout)
 
 
 def least_size(layout: Layout) -> int:

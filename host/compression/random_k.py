@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import torch
@@ -29,8 +30,9 @@ class RandomK:
 
     def keep(self, v: torch.Tensor, layout: Layout, density: float) -> torch.Tensor:
         """As :meth:`Mask.keep`."""
+        draw = partial(torch.rand, dtype=torch.float32, device="cpu")
         drawn = [
-            torch.rand(size, generator=self._generator(key))
+            draw(size, generator=self._generator(key))
             for key, size in zip(layout.keys, layout.sizes, strict=True)
         ]
         return (torch.cat(drawn) < density).to(v.device)

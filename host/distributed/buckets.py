@@ -7,6 +7,9 @@ import torch
 import torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel
 
+from adagrain.host.regions.regions import trainable
+
+from .bucket_passes import BucketPasses
 from .bundle import Bundle
 from .ddp_hooks import behind_ddp, gradients_of
 from .guard import Guard
@@ -47,11 +50,13 @@ class Buckets:
         self._steps = steps
         self._watch = watch
         self._guard = guard
+        self._passes = BucketPasses(model, trainable(model).values())
         self._waiting: list[_Waiting] = []
 
     def take(self, bucket: dist.GradBucket) -> torch.futures.Future[torch.Tensor]:
         """Take a bucket; after the last one, end the pass and answer for all of them."""
-        if bucket.index() == 0:
+        place = self._passes.place(bucket)
+        if place.is_first:
             self._begin_pass()
         parameters, flat, bundle = bucket.parameters(), bucket.buffer(), None
         self._guard.note(parameters)
@@ -64,7 +69,7 @@ class Buckets:
         self._reducer.begin_exchange(parameters, bundle)
         future: torch.futures.Future[torch.Tensor] = torch.futures.Future()
         self._waiting.append(_Waiting(bucket, bundle, future))
-        if bucket.is_last():
+        if place.is_last:
             self._end_pass()
         return future
 

@@ -105,10 +105,8 @@ def logits(layers: MaskLayers, seen: np.ndarray) -> np.ndarray:
     -------
     ndarray of int8, (regions, 64)
     """
-    numbers = Operand(
-        torch.from_numpy(with_one(seen).astype(np.float32)), torch.tensor(FEATURE_SCALE), _INT8
-    )
-    scale = torch.tensor(LAYER_SCALE)
+    first, scale = torch.tensor([FEATURE_SCALE, LAYER_SCALE], dtype=torch.float32, device="cpu")
+    numbers = Operand(torch.from_numpy(with_one(seen).astype(np.float32)), first, _INT8)
     for own in layers.operands:
         values = multiplied(numbers, own)
         numbers = Operand(multiples(values, scale.view(1, 1), None, LEVELS[_INT8]), scale, _INT8)

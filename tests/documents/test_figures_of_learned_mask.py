@@ -57,6 +57,11 @@ def _ahead(record: Any, way: str, before: str) -> int:
     return sum(a < b for a, b in zip(record[way]["losses"], record[before]["losses"], strict=True))
 
 
+def _cut(own: Any, passes: int) -> float:
+    """Percent of the passes whose frame did not fit."""
+    return 100 * own["overflows"] / passes
+
+
 def _cost(record: Any, budget: str) -> Iterator[float]:
     """Percent of a step that masks take, and the network."""
     threshold, learned = (record[f"{way}_{budget}"] for way in ("threshold", "learned"))
@@ -111,8 +116,24 @@ QUOTES = (
     ),
     PAGE(
         CONVOLUTIONS,
-        "by {:.1f} % with an error of {:.1f} %**; the same share of each parameter is by {:.0f} %.",
+        "it is {:.1f} % behind, with an error of {:.1f} %; the same share of each parameter is by "
+        "{:.0f} %. Frames",
         lambda r: (*_behind(r, "learned_7kB"), _behind(r, "top_by_share_7kB")[0]),
+    ),
+    PAGE(
+        f"{CONVOLUTIONS} {THIRTY_SEEDS} {TEN_SEEDS}",
+        "Frames are cut in {:.0f} % of the passes (on the MLP in {:.0f}, on the transformer in "
+        "{:.0f}).",
+        lambda a, b, c: (
+            _cut(a["learned_7kB"], 160),
+            _cut(b["learned_3kB"], 240),
+            _cut(c["learned_21kB"], 120),
+        ),
+    ),
+    PAGE(
+        CONVOLUTIONS,
+        "on the convolutions by {:.1f} %.",
+        lambda r: _behind(r, "learned_value_7kB")[:1],
     ),
     PAGE(
         CONVOLUTIONS,

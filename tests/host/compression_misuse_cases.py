@@ -304,59 +304,6 @@ def network_that_is_none() -> Any:
 
 
 @case
-def state_without_a_part() -> Any:
-    setup = Setup()
-    setup.train(range(2))
-    state = setup.state.state_dict()
-    del state["exchange"]["plan"]
-    setup.state.load_state_dict(state)
-
-
-@case
-def other_state() -> Any:
-    setup = Setup()
-    state = setup.state.state_dict()
-    state["parameters"] = {"weight": 3}
-    setup.state.load_state_dict(state)
-
-
-@case
-def state_in_another_memory_format() -> Any:
-    def images() -> nn.Module:
-        return nn.Sequential(nn.Conv2d(2, 4, 3))
-
-    def images_with_channels_last() -> nn.Module:
-        return images().to(memory_format=torch.channels_last)
-
-    state = Setup(make=images_with_channels_last).state.state_dict()
-    Setup(make=images).state.load_state_dict(state)
-
-
-@case
-def state_of_another_mask() -> Any:
-    Setup().state.load_state_dict(Setup(mask="top").state.state_dict())
-
-
-@case
-def states_of_other_choices() -> Any:
-    """Refused before anything changes: the passes are those that were made."""
-    told = []
-    for own, other in (
-        ({"mask": "top"}, {"mask": "top_by_share"}),
-        ({"momentum": 0.9}, {}),
-        ({"error_feedback": False}, {}),
-        ({"mask": "learned", "learned": {"hidden": 5}}, {"mask": "learned"}),
-    ):
-        left, kept = Setup(**other), Setup(**own)
-        kept.train(range(2))
-        try:
-            kept.state.load_state_dict(left.state.state_dict())
-        except ValueError as error:
-            told.append(f"{error} after {kept.state.exchange.passes} passes")
-    raise ValueError("; ".join(told))
-
-
-@case
 def frozen_when_the_state_was_made() -> Any:
     made = network()
     model = DistributedDataParallel(made)

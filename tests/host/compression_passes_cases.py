@@ -117,3 +117,35 @@ def no_backward_on_one_uncompressed() -> Any:
     if dist.get_rank() == 1:
         setup.optimizer.step()
     loss.backward()
+
+
+@case
+def momentum_of_a_parameter_that_waits() -> Any:
+    """Unused, it keeps residual and velocity, as SGD leaves its momentum alone."""
+    options = (
+        *({"nesterov": True}, {"nesterov": True, "momentum_masking": True}),
+        *({"momentum_masking": False}, {}),
+    )
+    for own in options:
+        for density, bypass in ((1.0, "never"), (0.02, "never"), (1.0, "always")):
+            setup = Setup(
+                ddp={"find_unused_parameters": True, "bucket_cap_mb": 25},
+                **{"make": Halves, "density": density, "bypass": bypass, "momentum": 0.9, **own},
+            )
+            setup.network.which = [0, 1]
+            setup.train(range(2))
+            before = _kept(setup)
+            setup.network.which = [0]
+            setup.train(range(2, 9))
+            after = _kept(setup)
+            assert all(map(torch.equal, before[1], after[1]))
+            assert not all(map(torch.equal, before[0], after[0]))
+
+
+def _kept(setup: Setup) -> tuple[list[torch.Tensor], list[torch.Tensor]]:
+    """Residuals and velocities, of each half."""
+    saved = setup.state.state_dict()["exchange"]["feedback"]
+    rows = [(key, own) for memory in saved.values() for key, own in sorted(memory.items())]
+    half = len([*setup.network.parameters()]) // 2
+    first, second = ([own for (n, _), own in rows if (n >= half) == last] for last in (False, True))
+    return first, second

@@ -11,7 +11,9 @@ from compression_setup import CASES
 from adagrain.host.distributed.process_group import leave_group
 
 if __name__ == "__main__":
-    for module in ("hook", "learned", "bypass", "reducer", "passes", "refusal", "misuse"):
+    for module in ("hook", "learned", "bypass", "reducer", "passes", "refusal", "settings"):
+        import_module(f"compression_{module}_cases")
+    for module in ("misuse", "misuse_states"):
         import_module(f"compression_{module}_cases")
     torch.set_num_threads(1)
     dist.init_process_group("gloo")

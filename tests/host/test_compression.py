@@ -12,6 +12,7 @@ import compression_learned_cases as learned_cases
 import compression_passes_cases as passes_cases
 import compression_reducer_cases as reducer_cases
 import compression_refusal_cases as refusal_cases
+import compression_settings_cases as settings_cases
 import pytest
 from compression_setup import CASES
 from process_groups import WorkerServer
@@ -25,7 +26,7 @@ RUN = {
     own.__name__
     for own in (
         *(bypass_cases, hook_cases, learned_cases),
-        *(passes_cases, reducer_cases, refusal_cases),
+        *(passes_cases, reducer_cases, refusal_cases, settings_cases),
     )
 }
 BY_THEMSELVES = {
@@ -198,6 +199,18 @@ ERRORS = {
         "'strides': (18, 9, 3, 1)}, not {'shape': (4, 2, 3, 3), 'strides': (18, 1, 6, 2)}"
     ),
     "state_of_another_mask": "ValueError: mask of the state must be HardThreshold, not Top",
+    "states_of_other_passes": (
+        "ValueError: backward passes of the state must be the same on all workers, but worker 0 "
+        "has 4 and worker 1 has 10"
+    ),
+    "state_on_one": (
+        "ValueError: backward passes of the state must be the same on all workers, but worker 0 "
+        "has 0 and worker 1 has 10"
+    ),
+    "states_of_other_slots": (
+        "ValueError: sizes of slots of the state, by checksum, must be the same on all workers, but"
+    ),
+    "no_state": "TypeError: state of compress_hook must be a CompressionState, not None",
     "states_of_other_choices": (
         "ValueError: mask of the state must be 'top', not 'top_by_share' after 2 passes; "
         "momentum correction of the state must be True, not False after 2 passes; "

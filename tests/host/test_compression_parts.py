@@ -231,6 +231,15 @@ def test_no_slot_exceeds_a_budget() -> None:
         plan.end_pass(number)
 
 
+def test_no_slot_of_a_state_exceeds_a_budget() -> None:
+    wide, layout = Plan(4, Target(CompressionOptions(density=1.0), 10**5)), layout_of(10**5)
+    assert wide.size(0, layout) > 100_000
+    for budget, size in ((5000, 5000), (50, 75), (10**6, wide.size(0, layout))):
+        plan = Plan(4, Target(CompressionOptions(budget=budget), 10**5))
+        plan.load_state_dict(wide.state_dict())
+        assert plan.size(0, layout) == size
+
+
 def test_warm_up_and_budget() -> None:
     target = Target(CompressionOptions(density=0.01, warmup_passes=2, warmup_density=0.16), 100)
     assert [target.density(n) for n in range(4)] == pytest.approx([0.16, 0.04, 0.01, 0.01])

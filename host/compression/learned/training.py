@@ -1,6 +1,7 @@
 """Trains the mask generation network: one step of Adam a pass, gradients in closed form."""
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -42,9 +43,10 @@ class MaskTraining:
     """
 
     def __init__(self, hidden: int, rate: float, seed: int) -> None:
-        generator = torch.Generator().manual_seed(seed)
+        generator = torch.Generator("cpu").manual_seed(seed)
         shapes = (len(FEATURES) + 1, hidden), (hidden + 1, hidden), (hidden + 1, BINS)
-        drawn = [_DEVIATION * torch.randn(own, generator=generator).numpy() for own in shapes]
+        draw = partial(torch.randn, generator=generator, dtype=torch.float32, device="cpu")
+        drawn = [_DEVIATION * draw(own).numpy() for own in shapes]
         layers = [*map(with_constant, drawn[:-1]), drawn[-1]]
         self._hidden, self._rate, self._steps = hidden, rate, 0
         self._weights = np.concatenate([own.ravel() for own in layers])
