@@ -209,7 +209,7 @@ def test_a_price_follows_what_is_sent() -> None:
     price.value = 2.0
     told = (
         *((10, 5, 0, 0.5), (5, 10, 0, -0.25), (99, 1, 0, 1.5), (0, 1, 0, -0.5), (3, 0, 0, 0)),
-        *((20, 5, 10, 0.25), (12, 10, 1, 0.1), (9, 10, 1, 0)),
+        *((20, 5, 10, 0.125), (12, 10, 1, 0.1), (9, 10, 1, 0)),
     )
     for chosen, wanted, left_out, factor in told:
         before = price.value

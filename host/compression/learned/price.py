@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 
+from adagrain.host.compression.target import SLACK
 from adagrain.models.mask_network import Slopes
 
 __all__ = ["Price", "best_price"]
@@ -11,9 +12,6 @@ __all__ = ["Price", "best_price"]
 #: What a pass may be found to have sent at most, as a multiple of what was wanted. One that has
 #: chosen more, or less than this part, is far off.
 _MOST = 4.0
-
-#: The same of a pass of which not all fitted.
-_MOST_CUT = 1.5
 
 #: How many times the best price, or which part of it, a price may be behind a pass that is far off:
 #: for so many the network has learned.
@@ -24,10 +22,10 @@ class Price:
     """Grows where more is sent than is wanted, and falls where less is: dual ascent.
 
     Steps are of its logarithm, in proportion to the excess; a pass counts as four times too many at
-    most, or as half as many again if it was cut to what fits. Were all counted that it had chosen,
-    few would be sent in most of the others; were only what was sent, all passes would be cut. That
-    takes hundreds of passes where gradients have changed by orders of magnitude, or where there was
-    little to send at first: then the price is brought near to the best one.
+    most, or as what a whole slot has if it was cut to that. Were all counted that it had chosen,
+    few would be sent in most of the others; were only what was sent, which is less, all passes
+    would be cut. That takes hundreds of passes where gradients have changed by orders of magnitude,
+    or where there was little to send at first: then the price is brought near to the best one.
 
     Parameters
     ----------
@@ -52,7 +50,7 @@ class Price:
         """
         if self.value is None or not wanted > 0:
             return
-        excess = min(elements / wanted, _MOST_CUT if left_out else _MOST) - 1.0
+        excess = min(elements / wanted, SLACK if left_out else _MOST) - 1.0
         if excess > 0 or not (left_out or elements == most):
             self.value *= math.exp(self._rate * excess)
 
