@@ -1,4 +1,4 @@
-"""Where backward passes begin and end, by the buckets that come."""
+"""Beginning and end of backward passes, by the buckets that come."""
 
 from collections.abc import Iterable
 from typing import NamedTuple

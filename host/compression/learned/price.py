@@ -24,7 +24,7 @@ class Price:
     Steps are of its logarithm, in proportion to the excess; a pass counts as four times too many at
     most, or as what a whole slot has if it was cut to that. Were all counted that it had chosen,
     few would be sent in most of the others; were only what was sent, which is less, all passes
-    would be cut. That takes hundreds of passes where gradients have changed by orders of magnitude,
+    would be cut. Steps take hundreds of passes where gradients have changed by orders of magnitude,
     or where there was little to send at first: then the price is brought near to the best one.
 
     Parameters
