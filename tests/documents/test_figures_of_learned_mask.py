@@ -52,6 +52,12 @@ def _behind(record: Any, way: str) -> tuple[float, float]:
     return 100 * (own["loss_to_first"] - 1), 100 * own["standard_error"]
 
 
+def _ahead_by(record: Any, way: str) -> tuple[float, float]:
+    """Percent by which a way is ahead of a threshold, and their error."""
+    behind, error = _behind(record, way)
+    return -behind, error
+
+
 def _ahead(record: Any, way: str, before: str) -> int:
     """Seeds in which a way's loss is below that of another."""
     return sum(a < b for a, b in zip(record[way]["losses"], record[before]["losses"], strict=True))
@@ -88,14 +94,14 @@ QUOTES = (
     ),
     PAGE(
         THIRTY_SEEDS,
-        "--record learned_mask_thirty_seeds`) {:.2f} %, with an error of {:.2f} %. On the",
-        lambda r: _behind(r, "learned_3kB"),
+        "--record learned_mask_thirty_seeds`) {:.2f} % ahead, with an error of {:.2f} %. On the",
+        lambda r: _ahead_by(r, "learned_3kB"),
     ),
     PAGE(
         TEN_SEEDS,
-        "have it {:.2f} % behind, with an error of {:.2f} %, ahead in {} of them; from",
+        "have it {:.2f} % ahead, with an error of {:.2f} %, and in {} of them it is; from",
         lambda r: (
-            *_behind(r, "learned_21kB"),
+            *_ahead_by(r, "learned_21kB"),
             _ahead(r, "learned_21kB", "threshold_21kB"),
         ),
     ),
@@ -104,8 +110,7 @@ QUOTES = (
         "with thirty seeds by {:.1f} % with an error of {:.1f} %, the probes' bytes counted, in {} "
         "of them, whether",
         lambda r: (
-            -_behind(r, "learned_value_3kB")[0],
-            _behind(r, "learned_value_3kB")[1],
+            *_ahead_by(r, "learned_value_3kB"),
             _ahead(r, "learned_value_3kB", "threshold_3kB"),
         ),
     ),
