@@ -234,7 +234,8 @@ COMMANDS: dict[str, Run | str] = {
     "python benchmarks/learned_mask.py --seeds 30 --steps 240 --ways threshold_3kB learned_3kB "
     "learned_value_3kB learned_value_16_3kB --record learned_mask_thirty_seeds": RECORDS,
     "python benchmarks/learned_mask.py --task conv_0.3M --seeds 15 --ways threshold_7kB "
-    "top_by_share_7kB random_7kB learned_7kB learned_value_7kB --record learned_mask_conv_0.3M": RECORDS,
+    "top_by_share_7kB random_7kB learned_7kB learned_value_7kB "
+    "--record learned_mask_conv_0.3M": RECORDS,
     "python benchmarks/learned_mask.py --seeds 3 --steps 240 --ways threshold_3kB learned_3kB "
     "--record learned_mask_cost": RECORDS,
     "python benchmarks/presets.py": Run("python benchmarks/presets.py --seeds 1", full=True),

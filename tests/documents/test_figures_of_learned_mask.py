@@ -137,7 +137,7 @@ QUOTES = (
     ),
     PAGE(
         CONVOLUTIONS,
-        "on the convolutions by {:.1f} %.",
+        "on the convolutions it is worse by {:.1f} %.",
         lambda r: _behind(r, "learned_value_7kB")[:1],
     ),
     PAGE(
