@@ -114,7 +114,7 @@ class Compressor:
 
 
 def _without(idle: Sequence[int], layout: Layout, sent: torch.Tensor) -> torch.Tensor:
-    parts = layout.parts(sent)
+    parts = layout.parts(sent) if idle else ()
     for place in idle:
         parts[place].zero_()
     return sent

@@ -209,5 +209,7 @@ class Feedback:
 
 def _leave(idle: Sequence[int], layout: Layout, before: torch.Tensor, values: torch.Tensor) -> None:
     """Have shares at some places be what they were before."""
-    for place in idle:
-        layout.parts(values)[place].copy_(layout.parts(before)[place])
+    if idle:
+        parts, kept = layout.parts(values), layout.parts(before)
+        for place in idle:
+            parts[place].copy_(kept[place])
