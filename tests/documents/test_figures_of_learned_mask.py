@@ -63,6 +63,12 @@ def _ahead(record: Any, way: str, before: str) -> int:
     return sum(a < b for a, b in zip(record[way]["losses"], record[before]["losses"], strict=True))
 
 
+def _more_bytes(record: Any) -> float:
+    """Percent by which bytes of some ways differ from those of a threshold, at most."""
+    ways = [own for own in record.values() if "bytes_to_first" in own]
+    return max(abs(100 * (own["bytes_to_first"] - 1)) for own in ways)
+
+
 def _cut(own: Any, passes: int) -> float:
     """Percent of the passes whose frame did not fit."""
     return 100 * own["overflows"] / passes
@@ -108,10 +114,32 @@ QUOTES = (
     PAGE(
         THIRTY_SEEDS,
         "with thirty seeds by {:.1f} % with an error of {:.1f} %, the probes' bytes counted, in {} "
-        "of them, whether",
+        "of them; with",
         lambda r: (
             *_ahead_by(r, "learned_value_3kB"),
             _ahead(r, "learned_value_3kB", "threshold_3kB"),
+        ),
+    ),
+    PAGE(
+        THIRTY_SEEDS,
+        "with probes every 16 passes by {:.1f} %, in {}. On",
+        lambda r: (
+            _ahead_by(r, "learned_value_16_3kB")[0],
+            _ahead(r, "learned_value_16_3kB", "threshold_3kB"),
+        ),
+    ),
+    PAGE(
+        RECORDS,
+        "take the same bytes within {:.2f} % (`python",
+        lambda r, _: (_more_bytes(r),),
+    ),
+    PAGE(
+        RECORDS,
+        "--seeds 5 --steps 120 --record`), within {:.2f} %, but with probes every 16 passes, which "
+        "take {:.1f} % more.",
+        lambda _, r: (
+            _more_bytes({way: own for way, own in r.items() if "_16_" not in way}),
+            _more_bytes({"": r["learned_value_16_21kB"]}),
         ),
     ),
     PAGE(
