@@ -288,6 +288,31 @@ def test_the_best_price_is_that_of_the_last_bin_that_is_wanted(wanted: int, best
     assert best_price(slopes, 0 * counts, wanted) == 0
 
 
+@pytest.mark.parametrize("regions", [1, 5])
+def test_a_near_price_is_one_that_would_not_be_moved(regions: int, seed: int) -> None:
+    """Bins that gain or cost nothing, or have no elements, among them, and prices at the edges."""
+    draw, found = np.random.default_rng(seed), set()
+    for _ in range(2000):
+        gain, cost = np.ldexp(1.0, draw.integers(-8, 9, (2, regions, 64)))
+        gain[draw.random(gain.shape) < 0.2] = 0
+        cost[draw.random(cost.shape) < 0.02] = 0
+        counts = np.floor(draw.choice([0, 4, 400]) * draw.random(gain.shape) ** 3)
+        given = (
+            Slopes(gain, cost),
+            counts,
+            draw.choice([0.5, counts.sum() * draw.random() + 1, 1e9]),
+        )
+        price = Price(0.5)
+        price.value = before = draw.choice([0.0, 2.0 ** draw.integers(-12, 13)])
+        with np.errstate(divide="ignore", invalid="ignore"):
+            best = best_price(*given)
+        is_near, has_one = price.is_near(*given), before and 0 < best < np.inf
+        moved = 0 < best < np.inf and price.bring_near(best) != 1
+        assert not (is_near and moved) and (is_near or moved or not has_one)
+        found.add((is_near, moved))
+    assert len(found) == 3
+
+
 @pytest.mark.parametrize("mantissa_bits", [7, 2, 0])
 def test_code_bits_are_those_of_the_frame(mantissa_bits: int, seed: int) -> None:
     """Bits of all elements, by the bins that they are in, make about the frame's length."""

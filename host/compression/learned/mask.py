@@ -255,10 +255,10 @@ class LearnedMask:
         self.price.chosen(met.kept, wanted, most, left_out)
         if not self.price.is_far_off(met.kept, wanted, most):
             return
-        now = judged._replace(bases=met.bases)
-        best = best_price(
-            self._slopes(met, now, 1.0), histogram_at(met.sums, met.bases).counts, wanted
-        )
+        found = *self._slopes(met, judged._replace(bases=met.bases), 1.0), wanted
+        if self.price.is_near(*found):
+            return
+        best = best_price(*found)
         if 0 < best < np.inf and self.price.bring_near(best) > max(_FACTORS):
             self._is_new = True
 
@@ -273,15 +273,17 @@ class LearnedMask:
 
     def _step(self, met: Met, judged: _Judged, known: np.ndarray) -> None:
         """Learn what would have been best, also at other prices."""
-        found = self._slopes(met, judged, self._price)
+        found, _ = self._slopes(met, judged, self._price)
         times = _FIRST_STEPS if self._is_new else 1
         self._training.step(self._shown(known, _OCTAVES), found, _FACTORS, times)
         self._is_new = False
 
-    def _slopes(self, met: Met, judged: _Judged, price: float) -> Slopes:
+    def _slopes(self, met: Met, judged: _Judged, price: float) -> tuple[Slopes, np.ndarray]:
+        """And how many elements each bin has."""
         sums, bases, code, value = judged
         energy = self._energy * sum(met.sizes)
-        return Slopes(*find_slopes(sums, bases, *code, value, self._weights, price, energy))
+        *found, counts = find_slopes(sums, bases, *code, value, self._weights, price, energy)
+        return Slopes(*found), counts
 
     @property
     def _price(self) -> float:

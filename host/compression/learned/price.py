@@ -3,6 +3,7 @@
 import math
 
 import numpy as np
+from numba import njit
 
 from adagrain.host.compression.target import SLACK
 from adagrain.models.mask_network import Slopes
@@ -60,6 +61,13 @@ class Price:
         too_many = elements > _MOST * wanted or elements == most > wanted
         return too_many or _MOST * elements < min(wanted, most)
 
+    def is_near(self, slopes: Slopes, counts: np.ndarray, wanted: float) -> bool:
+        """True if :meth:`bring_near` would change nothing; :func:`best_price` sorts, this does not.
+
+        Parameters are those of :func:`best_price`.
+        """
+        return self.value is not None and _is_within(self.value, *slopes, counts, wanted)
+
     def bring_near(self, best: float) -> float:
         """Bring the price near to the best one, above 0; by what factor it changes, from 1."""
         before = best if self.value is None else self.value
@@ -91,3 +99,18 @@ def best_price(slopes: Slopes, counts: np.ndarray, wanted: float) -> float:
     order = np.argsort(-ratios, kind="stable")
     place = np.searchsorted(np.cumsum(counts[there][order]), wanted)
     return float(ratios[order[min(int(place), len(order) - 1)]])
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _is_within(price, gain, cost, counts, wanted):  # pragma: no cover - compiled
+    """True if the best price is neither beyond the reach of this one, nor 0."""
+    there, beyond, up_to = 0.0, 0.0, 0.0
+    for region in range(counts.shape[0]):
+        for place in range(counts.shape[1]):
+            count = counts[region, place]
+            if count > 0:
+                best = gain[region, place] / cost[region, place]
+                there += count
+                beyond += count if best > _REACH * price else 0.0
+                up_to += count if best >= price / _REACH else 0.0
+    return beyond < min(wanted, there) <= up_to

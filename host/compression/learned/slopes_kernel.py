@@ -37,9 +37,10 @@ def find_slopes(
     Returns
     -------
     tuple of array of float64, (regions, 64)
-        Gain and cost.
+        Gain and cost, and the elements that they are of.
     """
     counts, gain = np.zeros((2, bases.size, BINS))
+    cost = np.empty_like(counts)
     fill_histogram(sums, bases, counts, gain)
     elements = max(counts.sum(), 1.0)
     reconstruction, sparsity, communication = weights
@@ -49,5 +50,5 @@ def find_slopes(
             gain[region, place] *= reconstruction * value[region, place] / max(energy, _TINY)
             bits = code_bits[region, min(max(place + first, 0), CODED_BINS - 1)]
             paid = sparsity + communication * bits / DENSE
-            counts[region, place] *= price * paid / elements
-    return gain, counts
+            cost[region, place] = counts[region, place] * (price * paid / elements)
+    return gain, cost, counts
