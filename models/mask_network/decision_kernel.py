@@ -29,7 +29,7 @@ def decided(
     elements: tuple[int, ...],
     bases: np.ndarray,
     bound: float,
-    shown: int = len(FEATURES) - 1,
+    shown: int,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Features of some regions, and the keep-tables of the golden network for them, bit for bit.
 
@@ -39,10 +39,8 @@ def decided(
         As :meth:`.layers.MaskLayers.of` takes them, hidden layers :func:`.layers.with_constant`.
     surveyed, passes, elements, bases
         As those of :func:`.features.features`.
-    bound : float
-        As that of :func:`.features.at_bound`.
-    shown : int
-        How many features the network sees, from the first one on, and the bound; others are 0.
+    bound, shown
+        As those of :func:`.features.at_bound`.
 
     Returns
     -------
@@ -72,6 +70,5 @@ def _decide(weights, given, moves, shown, known, tables):  # pragma: no cover - 
     if not fill_features(surveyed, progress, bases, logarithms, known):
         return False
     seen = np.empty(known.shape, dtype=np.int8)
-    move_features(known, moves[0], moves[1], (0,), seen)
-    seen[:, shown:-1] = 0
+    move_features(known, moves, 0, shown, seen)
     return decide_tables(weights, seen, tables)

@@ -146,8 +146,10 @@ def features(
     return found
 
 
-def at_bound(known: np.ndarray, bound: float, octaves: tuple[int, ...] = (0,)) -> np.ndarray:
-    """Features of some regions, also at bounds that are larger by powers of two.
+def at_bound(
+    known: np.ndarray, bound: float, octaves: int = 0, shown: int = len(FEATURES) - 1
+) -> np.ndarray:
+    """Features of some regions at a bound, or at one that is larger by a power of two.
 
     Parameters
     ----------
@@ -155,27 +157,28 @@ def at_bound(known: np.ndarray, bound: float, octaves: tuple[int, ...] = (0,)) -
         As :func:`features` gives them.
     bound : float
         The squared magnitude that is worth its price, above 0.
-    octaves : tuple of int
-        These powers.
+    octaves : int
+        This power.
+    shown : int
+        How many features the network sees, from the first one on, and the bound; others are 0.
 
     Returns
     -------
-    ndarray of int8, (octaves · regions, 9)
-        All regions at the first of the bounds, then at the next.
+    ndarray of int8, (regions, 9)
 
     Raises
     ------
     ValueError
         If the bound is out of its range.
     """
-    seen = np.empty((len(octaves) * len(known), len(FEATURES)), dtype=np.int8)
-    move_features(known, *moves_of(bound), octaves, seen)
+    seen = np.empty(known.shape, dtype=np.int8)
+    move_features(known, moves_of(bound), octaves, shown, seen)
     return seen
 
 
 @lru_cache(maxsize=1)
 def moves_of(bound: float) -> tuple[int, int]:
-    """Summands of headroom and bound, as :func:`at_bound` adds them; a pass may ask twice."""
+    """Summands of headroom and bound, as :func:`at_bound` adds them; a pass asks twice."""
     if not 0 < bound < math.inf:
         raise ValueError(f"bound must be finite and above 0, not {bound:g}")
     numerator, denominator = bound.as_integer_ratio()
@@ -212,17 +215,15 @@ def fill_features(surveyed, progress, bases, logarithms, found):  # pragma: no c
 
 
 @njit(cache=True, nogil=True)
-def move_features(known, headroom, bound, octaves, seen):  # pragma: no cover - compiled
+def move_features(known, moves, octaves, shown, seen):  # pragma: no cover - compiled
     """:func:`at_bound` in compiled code, given :func:`moves_of` the bound of octave 0."""
-    regions, width = known.shape
-    moves = np.zeros(width, dtype=np.int64)
-    for number in range(len(octaves)):
-        moves[_HEADROOM] = headroom - 4 * octaves[number]
-        moves[_BOUND] = bound + 2 * octaves[number]
-        for region in range(regions):
-            for place in range(width):
-                value = known[region, place] + moves[place]
-                seen[number * regions + region, place] = min(max(value, -_TOP), _TOP)
+    by_place = np.zeros(known.shape[1], dtype=np.int64)
+    by_place[_HEADROOM] = moves[0] - 4 * octaves
+    by_place[_BOUND] = moves[1] + 2 * octaves
+    for region in range(known.shape[0]):
+        for place in range(known.shape[1]):
+            value = min(max(known[region, place] + by_place[place], -_TOP), _TOP)
+            seen[region, place] = value if place < shown or place == _BOUND else 0
 
 
 def _unit(found: Statistics | Sampled) -> int:

@@ -31,7 +31,7 @@ from .decisions import Decided, Decisions
 from .met import Met, together
 from .network import Network
 from .options import LearnedOptions
-from .price import Price, best_price
+from .price import REACH, Price, best_price
 from .slopes_kernel import find_slopes
 from .survey import Survey
 from .training import MaskTraining
@@ -41,12 +41,6 @@ __all__ = ["LearnedMask"]
 
 #: Steps of the training in the first pass, and where the price is a new one.
 _FIRST_STEPS = 256
-
-#: Prices that the network learns from in each pass: the one in force times these powers of two.
-_OCTAVES = (0, -3, 3)
-
-#: What costs are multiplied with at each of them.
-_FACTORS = tuple(2.0**octaves for octaves in _OCTAVES)
 
 #: Ends of squared magnitudes.
 _TINY, _HUGE = 2.0**-252, 2.0**256
@@ -255,11 +249,12 @@ class LearnedMask:
         self.price.chosen(met.kept, wanted, most, left_out)
         if not self.price.is_far_off(met.kept, wanted, most):
             return
-        found = *self._slopes(met, judged._replace(bases=met.bases), 1.0), wanted
+        *slopes, counts = find_slopes(*self._terms(met, judged._replace(bases=met.bases), 1.0))
+        found = Slopes(*slopes), counts, wanted
         if self.price.is_near(*found):
             return
         best = best_price(*found)
-        if 0 < best < np.inf and self.price.bring_near(best) > max(_FACTORS):
+        if 0 < best < np.inf and self.price.bring_near(best) > REACH:
             self._is_new = True
 
     def _decided(self, surveyed: np.ndarray, met: Met) -> Decided:
@@ -268,22 +263,21 @@ class LearnedMask:
             known, tables = self._training.decided(*given, self._limit, self._seen)
         else:
             known = features(*given)
-            tables = self._network(self._training.layers(), self._shown(known))
+            seen = at_bound(known, self._limit, shown=self._seen)
+            tables = self._network(self._training.layers(), seen)
         return Decided(known, met.bases, tables)
 
     def _step(self, met: Met, judged: _Judged, known: np.ndarray) -> None:
-        """Learn what would have been best, also at other prices."""
-        found, _ = self._slopes(met, judged, self._price)
+        """Learn what would have been best."""
         times = _FIRST_STEPS if self._is_new else 1
-        self._training.step(self._shown(known, _OCTAVES), found, _FACTORS, times)
+        terms = self._terms(met, judged, self._price)
+        self._training.learn(terms, known, self._limit, self._seen, times)
         self._is_new = False
 
-    def _slopes(self, met: Met, judged: _Judged, price: float) -> tuple[Slopes, np.ndarray]:
-        """And how many elements each bin has."""
+    def _terms(self, met: Met, judged: _Judged, price: float) -> tuple[Any, ...]:
+        """Those of the losses at a price, as :func:`.slopes_kernel.find_slopes` takes them."""
         sums, bases, code, value = judged
-        energy = self._energy * sum(met.sizes)
-        *found, counts = find_slopes(sums, bases, *code, value, self._weights, price, energy)
-        return Slopes(*found), counts
+        return sums, bases, *code, value, self._weights, price, self._energy * sum(met.sizes)
 
     @property
     def _price(self) -> float:
@@ -298,9 +292,3 @@ class LearnedMask:
     def _limit(self) -> float:
         """The squared magnitude that is worth the price in force."""
         return min(max(self._bound(self._price), _TINY), _HUGE)
-
-    def _shown(self, known: np.ndarray, octaves: tuple[int, ...] = (0,)) -> np.ndarray:
-        """Features that may be seen, at the price in force times powers of two."""
-        shown = at_bound(known, self._limit, octaves)
-        shown[:, self._seen : -1] = 0
-        return shown

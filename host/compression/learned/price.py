@@ -8,7 +8,9 @@ from numba import njit
 from adagrain.host.compression.target import SLACK
 from adagrain.models.mask_network import Slopes
 
-__all__ = ["Price", "best_price"]
+from .training_kernel import OCTAVES
+
+__all__ = ["REACH", "Price", "best_price"]
 
 #: What a pass may be found to have sent at most, as a multiple of what was wanted. One that has
 #: chosen more, or less than this part, is far off.
@@ -16,7 +18,7 @@ _MOST = 4.0
 
 #: How many times the best price, or which part of it, a price may be behind a pass that is far off:
 #: for so many the network has learned.
-_REACH = 8.0
+REACH = 2.0 ** max(OCTAVES)
 
 
 class Price:
@@ -71,7 +73,7 @@ class Price:
     def bring_near(self, best: float) -> float:
         """Bring the price near to the best one, above 0; by what factor it changes, from 1."""
         before = best if self.value is None else self.value
-        self.value = min(max(before, best / _REACH), best * _REACH)
+        self.value = min(max(before, best / REACH), best * REACH)
         return max(self.value / before, before / self.value) if before > 0 else math.inf
 
 
@@ -111,6 +113,6 @@ def _is_within(price, gain, cost, counts, wanted):  # pragma: no cover - compile
             if count > 0:
                 best = gain[region, place] / cost[region, place]
                 there += count
-                beyond += count if best > _REACH * price else 0.0
-                up_to += count if best >= price / _REACH else 0.0
+                beyond += count if best > REACH * price else 0.0
+                up_to += count if best >= price / REACH else 0.0
     return beyond < min(wanted, there) <= up_to

@@ -9,11 +9,12 @@ import numpy as np
 import torch
 
 from adagrain.models.interface.units.statistics import BINS
-from adagrain.models.mask_network import FEATURES, MaskLayers, Slopes
+from adagrain.models.mask_network import FEATURES, MaskLayers
 from adagrain.models.mask_network.decision_kernel import decided
+from adagrain.models.mask_network.features import moves_of
 from adagrain.models.mask_network.layers import with_constant
 
-from .training_kernel import find_gradients, learn
+from .training_kernel import learn
 
 __all__ = ["MaskTraining"]
 
@@ -64,35 +65,29 @@ class MaskTraining:
         """Features, and decisions of :meth:`layers`; parameters as :func:`decided`."""
         return decided(self._layers, *given)
 
-    def step(
-        self, seen: np.ndarray, slopes: Slopes, factors: tuple[float, ...] = (1.0,), times: int = 1
+    def learn(
+        self, met: tuple[Any, ...], known: np.ndarray, bound: float, shown: int, times: int = 1
     ) -> None:
-        """One step towards smaller losses, or several.
+        """Take a step towards smaller losses, or several.
+
+        Each is at the next of several prices (:data:`~.training_kernel.OCTAVES`), so that tables
+        are right where the price moves to.
 
         Parameters
         ----------
-        seen : ndarray of int8, (prices · rows, 9)
-            Features of all rows at a price, then at the next.
-        slopes : Slopes
-            What the bins of each row gain and cost, (rows, 64).
-        factors : tuple of float, (prices,)
-            What costs are multiplied with at each price.
+        met : tuple
+            What :func:`~.slopes_kernel.find_slopes` takes: what was met, and the price in force.
+        known, bound, shown
+            Features of the same regions, as those of
+            :func:`~adagrain.models.mask_network.at_bound`, at the price in force.
         times : int
             How many steps.
         """
-        own = self._weights, self._averages, self._gradients, self._layers, self._slopes
-        learn(*own, (seen, *slopes, factors), self._rate, _DECAYS, self._steps + 1, times)
+        memory = self._weights, self._averages, self._gradients
+        adam = self._rate, _DECAYS, self._steps + 1
+        given = known, moves_of(bound), shown
+        learn(memory, self._layers, self._slopes, met, given, adam, times)
         self._steps += times
-
-    def gradients(
-        self, seen: np.ndarray, slopes: Slopes, factors: tuple[float, ...] = (1.0,)
-    ) -> tuple[np.ndarray, ...]:
-        """Those of the weights, in memory that is used again; parameters as :meth:`step`.
-
-        Hidden layers have a column more, that of the constant, of zeros.
-        """
-        find_gradients(self._layers, seen, *slopes, factors, self._slopes)
-        return self._slopes
 
     def state_dict(self) -> dict[str, Any]:
         """State for a resumed run."""

@@ -10,11 +10,17 @@ import numpy as np
 from numba import njit
 
 from adagrain.models.mask_network import FEATURE_SCALE
+from adagrain.models.mask_network.features import move_features
 from adagrain.models.mask_network.layers import ONE
 from adagrain.models.mask_network.layers_kernel import numbers_of
 from adagrain.models.numerics.in_order_kernel import product_in_order
 
-__all__ = ["SHARPNESS", "find_gradients", "learn"]
+from .slopes_kernel import find_slopes
+
+__all__ = ["OCTAVES", "SHARPNESS", "find_gradients", "learn"]
+
+#: Prices that steps learn from in turn: the one in force times these powers of two.
+OCTAVES = (0, -3, 0, 3)
 
 #: The largest logit that the losses ask for, where a bin gains much more than it costs.
 SHARPNESS = 3.0
@@ -29,42 +35,48 @@ _CLAMP, _ONE, _SCALE = np.float32(ONE), np.float32(1), np.float32(FEATURE_SCALE)
 
 
 @njit(cache=True, nogil=True)
-def learn(
-    weights, averages, gradients, layers, slopes, given, rate, decays, step, times
-):  # pragma: no cover - compiled
-    """Steps of Adam, in place.
+def learn(memory, layers, slopes, met, given, adam, times):  # pragma: no cover - compiled
+    """Steps of Adam, in place, each at the next of the prices.
 
     Parameters
     ----------
-    weights, averages, gradients, rate, decays, step
-        As those of :func:`_adam`.
+    memory : tuple of array of float32
+        Weights, averages and gradients, as :func:`_adam` takes them.
     layers, slopes : tuple of array of float32
         Of each layer the same weights and gradients, inputs by outputs.
+    met : tuple
+        What :func:`~.slopes_kernel.find_slopes` takes.
     given : tuple
-        What follows the weights, ahead of the gradients, in :func:`find_gradients`.
+        Features, moves and how many are shown, as ``move_features`` takes them.
+    adam : tuple
+        Rate, decays, and the number of the first step, as :func:`_adam` takes them.
     times : int
         How many steps.
     """
-    seen, gain, cost, factors = given
-    for number in range(step, step + times):
-        find_gradients(layers, seen, gain, cost, factors, slopes)
-        _adam(weights, averages, gradients, rate, decays, number)
+    gain, cost, _ = find_slopes(*met)
+    known, moves, shown = given
+    weights, averages, gradients = memory
+    rate, decays, first = adam
+    seen = np.empty(known.shape, dtype=np.int8)
+    for step in range(first, first + times):
+        octaves = OCTAVES[step % len(OCTAVES)]
+        move_features(known, moves, octaves, shown, seen)
+        find_gradients(layers, seen, gain, cost * 2.0**octaves, slopes)
+        _adam(weights, averages, gradients, rate, decays, step)
 
 
 @njit(cache=True, nogil=True)
-def find_gradients(weights, seen, gain, cost, factors, gradients):  # pragma: no cover - compiled
+def find_gradients(weights, seen, gain, cost, gradients):  # pragma: no cover - compiled
     """Gradients of the losses.
 
     Parameters
     ----------
     weights, gradients : tuple of array of float32
         Of each layer, inputs by outputs.
-    seen : array of int8, (prices · regions, 9)
-        Features: of all regions at a price, then at the next.
+    seen : array of int8, (regions, 9)
+        Features.
     gain, cost : array of float64, (regions, 64)
         Slopes of the losses.
-    factors : tuple of float, (prices,)
-        What costs are multiplied with at each price.
     """
     inputs = numbers_of(seen) * _SCALE
     first = _hidden(inputs, weights[0])
@@ -72,8 +84,7 @@ def find_gradients(weights, seen, gain, cost, factors, gradients):  # pragma: no
     out = np.empty((inputs.shape[0], weights[2].shape[1]), dtype=np.float32)
     product_in_order(second, weights[2], out)
     for row in range(out.shape[0]):
-        region = row % gain.shape[0]
-        _slopes_of_logits(out[row], gain[region], cost[region], factors[row // gain.shape[0]])
+        _slopes_of_logits(out[row], gain[row], cost[row])
     product_in_order(second.T, out, gradients[2])
     out = _through(out, weights[2], second)
     product_in_order(first.T, out, gradients[1])
@@ -89,11 +100,11 @@ def _hidden(inputs, weights):  # pragma: no cover - compiled
 
 
 @njit(cache=True, nogil=True)
-def _slopes_of_logits(logits, gain, cost, factor):  # pragma: no cover - compiled
+def _slopes_of_logits(logits, gain, cost):  # pragma: no cover - compiled
     """By logits, in their place: slopes of the losses, times that of sigmoid."""
     for i in range(logits.size):
         gains = np.float32(min(max(gain[i], 0.0), _MOST))
-        costs = np.float32(min(max(cost[i] * factor, 0.0), _MOST))
+        costs = np.float32(min(max(cost[i], 0.0), _MOST))
         pull = (costs + gains) * logits[i] * np.float32(1 / SHARPNESS)
         e = math.exp(-abs(logits[i]))
         logits[i] = (costs - gains + pull) * (e / ((_ONE + e) * (_ONE + e)))
