@@ -19,7 +19,7 @@ class CodeTable(wiring.Component):
 
     An element per cycle, latency two cycles. A slot may be written while the other one is read;
     all symbols must have been written before, those without a code with length 0. The escape's code
-    is known to be all ones.
+    is known to be all ones. A reset leaves what was written.
 
     Members
     -------
@@ -45,7 +45,8 @@ class CodeTable(wiring.Component):
         bits = ceil_log2(SYMBOLS)
         m.submodules.codes = codes = memory.Memory(shape=Code, depth=SLOTS << bits, init=[])
         write, read = codes.write_port(), codes.read_port()
-        escapes = Array(Signal(4, name=f"escape_{slot}") for slot in range(SLOTS))
+        lengths = (Signal(4, name=f"escape_{slot}", reset_less=True) for slot in range(SLOTS))
+        escapes = Array(lengths)
         new = self.i_write.p
         m.d.comb += [
             self.i_write.ready.eq(1),

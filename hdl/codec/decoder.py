@@ -46,9 +46,11 @@ class Decoder(wiring.Component):
     i_table : ``In(stream.Signature(DecodeWrite))``
         Entries of decode tables, one per cycle; no region that uses the slot may be under way.
     i_begin : ``In(stream.Signature(RegionParameters))``
-        Begins a region of at least one block, as the last block of the one before has been read.
+        Begins a region of at least one block, when the last elements of the one before that are not
+        +0 are on their way to their places: so regions of one block of one beat take six cycles
+        each, where blocks of one region take two.
     i_block : ``In(stream.Signature(Block))``
-        Its blocks. Each but the last must have a multiple of ``lanes`` elements.
+        Its blocks, of at least one element. Each but the last must have a multiple of ``lanes``.
     i : ``In(stream.Signature(Coded))``
         Their bytes, each block's from the first byte of a group on; the rest of its last group is
         ignored.

@@ -25,9 +25,10 @@ class Encoder(wiring.Component):
     A beat of zeros per cycle, and an element that is not +0; a block's end takes a cycle. Where
     elements of several lanes come faster than one a cycle for long, ``i`` waits. Regions may follow
     each other without a pause, each with parameters and a table slot of its own: a slot may be
-    written while the other one is used. Words of a block leave as they become full, its length
-    behind them, :attr:`LATENCY` cycles after its last beat or later. No element is looked at
-    twice, and nothing is stored but what waits.
+    written while the other one is used. Those of one beat without such elements take two cycles
+    each. Words of a block leave as they become full, its length behind them, :attr:`LATENCY` cycles
+    after its last beat or later, a cycle less where all that it has is +0. No element is looked
+    at twice, and nothing is stored but what waits.
 
     It makes no headers, does not choose base and table, and stores no block: whether one takes
     fewer bytes than its elements is known at its end only, where ``given_up`` tells it.
@@ -42,11 +43,15 @@ class Encoder(wiring.Component):
     Members
     -------
     i_code : ``In(stream.Signature(CodeWrite))``
-        Codes of symbols; taken at once. No slot may be written whose region is under way.
+        Codes of symbols; taken at once. No slot may be written whose region is under way. All
+        symbols must be written once, the escape among them, those without a code with length 0;
+        a reset leaves them.
     i_region : ``In(stream.Signature(RegionParameters))``
         How a region is coded, for each, in order; two may wait.
     i : ``In(stream.Signature(elements_layout(lanes)))``
-        Regions' elements, one region behind the other.
+        Regions' elements, one region behind the other. A lane that is not kept in a beat that is
+        not the last counts as +0. An empty last beat makes a block of no elements, given up, where
+        no other is under way: of an empty region, and behind a full block.
     o : ``Out(stream.Signature(CodedWord))``
         Coded blocks; of one that is given up, what comes before its last word counts for nothing.
 

@@ -48,7 +48,8 @@ class EncoderPass(wiring.Component):
         of no format that is coded, or a base or the mantissa bits are not of its format;
         ``NO_TABLE`` where its slot has none.
     i : ``In(stream.Signature(beat_layout(lanes)))``
-        Elements, in the upper halves of words. The last beat may keep no lane.
+        Elements, in the upper halves of words. The last beat may keep no lane where fewer than
+        a block's elements came before.
     ends : ``In(1)``
         The record is waited for.
     given_up : ``In(1)``

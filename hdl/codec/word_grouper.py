@@ -53,14 +53,15 @@ class WordGrouper(wiring.Component):
         first, is_second = Signal(_WORD_BITS), Signal()
         keeps = Array([*beat.keep, Const(0)])  # none behind the last lane
         word = Array(beat.data[number] for number in range(self._lanes))[lane]
-        kept, more = Signal(), Signal()
+        kept, more, lacks = Signal(), Signal(), Signal()
         ends, moves = Signal(), Signal()
         m.d.comb += [
             kept.eq(keeps[lane]),
             more.eq(keeps[lane + 1]),
             ends.eq(beat.last & ~more),
-            self.o.payload.eq(Mux(is_second, Cat(first, word), word)),
-            self.o.valid.eq(self.i.valid & kept & (is_second | ends)),
+            lacks.eq(is_second & ~kept & ends) if self._lanes == 1 else [],
+            self.o.payload.eq(Mux(is_second, Cat(first, Mux(lacks, 0, word)), word)),
+            self.o.valid.eq(self.i.valid & (kept & (is_second | ends) | lacks)),
             moves.eq(self.i.valid & (~self.o.valid | self.o.ready)),
             self.i.ready.eq(moves & ~more),
         ]
