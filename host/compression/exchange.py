@@ -13,7 +13,7 @@ from adagrain.host.distributed.groups import Groups
 from adagrain.host.distributed.lockstep import Lockstep, is_known
 from adagrain.host.distributed.process_group import give_back
 from adagrain.host.distributed.sent import Sent
-from adagrain.host.distributed.state import check_parts
+from adagrain.host.distributed.state import check_parts, check_whole, entries_of
 
 from .arrival import Arrival
 from .beginning import Beginning
@@ -265,7 +265,7 @@ class CompressedExchange:
             raise failure
         if self._current is not None or not all(own.arrived() for own in self._departed):
             raise RuntimeError("state must be taken when no exchange is under way")
-        return {
+        state = {
             "kind": self._kind,
             "choices": self._choices,
             "passes": self.passes,
@@ -278,6 +278,7 @@ class CompressedExchange:
             "elsewhere": self._stopwatch.elsewhere if self.bypass.is_automatic else 0.0,
             "outcomes": [own.outcome and own.outcome.save() for own in self._departed],
         }
+        return state | {"entries": entries_of(state)}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """As :meth:`Exchange.load_state_dict`.
@@ -285,7 +286,7 @@ class CompressedExchange:
         Raises
         ------
         ValueError
-            If it is of another mask, or of other choices; then nothing has changed.
+            If it is of another mask, or of other choices, or not whole; then nothing has changed.
         """
         check_parts(state, *_PARTS)
         if state["kind"] != self._kind:
@@ -293,6 +294,7 @@ class CompressedExchange:
         for name, own in self._choices.items():
             if (found := state.get("choices", {}).get(name, own)) != own:
                 raise ValueError(f"{name} of the state must be {own!r}, not {found!r}")
+        check_whole(state)
         self.passes = state["passes"]
         self.counts.load_state_dict(state["counts"])
         for part, name in (

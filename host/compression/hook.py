@@ -24,6 +24,7 @@ from .exchange import CompressedExchange
 from .learned.watching import watch
 from .once import Once
 from .options import CompressionOptions
+from .thrown_away import ThrownAway
 
 __all__ = ["CompressionState", "compress_hook"]
 
@@ -78,6 +79,7 @@ class CompressionState(Uncopied):
         parameters = trainable(model)
         self._model = cast(DistributedDataParallel, proxy(model))  # which has this in its hook
         self._once: Once | None = None
+        self._thrown_away: ThrownAway | None = None
         self._layouts = {
             name: {"shape": tuple(own.shape), "strides": own.stride()}
             for name, own in parameters.items()
@@ -109,6 +111,10 @@ class CompressionState(Uncopied):
             if chosen.once:
                 self._once = Once(parameters.values())
                 self._closes.append(self._once)
+            if chosen.leaves:
+                quiet = self.exchange.rank > 0
+                self._thrown_away = ThrownAway(parameters.values(), quiet=quiet)
+                self._closes.append(self._thrown_away)
         except Exception as failure:
             error = failure
         try:
@@ -165,9 +171,8 @@ class CompressionState(Uncopied):
 
     def close(self) -> None:
         """Give the process group back; the model cannot be trained on with this hook."""
-        for part in reversed(self._closes):
-            part.close()
-        self._closes = []
+        while self._closes:
+            self._closes.pop().close()
 
     def take(self, bucket: dist.GradBucket) -> torch.futures.Future[torch.Tensor]:
         """Take a bucket; after the last one, end the pass and answer for all of them."""
@@ -217,9 +222,12 @@ class CompressionState(Uncopied):
     def _end_pass(self) -> None:
         """Wait for all that has begun, and answer for all buckets."""
         waiting, self._waiting = self._waiting, []
+        void = self.counts.void
         self._pending.wait()
         if self._once is not None:
             self._once.exchanged()
+        if self._thrown_away is not None:
+            self._thrown_away.exchanged(is_void=self.counts.void > void)
         for future, averages in waiting:
             future.set_result(averages)
         given, self._given = self._given, []

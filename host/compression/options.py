@@ -202,6 +202,11 @@ class CompressionOptions:
         return not self.nesterov if self.momentum_masking is None else self.momentum_masking
 
     @property
+    def leaves(self) -> bool:
+        """True if something of a pass may stay behind for later ones."""
+        return self.error_feedback or self.momentum > 0
+
+    @property
     def once(self) -> str:
         """The reason that a step may have one exchange only; empty where it may have several."""
         if self.error_feedback and not self.momentum:

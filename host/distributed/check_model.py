@@ -20,6 +20,11 @@ def check_model(model: nn.Module) -> None:
                 "DistributedDataParallel(mixed_precision=…) does not work with adagrain: gradients "
                 "and parameters have different types; use torch.autocast"
             )
+        if model.skip_all_reduce_unused_params:
+            raise TypeError(
+                "DistributedDataParallel(skip_all_reduce_unused_params=True) does not work with "
+                "adagrain: buckets that it skips would be waited for; find_unused_parameters does"
+            )
         for name, parameter in model.module.named_parameters():
             if name in model.parameters_to_ignore and parameter.requires_grad:
                 raise TypeError(

@@ -1,6 +1,7 @@
 """Time-out of a process group, and its end."""
 
 import time
+from contextlib import suppress
 from datetime import timedelta
 
 import torch.distributed as dist
@@ -45,9 +46,13 @@ def on_processors(group: dist.ProcessGroup) -> dist.ProcessGroup:
 
 
 def give_back(group: dist.ProcessGroup) -> None:
-    """Destroy a process group of one's own, unless the script has destroyed all."""
+    """Destroy a process group of one's own, unless the script has destroyed all.
+
+    Also where it has made others since.
+    """
     if dist.is_initialized():
-        dist.destroy_process_group(group)
+        with suppress(ValueError):  # what PyTorch says of a group that it does not know
+            dist.destroy_process_group(group)
 
 
 def leave_group() -> None:

@@ -13,7 +13,7 @@ from .energies import Energies
 from .exchange import Exchange
 from .gather import Gather
 
-__all__ = ["State", "check_optimizers", "check_parts", "check_rank"]
+__all__ = ["State", "check_optimizers", "check_parts", "check_rank", "check_whole", "entries_of"]
 
 
 class State:
@@ -153,3 +153,29 @@ def check_optimizers(saved: Sequence[object], own: Sequence[object]) -> None:
     """
     if len(saved) != len(own):
         raise ValueError(f"optimizers of the state must be {len(own)}, not {len(saved)}")
+
+
+def entries_of(state: object) -> int:
+    """Number of values in a state, in mappings and lists too."""
+    if isinstance(state, Mapping):
+        return sum(map(entries_of, state.values()))
+    if isinstance(state, list | tuple):
+        return sum(map(entries_of, state))
+    return 1
+
+
+def check_whole(state: Mapping[str, Any]) -> None:
+    """See to it that a state has as many values as its ``"entries"``, which are none of them.
+
+    Raises
+    ------
+    ValueError
+        If it has more or fewer. Earlier states do not tell; they are taken.
+    """
+    found = entries_of({name: part for name, part in state.items() if name != "entries"})
+    if (wanted := state.get("entries", found)) != found:
+        raise ValueError(
+            f"state must have {wanted} entries, as when it was saved, not {found}: "
+            "torch.distributed.checkpoint restores only those that a new state has, and residuals "
+            "are not among them; save each worker's state by torch.save, or use Checkpoints"
+        )

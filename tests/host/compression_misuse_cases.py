@@ -324,3 +324,15 @@ def join() -> Any:
 @case
 def double_precision() -> Any:
     Setup(make=lambda: nn.Linear(12, 4).double())
+
+
+@case
+def buckets_that_are_skipped() -> Any:
+    Setup(ddp={"find_unused_parameters": True, "skip_all_reduce_unused_params": True})
+
+
+@case
+def registered_with_buckets_that_are_skipped() -> Any:
+    skips = {"find_unused_parameters": True, "skip_all_reduce_unused_params": True}
+    model = DistributedDataParallel(network(), **skips)
+    adagrain.register(model, torch.optim.SGD(model.parameters(), lr=0.05), preset="tiny")

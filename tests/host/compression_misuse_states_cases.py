@@ -1,9 +1,12 @@
 """States that the compressed exchange cannot go on with."""
 
+import shutil
+import tempfile
 from typing import Any
 
 import torch
 import torch.distributed as dist
+import torch.distributed.checkpoint as checkpoint
 from compression_setup import Setup, case, network
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel
@@ -97,6 +100,24 @@ def states_of_other_slots() -> Any:
     setup = Setup()
     setup.state.load_state_dict(dense if dist.get_rank() else sparse)
     setup.train(range(1))
+
+
+@case
+def state_through_torch_checkpoint() -> Any:
+    """It fills in what the new state has: no residuals."""
+    setup, resumed = Setup(), Setup()
+    setup.train(range(3))
+    folder = [tempfile.mkdtemp() if dist.get_rank() == 0 else ""]
+    dist.broadcast_object_list(folder)
+    name = f"compression_{dist.get_rank()}"
+    checkpoint.save({name: setup.state}, checkpoint_id=folder[0])
+    try:
+        checkpoint.load({name: resumed.state}, checkpoint_id=folder[0])
+    finally:
+        assert resumed.state.exchange.passes == 0
+        dist.barrier()
+        if dist.get_rank() == 0:
+            shutil.rmtree(folder[0])
 
 
 @case

@@ -13,7 +13,7 @@ from adagrain.host.distributed.process_group import leave_group
 if __name__ == "__main__":
     for module in ("hook", "learned", "bypass", "reducer", "passes", "refusal", "settings"):
         import_module(f"compression_{module}_cases")
-    for module in ("misuse", "misuse_states"):
+    for module in ("thrown_away", "misuse", "misuse_states"):
         import_module(f"compression_{module}_cases")
     torch.set_num_threads(1)
     dist.init_process_group("gloo")

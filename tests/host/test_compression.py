@@ -13,6 +13,7 @@ import compression_passes_cases as passes_cases
 import compression_reducer_cases as reducer_cases
 import compression_refusal_cases as refusal_cases
 import compression_settings_cases as settings_cases
+import compression_thrown_away_cases as thrown_away_cases
 import pytest
 from compression_setup import CASES
 from process_groups import WorkerServer
@@ -27,6 +28,7 @@ RUN = {
     for own in (
         *(bypass_cases, hook_cases, learned_cases),
         *(passes_cases, reducer_cases, refusal_cases, settings_cases),
+        thrown_away_cases,
     )
 }
 BY_THEMSELVES = {
@@ -107,6 +109,15 @@ ERRORS = {
     "no_backward_on_one_uncompressed": (
         "WorkerFailedError: worker 1 failed: RuntimeError: a step of SGD must follow a backward pa",
         "RuntimeError: a step of SGD must follow a backward pass that exchanges gradients, but the",
+    ),
+    "state_through_torch_checkpoint": (
+        "torch.distributed.checkpoint restores only those that a new state has, and residuals"
+    ),
+    "buckets_that_are_skipped": (
+        "TypeError: DistributedDataParallel(skip_all_reduce_unused_params=True) does not work with"
+    ),
+    "registered_with_buckets_that_are_skipped": (
+        "TypeError: DistributedDataParallel(skip_all_reduce_unused_params=True) does not work with"
     ),
     "state_of_a_dense_exchange": (
         "ValueError: state must be of a CompressedExchange, not of a DenseExchange"
