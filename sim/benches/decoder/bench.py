@@ -91,6 +91,27 @@ async def waits_for_zeros_and_elements_at_once(b: Bench) -> None:
     assert cycles <= 3 * BLOCK / lanes / 0.85 + _WAY, f"{cycles} cycles: {b}"
 
 
+@bench(cycles=50_000)
+async def begins_a_region_after_six_cycles(b: Bench) -> None:
+    """Regions of one beat, of zeros or not; blocks of one region take two cycles each."""
+    lanes, count = b.component.lanes, 100
+    for name in _STREAMS:
+        b.source(name, idle=0)
+    table = DEFAULT_TABLES[TableNumber.WIDE]
+    await b.demand(Stimulus({"i_table": entries(table, 1)}))
+    for element in (0.0, 1.0):
+        beat = torch.tensor([element, *[0.0] * (lanes - 1)]).bfloat16()
+        one = coded_region(beat, 128, 7, 1, table)
+        for some, each in (([one] * count, 6), ([one._replace(blocks=one.blocks * count)], 2)):
+            given = regions(b.component, some, [table, table], b.random)
+            start, sink, outcomes = b.cycle, b.sink("o", stall=0), b.sink("o_block", stall=0)
+            b.begin(given)
+            await sink.expect(as_list(given.outputs["o"]))
+            await outcomes.expect(as_list(given.outputs["o_block"]))
+            cycles = sink.cycles[-1] - start
+            assert cycles <= each * count + _WAY, f"{cycles} cycles: {b}"
+
+
 @bench(cycles=200_000)
 async def forgets_a_block_that_a_reset_cut_off(b: Bench) -> None:
     """However far its elements came, they are in no other block."""
