@@ -69,7 +69,7 @@ def test_summary(runs: Path, whole: dict[str, Any], late: dict[str, Any]) -> Non
     waited, found = whole["speculation"], late["speculation"]
     assert waited["guesses"] == waited["accepts"] == waited["rejects"] == 0
     assert waited["passes_redone"] == 0
-    assert waited["hidden"] < waited["waited"]
+    assert waited["waited"] > 0
     assert found["hidden"] > 0
     first = STEPS - 1 - 2 - 1  # nothing is in flight behind a checkpoint, and an accuracy
     assert list(found["regions"]) == list(late["cadences"])
