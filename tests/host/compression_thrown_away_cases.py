@@ -43,8 +43,13 @@ def passes_that_are_thrown_away() -> Any:
             for step in range(12):
                 setup.train(range(step, step + 1))
                 setup.backward(100 + step)
-            setup.optimizer.zero_grad()
         expect(found, 11)
+    setup = Setup(density=0.1)
+    with told() as found:
+        for step in range(3):
+            setup.optimizer.zero_grad(set_to_none=False)
+            setup.model(setup.batch(step)).square().mean().backward()
+    expect(found, 2)
 
 
 @case
