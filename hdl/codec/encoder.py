@@ -27,8 +27,8 @@ class Encoder(wiring.Component):
     each other without a pause, each with parameters and a table slot of its own: a slot may be
     written while the other one is used. Those of one beat without such elements take two cycles
     each. Words of a block leave as they become full, its length behind them, :attr:`LATENCY` cycles
-    after its last beat or later, a cycle less where all that it has is +0. No element is looked
-    at twice, and nothing is stored but what waits.
+    after its last beat or later, a cycle less where that is all +0. No element is looked at twice,
+    and nothing is stored but what waits.
 
     It makes no headers, does not choose base and table, and stores no block: whether one takes
     fewer bytes than its elements is known at its end only, where ``given_up`` tells it.

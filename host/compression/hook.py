@@ -44,7 +44,8 @@ class CompressionState(Uncopied):
     for all of them saves more than it costs to wait. Uncompressed, each goes when it is ready; of
     three workers or more, groups of parameters do.
 
-    All workers make it at the same time. Optimizers, schedulers and clipping stay as they are.
+    All workers make it at the same time. Optimizers, schedulers and clipping stay as they are;
+    passes whose gradients are thrown away must be inside ``no_sync``, or the first worker warns.
     After a backward pass all workers have the same gradients, bit for bit: the average of what
     they have sent.
 
