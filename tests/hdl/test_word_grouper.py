@@ -45,5 +45,5 @@ def test_no_word_is_lost(lanes: int, is_empty: bool) -> None:
     simulator.add_clock(1e-6)
     simulator.add_testbench(give)
     simulator.add_testbench(take)
-    simulator.run()
+    simulator.run_until(500e-6)
     assert pairs == wanted

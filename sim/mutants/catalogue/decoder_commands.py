@@ -43,6 +43,13 @@ MUTANTS = (
         _CODEC,
     ),
     Mutant(
+        "a lone word is lost where the last beat is empty",
+        "hdl/codec/word_grouper.py",
+        "lacks.eq(is_second & ~kept & ends)",
+        "lacks.eq(0)",
+        simulated("test_word_grouper.py", "no_word_is_lost"),
+    ),
+    Mutant(
         "elements of the word before are in the last one",
         "hdl/codec/element_words.py",
         "gathered.eq(Mux(ends, 0, self.o.payload))",

@@ -65,6 +65,13 @@ MUTANTS = (
         _TWO_LANES,
     ),
     Mutant(
+        "encoder forgets the escape's code in a reset",
+        "hdl/codec/code_table.py",
+        "reset_less=True",
+        "reset_less=False",
+        _TWO_LANES,
+    ),
+    Mutant(
         "encoder takes the other slot's escape",
         "hdl/codec/code_table.py",
         "escapes[symbol.slot]",
