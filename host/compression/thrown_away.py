@@ -36,7 +36,7 @@ class ThrownAway:
         self._hook = BeforeAccumulation(self._parameters[0], self._adds, 0)
 
     def exchanged(self, is_void: bool) -> None:
-        """Say that gradients have been exchanged; void ones leave nothing, and may be cleared."""
+        """Say that gradients have been exchanged; scripts leave steps with void ones out."""
         self._versions = [] if is_void else [own._version for own in self._parameters]
 
     def close(self) -> None:

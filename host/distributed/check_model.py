@@ -20,7 +20,7 @@ def check_model(model: nn.Module) -> None:
                 "DistributedDataParallel(mixed_precision=…) does not work with adagrain: gradients "
                 "and parameters have different types; use torch.autocast"
             )
-        if model.skip_all_reduce_unused_params:
+        if getattr(model, "skip_all_reduce_unused_params", False):  # not in every PyTorch
             raise TypeError(
                 "DistributedDataParallel(skip_all_reduce_unused_params=True) does not work with "
                 "adagrain: buckets that it skips would be waited for; find_unused_parameters does"

@@ -7,6 +7,9 @@ import torch
 from compression_reducer_cases import Reduced
 from compression_setup import Setup, case, network
 from torch import nn
+from torch.nn.parallel import DistributedDataParallel
+
+from adagrain.host.compression.hook import CompressionState, compress_hook
 
 #: Options of every kind of mask, and of what else is kept for each element.
 KINDS: tuple[dict[str, Any], ...] = (
@@ -96,3 +99,14 @@ def static_graphs_of_two_types() -> Any:
 
 def _bits(module: nn.Module) -> bytes:
     return b"".join(p.detach().float().numpy().tobytes() for p in module.parameters())
+
+
+@case
+def model_of_an_earlier_pytorch() -> Any:
+    """Whose DDP cannot skip buckets."""
+    model = DistributedDataParallel(network())
+    del model.skip_all_reduce_unused_params
+    state = CompressionState(model, bypass="never")
+    model.register_comm_hook(state, compress_hook)
+    model(torch.ones(3, 12)).sum().backward()
+    assert state.exchange.passes == 1
