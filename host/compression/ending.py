@@ -21,7 +21,7 @@ class Ending(Protocol):
     def __init__(self, end: Callable[[], None], before: "Ending | None") -> None: ...
 
     def arrived(self) -> bool:
-        """True where it is known that it has been done."""
+        """True where it is known that it has been done, or tried."""
 
     def wait(self) -> None:
         """See to it that it has been done. It may be called again.
@@ -34,25 +34,29 @@ class Ending(Protocol):
 
 
 class WhenAsked:
-    """Done where it is waited for."""
+    """Done where it is waited for; what does it is let go of then."""
 
     def __init__(self, end: Callable[[], None], before: Ending | None) -> None:
-        self._end = end
+        self._end: Callable[[], None] | None = end
         self._before = before
-        self._is_done = False
+        self._error: BaseException | None = None
 
     def arrived(self) -> bool:
         """As :meth:`Ending.arrived`."""
-        return self._is_done
+        return self._end is None
 
     def wait(self) -> None:
         """As :meth:`Ending.wait`."""
-        before, self._before = self._before, None
-        if before is not None:
-            before.wait()
-        if not self._is_done:
-            self._is_done = True
-            self._end()
+        (before, end), self._before, self._end = (self._before, self._end), None, None
+        try:
+            if before is not None:
+                before.wait()
+            if end is not None:
+                end()
+        except BaseException as error:
+            self._error = error
+        if self._error is not None:
+            raise self._error
 
 
 class Aside:

@@ -90,7 +90,7 @@ class CompressedExchange:
     counts : Counts
         What did not go as it should.
     bypass : Bypass
-        Decisions on it.
+        Decides where gradients go uncompressed.
     mask : Mask
         The mask.
     """
@@ -206,8 +206,9 @@ class CompressedExchange:
         WorkerFailedError, WorkerLostError
             If the workers cannot go on together. On a worker that failed, its own error.
         """
-        passage = self._departed.popleft()
+        passage = self._departed[0]
         passage.wait()
+        self._departed.popleft()
         outcome = passage.outcome
         if outcome is None:
             return
@@ -256,7 +257,8 @@ class CompressedExchange:
         Raises
         ------
         RuntimeError
-            If an exchange is under way.
+            If an exchange is under way, or the last one has failed: what it had sent is in no
+            average and in no residual.
         Exception
             Why this worker cannot go on, if the others have yet to be told of it.
         """
@@ -265,6 +267,11 @@ class CompressedExchange:
             raise failure
         if self._current is not None or not all(own.arrived() for own in self._departed):
             raise RuntimeError("state must be taken when no exchange is under way")
+        if any(own.has_failed for own in self._departed):
+            raise RuntimeError(
+                "state must be taken before an exchange fails: what this one has sent is lost; "
+                "go on from the state of an earlier step"
+            )
         state = {
             "kind": self._kind,
             "choices": self._choices,
@@ -295,11 +302,11 @@ class CompressedExchange:
             if (found := state.get("choices", {}).get(name, own)) != own:
                 raise ValueError(f"{name} of the state must be {own!r}, not {found!r}")
         check_whole(state)
+        self.mask.load_state_dict(state["mask"])  # first: one that is not ours may refuse it
         self.passes = state["passes"]
         self.counts.load_state_dict(state["counts"])
         for part, name in (
             (self._feedback, "feedback"),
-            (self.mask, "mask"),
             (self._target, "target"),
             (self._plan, "plan"),
             (self.bypass, "bypass"),

@@ -73,7 +73,6 @@ class CompressionState(Uncopied):
     """
 
     exchange: CompressedExchange
-    _pending: Pending
 
     def __init__(self, model: DistributedDataParallel, **options: Any) -> None:
         check_model(model)
@@ -126,7 +125,10 @@ class CompressionState(Uncopied):
 
     @property
     def bytes_sent(self) -> int:
-        """Bytes that this worker has put into collectives: slots, agreements, probes, all."""
+        """Bytes that this worker has put into collectives of backward passes.
+
+        Slots, agreements, probes; not what workers compare when they begin or have loaded a state.
+        """
         return self.exchange.bytes_sent
 
     @property
@@ -140,7 +142,13 @@ class CompressionState(Uncopied):
         return self.exchange.bypass.decisions
 
     def state_dict(self) -> dict[str, Any]:
-        """State of this worker; each saves its own, after a step."""
+        """State of this worker; each saves its own, after a step.
+
+        Raises
+        ------
+        RuntimeError
+            If a pass has failed; as :meth:`.exchange.CompressedExchange.state_dict`.
+        """
         return {
             "parameters": self._layouts,
             "workers": self.exchange.workers,
@@ -151,6 +159,8 @@ class CompressionState(Uncopied):
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Restore what :meth:`state_dict` gave; the run goes on as if it had not ended.
+
+        All workers load at the same time.
 
         Raises
         ------
@@ -193,14 +203,13 @@ class CompressionState(Uncopied):
         if means.is_sparse:
             raise TypeError("gradients must be dense, but one of an embedding is sparse")
         future: torch.futures.Future[torch.Tensor] = torch.futures.Future()
-        self._pending = self.exchange.begin(
-            self._shares(bucket.parameters(), means), Flat(means, means)
-        )
+        shares = self._shares(bucket.parameters(), means)
+        pending = self.exchange.begin(shares, Flat(means, means))
         self._waiting.append((future, means))
         if self._model.find_unused_parameters or self._model.static_graph:
             self._given += zip(bucket.parameters(), gradients_of(bucket), strict=True)
         if self._passes.place(bucket).is_last:
-            self._end_pass()
+            self._end_pass(pending)
         return future
 
     def _shares(self, parameters: Sequence[torch.Tensor], flat: torch.Tensor) -> list[Share]:
@@ -220,11 +229,11 @@ class CompressionState(Uncopied):
             )
         return number
 
-    def _end_pass(self) -> None:
+    def _end_pass(self, pending: Pending) -> None:
         """Wait for all that has begun, and answer for all buckets."""
         waiting, self._waiting = self._waiting, []
         void = self.counts.void
-        self._pending.wait()
+        pending.wait()
         if self._once is not None:
             self._once.exchanged()
         if self._thrown_away is not None:

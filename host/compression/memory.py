@@ -46,7 +46,10 @@ class Memory:
             for key, size in zip(layout.keys, layout.sizes, strict=True)
         ]
         flat = torch.cat(parts)
-        others = {k: f for k, f in self._flats.items() if set(k).isdisjoint(layout.keys)}
-        self._flats = {**others, layout.keys: flat}
+        for keys in [own for own in self._flats if not set(own).isdisjoint(layout.keys)]:
+            del self._flats[keys]
+            for key in {*keys}.difference(layout.keys):  # which a view would keep all of it for
+                self._parts[key] = self._parts[key].clone()
+        self._flats[layout.keys] = flat
         self._parts |= zip(layout.keys, layout.parts(flat), strict=True)
         return flat

@@ -67,6 +67,11 @@ class Passage:
         """True where it is known that :meth:`wait` has nothing to wait for."""
         return self.is_empty if self.ending is None else self.ending.arrived()
 
+    @property
+    def has_failed(self) -> bool:
+        """True if it has arrived and nobody knows what has become of it."""
+        return self.ending is not None and self.ending.arrived() and self.outcome is None
+
     def wait(self) -> None:
         """Wait for all of a pass that has departed.
 

@@ -48,7 +48,7 @@ class Plan:
         """Bytes of an exchange's slot in a pass, which is counted from 0."""
         if layout not in self._sizes:
             expected = max(self._target.first_size(number, layout.elements), _FIRST_LEAST)
-            self._sizes[layout] = _bounded(expected, layout)
+            self._sizes[layout] = self._within(expected, layout)
         return self._sizes[layout]
 
     def wanted(self, layout: Layout, longest: int) -> None:

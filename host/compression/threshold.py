@@ -82,19 +82,19 @@ class HardThreshold:
 def threshold_for(counts: np.ndarray, density: float) -> float:
     """The magnitude that this part of all elements reaches, as nearly as half binades tell.
 
-    That of a part of one element is what about one reaches, since none would never be sent.
     Within a half binade, the number of elements above a magnitude is taken to fall exponentially.
-    Density 1 is that of 0.
+    A density that asks for less than one element lets about one through, since otherwise nothing
+    would ever be sent.
 
     Parameters
     ----------
     counts : ndarray of int64, (512,)
         How many there are in each half binade.
     density : float
-        From 0 to 1.
+        Above 0; from 1 on all are sent, and the threshold is 0.
     """
     elements = counts.sum()
-    if density >= 1.0 or not elements or not density:
+    if density >= 1.0 or not elements:
         return 0.0
     wanted = max(1.0, density * elements)
     reached = np.cumsum(counts[::-1])

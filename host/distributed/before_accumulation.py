@@ -1,12 +1,11 @@
 """Calls in front of what a backward pass adds to a parameter's gradient."""
 
 from collections.abc import Callable
-from functools import partial
-from typing import Any
-from weakref import WeakMethod
 
 import torch
 from torch import nn
+
+from .weakly import weakly
 
 __all__ = ["BeforeAccumulation"]
 
@@ -31,15 +30,9 @@ class BeforeAccumulation:
         with torch.enable_grad():
             edges = parameter.view_as(parameter).grad_fn.next_functions  # type: ignore[union-attr]
         self._node = edges[0][0]  # kept: another one would have no hook
-        self._hook = self._node.register_prehook(  # type: ignore[union-attr]
-            partial(_called, WeakMethod(call), number)
-        )
+        alive = weakly(call)
+        self._hook = self._node.register_prehook(lambda _: alive(number))  # type: ignore[union-attr]
 
     def remove(self) -> None:
         """Call no longer."""
         self._hook.remove()
-
-
-def _called(call: WeakMethod[Callable[[int], None]], number: int, _: Any) -> None:
-    if (alive := call()) is not None:
-        alive(number)

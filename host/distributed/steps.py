@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import partial
 from typing import Any
-from weakref import WeakMethod, WeakSet, finalize
+from weakref import WeakSet, finalize
 
 import torch
 from torch import nn
@@ -15,6 +15,7 @@ from adagrain.host.regions.regions import Regions, trainable
 from .cadence import OptimizerCadence, check_coverage
 from .grad_scaler import Refusing
 from .watch import Watch
+from .weakly import weakly
 
 __all__ = ["Steps"]
 
@@ -93,7 +94,7 @@ class Steps:
         self._waiting: set[int] = set()
         self._due: Mapping[int, int] | None = None
         self._weights = self._weight_versions()
-        hook = register_optimizer_step_pre_hook(partial(_called, WeakMethod(self._any_optimizer)))
+        hook = register_optimizer_step_pre_hook(weakly(self._any_optimizer))
         finalize(self, hook.remove)
         _AT_WORK.add(self)
         self._removable: list[Any] = [hook]
@@ -250,12 +251,6 @@ class Steps:
 
     def _weight_versions(self) -> list[int]:
         return [parameter._version for parameter in self._parameters]
-
-
-def _called(call: WeakMethod[Callable[..., None]], *args: Any) -> None:
-    """Call a method of what may be gone: the list of these hooks does not keep it alive."""
-    if (alive := call()) is not None:
-        alive(*args)
 
 
 class _Once:

@@ -2,16 +2,21 @@
 
 import shutil
 import tempfile
+from contextlib import suppress
 from typing import Any
 
 import torch
 import torch.distributed as dist
 import torch.distributed.checkpoint as checkpoint
+from compression_misuse_cases import Failing
 from compression_setup import Setup, case, network
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 
 from adagrain.host.compression.hook import compress_hook
+from adagrain.host.compression.threshold import HardThreshold
+from adagrain.host.distributed.lockstep import WorkerFailedError
+from adagrain.host.errors import DeviceError
 
 
 @case
@@ -67,6 +72,26 @@ def states_of_other_choices() -> Any:
     raise ValueError("; ".join(told))
 
 
+class Refusing(HardThreshold):
+    """Goes on from no state."""
+
+    def load_state_dict(self, state: Any) -> None:
+        raise ValueError("the mask refuses the state")
+
+
+@case
+def state_that_the_mask_refuses() -> Any:
+    """Then nothing has changed."""
+    left, kept = Setup(mask=Refusing()), Setup(mask=Refusing())
+    left.train(range(4))
+    kept.train(range(2))
+    before = kept.residuals()
+    try:
+        kept.state.load_state_dict(left.state.state_dict())
+    finally:
+        assert kept.state.exchange.passes == 2 and torch.equal(kept.residuals(), before)
+
+
 def _states(**options: Any) -> tuple[Any, Any]:
     """A state, and one of later passes."""
     setup = Setup(**options)
@@ -100,6 +125,22 @@ def states_of_other_slots() -> Any:
     setup = Setup()
     setup.state.load_state_dict(dense if dist.get_rank() else sparse)
     setup.train(range(1))
+
+
+@case
+def state_behind_a_failed_pass() -> Any:
+    """What it had sent is in no average; that it has failed is not forgotten."""
+    setup = Setup(coder=Failing("decode"))
+    with suppress(DeviceError, WorkerFailedError):
+        setup.train(range(5))
+    assert setup.state.exchange.passes == 3
+    for exchange in (setup.state.state_dict, setup.state.exchange.end_pass):
+        try:
+            exchange()
+        except (RuntimeError, DeviceError) as error:
+            told = error
+    assert isinstance(told, DeviceError if dist.get_rank() else WorkerFailedError)
+    setup.state.state_dict()
 
 
 @case

@@ -1,5 +1,6 @@
 """Steps of several backward passes, of which some leave parameters or numbers out."""
 
+import gc
 import itertools
 from typing import Any
 
@@ -9,6 +10,8 @@ from compression_hook_cases import Halves
 from compression_reducer_cases import Reduced
 from compression_setup import Setup, average_of, case
 from torch import nn
+
+from adagrain.host.compression.under_way import Dense, Framed
 
 #: Elements of each half of the network.
 HALF = 156
@@ -72,6 +75,22 @@ def not_finite_in_the_first_of_two_passes() -> Any:
         assert setup.state.dropped == len(setup.state.reducer.regions)
         waits = before if is_poisoned else before + own
         torch.testing.assert_close(setup.residuals(), waits, rtol=1e-5, atol=1e-7)
+
+
+@case
+def nothing_is_held_of_a_pass() -> Any:
+    """Without garbage collection: frames and gradients would be many times the model's memory."""
+    gc.collect()
+    gc.disable()
+    for setup in (
+        *(Setup(), Setup(bypass="always"), Setup(mask="learned")),
+        *(Reduced({}, by, density=0.1) for by in ("module", "rows:3")),
+    ):
+        for step in range(3):
+            setup.train(range(step, step + 1))
+            held = [own for own in gc.get_objects() if isinstance(own, Framed | Dense)]
+            assert not held, (setup, step, len(held))
+    gc.enable()
 
 
 class Large(nn.Linear):

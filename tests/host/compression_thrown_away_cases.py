@@ -8,6 +8,7 @@ from typing import Any
 import torch
 import torch.distributed as dist
 from compression_setup import Setup, case
+from torch import nn
 
 
 @contextmanager
@@ -45,10 +46,12 @@ def passes_that_are_thrown_away() -> Any:
                 setup.backward(100 + step)
         expect(found, 11)
     setup = Setup(density=0.1)
+    other = torch.optim.SGD(nn.Linear(3, 3).parameters(), lr=0.1)
     with told() as found:
         for step in range(3):
             setup.optimizer.zero_grad(set_to_none=False)
             setup.model(setup.batch(step)).square().mean().backward()
+            other.step()
     expect(found, 2)
 
 
@@ -68,7 +71,10 @@ def the_same_without_synchronisation() -> Any:
 
 @case
 def passes_that_are_not_thrown_away() -> Any:
-    """Several exchanges of one step, one that is void, cleared gradients of zero, none kept."""
+    """Several exchanges of one step, one that is void, cleared gradients of zero, none kept.
+
+    Fused optimizers change weights without PyTorch's counting it.
+    """
     with told() as found:
         for to_none in (False, True):
             setup = Setup(density=0.1)
@@ -79,6 +85,10 @@ def passes_that_are_not_thrown_away() -> Any:
                 setup.optimizer.step()
                 setup.optimizer.zero_grad(set_to_none=to_none)
                 setup.backward(99, float("inf"))
+        for fused in (torch.optim.SGD, torch.optim.AdamW):
+            setup = Setup(density=0.1)
+            setup.optimizer = fused(setup.model.parameters(), lr=1e-3, fused=True)
+            setup.train(range(3))
         forgets = Setup(density=0.1, error_feedback=False)
         for step in range(4):
             forgets.backward(step)

@@ -110,6 +110,10 @@ ERRORS = {
         "WorkerFailedError: worker 1 failed: RuntimeError: a step of SGD must follow a backward pa",
         "RuntimeError: a step of SGD must follow a backward pass that exchanges gradients, but the",
     ),
+    "state_that_the_mask_refuses": "ValueError: the mask refuses the state",
+    "state_behind_a_failed_pass": (
+        "RuntimeError: state must be taken before an exchange fails: what this one has sent is lost"
+    ),
     "state_through_torch_checkpoint": (
         "torch.distributed.checkpoint restores only those that a new state has, and residuals"
     ),

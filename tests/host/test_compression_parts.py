@@ -39,6 +39,18 @@ def test_memory_follows_parameters_into_other_buckets() -> None:
     assert again.of(layout_of(2, 3, 4), CPU).tolist() == [0, 1, 3, 4, 5, 11, 12, 13, 14]
 
 
+def test_memory_is_one_number_for_each_element_whatever_is_asked_for() -> None:
+    """Regions of longer and longer cadences are asked for ever more rarely."""
+    memory = Memory()
+    for count in (16, 8, 4, 2, 1):
+        memory.of(layout_of(*[100] * count), CPU).fill_(count)
+    kept = {own.untyped_storage().data_ptr(): own for own in memory._parts.values()}
+    assert sum(own.untyped_storage().nbytes() for own in kept.values()) == 4 * 1600
+    assert memory.of(layout_of(*[100] * 16), CPU)[::100].tolist() == (
+        [1, 2, *[4] * 2, *[8] * 4, *[16] * 8]
+    )
+
+
 @pytest.mark.parametrize("masks", [False, True])
 @pytest.mark.parametrize("nesterov", [False, True])
 def test_momentum_correction_is_that_of_the_paper(nesterov: bool, masks: bool) -> None:
@@ -221,6 +233,12 @@ def test_slots_follow_the_longest_frames() -> None:
     other = Plan(8, Target(options, 10**6))
     other.load_state_dict(plan.state_dict())
     assert other.size(28, layout) == 25_000 and other.state_dict() == plan.state_dict()
+
+
+@pytest.mark.parametrize("budget", [200, 3000, 4096, 7000])
+def test_no_first_slot_exceeds_a_budget(budget: int) -> None:
+    plan = Plan(4, Target(CompressionOptions(budget=budget), 10**5))
+    assert plan.size(0, layout_of(10**5)) == budget
 
 
 def test_no_slot_exceeds_a_budget() -> None:

@@ -63,8 +63,9 @@ class LearnedMask:
 
     A pass masks by the tables and bases of the one before, as a device does that sees each element
     once; what is larger than any element was then is kept. Behind it, the network takes a step: it
-    is judged by what its tables have just kept. Then INT8 decides on the next tables. In the first
-    pass, and behind one that masked nothing, an exchange has a threshold of its own.
+    is judged by what its tables have just kept. Then INT8 decides on the next tables. An exchange
+    has a threshold of its own in the first pass, behind one that masked nothing, and where a region
+    in it was never masked before.
 
     A region is a share here: a parameter, or a slice of one, as the codec has it.
 
