@@ -110,7 +110,6 @@ class Arrival:
             outcome.times = self._measured(passage, outcome)
         self._stopwatch.ends()
         passage.outcome = outcome
-        passage.begun = []
 
     def _sample(self, passage: Passage) -> torch.Tensor | None:
         """Sample of a mask that learns; an agreement on the pass, if any, tells of errors."""

@@ -11,6 +11,7 @@ from compression_reducer_cases import Reduced
 from compression_setup import Setup, average_of, case
 from torch import nn
 
+from adagrain.host.compression.passage import Passage
 from adagrain.host.compression.under_way import Dense, Framed
 
 #: Elements of each half of the network.
@@ -88,7 +89,7 @@ def nothing_is_held_of_a_pass() -> Any:
     ):
         for step in range(3):
             setup.train(range(step, step + 1))
-            held = [own for own in gc.get_objects() if isinstance(own, Framed | Dense)]
+            held = [own for own in gc.get_objects() if isinstance(own, Passage | Framed | Dense)]
             assert not held, (setup, step, len(held))
     gc.enable()
 
