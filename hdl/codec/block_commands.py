@@ -98,9 +98,8 @@ class BlockCommands(wiring.Component):
         m.d.comb += [
             choice.hold.eq(tensor_pass.abandons),
             tensor_pass.refusal.eq(core.refusal),
-            tensor_pass.moves.eq(core.o_data.valid & core.o_data.ready),
             core.ends.eq(tensor_pass.ends),
-            core.given_up.eq(tensor_pass.tensor.end & ~tensor_pass.ended),
+            core.given_up.eq(tensor_pass.gives_up),
             core.slots.eq(table.slots),
             table.busy.eq(tensor_pass.active),
             reads.size.eq(core.size),

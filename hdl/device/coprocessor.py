@@ -110,7 +110,9 @@ class Coprocessor(wiring.Component):
         connect(m, link.o_request, dispatcher.i)
         connect(m, dispatcher.o, link.i_reply)
         connect(m, flipped(self.i_data), built[TENSOR_INPUT].i_data)
-        self._share_port(m, [handler for unit, handler in built.items() if unit.sends])
+        if senders := [handler for unit, handler in built.items() if unit.sends]:
+            self._share_port(m, senders)
+            m.d.comb += dispatcher.sends.eq(self.o_data.valid & self.o_data.ready)
         users = (handler for unit, handler in built.items() if unit.tensors)
         for port, handler in zip(built[TENSOR_INPUT].user, users, strict=True):
             connect(m, port, handler.tensor)

@@ -7,7 +7,7 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
-from adagrain.hdl.checks import check_integer
+from adagrain.hdl.checks import check_integer, check_kind
 from adagrain.hdl.handler.call import HandlerSignature
 from adagrain.hdl.stream.packet import Packet, Reply
 from adagrain.hdl.stream.pipeline import elastic
@@ -31,7 +31,8 @@ class Dispatcher(wiring.Component):
     A handler that makes no progress for a number of cycles is given up, and to be reset; its
     request gets ``UNIT_RESET`` in place of whatever it has answered till then. Cycles in which it
     offers a byte that the link does not take, or wants one that the link does not have, do not
-    count.
+    count. A beat that leaves by the data port is progress, whosever it is: a handler may wait for
+    those of others.
 
     Parameters
     ----------
@@ -48,6 +49,8 @@ class Dispatcher(wiring.Component):
         Bytes of the payload; stable from the opcode until the reply's last byte.
     o : ``Out(stream.Signature(Reply))``
         Replies: status, payload.
+    sends : ``In(1)``
+        A beat leaves by the data port.
     handler : ``Out(HandlerSignature()).array(len(units))``
         The handlers, in the order of the units.
     reset : ``Out(len(units))``
@@ -57,15 +60,16 @@ class Dispatcher(wiring.Component):
 
     Raises
     ------
-    ValueError
-        If there is no unit, one has no operation, two have one group, or ``watchdog`` is not
-        positive.
+    TypeError, ValueError
+        If there is no unit, one is none or has no operation, two have one group, or ``watchdog``
+        is not positive.
     """
 
     def __init__(self, units: Sequence[Unit], *, watchdog: int) -> None:
         if not units:
             raise ValueError("units must be at least one, not none")
         for unit in units:
+            check_kind("units", unit, Unit)
             if not unit.operations:
                 raise ValueError(f"unit {unit.name!r} must have an operation, not none")
             if [other.group for other in units].count(unit.group) > 1:
@@ -78,6 +82,7 @@ class Dispatcher(wiring.Component):
                 "i": In(stream.Signature(Packet)),
                 "length": In(16),
                 "o": Out(stream.Signature(Reply)),
+                "sends": In(1),
                 "handler": Out(HandlerSignature().flip()).array(len(units)),
                 "reset": Out(len(units)),
                 "resets": Out(16),
@@ -114,7 +119,7 @@ class Dispatcher(wiring.Component):
                     for unit, handler in zip(self._units, self.handler, strict=True):
                         with m.Case(unit.group):
                             m.d.comb += [handler.i_call.valid.eq(1), watchdog.watches.eq(1)]
-                            m.d.comb += watchdog.progress.eq(handler.i_call.ready)
+                            m.d.comb += watchdog.progress.eq(handler.i_call.ready | self.sends)
                             with m.If(handler.i_call.ready):
                                 m.next = "EXECUTE"
                 self._give_up(m, group, watchdog)
@@ -189,6 +194,7 @@ class Dispatcher(wiring.Component):
                 (handler.i.valid & handler.i.ready)
                 | (handler.o.valid & handler.o.ready)
                 | handler.progress
+                | self.sends
             ),
             watchdog.excused.eq(
                 (handler.i.ready & ~self.i.valid & ~payload_over)

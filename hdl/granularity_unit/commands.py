@@ -86,12 +86,12 @@ class TileCommands(wiring.Component):
         connect(m, runs.o, unit.i)
         connect(m, unit.o, runs.i)
         connect(m, unit.o_data, flipped(self.o_data))
-        moves = unit.multiplies | loader.busy | unit.o_data.valid & unit.o_data.ready
+        moves = unit.multiplies | loader.busy & loader.o_words.ready
         m.d.comb += [
             choice.hold.eq(tensor_pass.abandons),
             tensor_pass.refusal.eq(loader.refusal),
             tensor_pass.moves.eq(moves),
-            loader.given_up.eq(tensor_pass.tensor.end & ~tensor_pass.ended),
+            loader.given_up.eq(tensor_pass.gives_up),
             *[own.eq(given) for own, given in zip(unit.exponents, runs.exponents, strict=True)],
             unit.forget.eq(runs.forget),
             runs.loads.eq(tensor_pass.active),

@@ -6,6 +6,8 @@ from amaranth.hdl import Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
+from adagrain.hdl.checks import check_integer, check_kind
+
 from .call import HandlerSignature
 
 __all__ = ["Choice"]
@@ -32,13 +34,18 @@ class Choice(wiring.Component):
 
     Raises
     ------
-    ValueError
-        If there is no handler, or two have one opcode.
+    TypeError, ValueError
+        If there is no handler, an opcode is no byte, or two have the same.
     """
 
     def __init__(self, opcodes: Sequence[Iterable[int]]) -> None:
+        check_kind("opcodes", opcodes, Sequence)
+        for own in opcodes:
+            check_kind("opcodes", own, Iterable)
         self._opcodes = [tuple(own) for own in opcodes]
         every = self.opcodes
+        for opcode in every:
+            check_integer("opcodes", opcode, 0, 255)
         if not every:
             raise ValueError("opcodes must be those of at least one handler, not none")
         if twice := [opcode for opcode in every if every.count(opcode) > 1]:

@@ -5,7 +5,7 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.crc.catalog import CRC32_ISO_HDLC
 from amaranth.lib.wiring import In, Out
 
-from adagrain.hdl.checks import check_integer
+from adagrain.hdl.checks import check_integer, check_power_of_two
 from adagrain.models.interface.protocol import Header
 from adagrain.models.link import CHECKSUM_SIZE, HEADER_SIZE, FrameCheck
 
@@ -50,7 +50,7 @@ class FrameChecker(wiring.Component):
         check_integer("payload", payload, 1, (1 << Header["length"].width) - 1)
         self._longest = HEADER_SIZE + payload + CHECKSUM_SIZE
         self._longest_body = HEADER_SIZE + payload
-        check_integer("depth", depth, self._longest_body + 2)
+        check_power_of_two("depth", depth, self._longest_body + 2)
         super().__init__(
             {
                 "i": In(stream.Signature(DecodedByte)),

@@ -3,7 +3,7 @@
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from adagrain.hdl.stream.packet import beat_layout
+from adagrain.hdl.stream.packet import beat_layout, check_lanes
 from adagrain.models.interface.units.tensor_input import TensorBegin
 
 __all__ = ["TensorPort"]
@@ -28,9 +28,10 @@ class TensorPort(wiring.Signature):
     x : ``In(stream.Signature(beat_layout(lanes)))``
         Its elements.
     end : ``Out(1)``
-        The pass is over; what was left of the tensor is dropped. Where all beats have come, it is
-        not to end before the last 16 bytes have, up to three cycles later, unless a new session
-        gives it up.
+        The pass is over; what was left of the tensor is dropped. It is not to end before
+        ``entered``, unless it is given up.
+    entered : ``In(1)``
+        The tensor's last 16 bytes have entered, up to three cycles behind its last beat.
     busy : ``In(1)``
         A pass is under way, of this unit or of another.
     starved : ``In(1)``
@@ -39,14 +40,21 @@ class TensorPort(wiring.Signature):
         other.
     moves : ``In(1)``
         The data port brings something.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If there are not 1, 2 or 4 lanes.
     """
 
     def __init__(self, lanes: int) -> None:
+        check_lanes(lanes)
         super().__init__(
             {
                 "begin": Out(stream.Signature(TensorBegin)),
                 "x": In(stream.Signature(beat_layout(lanes))),
                 "end": Out(1),
+                "entered": In(1),
                 "busy": In(1),
                 "starved": In(1),
                 "moves": In(1),

@@ -177,6 +177,7 @@ class TensorInput(wiring.Component):
         waits = active & (missing != 0)
         over = idle[-1]
         for user in self.user:
+            m.d.comb += user.entered.eq(missing == 0)
             m.d.comb += user.starved.eq(waits & (from_link | over & ~self.i_data.valid))
         with m.If(~waits | from_link | self.i_data.valid):
             m.d.sync += idle.eq(first)

@@ -27,7 +27,8 @@ class TensorPass(wiring.Component):
     :data:`~adagrain.models.interface.units.tensor_input.TENSOR_FIELDS`, and has ``from_link``. The
     request that ends it waits for the unit's record, and gives the pass up as ``INCOMPLETE`` where
     elements are missing and none come. A new session gives an unfinished pass up too. The unit then
-    gets a last beat without an element, and its record is dropped.
+    gets a last beat without an element, behind one that it is offered already, and its record is
+    dropped.
 
     Parameters
     ----------
@@ -52,13 +53,16 @@ class TensorPass(wiring.Component):
     o : ``Out(stream.Signature(beat_layout(lanes)))``
         The tensor, to the unit.
     i : ``In(stream.Signature(unit.end.reply.record))``
-        The unit's record.
+        The unit's record. It counts once the tensor has entered, whose last beat the unit must take
+        whether or not this is taken.
     moves : ``In(1)``
         The unit gets on, though its streams do not move.
     active : ``Out(1)``
         From the start of a pass until its record is sent, or it is given up.
     abandons : ``Out(1)``
         The unit is freed of a pass that a new session has ended; this takes it some cycles.
+    gives_up : ``Out(1)``
+        The pass is given up.
     ends : ``Out(1)``
         The request that ends the pass waits for the unit's record.
     ended : ``Out(1)``
@@ -94,6 +98,7 @@ class TensorPass(wiring.Component):
                 "moves": In(1),
                 "active": Out(1),
                 "abandons": Out(1),
+                "gives_up": Out(1),
                 "ends": Out(1),
                 "ended": Out(1),
             }
@@ -117,6 +122,8 @@ class TensorPass(wiring.Component):
         call, tensor = self.handler.i_call, self.tensor
         begin = reader.record(layout)
         complete = Signal()  # the unit has the last beat
+        self._flushes = flushes = Signal()
+        self._held = held = Signal()  # the unit is offered a beat of the tensor since a cycle
         m.d.comb += [
             self.o_begin.payload.eq(begin),
             tensor.begin.payload.count.eq(begin.count),
@@ -132,6 +139,7 @@ class TensorPass(wiring.Component):
             ]
         with m.If(self.o.valid & self.o.ready & self.o.payload.last):
             m.d.sync += complete.eq(1)
+        m.d.sync += held.eq(self.o.valid & ~self.o.ready & ~flushes)
 
         with m.FSM():
             with m.State("IDLE"):
@@ -156,7 +164,7 @@ class TensorPass(wiring.Component):
                     m.next = "IDLE"
             with m.State("END"):
                 m.d.comb += self.ends.eq(1)
-                with m.If(self.i.valid):
+                with m.If(self.i.valid & tensor.entered):
                     m.d.comb += answer.give(Status.OK, body=1)
                     m.next = "RECORD"
                 with m.Elif(tensor.starved):
@@ -210,14 +218,18 @@ class TensorPass(wiring.Component):
 
     def _flush(self, m: Module, complete: Signal) -> Signal:
         """Give the pass up; high when the unit is through."""
-        m.d.comb += [
-            self.tensor.end.eq(1),
-            self.tensor.x.ready.eq(0),
-            self.o.payload.keep.eq(0),
-            self.o.payload.last.eq(1),
-            self.o.valid.eq(~complete),
-            self.i.ready.eq(1),
-        ]
-        with m.If(self.i.valid):
+        through = self.i.valid & complete
+        m.d.comb += self.gives_up.eq(1)
+        with m.If(~self._held):
+            m.d.comb += [
+                self._flushes.eq(1),
+                self.tensor.end.eq(1),
+                self.tensor.x.ready.eq(0),
+                self.o.payload.keep.eq(0),
+                self.o.payload.last.eq(1),
+                self.o.valid.eq(~complete),
+                self.i.ready.eq(complete),
+            ]
+        with m.If(through):
             m.d.sync += self.active.eq(0)
-        return self.i.valid
+        return through

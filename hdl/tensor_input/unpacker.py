@@ -51,7 +51,7 @@ class Unpacker(wiring.Component):
     def __init__(self, lanes: int, formats: tuple[FormatCode, ...]) -> None:
         check_lanes(lanes)
         check_kind("formats", formats, tuple)
-        if not formats or any(own not in STREAMED for own in formats):
+        if not formats or not all(type(own) is FormatCode and own in STREAMED for own in formats):
             known = ", ".join(code.name for code in STREAMED)
             raise ValueError(f"formats must be of {known}, one at least, not {formats!r}")
         self._lanes = lanes

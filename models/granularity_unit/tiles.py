@@ -147,13 +147,13 @@ class TileModel:
         if not (1 <= rows <= ROWS and words and max(a_end, b_end) <= self.memory.words):
             raise RunError(f"operands must lie in {self.memory.words} words, {ROWS} rows at most")
         precision = Precision(run["mode"])
-        if run["first"]:
-            self._a, self._b = [], []
-        elif self._sum != (precision, rows):
+        if not run["first"] and self._sum != (precision, rows):
             raise RunError("a sum of this precision and rows must be under way", started=False)
-        length = words + sum(block.shape[1] for block in self._b)
+        length = words + (0 if run["first"] else sum(block.shape[1] for block in self._b))
         if precision is Precision.FP16 and length > MAX_SUM:
             raise RunError(f"a sum of FP16 must have at most {MAX_SUM} words, not {length}")
+        if run["first"]:
+            self._a, self._b = [], []
         self._a.append(self.memory.a(run["a_first"], words, rows).copy())
         self._b.append(self.memory.b(run["b_first"], words).copy())
         self._sum = None if run["last"] else (precision, rows)

@@ -97,6 +97,7 @@ from adagrain.hdl.stream.spill_register import SpillRegister
 from adagrain.hdl.tensor_input import TensorInput, Unpacker
 from adagrain.hdl.tensor_input.downsizer import Downsizer
 from adagrain.hdl.tensor_input.pass_commands import PassCommands
+from adagrain.hdl.tensor_input.port import TensorPort
 from adagrain.hdl.tensor_input.tensor_pass import TensorPass
 from adagrain.hdl.uart import Receiver, Transmitter
 from adagrain.models.interface.configuration import configuration
@@ -181,6 +182,7 @@ STREAMS = Given(
         ((), "of FP32, FP16, BF16, one at least, not ()"),
         ((FormatCode.FP8_E5M2,), "of FP32, FP16, BF16, one at least, not (<FormatCode.FP8"),
         (("x",), "of FP32, FP16, BF16, one at least, not ('x',)"),
+        ((0, 1), "of FP32, FP16, BF16, one at least, not (0, 1)"),
     ),
 )
 UNIT = of_type(DIFFERENCE, Unit, "difference")
@@ -269,7 +271,10 @@ CLASSES: dict[type, dict[str, Given]] = {
     EncoderPass: {"lanes": LANES},
     Extremes: {"lanes": LANES},
     FloatAccumulator: {"fmt": FMT, "entries": ENTRIES},
-    FrameChecker: {"payload": between(256, 1, 65535), "depth": at_least(512, 268)},
+    FrameChecker: {
+        "payload": between(256, 1, 65535),
+        "depth": given(512, "a power of two and at least 268", 256, 300, -512),
+    },
     FrameSender: {"configuration": BUILT},
     Harness: {"unit": Given(Skid(8), (("skid", "of type Component, not 'skid'"),))},
     Histogram: {"lanes": LANES, "count_bits": COUNT_BITS},
@@ -327,13 +332,21 @@ CLASSES: dict[type, dict[str, Given]] = {
             (
                 ([], "those of at least one handler, not none"),
                 ([(1,), (1,)], "of one handler each, not 1"),
+                ([(300,), (1,)], "from 0 to 255, not 300"),
+                ([(-1,)], "from 0 to 255, not -1"),
+                ([(True,)], "an integer, not True"),
+                (["ab"], "an integer, not 'a'"),
+                ([5], "of type Iterable, not 5"),
+                (None, "of type Sequence, not None"),
             ),
         )
     },
     Coprocessor: {"configuration": BUILT, "starvation": between(400, 1, 258048)},
     Delivery: {"slices": SLICES, "words": WORDS},
     Dispatcher: {
-        "units": Given((SYSTEM,), (((), "at least one, not none"),)),
+        "units": Given(
+            (SYSTEM,), (((), "at least one, not none"), ("ab", "of type Unit, not 'a'"))
+        ),
         "watchdog": at_least(100, 1),
     },
     GranularityUnit: {"slices": SLICES, "words": WORDS, "precisions": PRECISIONS},
@@ -354,6 +367,7 @@ CLASSES: dict[type, dict[str, Given]] = {
     TensorPass: {"configuration": BUILT, "unit": UNIT, "raw": flag(True)},
     TileCommands: {"configuration": WITH_SLICES},
     Watchdog: {"cycles": at_least(100, 1)},
+    TensorPort: {"lanes": LANES},
     Unpacker: {"lanes": LANES, "formats": STREAMS},
 }
 
@@ -364,7 +378,7 @@ def gateware() -> Iterator[type]:
         module = importlib.import_module(found.name)
         for kind in vars(module).values():
             if inspect.isclass(kind) and kind.__module__ == found.name:
-                own = issubclass(kind, Elaboratable) or kind is AccumulatorMemory
+                own = issubclass(kind, Elaboratable) or kind in (AccumulatorMemory, TensorPort)
                 if own and parameters_of(kind):
                     yield kind
 

@@ -189,19 +189,21 @@ def test_a_handler_that_waits_for_the_link_is_not_given_up() -> None:
     simulate(dispatcher, ask, feed, handle)
 
 
+@pytest.mark.parametrize("sends", [False, True])
 @pytest.mark.parametrize(("pause", "resets"), [(PATIENCE, 0), (PATIENCE + 1, 1)])
-def test_progress_that_no_stream_shows(pause: int, resets: int) -> None:
-    """Just so often that it is enough, and just too seldom."""
+def test_progress_that_no_stream_shows(pause: int, resets: int, sends: bool) -> None:
+    """Its own, or beats that leave; just so often that it is enough, and just too seldom."""
     dispatcher = Dispatcher((SYSTEM,), watchdog=PATIENCE)
     handler = dispatcher.handler[0]
+    progress = dispatcher.sends if sends else handler.progress
 
     async def handle(ctx: SimulatorContext) -> None:
         await take(ctx, handler, 0)
         for _ in range(5):
             await ctx.tick().repeat(pause)
-            ctx.set(handler.progress, 1)
+            ctx.set(progress, 1)
             await ctx.tick()
-            ctx.set(handler.progress, 0)
+            ctx.set(progress, 0)
         if not resets:
             await send(ctx, handler, [Status.OK])
 

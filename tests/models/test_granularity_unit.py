@@ -111,6 +111,18 @@ def test_a_sum_goes_on_with_its_own_mode_and_rows(change: dict[str, int]) -> Non
     assert len(tile.run(run | {"first": 0})) == 2 * SLICES
 
 
+def test_a_refused_run_changes_nothing() -> None:
+    """As the gateware: the sum that is under way goes on."""
+    tile = TileModel(1, MAX_SUM + 1)
+    tile.memory.write(0, np.full(1, 0x01010101))
+    tile.memory.write(MAX_SUM + 1, np.full(1, 0x01010101))
+    run = RUN | {"mode": Precision.INT8, "rows": 1, "words": 1, "last": 0}
+    tile.run(run)
+    with pytest.raises(RunError):
+        tile.run(run | {"mode": Precision.FP16, "words": MAX_SUM + 1})
+    assert [r.word for r in tile.run(run | {"first": 0, "last": 1})] == [8]
+
+
 @pytest.mark.parametrize(("last", "is_refused"), [(WORDS, False), (WORDS + 1, True)])
 def test_sums_of_fp16_end_at_their_limit(last: int, is_refused: bool) -> None:
     tile = TileModel(1, WORDS + 1)

@@ -3,6 +3,7 @@
 import os
 import random
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from adagrain.hdl.device.coprocessor import Coprocessor
 from adagrain.models.codec import DEFAULT_TABLES, coded_blocks
 from adagrain.models.interface.codec import TableNumber
 from adagrain.models.interface.formats import FormatCode
+from adagrain.models.interface.precision import Precision
 from adagrain.models.interface.protocol import Status
 from adagrain.models.interface.records import pack, size, unpack
 from adagrain.models.interface.units import DECODER, ENCODER, Unit, addresses
@@ -20,6 +22,7 @@ from adagrain.models.interface.units.code_lengths import CodeLengths, packed_len
 from adagrain.models.interface.units.decoder import DecoderBegin
 from adagrain.models.interface.units.encoder import EncoderBegin, EncoderOpcode
 from adagrain.models.interface.units.granularity_unit import (
+    Destination,
     TileLoad,
     TileOpcode,
     TileRun,
@@ -40,7 +43,7 @@ from adagrain.sim.benches.coprocessor.pair import Pair
 from adagrain.sim.benches.coprocessor.traffic import Traffic
 from adagrain.sim.benches.granularity_unit.requests import doubtful
 from adagrain.sim.benches.requests import Request
-from adagrain.sim.compiled import Stop
+from adagrain.sim.compiled import DeadlockError, Stop
 
 REQUESTS = 10_000 if os.environ.get("ADAGRAIN_FULL") == "1" else 400
 
@@ -239,6 +242,65 @@ def of_coded(coded: bytes, **ways: int) -> bytes:
 
 def data(parts: list[bytes]) -> list[Request]:
     return [Request(TensorOpcode.DATA, part) for part in parts]
+
+
+def asked(pair: Pair, *requests: Request) -> list[int]:
+    """What the device says where nobody takes what leaves by its data port."""
+    statuses = []
+    for request in requests:
+        frame = encode_frame(1, pair._sequence, request.opcode, request.payload)
+        pair._sequence += 1
+        run = pair._unit.run(
+            {"i": frame},
+            {"o": 400},
+            stop=Stop("o", 0),
+            max_cycles=1 << 20,
+            may_retract=["o_data"],
+        )
+        statuses.append(decode_frame(run.outputs["o"].tobytes()[:-1]).status)
+    return statuses
+
+
+#: A run of one word.
+RUN = {"words": 1, "rows": 8, "mode": Precision.INT8, "first": 1, "last": 1}
+
+
+def test_operands_that_cannot_be_cleared_end_in_a_reset(pair_of: Opened) -> None:
+    """Results that nobody takes stand in the way of a run, and that of words that become 0."""
+    pair = pair_of("whole")
+    sends = pack(TileRun, **RUN, destination=Destination.PORT)
+    keeps = pack(TileRun, **RUN, destination=Destination.MEMORY, to_first=16)
+    statuses = asked(
+        pair,
+        Request(TileOpcode.RUN, sends),
+        Request(TileOpcode.RUN, keeps),
+        Request(TileOpcode.LOAD, pack(TileLoad, count=4, format=FormatCode.FP32, from_link=1)),
+        Request(TileOpcode.LOADED),
+        Request(TileOpcode.SETTLE),
+        Request(SystemOpcode.REGISTERS, bytes([addresses()["unit_resets"], 1])),
+    )
+    assert statuses == [*[Status.OK] * 3, Status.INCOMPLETE, Status.UNIT_RESET, Status.OK]
+
+
+def test_a_block_waits_for_results_that_leave_slowly(pair_of: Opened) -> None:
+    """Each beat that leaves keeps the watchdog quiet, though none is the block's."""
+    pair = pair_of("whole")
+    load_table(pair, ENCODER)
+    elements, _ = sparse_block(1)
+    run = Request(TileOpcode.RUN, pack(TileRun, **RUN, destination=Destination.PORT))
+    begin = Request(EncoderOpcode.BEGIN, pack(EncoderBegin, **ENCODE, to_port=1))
+    assert asked(pair, run, begin) == [Status.OK] * 2
+    inputs: dict[str, Any] = {
+        "i": encode_frame(1, 4, EncoderOpcode.END),
+        "i_data": np.frombuffer(elements, np.uint32).reshape(-1, 4),
+    }
+    most = pair.model.configuration.watchdog * 2 // 3
+    for _ in range(3):
+        with pytest.raises(DeadlockError):
+            pair._unit.run(inputs, {"o": 100, "o_data": 1}, max_cycles=most)
+        inputs = {}
+    answer = pair._unit.run({}, {"o": 100, "o_data": 4096}, stop=Stop("o", 0), max_cycles=most)
+    assert decode_frame(answer.outputs["o"].tobytes()[:-1]).status == Status.OK
 
 
 def test_a_port_that_takes_nothing_ends_in_a_reset(pair_of: Opened) -> None:

@@ -1,6 +1,6 @@
 """Mutants of `commands`."""
 
-from .mutant import Mutant, bench, compiled, simulated
+from .mutant import Mutant, bench, compiled, simulated, tested
 
 __all__ = ["MUTANTS"]
 
@@ -79,6 +79,34 @@ MUTANTS = (
         "with m.If(self.handler.hello & self.active):",
         "with m.If(self.handler.hello & self.active & complete):",
         bench("coprocessor", "tiny"),
+    ),
+    Mutant(
+        "a record ends a pass whose tensor has not entered",
+        "hdl/tensor_input/tensor_pass.py",
+        "self.i.valid & tensor.entered",
+        "self.i.valid",
+        simulated("test_tensor_pass.py", "early_record"),
+    ),
+    Mutant(
+        "a new session changes the beat that a unit is offered",
+        "hdl/tensor_input/tensor_pass.py",
+        "with m.If(~self._held):",
+        "with m.If(1):",
+        simulated("test_tensor_pass.py", "leaves_a_beat"),
+    ),
+    Mutant(
+        "words that cannot be cleared count as progress",
+        "hdl/granularity_unit/commands.py",
+        "unit.multiplies | loader.busy & loader.o_words.ready",
+        "unit.multiplies | loader.busy",
+        tested("sim/test_coprocessor.py", "cannot_be_cleared"),
+    ),
+    Mutant(
+        "results that leave slowly are no progress",
+        "hdl/device/coprocessor.py",
+        "dispatcher.sends.eq(self.o_data.valid & self.o_data.ready)",
+        "dispatcher.sends.eq(0)",
+        tested("sim/test_coprocessor.py", "leave_slowly"),
     ),
     Mutant(
         "the halves of a long counter are read one after the other",
