@@ -108,18 +108,18 @@ QUOTES = (
     ),
     README(
         "cadence",
-        "| cadences that the devices choose, {} paired seeds | {:.0f} % of the bytes, {:.2f} % |",
+        "| cadences that the devices choose, {} paired seeds | {:.0f} % of the bytes, {:.2f} %, "
+        "each way at the learning rate that is best for it |",
         lambda r: (r["seeds"], 100 * r["bytes_ratio"], r["accuracy_policy"]),
     ),
     README(
         "cadence",
-        "own learning rate, {:.2f} % | equal within 0.5 points, p = {:.4f} |",
+        "against cadence 1, {:.2f} % | equal within 0.5 points, p = {:.4f} |",
         lambda r: (r["accuracy_cadence_1"], r["equivalence_p"]),
     ),
     README(
         "cadence",
-        "equal bytes ({}), at the policy's learning rate, {:.2f} % | "
-        "no worse by 0.5 points, p = {:.5f} |",
+        "equal bytes ({}), {:.2f} % | no worse by 0.5 points, p = {:.5f} |",
         lambda r: (
             r["fixed_cadences"].strip("()"),
             r["accuracy_fixed"],
@@ -128,8 +128,7 @@ QUOTES = (
     ),
     README(
         "cadence",
-        "everywhere ({:.0f} % of the bytes), at the policy's learning rate, {:.2f} % | "
-        "better, p = {:.3f} |",
+        "everywhere ({:.0f} % of the bytes), {:.2f} % | better, p = {:.3f} |",
         lambda r: (
             100 * r["bytes_ratio_uniform"],
             r["accuracy_uniform"],
