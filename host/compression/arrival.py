@@ -23,7 +23,7 @@ from .stopwatch import Stopwatch
 from .tally import Tally
 from .target import Target
 from .under_way import Framed
-from .verdict import Found, agree
+from .verdict import agree
 
 __all__ = ["Arrival"]
 
@@ -31,7 +31,7 @@ __all__ = ["Arrival"]
 class Arrival:
     """Waits for passes that have departed, one after the other, perhaps in a thread.
 
-    Nothing changes here that the frames of other passes depend on, but what a mask learns.
+    It changes nothing that the frames of other passes depend on, but what a mask learns.
 
     Parameters
     ----------
@@ -106,8 +106,8 @@ class Arrival:
         outcome.sent = tally.take()
         if isinstance(self._mask, Learner):
             self._teach(self._mask, passage, averages, sample, outcome)
-        if passage.framed and self._bypass.decides(number):
-            outcome.times = self._measured(passage, outcome)
+        if passage.framed is not None and self._bypass.decides(number):
+            outcome.times = self._measured(passage, passage.framed, outcome)
         self._stopwatch.ends()
         passage.outcome = outcome
 
@@ -115,30 +115,28 @@ class Arrival:
         """Sample of a mask that learns; an agreement on the pass, if any, tells of errors."""
         if not isinstance(self._mask, Learner):
             return None
-        with self._sending.tells() if passage.framed else nullcontext():
+        with nullcontext() if passage.framed is None else self._sending.tells():
             return self._mask.sample()
         return None
 
     def _judged(self, number: int, passage: Passage) -> Outcome:
-        """Decode all frames, and agree on those that count."""
+        """Decode the workers' frames, and agree on those that count."""
         framed, outcome = passage.framed, Outcome(number)
-        if not framed:
+        if framed is None:
             return outcome
-        for one in framed:
-            one.wait()
+        framed.wait()
         with passage.codes():
-            found = [Found(one.made.wanted, self._refused(one)) for one in framed]
-        failure = self._sending.failure
-        verdict = agree(failure is not None, found, self._lockstep.group, self._workers)
+            refused = self._refused(framed)
+        failure, made = self._sending.failure, framed.made
+        verdict = agree(failure is not None, made.wanted, refused, self._lockstep.group)
         outcome.bytes_sent += verdict.bytes_sent
         if verdict.failed:
             self._lockstep.tell(failure)
-        for one, agreed in zip(framed, verdict.found, strict=True):
-            one.leave_out(agreed.refused)
-            outcome.wanted.append((one.layout, agreed.wanted))
-            outcome.refused |= any(agreed.refused)
-            refused, left_out = agreed.refused[self._rank], one.made.left_out
-            outcome.counts.add(Counts(int(left_out > 0), left_out, int(refused)))
+        framed.leave_out(verdict.refused)
+        outcome.wanted.append((framed.layout, verdict.wanted))
+        outcome.refused = any(verdict.refused)
+        own = verdict.refused[self._rank]
+        outcome.counts.add(Counts(int(made.left_out > 0), made.left_out, int(own)))
         return outcome
 
     def _refused(self, framed: Framed) -> list[bool]:
@@ -183,14 +181,11 @@ class Arrival:
         with passage.codes(), self._sending.tells():
             self._mask.end_pass(self._target.density(outcome.number + 1))
 
-    def _measured(self, passage: Passage, outcome: Outcome) -> Times:
+    def _measured(self, passage: Passage, framed: Framed, outcome: Outcome) -> Times:
         """Times that a decision on the bypass follows from."""
-        framed = passage.framed
-        slots = sum(one.bytes_sent for one in framed)
-        elements = sum(one.layout.elements for one in framed)
-        before, device = self._probe.bytes_sent, framed[0].selected.sent.device
+        before, device = self._probe.bytes_sent, framed.selected.sent.device
         own = passage.coding, self._stopwatch.elsewhere
-        times = self._probe.times(*own, slots, elements, device)
+        times = self._probe.times(*own, framed.bytes_sent, framed.layout.elements, device)
         outcome.bytes_sent += self._probe.bytes_sent - before
         self._stopwatch.decides()
         return times

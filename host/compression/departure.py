@@ -89,9 +89,9 @@ class Departure:
             self._frame(number, passage)
         for one in passage.begun:
             one.leave(self._feedback)
-        if passage.framed and self._target.budget is not None:
-            sent = sum(int(one.made.sent.count_nonzero()) for one in passage.framed)
-            self._target.sent(sum(len(one.made.frame) for one in passage.framed), sent)
+        if self._target.budget is not None and (framed := passage.framed) is not None:
+            made = framed.made
+            self._target.sent(len(made.frame), int(made.sent.count_nonzero()))
         if not isinstance(self._mask, Learner):  # else it hears of the pass first
             with passage.codes(), self._sending.tells():
                 self._mask.end_pass(self._target.density(number + 1))

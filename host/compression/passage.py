@@ -47,9 +47,9 @@ class Passage:
         self.coding = 0.0
 
     @property
-    def framed(self) -> list[Framed]:
-        """Exchanges in frames."""
-        return [one for one in self.begun if isinstance(one, Framed)]
+    def framed(self) -> Framed | None:
+        """The exchange in frames, if there is one: all of a pass goes in it."""
+        return next((one for one in self.begun if isinstance(one, Framed)), None)
 
     @property
     def is_empty(self) -> bool:

@@ -9,64 +9,46 @@ import torch.distributed as dist
 from adagrain.host.distributed.all_reduce import AllReduce
 from adagrain.host.distributed.lost import waited_for
 
-__all__ = ["Found", "Verdict", "agree"]
-
-
-class Found(NamedTuple):
-    """Findings of a worker in an exchange.
-
-    Members
-    -------
-    wanted : int
-        Bytes that its own frame would have taken.
-    refused : list of bool
-        By rank, whether a frame could not be decoded here.
-    """
-
-    wanted: int
-    refused: list[bool]
+__all__ = ["Verdict", "agree"]
 
 
 class Verdict(NamedTuple):
-    """Findings of all workers.
+    """Verdict of all workers.
 
     Members
     -------
     failed : bool
         One of them cannot go on.
-    found : list of Found
-        By exchange: the longest frame, and frames that any worker could not decode.
+    wanted : int
+        Bytes of the longest frame that any has wanted to send.
+    refused : list of bool
+        By rank, frames that any could not decode.
     bytes_sent : int
         Bytes that this took.
     """
 
     failed: bool
-    found: list[Found]
+    wanted: int
+    refused: list[bool]
     bytes_sent: int
 
 
-def agree(failed: bool, found: Sequence[Found], group: dist.ProcessGroup, workers: int) -> Verdict:
+def agree(failed: bool, wanted: int, refused: Sequence[bool], group: dist.ProcessGroup) -> Verdict:
     """Take the maxima over all workers, in one collective for each backward pass.
 
     Parameters
     ----------
     failed : bool
         This worker cannot go on.
-    found : sequence of Found
-        By exchange.
+    wanted : int
+        Bytes that its frame would have taken.
+    refused : sequence of bool
+        By rank, frames that it could not decode.
     group : ProcessGroup
         The workers; its collectives run on the CPU.
-    workers : int
-        How many they are.
     """
-    rows = [[own.wanted, *own.refused] for own in found]
-    values = torch.tensor([int(failed), *(value for row in rows for value in row)])
+    values = torch.tensor([int(failed), wanted, *map(int, refused)])
     with waited_for("the agreement on frames"):
         AllReduce(values, group, dist.ReduceOp.MAX).wait()
-    failures, *rest = values.tolist()
-    width = 1 + workers
-    agreed = [
-        Found(rest[at], [bool(flag) for flag in rest[at + 1 : at + width]])
-        for at in range(0, len(rest), width)
-    ]
-    return Verdict(bool(failures), agreed, values.nbytes)
+    failures, longest, *flags = values.tolist()
+    return Verdict(bool(failures), longest, [*map(bool, flags)], values.nbytes)

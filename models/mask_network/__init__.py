@@ -9,14 +9,13 @@ from .features import (
     gradient_feature,
 )
 from .histogram import Histogram, base_of, histogram_at
-from .layers import LAYERS, MaskLayers, keep_tables, logits
+from .layers import MaskLayers, keep_tables, logits
 from .losses import Losses, Slopes, losses_of, slopes
 from .sampling import Sampled, sample_of, sampled
 
 __all__ = [
     "FEATURES",
     "FEATURE_SCALE",
-    "LAYERS",
     "Histogram",
     "Losses",
     "MaskLayers",

@@ -25,7 +25,6 @@ from adagrain.models.numerics.rounding import multiples
 from .features import FEATURE_SCALE, FEATURES
 
 __all__ = [
-    "LAYERS",
     "LAYER_SCALE",
     "ONE",
     "MaskLayers",
@@ -34,9 +33,6 @@ __all__ = [
     "with_constant",
     "with_one",
 ]
-
-#: How many layers there are.
-LAYERS = 3
 
 #: What hidden numbers and logits are multiples of.
 LAYER_SCALE = 2.0**-7
