@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
+from .arguments import whole
 from .interface.codec import CODED_FORMATS
 from .interface.formats import FORMATS
 from .interface.units.statistics import BINS
@@ -50,7 +51,7 @@ def masked(tensor: torch.Tensor, exponent: int, keep: Sequence[int]) -> torch.Te
     Raises
     ------
     TypeError
-        If the tensor is of another type.
+        If the tensor is of another type, or ``exponent`` no whole number.
     ValueError
         If ``exponent`` is out of its range, or ``keep`` has other than 64 entries of 0 and 1.
     """
@@ -58,9 +59,7 @@ def masked(tensor: torch.Tensor, exponent: int, keep: Sequence[int]) -> torch.Te
     if tensor.dtype not in known:
         raise TypeError(f"dtype must be one of {', '.join(map(str, known))}, not {tensor.dtype}")
     fmt = known[tensor.dtype]
-    most = fmt.largest_exponent
-    if not 0 <= exponent <= most:
-        raise ValueError(f"exponent must be from 0 to {most}, not {exponent!r}")
+    base = whole("exponent", exponent, fmt.largest_exponent)
     table = np.asarray(keep)
     if table.shape != (BINS,):
         raise ValueError(f"keep must have {BINS} entries, not shape {table.shape}")
@@ -68,6 +67,6 @@ def masked(tensor: torch.Tensor, exponent: int, keep: Sequence[int]) -> torch.Te
         raise ValueError(f"entries of keep must be 0 or 1, not {wrong[0]!r}")
     words = tensor.detach().to("cpu").contiguous().view(torch.int16).numpy()
     half_binades = (words & 0x7FFF) >> (fmt.mantissa_bits - 1)
-    bins = 2 * exponent + 1 - half_binades.astype(np.int32)
+    bins = 2 * base + 1 - half_binades.astype(np.int32)
     kept = (bins < 0) | table.astype(bool)[bins.clip(0, BINS - 1)]
     return torch.from_numpy(np.where(kept, words, np.int16(0))).view(tensor.dtype)

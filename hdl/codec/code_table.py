@@ -6,10 +6,16 @@ from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
 from adagrain.hdl.stream.pipeline import elastic
-from adagrain.models.interface.codec import ESCAPE, GAP_BITS, LONGEST_CODE, SLOTS, SYMBOLS
+from adagrain.models.interface.codec import (
+    ELEMENT_BITS,
+    ESCAPE,
+    GAP_BITS,
+    LONGEST_CODE,
+    SLOTS,
+    SYMBOLS,
+)
 
 from .encoder_layouts import Code, CodeAndTail, CodeWrite, Symbol
-from .layouts import ELEMENT_BITS
 
 __all__ = ["CodeTable"]
 

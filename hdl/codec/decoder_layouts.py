@@ -5,9 +5,16 @@ import enum
 from amaranth.hdl import unsigned
 from amaranth.lib import data
 
-from adagrain.models.interface.codec import BLOCK, GAP_BITS, LONGEST_CODE, SLOTS, SYMBOLS
+from adagrain.models.interface.codec import (
+    BLOCK,
+    ELEMENT_BITS,
+    GAP_BITS,
+    LONGEST_CODE,
+    SLOTS,
+    SYMBOLS,
+)
 
-from .layouts import CODED_BYTES, ELEMENT_BITS, TAIL_BITS
+from .layouts import CODED_BYTES, TAIL_BITS
 
 __all__ = [
     "COLUMN",

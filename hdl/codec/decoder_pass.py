@@ -4,7 +4,7 @@ from amaranth.hdl import Module, Mux, ResetInserter, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import connect, flipped
 
-from adagrain.models.interface.codec import BLOCK, CODED_FORMATS, BlockOutcome
+from adagrain.models.interface.codec import BLOCK, CODED_FORMATS, ELEMENT_BITS, BlockOutcome
 from adagrain.models.interface.formats import FORMATS, FormatCode
 from adagrain.models.interface.protocol import Status
 from adagrain.models.interface.units.decoder import CODED_WORD, DecoderBegin, DecoderRecord
@@ -14,7 +14,6 @@ from .decode_fill import DecodeFill
 from .decoder import Decoder
 from .departure import Departure
 from .element_words import ElementWords
-from .layouts import ELEMENT_BITS
 from .word_grouper import WordGrouper
 
 __all__ = ["DecoderPass"]

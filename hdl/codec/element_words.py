@@ -5,9 +5,10 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from adagrain.hdl.stream.packet import check_lanes
+from adagrain.models.interface.codec import ELEMENT_BITS
 
 from .block_buffer import Word
-from .layouts import ELEMENT_BITS, elements_layout
+from .layouts import elements_layout
 
 __all__ = ["ElementWords"]
 

@@ -5,9 +5,9 @@ from typing import Any
 from amaranth.hdl import unsigned
 from amaranth.lib import data
 
-from adagrain.models.interface.codec import BLOCK, LONGEST_CODE, SLOTS, SYMBOLS
+from adagrain.models.interface.codec import BLOCK, ELEMENT_BITS, LONGEST_CODE, SLOTS, SYMBOLS
 
-from .layouts import CODED_BYTES, ELEMENT_BITS, TAIL_BITS, Coded
+from .layouts import CODED_BYTES, TAIL_BITS, Coded
 
 __all__ = [
     "CHUNK_BITS",

@@ -5,7 +5,7 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import connect, flipped
 
 from adagrain.hdl.mask import Mask
-from adagrain.models.interface.codec import BLOCK, CODED_FORMATS
+from adagrain.models.interface.codec import BLOCK, CODED_FORMATS, ELEMENT_BITS
 from adagrain.models.interface.formats import FORMATS, FormatCode
 from adagrain.models.interface.protocol import Status
 from adagrain.models.interface.units.encoder import EncoderBegin, EncoderRecord
@@ -13,7 +13,6 @@ from adagrain.models.interface.units.encoder import EncoderBegin, EncoderRecord
 from .block_ports import block_ports
 from .departure import Departure
 from .encoder import Encoder
-from .layouts import ELEMENT_BITS
 
 __all__ = ["EncoderPass"]
 

@@ -5,7 +5,7 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from adagrain.hdl.stream.pipeline import elastic
-from adagrain.models.interface.codec import BINS, ESCAPE, GAP_BITS, SYMBOLS
+from adagrain.models.interface.codec import BINS, ELEMENT_BITS, ESCAPE, GAP_BITS, SYMBOLS
 from adagrain.models.interface.formats import FORMATS, FormatCode
 
 from .decoder_layouts import COLUMN, BlockStart, CodedElement, Element, Kind
@@ -17,8 +17,6 @@ _FP16, _BF16 = FORMATS[FormatCode.FP16], FORMATS[FormatCode.BF16]
 
 #: Bits of the mantissa, below its top one, of the format that has more of them.
 _FRACTION = _FP16.mantissa_bits - 1
-
-_WORD = TAIL_BITS - GAP_BITS
 
 _BIN_BITS = (BINS - 1).bit_length()
 
@@ -69,10 +67,11 @@ class Fields(wiring.Component):
         m.d.comb += [
             found.kind.eq(kind),
             found.start.eq(start),
-            found.gap.eq(self._gap(symbol[_BIN_BITS:], whole[_WORD:], is_plain)),
+            found.gap.eq(self._gap(symbol[_BIN_BITS:], whole[ELEMENT_BITS:], is_plain)),
         ]
         half = Cat(1, self.region.exponent) - symbol[:_BIN_BITS]
-        sign, fraction = whole[_WORD - 1], whole[_WORD - 1 - _FRACTION : _WORD - 1]
+        top = ELEMENT_BITS - 1
+        sign, fraction = whole[top], whole[top - _FRACTION : top]
         kept = Cat(
             fraction[n] & (_FRACTION - n < self.region.mantissa_bits) for n in range(_FRACTION)
         )
@@ -80,7 +79,7 @@ class Fields(wiring.Component):
         narrow = Cat(kept[-_BF16.mantissa_bits + 1 :], half[: _BF16.exponent_bits + 1], sign)
         plain = Mux(self.region.bf16, narrow, wide)
         m.d.comb += [
-            found.word.eq(Mux(is_plain, plain, whole[:_WORD])),
+            found.word.eq(Mux(is_plain, plain, whole[:ELEMENT_BITS])),
             found.below.eq(is_plain & half[-1]),
         ]
         return m
@@ -92,9 +91,9 @@ class Fields(wiring.Component):
         """
         given, kept = self.i.payload, self.region.mantissa_bits
         behind_sign = Mux(kept == 0, 0, kept - 1)[:4]
-        shift = Signal(range(COLUMN + _WORD - 1))
-        m.d.comb += shift.eq(given.excess + Mux(escapes, _WORD - 1, behind_sign))
-        bits: Value = Cat(Const(0, _WORD - 1), given.bits)
+        shift = Signal(range(COLUMN + ELEMENT_BITS - 1))
+        m.d.comb += shift.eq(given.excess + Mux(escapes, ELEMENT_BITS - 1, behind_sign))
+        bits: Value = Cat(Const(0, ELEMENT_BITS - 1), given.bits)
         for power in reversed(range(len(shift))):
             length = TAIL_BITS + (1 << power) - 1
             stage = Signal(length, name=f"shifted_{power}")

@@ -4,19 +4,15 @@ from amaranth.hdl import unsigned
 from amaranth.lib import data
 
 from adagrain.hdl.stream.packet import check_lanes
-from adagrain.models.interface.codec import GAP_BITS, SLOTS
+from adagrain.models.interface.codec import ELEMENT_BITS, GAP_BITS, SLOTS
 
 __all__ = [
     "CODED_BYTES",
-    "ELEMENT_BITS",
     "TAIL_BITS",
     "Coded",
     "RegionParameters",
     "elements_layout",
 ]
-
-#: Bits of an element.
-ELEMENT_BITS = 16
 
 #: The most bits behind an element's code: those of an escape, its gap and the element.
 TAIL_BITS = GAP_BITS + ELEMENT_BITS

@@ -8,10 +8,10 @@ from amaranth.utils import exact_log2
 from adagrain.hdl.checks import check_integer
 from adagrain.hdl.stream.packet import check_lanes
 from adagrain.hdl.stream.queue import Queue
-from adagrain.models.interface.codec import BLOCK
+from adagrain.models.interface.codec import BLOCK, ELEMENT_BITS
 
 from .encoder_layouts import Item
-from .layouts import ELEMENT_BITS, elements_layout
+from .layouts import elements_layout
 
 __all__ = ["Nonzeros"]
 

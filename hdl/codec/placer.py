@@ -5,7 +5,7 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from adagrain.hdl.stream.packet import check_lanes
-from adagrain.models.interface.codec import GAP_BITS, BlockOutcome
+from adagrain.models.interface.codec import ELEMENT_BITS, GAP_BITS, BlockOutcome
 
 from .decoder_layouts import Element, Kind
 from .layouts import elements_layout
@@ -61,7 +61,7 @@ class Placer(wiring.Component):
         # The element or end that comes next, its place, and the block's last one.
         valid, ends, below, cut = Signal(), Signal(), Signal(), Signal()
         is_last = Signal()  # behind the element comes the end
-        word = Signal(16, reset_less=True)
+        word = Signal(ELEMENT_BITS, reset_less=True)
         place = Signal(GAP_BITS + 1, reset_less=True)
         final, closes = Signal(GAP_BITS, reset_less=True), Signal()
         taken = Signal()
@@ -83,7 +83,7 @@ class Placer(wiring.Component):
                 m.d.sync += [final.eq(given.start.final), closes.eq(given.start.closes)]
 
         # The beat that is next to leave, and what was found so far.
-        lanes = [Signal(16, name=f"lane_{n}") for n in range(self._lanes)]
+        lanes = [Signal(ELEMENT_BITS, name=f"lane_{n}") for n in range(self._lanes)]
         number, following = Signal(GAP_BITS - lane_bits), Signal(GAP_BITS - lane_bits, init=1)
         outcome = Signal(BlockOutcome)
         beyond, fits, is_here, is_next = Signal(), Signal(), Signal(), Signal()

@@ -5,7 +5,7 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from adagrain.hdl.arithmetic.leading_zeros import leading_zeros
-from adagrain.models.interface.codec import GAP_BITS, LONGEST_CODE
+from adagrain.models.interface.codec import ELEMENT_BITS, LONGEST_CODE
 
 from .bit_unpacker import BitUnpacker
 from .decode_table import DecodeTable
@@ -13,9 +13,6 @@ from .decoder_layouts import Block, BlockStart, CodedElement, DecodeWrite, Kind
 from .layouts import CODED_BYTES, TAIL_BITS, Coded, RegionParameters
 
 __all__ = ["Scanner"]
-
-#: Bits of a word.
-_WORD = TAIL_BITS - GAP_BITS
 
 
 class Scanner(wiring.Component):
@@ -73,7 +70,7 @@ class Scanner(wiring.Component):
             table.ahead.eq(bits.ahead),
             table.en.eq(bits.look),
             bits.steps[0].eq(Mux(kept == 0, 1, kept)),  # sign and mantissa
-            bits.steps[1].eq(_WORD),
+            bits.steps[1].eq(ELEMENT_BITS),
             bits.second.eq(table.escapes),
             bits.size.eq(table.size),
         ]

@@ -4,12 +4,13 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value, signed, unsigne
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from adagrain.hdl.arithmetic.half_binade import half_binade
 from adagrain.hdl.arithmetic.leading_zeros import leading_zeros
 from adagrain.hdl.stream.pipeline import elastic
-from adagrain.models.interface.codec import BINS, BLOCK, ESCAPE, GAP_BITS, SLOTS
+from adagrain.models.interface.codec import BINS, BLOCK, ELEMENT_BITS, ESCAPE, GAP_BITS, SLOTS
 
 from .encoder_layouts import Item, Mark, Symbol
-from .layouts import ELEMENT_BITS, TAIL_BITS, RegionParameters
+from .layouts import TAIL_BITS, RegionParameters
 
 __all__ = ["Symbols"]
 
@@ -79,7 +80,7 @@ class Symbols(wiring.Component):
         """First stage: gap and bin."""
         region, item = self.i_region.p, self.i.p
         word, behind = item.word, Signal(range(BLOCK))  # the place behind the element before
-        half_binade = Mux(region.bf16, word[6:15], word[9:15])
+        own = half_binade(word, region.bf16)
         rest = Mux(region.bf16, word[:6] << _REST - 6, word[:_REST])[:_REST]
         sent = Mux(region.mantissa_bits == 0, 0, region.mantissa_bits - 1)[:4]
         dropped = (rest & (Const((1 << _REST) - 1) >> sent)).any()
@@ -87,8 +88,8 @@ class Symbols(wiring.Component):
             m.d.sync += behind.eq(Mux(item.last, 0, item.place + 1))
         m.d.sync += [
             placed.gap.eq(item.place - behind),
-            placed.bin.eq(Cat(Const(1, 1), region.exponent) - half_binade),
-            placed.plain.eq(~dropped & ~((region.mantissa_bits == 0) & half_binade[0])),
+            placed.bin.eq(Cat(Const(1, 1), region.exponent) - own),
+            placed.plain.eq(~dropped & ~((region.mantissa_bits == 0) & own[0])),
             placed.fraction.eq(Cat(rest, word[15])),
             placed.sent.eq(sent + 1),
             placed.word.eq(word),

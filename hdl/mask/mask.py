@@ -4,6 +4,7 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value, signed, unsigne
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from adagrain.hdl.arithmetic.half_binade import half_binade
 from adagrain.hdl.codec.layouts import elements_layout
 from adagrain.hdl.stream.packet import check_lanes
 from adagrain.hdl.stream.pipeline import elastic
@@ -103,6 +104,6 @@ class Mask(wiring.Component):
     def _bin(self, m: Module, word: Value) -> Signal:
         """Half binades of an element below the upper one of the base's binade."""
         region, found = self.i_region.p, Signal(signed(10))
-        half_binade = Mux(region.bf16, word[6:15], word[9:15])
-        m.d.comb += found.eq(Cat(Const(1, 1), region.exponent) - half_binade)
+        upper = Cat(Const(1, 1), region.exponent)
+        m.d.comb += found.eq(upper - half_binade(word, region.bf16))
         return found

@@ -3,6 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from adagrain.models.codec.parser_kernel import WIDEST
+from adagrain.models.codec.parts import CHECKSUM, HEADER_SIZE, REGION_SIZE
 from adagrain.models.interface.codec import BLOCK, GradientHeader
 
 from .layout import Layout
@@ -13,14 +15,12 @@ __all__ = ["Plan", "check_sizes", "least_size", "most_size"]
 #: Bytes that the first slot of an exchange has at least, if they can be of use.
 _FIRST_LEAST = 4096
 
-#: Bytes of a frame beside its regions; of a region beside its blocks, and with one element.
-_FRAME, _REGION = 12 + 4 + 1, 6 + 8
+#: Bytes of a frame beside its regions, and of a region with one element beside the lengths of its
+#: blocks; neither takes more.
+_FRAME, _REGION = HEADER_SIZE + CHECKSUM.size + 1, REGION_SIZE + 8
 
 #: As the frame's header can count them.
 _MOST_REGIONS = (1 << GradientHeader["regions"].width) - 1
-
-#: Bits of a block's length, at most.
-_BLOCK_BITS = 14
 
 
 class Plan:
@@ -130,7 +130,7 @@ def most_size(layout: Layout) -> int:
 
 def _least(sizes: Sequence[int]) -> int:
     blocks = sum(-(-size // BLOCK) for size in sizes)
-    return _FRAME + _REGION * len(sizes) + (_BLOCK_BITS * blocks + 7) // 8
+    return _FRAME + _REGION * len(sizes) + (WIDEST * blocks + 7) // 8
 
 
 def _bounded(size: int, layout: Layout) -> int:

@@ -3,12 +3,12 @@
 import numpy as np
 from numba import njit
 
-from adagrain.models.interface.codec import BINS, ESCAPE, GAP_BITS, LONGEST_CODE
+from adagrain.models.interface.codec import BINS, ELEMENT_BITS, ESCAPE, GAP_BITS, LONGEST_CODE
 
 __all__ = [
     "BIN",
     "CODE",
-    "ELEMENT_BITS",
+    "ELEMENT_LENGTH",
     "IS_ESCAPE",
     "LEAST_GAP",
     "LOW_BITS",
@@ -19,7 +19,7 @@ __all__ = [
 ]
 
 #: Fields of an entry of :func:`lookup`, by their first bit.
-ELEMENT_BITS, CODE, LOW_BITS, BIN, LEAST_GAP = 0, 6, 10, 14, 20
+ELEMENT_LENGTH, CODE, LOW_BITS, BIN, LEAST_GAP = 0, 6, 10, 14, 20
 
 #: The bit of an entry that tells an escape.
 IS_ESCAPE = 1 << 19
@@ -79,11 +79,11 @@ def lookup(lengths, kept):  # pragma: no cover - compiled
         if length == 0:
             continue
         if symbol == ESCAPE:
-            entry = length + GAP_BITS + 16 << ELEMENT_BITS | IS_ESCAPE
+            entry = length + GAP_BITS + ELEMENT_BITS << ELEMENT_LENGTH | IS_ESCAPE
         else:
             kind = symbol // BINS
             low = max(kind - 1, 0)
-            entry = length + low + 1 + max(kept - 1, 0) << ELEMENT_BITS | low << LOW_BITS
+            entry = length + low + 1 + max(kept - 1, 0) << ELEMENT_LENGTH | low << LOW_BITS
             entry |= symbol % BINS << BIN | (1 << kind >> 1) << LEAST_GAP
         free = LONGEST_CODE - length
         first = np.int64(codes[symbol]) << free

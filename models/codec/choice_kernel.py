@@ -5,6 +5,7 @@ from numba import njit
 
 from adagrain.models.interface.codec import (
     BINS,
+    ELEMENT_BITS,
     ESCAPE,
     GAP_BITS,
     LONGEST_CODE,
@@ -66,7 +67,7 @@ def costs(lengths, mantissa_bits):  # pragma: no cover - compiled
     mantissa_bits : int
         Of each element that is no escape.
     """
-    escape = np.int64(lengths[ESCAPE]) + GAP_BITS + 16
+    escape = np.int64(lengths[ESCAPE]) + GAP_BITS + ELEMENT_BITS
     bits = np.full(SYMBOLS, escape, dtype=np.int64)
     for symbol in range(ESCAPE):
         if lengths[symbol]:
@@ -209,7 +210,7 @@ def likely_bits(counts, mantissa_bits):  # pragma: no cover - compiled
         for symbol in np.flatnonzero(weights):
             beside = max(symbol // BINS - 1, 0) + max(mantissa_bits, 1)
             if symbol == ESCAPE:
-                beside = GAP_BITS + 16
+                beside = GAP_BITS + ELEMENT_BITS
             bits += weights[symbol] * (beside + np.log2(total / weights[symbol]))
         bits += 8 * carried_bytes(weights)
     return bits

@@ -59,11 +59,15 @@ def dissect(frame: bytes, tables: Sequence[CodeTable], most: int) -> Parts:
 
     Raises
     ------
+    TypeError
+        If the frame is no bytes.
     CodecError
         If something is not as it must be; the value is named, and what it must be.
     ValueError
         If the tables' numbers are not.
     """
+    if not isinstance(frame, bytes | bytearray | memoryview):
+        raise TypeError(f"frame must be bytes, not of type {type(frame).__name__}")
     header = _header(frame)
     fmt = _FORMATS[header["format"]]
     numbers = header["table_0"], header["table_1"]

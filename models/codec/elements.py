@@ -6,10 +6,10 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
+from adagrain.models.arguments import whole
 from adagrain.models.interface.codec import CODED_FORMATS, SYMBOLS
 from adagrain.models.interface.formats import FORMATS, ElementFormat
 
-from .arguments import whole
 from .bases_kernel import shift_counts, shift_symbols
 from .block_numbers import first_blocks_of
 from .encoder_kernel import count_symbols, largest_exponents, scan

@@ -2,9 +2,8 @@
 
 import torch
 
+from adagrain.models.arguments import whole
 from adagrain.models.interface.formats import format_of
-
-from .arguments import whole
 
 __all__ = ["with_mantissa_bits"]
 

@@ -21,8 +21,9 @@ from adagrain.models.interface.codec import (
 
 from .block_numbers import bits_of_sizes, first_blocks_of
 from .canonical import measures
+from .parts import REGION_SIZE
 
-__all__ = ["Outcome", "read_body", "read_table"]
+__all__ = ["WIDEST", "Outcome", "read_body", "read_table"]
 
 #: Bits of the longest block length, that of a whole stored block.
 WIDEST = (2 * BLOCK).bit_length()
@@ -107,12 +108,12 @@ def read_body(raw, regions, largest, most, numbers, lengths):  # pragma: no cove
 @njit(cache=True, nogil=True)
 def _read_regions(raw, largest, most, counts, bases, widths, slots):  # pragma: no cover - compiled
     """Fill in what the region headers say; what is wrong, and the bytes that they take."""
-    size = 6 * counts.size
+    size = REGION_SIZE * counts.size
     if raw.size < size:
         return (Outcome.HEADERS.value, 0, 0, raw.size, size), 0
     total = np.int64(0)
     for region in range(counts.size):
-        at = 6 * region
+        at = REGION_SIZE * region
         count = np.int64(raw[at]) | np.int64(raw[at + 1]) << 8
         count |= np.int64(raw[at + 2]) << 16 | np.int64(raw[at + 3]) << 24
         exponent, rest = np.int64(raw[at + 4]), np.int64(raw[at + 5])

@@ -6,6 +6,7 @@ from functools import cached_property
 
 import numpy as np
 
+from adagrain.models.arguments import whole
 from adagrain.models.interface.codec import (
     ESCAPE,
     FIRST_AGREED,
@@ -21,6 +22,9 @@ from .errors import CodecError
 
 __all__ = ["CodeTable", "agreed", "build_table"]
 
+
+#: What may be added to each count, at most.
+_MOST_FLOOR = 1 << 32
 
 _DEFAULTS = {int(number): lengths for number, lengths in DEFAULT_LENGTHS.items()}
 
@@ -132,19 +136,20 @@ def build_table(
     number : int
         As that of :class:`CodeTable`.
     floor : int
-        What is added to each count: with 1 or more every symbol has a code, for tensors that are
-        yet to come.
+        What is added to each count, at least 0: with 1 or more every symbol has a code, for tensors
+        that are yet to come.
 
     Raises
     ------
     TypeError, ValueError
-        If there are not 417 counts, or one is no integer, or negative.
+        If there are not 417 counts, or one or ``floor`` is no integer, or negative.
     """
     if np.shape(counts) != (SYMBOLS,):
         raise ValueError(f"counts must have shape ({SYMBOLS},), not {np.shape(counts)}")
     if not np.issubdtype(np.asarray(counts).dtype, np.integer):
         raise TypeError(f"counts must be integers, not of {np.asarray(counts).dtype}")
-    weights = np.asarray(counts, dtype=np.int64) + floor
-    if weights.min() < 0:
-        raise ValueError(f"counts must be at least 0, not {weights.min() - floor}")
+    own = np.asarray(counts, dtype=np.int64)
+    if own.min() < 0:
+        raise ValueError(f"counts must be at least 0, not {own.min()}")
+    weights = own + whole("floor", floor, _MOST_FLOOR)
     return CodeTable(best_lengths(weights).tobytes(), number)

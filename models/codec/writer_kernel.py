@@ -7,6 +7,7 @@ from adagrain.models.interface.codec import SLOTS, TableNumber
 
 from .block_numbers import bits_of_sizes
 from .choice_kernel import carried, carried_bytes
+from .parts import REGION_SIZE
 
 __all__ = ["write_body"]
 
@@ -34,13 +35,13 @@ def write_body(
         Code lengths by slot.
     """
     widths = _widths_of(sizes, first_blocks)
-    size = 6 * counts.size + (bits_of_sizes(widths, first_blocks) + 7) // 8
+    size = REGION_SIZE * counts.size + (bits_of_sizes(widths, first_blocks) + 7) // 8
     for slot in range(SLOTS):
         if numbers[slot] == _CARRIED:
             size += carried_bytes(lengths[slot])
     out = np.zeros(size, dtype=np.uint8)
     _write_regions(counts, bases, widths, slots, out)
-    at = 6 * counts.size
+    at = REGION_SIZE * counts.size
     for slot in range(SLOTS):
         if numbers[slot] == _CARRIED:
             table = carried(lengths[slot])
@@ -66,7 +67,7 @@ def _widths_of(sizes, first_blocks):  # pragma: no cover - compiled
 @njit(cache=True, nogil=True)
 def _write_regions(counts, bases, widths, slots, out):  # pragma: no cover - compiled
     for region in range(counts.size):
-        at = 6 * region
+        at = REGION_SIZE * region
         for byte in range(4):
             out[at + byte] = counts[region] >> 8 * byte & 0xFF
         out[at + 4] = bases[region]

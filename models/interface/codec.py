@@ -18,6 +18,7 @@ __all__ = [
     "CODEC_MAGIC",
     "CODEC_VERSION",
     "CODED_FORMATS",
+    "ELEMENT_BITS",
     "ESCAPE",
     "FIRST_AGREED",
     "GAP_BITS",
@@ -38,6 +39,9 @@ CODEC_VERSION = 1
 
 #: Elements of a block; the last one of a region has what is left.
 BLOCK = 4096
+
+#: Bits of an element, as it is before it is coded, and behind an escape.
+ELEMENT_BITS = 16
 
 #: Bits of a gap in an escape: enough for any gap within a block.
 GAP_BITS = 12

@@ -99,6 +99,11 @@ def by_reference(frame: bytes) -> list[list[int]]:
     return reference.read_frame(frame, LENGTHS, MOST)[2]
 
 
+def test_what_is_no_frame_is_refused() -> None:
+    with pytest.raises(TypeError, match="frame must be bytes, not of type NoneType"):
+        decode(None)  # type: ignore[arg-type]
+
+
 def test_damaged_frames_are_refused(seed: int) -> None:
     """Without a CRC that was put right, none passes but where nothing was changed."""
     generator = random.Random(seed)

@@ -225,3 +225,7 @@ def test_wrong_numbers_and_counts() -> None:
         build_table(np.full(417, 0.5))
     with pytest.raises(ValueError, match="counts must be at least 0, not -1"):
         build_table(np.full(SYMBOLS, -1))
+    with pytest.raises(ValueError, match="floor must be from 0 to 4294967296, not -1"):
+        build_table(np.zeros(SYMBOLS, dtype=np.int64), floor=-1)
+    with pytest.raises(TypeError, match=r"floor must be a whole number, not 0\.5"):
+        build_table(np.zeros(SYMBOLS, dtype=np.int64), floor=0.5)  # type: ignore[arg-type]

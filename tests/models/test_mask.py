@@ -54,6 +54,15 @@ def test_shape_and_type_stay() -> None:
     [
         (torch.ones(1), 0, [1] * 64, TypeError, "dtype must be one of .*, not torch.float32"),
         (torch.ones(1).half(), 31, [1] * 64, ValueError, "exponent must be from 0 to 30, not 31"),
+        (torch.ones(1).half(), 1.5, [1] * 64, TypeError, "exponent must be a whole number, not 1"),
+        (torch.ones(1).half(), True, [1] * 64, TypeError, "exponent must be a whole number, not T"),
+        (
+            torch.ones(1).half(),
+            "3",
+            [1] * 64,
+            TypeError,
+            "exponent must be a whole number, not '3'",
+        ),
         (torch.ones(1).half(), 3, [1] * 63, ValueError, r"keep must have 64 entries, not shape"),
         (torch.ones(1).half(), 3, [2] * 64, ValueError, "entries of keep must be 0 or 1, not 2"),
     ],

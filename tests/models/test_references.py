@@ -130,7 +130,7 @@ REFERENCES = {
 #: Those that compute nothing, or only put others together behind the link.
 OTHERS = {
     "numerics/addresses",
-    "codec/arguments",
+    "arguments",
     "codec/defaults",
     "codec/errors",
     "codec/parts",

@@ -46,7 +46,7 @@ MUTANTS = (
     Mutant(
         "encoder codes the top mantissa bit where none is sent",
         "hdl/codec/symbols.py",
-        "~dropped & ~((region.mantissa_bits == 0) & half_binade[0])",
+        "~dropped & ~((region.mantissa_bits == 0) & own[0])",
         "~dropped",
         _TWO_LANES,
     ),
