@@ -134,27 +134,32 @@ class CompressedExchange:
         self._target = Target(options, sum(sizes))
         self._plan = Plan(options.plan_passes, self._target)
         self._stopwatch = Stopwatch()
-        known: dict[str, Any] = {
+        parts: dict[str, Any] = {
             "feedback": self._feedback,
             "mask": self.mask,
             "target": self._target,
         }
         self._sending = Sending(
-            *(group, frames or lockstep.group, options, coder),
-            **known,
+            group,
+            frames or lockstep.group,
+            options,
+            coder,
             plan=self._plan,
             idle_waits=idle_waits,
+            **parts,
         )
-        self._departure = Departure(
-            *(self.workers, self._sending, Groups([*map(sum, shares)])), **known, bypass=self.bypass
-        )
+        parts["bypass"] = self.bypass
+        groups = Groups([*map(sum, shares)])
+        self._departure = Departure(self.workers, self._sending, groups, **parts)
         self._arrival = Arrival(
-            *(group, lockstep, coder, self._sending),
-            **known,
-            bypass=self.bypass,
+            group,
+            lockstep,
+            coder,
+            self._sending,
             probe=Probe(lockstep.group if depth else group, lockstep.group),
             stopwatch=self._stopwatch,
             whole_passes=whole_passes,
+            **parts,
         )
         self._ends: type[Ending] = Aside if depth else WhenAsked
         self._current: Passage | None = None

@@ -7,6 +7,7 @@ from weakref import proxy
 
 import torch
 import torch.distributed as dist
+from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 
 from adagrain.host.distributed.bucket_passes import BucketPasses
@@ -94,27 +95,7 @@ class CompressionState(Uncopied):
         common: dict[str, Any] = {}
         error: Exception | None = None
         try:
-            chosen = CompressionOptions.of(options)
-            _check_types(parameters)
-            sizes = {name: parameter.numel() for name, parameter in parameters.items()}
-            common = chosen.common() | {f"elements of {n!r}": size for n, size in sizes.items()}
-            self.exchange = CompressedExchange(
-                model.process_group,
-                lockstep,
-                chosen,
-                [[size] for size in sizes.values()],
-                whole_passes=True,
-                idle_waits=model.find_unused_parameters,
-            )
-            self._closes.append(self.exchange)
-            watch(self.exchange.mask, model, parameters.values())
-            if chosen.once:
-                self._once = Once(parameters.values())
-                self._closes.append(self._once)
-            if chosen.leaves:
-                quiet = self.exchange.rank > 0
-                self._thrown_away = ThrownAway(parameters.values(), quiet=quiet)
-                self._closes.append(self._thrown_away)
+            common = self._make(model, parameters, options)
         except Exception as failure:
             error = failure
         try:
@@ -122,6 +103,35 @@ class CompressionState(Uncopied):
         except BaseException:
             self.close()
             raise
+
+    def _make(
+        self,
+        model: DistributedDataParallel,
+        parameters: Mapping[str, nn.Parameter],
+        options: Mapping[str, Any],
+    ) -> dict[str, Any]:
+        """Make the exchange and what looks on; give what all workers must have in common."""
+        chosen = CompressionOptions.of(options)
+        _check_types(parameters)
+        sizes = {name: parameter.numel() for name, parameter in parameters.items()}
+        self.exchange = CompressedExchange(
+            model.process_group,
+            self._lockstep,
+            chosen,
+            [[size] for size in sizes.values()],
+            whole_passes=True,
+            idle_waits=model.find_unused_parameters,
+        )
+        self._closes.append(self.exchange)
+        watch(self.exchange.mask, model, parameters.values())
+        if chosen.once:
+            self._once = Once(parameters.values())
+            self._closes.append(self._once)
+        if chosen.leaves:
+            quiet = self.exchange.rank > 0
+            self._thrown_away = ThrownAway(parameters.values(), quiet=quiet)
+            self._closes.append(self._thrown_away)
+        return chosen.common() | {f"elements of {n!r}": size for n, size in sizes.items()}
 
     @property
     def bytes_sent(self) -> int:
@@ -270,7 +280,7 @@ def _give_back(given: Sequence[tuple[torch.Tensor, torch.Tensor]]) -> None:
             parameter.grad.copy_(average)
 
 
-def _check_types(parameters: Mapping[str, torch.nn.Parameter]) -> None:
+def _check_types(parameters: Mapping[str, nn.Parameter]) -> None:
     for name, parameter in parameters.items():
         if parameter.dtype not in _TYPES:
             known = ", ".join(map(str, _TYPES))

@@ -56,8 +56,8 @@ class CompressionOptions:
     nesterov : bool
         Momentum correction is Nesterov's.
     momentum_masking : bool or None
-        Momentum of what is sent begins anew. ``None``: unless it is Nesterov's, with which more is
-        learned without.
+        Momentum of what is sent begins anew. ``None``: yes, but with Nesterov's no, since a network
+        learns more then.
     warmup_passes : int
         Passes in which the density falls to what it is to be, by one factor each.
     warmup_density : float
@@ -106,6 +106,14 @@ class CompressionOptions:
     seed: int = 0
 
     def __post_init__(self) -> None:
+        self._check_numbers()
+        self._check_density()
+        self._check_momentum()
+        self._check_mask()
+        self._check_bypass()
+        self._check_coder()
+
+    def _check_numbers(self) -> None:
         for name in ("density", "warmup_density"):
             check_number(self, name, Real, "a number above 0 and at most 1", lambda x: 0 < x <= 1)
         check_number(self, "momentum", Real, "a number from 0 to below 1", lambda x: 0 <= x < 1)
@@ -117,6 +125,9 @@ class CompressionOptions:
             check_number(self, name, Integral, kind, lambda x, least=least: x >= least)
         seeds = "a whole number from 0 to below 2**63"
         check_number(self, "seed", Integral, seeds, lambda x: 0 <= x < 1 << 63)
+
+    def _check_density(self) -> None:
+        """See to it that budget, density and warm-up go together."""
         if self.budget is not None:
             check_number(self, "budget", Integral, "a positive number of bytes", lambda x: x > 0)
             if self.warmup_passes:
@@ -128,6 +139,9 @@ class CompressionOptions:
                 f"warmup_density must be above density, {self.density}, where there are "
                 f"warmup_passes, not {self.warmup_density}"
             )
+
+    def _check_momentum(self) -> None:
+        """See to it that what is kept from pass to pass is said, and goes together."""
         for name in ("error_feedback", "nesterov"):
             if not isinstance(getattr(self, name), bool):
                 raise TypeError(f"{name} must be True or False, not {getattr(self, name)!r}")
@@ -142,6 +156,9 @@ class CompressionOptions:
                 "momentum_masking must be None without momentum correction, not "
                 f"{self.momentum_masking}"
             )
+
+    def _check_mask(self) -> None:
+        """See to it that there is such a mask, and what it has options for."""
         if not _is_mask(self.mask):
             raise ValueError(
                 f"mask must be one of {', '.join(MASKS)}, or a Mask, not {self.mask!r}"
@@ -153,6 +170,9 @@ class CompressionOptions:
                 f"learned must be empty unless mask is 'learned', not {dict(self.learned)}"
             )
         LearnedOptions.of(self.learned)
+
+    def _check_bypass(self) -> None:
+        """See to it that something decides on the bypass."""
         if isinstance(self.bypass, Mapping):
             _check_record(self.bypass)
         elif not _is_of(self.bypass, BYPASSES):
@@ -160,6 +180,9 @@ class CompressionOptions:
                 f"bypass must be one of {', '.join(BYPASSES)}, or a mapping from passes to bools, "
                 f"not {self.bypass!r}"
             )
+
+    def _check_coder(self) -> None:
+        """See to it that there is such a coder, and that it has the network."""
         if not _is_of(self.coder, CODERS) and not hasattr(self.coder, "decode"):
             raise ValueError(
                 f"coder must be one of {', '.join(CODERS)}, or an opened device, not {self.coder!r}"

@@ -16,8 +16,8 @@ __all__ = ["REACH", "Price", "best_price"]
 #: chosen more, or less than this part, is far off.
 _MOST = 4.0
 
-#: How many times the best price, or which part of it, a price may be behind a pass that is far off:
-#: for so many the network has learned.
+#: By what factor a price may differ from the best one behind a pass that is far off: the network
+#: has learned for prices that are so far apart.
 REACH = 2.0 ** max(OCTAVES)
 
 
