@@ -123,7 +123,8 @@ def replace_file(
             check(temporary)
             temporary.replace(path)
     except BaseException:
-        temporary.unlink(missing_ok=True)
+        with suppress(OSError):
+            temporary.unlink()
         raise
     return sink.sha256
 

@@ -18,7 +18,7 @@ def append_json_lines(path: Path) -> TextIO:
     """
     end = ""
     if path.is_file():
-        content = path.read_bytes()
+        first, content = _end_of(path)
         whole = content.rfind(b"\n") + 1
         rest = content[whole:]
         last = content[:whole].splitlines()[-1:]
@@ -29,8 +29,8 @@ def append_json_lines(path: Path) -> TextIO:
         if _is_object(rest):
             end = "\n"
         else:
-            os.truncate(path, whole)
-    file = path.open("a", buffering=1)  # a line is whole, and on disk, whatever ends the process
+            os.truncate(path, first + whole)
+    file = path.open("a", buffering=1)  # a line is whole, whatever ends the process
     file.write(end)
     return file
 
@@ -57,6 +57,19 @@ def read_json_lines(path: Path) -> list[dict[str, Any]]:
         elif number < len(rows):
             raise ValueError(f"line {number} of {path} must be a JSON object, not {row[:40]!r}")
     return objects
+
+
+def _end_of(path: Path) -> tuple[int, bytes]:
+    """A place in a file at or in front of its last whole line, and all from there on."""
+    size, length = path.stat().st_size, 1 << 16
+    with path.open("rb") as file:
+        while True:
+            first = max(0, size - length)
+            file.seek(first)
+            content = file.read()
+            if first == 0 or content.count(b"\n") > 1:
+                return first, content
+            length *= 2
 
 
 def _is_object(line: bytes) -> bool:

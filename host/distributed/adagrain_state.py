@@ -162,14 +162,28 @@ class AdagrainState(Uncopied):
         return loss
 
     def state_dict(self) -> dict[str, Any]:
-        """State of reducer, device and optimizers, of this worker."""
+        """State of reducer, device and optimizers, of this worker.
+
+        Raises
+        ------
+        RuntimeError
+            If it is not between two steps, or one has failed, or a backward pass.
+        """
+        reducer = self.reducer.state_dict()
+        self._steps.check_ended()
         return {
-            "reducer": self.reducer.state_dict(),
+            "reducer": reducer,
             "optimizers": [optimizer.state_dict() for optimizer in self._optimizers],
         }
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Restore what :meth:`state_dict` gave; backward passes without a step are forgotten."""
+        """Restore what :meth:`state_dict` gave; backward passes without a step are forgotten.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If it is no such state, or does not fit; then nothing has changed.
+        """
         check_parts(state, "reducer", "optimizers")
         check_optimizers(state["optimizers"], self._optimizers)
         self.reducer.load_state_dict(state["reducer"])

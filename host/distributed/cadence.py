@@ -167,9 +167,9 @@ class OptimizerCadence:
 
     def _restore(self, parameter: torch.Tensor, state: dict[torch.Tensor, Any]) -> None:
         """Give a parameter's leaves the state that the optimizer has for them."""
-        if parameter not in self.optimizer.state:
+        found, leaves = self.optimizer.state.get(parameter), self._leaves.get(id(parameter), [])
+        if not found:
             return
-        found, leaves = self.optimizer.state[parameter], self._leaves.get(id(parameter), [])
         blocks = found.get(_BLOCKS) if isinstance(found, dict) else None
         if (blocks is not None) != _divided(leaves) or (blocks and len(blocks) != len(leaves)):
             name = leaves[0].part.name if leaves else "a parameter in no region"

@@ -90,7 +90,8 @@ class Checkpoints:
         steps = self._steps()
         kept = [own for own in steps if own <= step][-_KEPT:]
         for other in set(steps).difference(kept):
-            self._path(other).unlink()
+            with writing(self._path(other)):
+                self._path(other).unlink(missing_ok=True)
 
     def load(self) -> tuple[int, dict[str, Any]] | None:
         """The step to go on from, the same on all workers, and this worker's state of it.

@@ -19,11 +19,18 @@ def common_values(
     shape = {f"region {r}": (own.name, own.numel) for r, own in enumerate(divided)}
     several = len(optimizers) > 1
     rates = {
-        f"{name} of group {place} of {type(own).__name__}{f' {n}' if several else ''}": value
+        f"{name} of group {place} of {type(own).__name__}{f' {n}' if several else ''}": plain
         for n, own in enumerate(optimizers)
         for place, group in enumerate(own.param_groups)
         for name, value in group.items()
-        if isinstance(value, int | float | str | tuple | None)
+        if isinstance(plain := _plain(value), int | float | str | tuple | None)
     }
     device = {f"{name} of the device": value for name, value in asdict(built).items()}
     return {"number of regions": len(divided), **shape, **rates, **device}
+
+
+def _plain(value: object) -> object:
+    """Value that compares alike on all workers, where there is one: rates may be in tensors."""
+    if isinstance(value, torch.Tensor) and value.numel() == 1:
+        return value.item()
+    return tuple(map(_plain, value)) if isinstance(value, list | tuple) else value

@@ -82,6 +82,7 @@ class RegionReducer:
         self._gather = stages.gather
         self._agree = stages.agree
         self._step = Step(0)
+        self._is_under_way = False
 
     @property
     def step(self) -> int:
@@ -139,6 +140,7 @@ class RegionReducer:
             If the workers cannot go on together.
         """
         self._lockstep.check(self.standing)
+        self._is_under_way = True
         self._step.current = Pass()
 
     def check_pass(self) -> None:
@@ -212,6 +214,7 @@ class RegionReducer:
             If the workers cannot go on together.
         """
         self._agree.agree(self._step)
+        self._is_under_way = False
 
     def write_back(self, parameter: torch.Tensor, gradient: torch.Tensor) -> None:
         """Write the averages of the parameter's due parts into its gradient, zeros elsewhere."""
@@ -232,9 +235,11 @@ class RegionReducer:
     def decide(self) -> StepLog:
         """End the step after its last backward pass, and have the device decide."""
         step = self._step
+        self._is_under_way = True
         log = self._stages.end(step)
         self._step = Step(self.step, stall=step.stall - step.told)
         self._stages.commit.tell(log)
+        self._is_under_way = False
         return log
 
     def state_dict(self) -> dict[str, Any]:
@@ -243,8 +248,14 @@ class RegionReducer:
         Raises
         ------
         RuntimeError
-            If there was a backward pass since the last step: its gradients are not saved.
+            If a backward pass was exchanged since the last step, or one of both has failed: its
+            gradients are not saved.
         """
+        if self._is_under_way:
+            raise RuntimeError(
+                "state must be taken where no backward pass and no step has failed, but one has: "
+                "go on from the state of an earlier step"
+            )
         if self.passes:
             raise RuntimeError(
                 "state must be taken after optimizer.step(), not between the backward pass and it"
@@ -261,3 +272,4 @@ class RegionReducer:
         """
         self._stages.load_state_dict(state)
         self._step = Step(self.step)
+        self._is_under_way = False

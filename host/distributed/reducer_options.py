@@ -96,6 +96,8 @@ class ReducerOptions:
             raise ValueError(f"epoch_steps must be at least 1, not {self.epoch_steps!r}")
         if self.compare_weights < 0:
             raise ValueError(f"compare_weights must not be negative, not {self.compare_weights!r}")
+        for name in ("cadences", "cadence_max", "epoch_steps", "parameters", "compare_weights"):
+            object.__setattr__(self, name, _plain(getattr(self, name)))
 
     @classmethod
     def of(cls, options: Mapping[str, Any]) -> Self:
@@ -129,3 +131,10 @@ class ReducerOptions:
             for name, value in found.items()
             if name not in ("timing", "log", "sinks")
         }
+
+
+def _plain(value: Any) -> Any:
+    """Integers of others as Python's own: ``torch.load`` refuses those of NumPy in a state."""
+    if isinstance(value, Mapping):
+        return {name: _plain(own) for name, own in value.items()}
+    return int(value) if isinstance(value, Integral) and not isinstance(value, bool) else value

@@ -3,6 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import torch
+
 from adagrain.host.device.coprocessor import Coprocessor
 from adagrain.host.regions.regions import Regions
 
@@ -14,6 +16,13 @@ from .exchange import Exchange
 from .gather import Gather
 
 __all__ = ["State", "check_optimizers", "check_parts", "check_rank", "check_whole", "entries_of"]
+
+
+#: What :meth:`State.save` writes, beside options.
+_PARTS = (
+    *("kind_of_exchange", "regions", "workers", "rank", "exchange", "device", "step", "cadences"),
+    *("coming", "exponents", "accumulators", "check", "dropped", "bytes"),
+)
 
 
 class State:
@@ -96,7 +105,7 @@ class State:
         self._exchange.bytes_sent, self._gather.bytes_dense = state["bytes"]
 
     def _check(self, state: Mapping[str, Any]) -> None:
-        check_parts(state, "kind_of_exchange", "regions", "workers", "rank", "exchange", "device")
+        check_parts(state, *_PARTS)
         own, other = type(self._exchange).__name__, state["kind_of_exchange"]
         if other != own:
             raise ValueError(f"state must be of a {own}, not of a {other}")
@@ -106,6 +115,10 @@ class State:
         if state["workers"] != workers:
             raise ValueError(f"state must be of {workers} workers, not {state['workers']}")
         check_rank(state["rank"], self._exchange.rank)
+        sizes = [tuple(own.shape) for own in self._accumulators.sums]
+        found_sizes = [tuple(own.shape) for own in state["accumulators"]]
+        if found_sizes != sizes:
+            raise ValueError(f"accumulators of the state must be of {sizes}, not of {found_sizes}")
         for name, is_own in self._options.items():
             if (found := state.get(name, is_own)) != is_own:  # earlier states have not all of them
                 raise ValueError(f"{name} of the state must be {is_own}, not {found}")
@@ -143,16 +156,28 @@ def check_rank(saved: int, rank: int) -> None:
         )
 
 
-def check_optimizers(saved: Sequence[object], own: Sequence[object]) -> None:
-    """See to it that a state is of as many optimizers as there are.
+def check_optimizers(
+    saved: Sequence[Mapping[str, Any]], own: Sequence[torch.optim.Optimizer]
+) -> None:
+    """See to it that a state is of such optimizers as there are.
 
     Raises
     ------
     ValueError
-        If it is of another number of them.
+        If it is of another number of them, or one of other groups of parameters.
     """
     if len(saved) != len(own):
         raise ValueError(f"optimizers of the state must be {len(own)}, not {len(saved)}")
+    for number, (state, optimizer) in enumerate(zip(saved, own, strict=True)):
+        found, wanted = (
+            [len(group["params"]) for group in groups]
+            for groups in (state["param_groups"], optimizer.param_groups)
+        )
+        if found != wanted:
+            raise ValueError(
+                f"groups of optimizer {number} of the state must have {wanted} parameters, not "
+                f"{found}"
+            )
 
 
 def entries_of(state: object) -> int:

@@ -88,6 +88,7 @@ class Steps:
         self._model = model
         self._parameters = list(regions.parameters())
         self._stand_in: torch.optim.Optimizer | None = None
+        self._once: _Once | None = None
         self._told = told
         self._watch = watch
         self._decide = decide
@@ -115,9 +116,9 @@ class Steps:
             If what happened since the last one does not fit.
         """
         if self._due is not None and self._waiting:
-            missing = ", ".join(self._name(number) for number in sorted(self._waiting))
             raise RuntimeError(
-                f"every registered optimizer must step after a backward pass, but {missing} did not"
+                "every registered optimizer must step after a backward pass, but "
+                f"{self._missing()} did not"
             )
         if self._waiting and self._watch.lost:
             raise RuntimeError(
@@ -136,10 +137,29 @@ class Steps:
         self._due = None
         self._weights = self._weight_versions()
 
+    def check_ended(self) -> None:
+        """See to it that no step is under way, for a state to be taken.
+
+        Raises
+        ------
+        RuntimeError
+            If an optimizer has yet to step, or its step has failed.
+        """
+        if self._waiting:
+            raise RuntimeError(
+                f"state must be taken after the steps of all optimizers, but {self._missing()} "
+                "did not step"
+            )
+        if self._stand_in is not None:
+            raise RuntimeError(
+                f"state must be taken after whole steps, but one of "
+                f"{type(self._stand_in).__name__} has failed: go on from that of an earlier step"
+            )
+
     def forget(self) -> None:
         """Wait for no step: what was passed belongs to a run that has been left."""
         self._waiting = set()
-        self._due = None
+        self._due = self._stand_in = None
         self._watch.forget()
 
     def close(self) -> None:
@@ -167,13 +187,17 @@ class Steps:
         cadence = self._optimizers[number]
         if optimizer is not cadence.optimizer:
             return None  # a stand-in whose class calls the step of the class below
-        stand_in = self._stand_in = cadence.stand_in()
+        stand_in = cadence.stand_in()
         closure = args[1] if len(args) > 1 else kwargs.get("closure")
         if closure is None:
             self._begin(number, stand_in)
+            self._stand_in = stand_in
             return (stand_in, *args[1:]), kwargs
-        once = _Once(closure, partial(self._begin, number, stand_in))
-        return (stand_in,), {**kwargs, "closure": once}
+        self._stand_in = stand_in
+        self._once = _Once(closure, partial(self._begin, number, stand_in))
+        if len(args) > 1:
+            return (stand_in, self._once, *args[2:]), kwargs
+        return (stand_in,), {**kwargs, "closure": self._once}
 
     def _begin(self, number: int, stand_in: torch.optim.Optimizer) -> None:
         with self._told():
@@ -224,8 +248,8 @@ class Steps:
         if optimizer is not cadence.optimizer:
             return
         with self._told():
-            closure = kwargs.get("closure")
-            if closure is not None and not closure.called:
+            once, self._once = self._once, None
+            if once is not None and not once.called:
                 raise TypeError(f"{self._name(number)} must evaluate the closure, but did not")
             cadence.keep(args[0])
         self._stand_in = None
@@ -244,6 +268,9 @@ class Steps:
                             f"{type(optimizer).__name__} must be registered to step on parameter "
                             f"{self._names[id(parameter)]!r}: register(model, [optimizer, …])"
                         )
+
+    def _missing(self) -> str:
+        return ", ".join(self._name(number) for number in sorted(self._waiting))
 
     def _name(self, number: int) -> str:
         kind = type(self._optimizers[number].optimizer).__name__

@@ -102,7 +102,7 @@ def _read(path: Path) -> dict[int, tuple[int, int]]:
     try:
         lines = read_json_lines(path)
         times = {line["step"]: (line["stall"], line["redo"]) for line in lines if "stall" in line}
-    except (ValueError, KeyError):
+    except (ValueError, KeyError, TypeError):
         raise ValueError(f"timing file must be a run's metrics.jsonl, but {path} is not") from None
     for step, found in times.items():
         if not all(type(value) is int and value >= 0 for value in (step, *found)):

@@ -72,7 +72,10 @@ class JsonLinesSink:
 
     def step(self, log: "StepLog") -> None:
         """Write what was agreed on and decided."""
-        self._write(event="step", **asdict(log))
+        line: dict[str, Any] = asdict(log)
+        if log.sent is not None:
+            line["sent"] = {name: own._asdict() for name, own in log.sent.items()}
+        self._write(event="step", **line)
 
     def close(self) -> None:
         """End the file."""
@@ -92,12 +95,22 @@ class TensorBoardSink:
     ----------
     folder : Path or str
         Where the events go.
+
+    Raises
+    ------
+    ValueError
+        What is shown after :meth:`close`.
+    WriteError
+        If an event cannot be written.
     """
 
     def __init__(self, folder: Path | str) -> None:
         from torch.utils.tensorboard import SummaryWriter
 
-        self._events = SummaryWriter(str(folder))
+        self._folder = Path(folder)
+        self._is_closed = False
+        with writing(self._folder):
+            self._events = SummaryWriter(str(folder))
 
     def __enter__(self) -> Self:
         return self
@@ -109,13 +122,21 @@ class TensorBoardSink:
         """Show what a record says of the size of the region's elements."""
         for name in ("l2_norm", "largest_exponent"):
             value = float(getattr(event.record, name))
-            self._events.add_scalar(f"{event.kind}_{name}/{event.region}", value, event.step)
+            self._show(f"{event.kind}_{name}/{event.region}", value, event.step)
 
     def step(self, log: "StepLog") -> None:
         """Show each region's cadence."""
         for region, decision in log.decisions.items():
-            self._events.add_scalar(f"cadence/{region}", 1 << decision["cadence"], log.step)
+            self._show(f"cadence/{region}", 1 << decision["cadence"], log.step)
 
     def close(self) -> None:
         """Write what is left."""
-        self._events.close()
+        self._is_closed = True
+        with writing(self._folder):
+            self._events.close()
+
+    def _show(self, name: str, value: float, step: int) -> None:
+        if self._is_closed:  # a writer would begin another file
+            raise ValueError(f"the sink of {self._folder} must not be used after close()")
+        with writing(self._folder):
+            self._events.add_scalar(name, value, step)

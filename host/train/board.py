@@ -69,8 +69,8 @@ class Board(RunSink):
                 self._show(name, getattr(log.flown, name), log.step)
         for name, sent in (log.sent or {}).items():
             self._show(f"density/{name}", sent.density, log.step)
-            if sent.nonzeros:
-                self._show(f"bits_per_nonzero/{name}", sent.bits / sent.nonzeros, log.step)
+            if (bits := sent.bits_per_nonzero) is not None:
+                self._show(f"bits_per_nonzero/{name}", bits, log.step)
 
     def precisions(self, event: PrecisionsEvent) -> None:
         """Show each channel group's bits, and the normalised variance that it saw."""

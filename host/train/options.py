@@ -52,7 +52,8 @@ class TrainingOptions:
     )
     device: str = option(
         "sim:",
-        "Url of each worker's coprocessor: sim:, golden: ({rank} for its number).",
+        "Url of each worker's coprocessor: sim:, golden:, virtual:, serial:PORT ({rank} for its "
+        "number).",
         may_change=True,
     )
     device_preset: str = option(

@@ -29,6 +29,9 @@ _WINDOW = 16
 #: Regions that still get a legend; more are told apart by colour alone, first to last layer.
 _LEGEND = 12
 
+#: Columns of a strip of decisions at most: more than the picture has pixels.
+_COLUMNS = 4096
+
 _PRECISIONS = ("INT4", "INT8", "FP16", "FP32")
 _PRECISION_COLOURS = ("#e9d5ff", "#c084fc", "#7e22ce", "#3b0764")
 _STATE_COLOURS = ("#d9dde3", "#7fb3d5", "#1f5f99")
@@ -254,14 +257,16 @@ def _draw_strip(
     labels: Sequence[str],
 ) -> None:
     """One horizontal band per name, coloured by a decision that holds until the next one."""
-    last = max(history.steps, default=0)
-    cells = np.zeros((max(len(rows), 1), last + 1), dtype=int)
+    end = max(history.steps, default=0) + 1
+    edges = np.unique(np.linspace(0, end, min(end, _COLUMNS) + 1).astype(int))
+    cells = np.zeros((max(len(rows), 1), len(edges) - 1), dtype=int)
     for cell, row in zip(cells, rows.values(), strict=False):
-        for step, level in row:
-            cell[step:] = level
+        steps, levels = zip(*row, strict=True) if row else ((0,), (0,))
+        places = np.searchsorted(steps, edges[:-1], side="right") - 1
+        cell[:] = np.where(places < 0, 0, np.array(levels)[places])
     norm = BoundaryNorm(np.arange(len(labels) + 1) - 0.5, len(labels))
     image = axes.pcolormesh(
-        np.arange(last + 2),
+        edges,
         np.arange(len(cells) + 1),
         cells,
         cmap=ListedColormap(colours),

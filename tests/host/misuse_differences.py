@@ -148,6 +148,12 @@ def rates_differ() -> None:
 
 
 @case
+def rates_in_tensors_differ() -> None:
+    rate = torch.tensor((0.5, 0.25)[rank()])
+    Setup(make=lambda parameters: torch.optim.SGD(parameters, lr=rate))
+
+
+@case
 def rates_of_the_first_optimizer_differ() -> None:
     def make(parameters: Any) -> list[torch.optim.Optimizer]:
         weight, *others = parameters

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import misuse_differences  # noqa: F401
+import misuse_states  # noqa: F401
 import torch
 import torch.distributed as dist
 from misuse_setup import CASES, Setup, case, rank

@@ -57,3 +57,6 @@ def test_numpy_s_integers_are_integers() -> None:
     options = ReducerOptions(epoch_steps=np.int64(8), cadence_max=np.int32(4))
     assert options.epoch_steps == 8
     assert longest_cadences(["a"], options.cadence_max) == [4]
+    options = ReducerOptions(cadence_max={"a": np.int32(4)}, parameters={"t0": np.int64(9)})
+    for own in (options.epoch_steps, *options.cadence_max.values(), *options.parameters.values()):
+        assert type(own) is int

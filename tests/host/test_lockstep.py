@@ -12,6 +12,7 @@ WORKER = Path(__file__).parent / "misuse_worker.py"
 SOON = 15
 
 UNREGISTERED = "Adam must be registered to step on parameter '0.weight': register(model, [opti"
+NOTHING_FAILED = "state must be taken where no backward pass and no step has failed, but one has"
 NO_PASS = (
     "a step of SGD must follow a backward pass that exchanges gradients, but there was none since"
 )
@@ -96,6 +97,10 @@ ERRORS = {
         "ValueError: lr of group 0 of SGD must be the same on all workers, but worker 0 has 0.1 "
         "and worker 1 has 0.2"
     ),
+    "rates_in_tensors_differ": (
+        "ValueError: lr of group 0 of SGD must be the same on all workers, but worker 0 has 0.5 "
+        "and worker 1 has 0.25"
+    ),
     "rates_of_the_first_optimizer_differ": (
         "ValueError: lr of group 0 of SGD 0 must be the same on all workers, but worker 0 has 0.1 "
         "and worker 1 has 0.2"
@@ -133,6 +138,19 @@ ERRORS = {
     "loss_of_many": "ValueError: loss must have one element, not 6",
     "loss_without_a_tensor": "TypeError: loss must be a tensor, not 3.0",
     "state_in_mid_step": "RuntimeError: state must be taken after optimizer.step(), not between t",
+    "state_between_two_optimizers": (
+        "RuntimeError: state must be taken after the steps of all optimizers, but optimizer 1 (SGD)"
+    ),
+    "state_behind_a_failed_pass": f"RuntimeError: {NOTHING_FAILED}",
+    "state_behind_a_failed_sink": f"RuntimeError: {NOTHING_FAILED}",
+    "state_behind_a_failed_step": (
+        "RuntimeError: state must be taken after whole steps, but one of Exhausted has failed: go"
+    ),
+    "state_without_accumulators": "ValueError: state must be what state_dict() has given, with ",
+    "state_of_other_accumulators": "ValueError: accumulators of the state must be of [(20,), (10,",
+    "state_of_other_groups": (
+        "ValueError: groups of optimizer 0 of the state must have [4] parameters, not [1, 1]"
+    ),
     "sparse": "TypeError: gradients must be dense, but one of an embedding is sparse",
     "thawed_later": (
         "RuntimeError: parameter '0.weight' must be trainable when the model is wrapped, for its "

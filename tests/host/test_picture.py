@@ -289,6 +289,14 @@ def test_small_energies_are_drawn_and_none_is_not(
     np.testing.assert_array_equal(faint.get_ydata()[:3], [0.5, math.nan, 2.0])
 
 
+def test_strips_of_long_runs_have_no_more_columns_than_are_seen(
+    drawn: Callable[..., Figure],
+) -> None:
+    (cells,) = of(drawn(regions=3, steps=9000), "cadence").collections
+    shown = np.asarray(cells.get_array()).reshape(3, 4096)
+    assert shown[:, 0].tolist() == [0, 0, 0] and (shown[:, 2:] == [[0], [1], [2]]).all()
+
+
 def test_strips_hold_a_decision_until_the_next(drawn: Callable[..., Figure]) -> None:
     """Cadence 4 is first decided at step 3, and nothing is known before."""
     (cells,) = of(drawn(regions=3), "cadence").collections

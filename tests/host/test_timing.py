@@ -63,6 +63,9 @@ def test_bad_files(tmp_path: Path) -> None:
     path.write_text('{"step": 3, "st')
     with pytest.raises(ValueError, match="holds none"):
         Timing.parse(f"replay:{path}")
+    path.write_text('{"step": [3], "stall": 1, "redo": 1}\n')
+    with pytest.raises(ValueError, match=r"must be a run's metrics\.jsonl"):
+        Timing.parse(f"replay:{path}")
     path.write_text("{}\n")
     with pytest.raises(ValueError, match="holds none"):
         Timing.parse(f"replay:{path}")
