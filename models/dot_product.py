@@ -124,11 +124,12 @@ def round_fixed(high: Words, low: Words) -> Rounded:
     Parameters
     ----------
     high, low : array of int64
-        Both signed; ``high`` stays below 2**47.
+        Both signed, below 2**62.
     """
     high, low = high + (low >> _LOW), low & ((1 << _LOW) - 1)
     negative = high < 0
     high = np.where(negative, -high - (low != 0), high)
+    high = np.minimum(high, 1 << _LOW)  # is infinite, and fits
     low = np.where(negative, -low & ((1 << _LOW) - 1), low)
     # What lies below 62 bits only tells how to round.
     down = _LOW - 14

@@ -24,6 +24,9 @@ SEEDS = (1, 2, 3)
 #: fewer wires to two nets: routing that runs into congestion may never end.
 PATIENCE = 30 * 60
 
+#: Where place and route report, and part by which a clock may be off from the board's.
+_REPORT, _OFF = "report.json", 1e-3
+
 #: What nextpnr says where there is no room, with the kind of cell.
 _DOES_NOT_FIT = r"(?:no BELs remaining to implement cell type '|Failed to expand region .* )(\w+)"
 
@@ -64,8 +67,8 @@ def build(
     Raises
     ------
     ToolError
-        If a program is missing or fails, as nextpnr does where the design does not fit, or no
-        seed comes to its end in time.
+        If a program is missing, fails or writes nothing, as nextpnr fails where the design does not
+        fit; if no seed comes to its end in time, or a clock is not held to the board's.
     """
     folder.mkdir(parents=True, exist_ok=True)
     progress("elaborating")
@@ -80,9 +83,12 @@ def build(
     )
     plan.extract(folder)
     synthesis, place, *finish = _steps((folder / "build_top.sh").read_text())
+    product, netlist = folder / family.product, _file_of(place, folder, "--json")
+    _forget(product, netlist)
 
     progress("synthesising (some minutes)")
     run(*synthesis, folder)
+    _written(netlist)
     best: Report | None = None
     for seed in seeds:
         progress(f"placing and routing, seed {seed} (some minutes)")
@@ -105,7 +111,7 @@ def build(
     progress("packing")
     for step in finish:
         run(*step, folder)
-    return Bitstream(folder / family.product, best)
+    return Bitstream(_written(product), best)
 
 
 def _steps(script: str) -> list[Step]:
@@ -117,10 +123,13 @@ def _steps(script: str) -> list[Step]:
 def _place(
     place: Step, board: Board, folder: Path, seed: int, patience: float, router: Congestion
 ) -> Report:
-    variable, arguments = place
-    more = ["--report", "report.json", "--seed", str(seed), "--timing-allow-fail"]
+    variable, given = place
+    arguments = [own for own in given if own != "--quiet"]  # the router is to tell how it gets on
+    arguments += ["--report", _REPORT, "--seed", str(seed), "--timing-allow-fail"]
+    routed, reported = _routed(place, folder), folder / _REPORT
+    _forget(routed, reported)
     try:
-        run(variable, [*arguments, *more], folder, patience=patience, further=router)
+        run(variable, arguments, folder, patience=patience, further=router)
     except ToolError as error:
         if full := re.search(_DOES_NOT_FIT, str(error)):
             raise ToolError(
@@ -129,13 +138,44 @@ def _place(
                 f"{board.name} shows what it takes"
             ) from None
         raise
-    return read_report(folder / "report.json", board.family, seed)
+    _written(routed)
+    report = read_report(_written(reported), board.family, seed)
+    _check_clocks(report, board)
+    return report
+
+
+def _check_clocks(report: Report, board: Board) -> None:
+    """See to it that every clock is held to the board's: a lost constraint is met by anything."""
+    wanted = {name: clock.wanted for name, clock in report.clocks.items()}
+    if not wanted or any(abs(own * 1e6 / board.clock - 1) > _OFF for own in wanted.values()):
+        raise ToolError(
+            f"clocks of the {board.title} must be held to {board.clock / 1e6:g} MHz, but place and "
+            f"route held them to {wanted or 'nothing'}"
+        )
+
+
+def _forget(*paths: Path) -> None:
+    """Remove what an earlier run has written, which would be taken for what this one writes."""
+    for path in paths:
+        path.unlink(missing_ok=True)
+
+
+def _written(path: Path) -> Path:
+    """What a program has written."""
+    if not path.is_file():
+        raise ToolError(f"{path.name} must be written, but the programs ended without it")
+    return path
 
 
 def _routed(place: Step, folder: Path) -> Path:
     """The file that holds the routed design."""
+    return _file_of(place, folder, "--textcfg", "--asc", "--write")
+
+
+def _file_of(place: Step, folder: Path, *options: str) -> Path:
+    """The file that is given behind one of these options."""
     arguments = place[1]
-    option = next(o for o in ("--textcfg", "--asc", "--write") if o in arguments)
+    option = next(own for own in options if own in arguments)
     return folder / arguments[arguments.index(option) + 1]
 
 

@@ -39,8 +39,8 @@ class Report:
 
     @property
     def meets_timing(self) -> bool:
-        """Every clock is as fast as it was asked to be."""
-        return all(clock.reached >= clock.wanted for clock in self.clocks.values())
+        """True if every clock is as fast as it was asked to be."""
+        return self.slack >= 1
 
     @property
     def slack(self) -> float:

@@ -126,20 +126,12 @@ def run(
     Raises
     ------
     ToolError
-        If it is missing or fails.
+        If it is missing, cannot be run, or fails.
     PatienceError
         If it does not get further in so many seconds.
     """
     said: list[str] = []
-    with subprocess.Popen(
-        [find(variable), *arguments],
-        cwd=folder,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        env=os.environ | {"PYTHONHASHSEED": "0"},
-        text=True,
-        process_group=0,
-    ) as process:
+    with _started(variable, arguments, folder) as process:
         watch = _Watch(process, patience)
         try:
             for line in process.stdout or ():
@@ -160,6 +152,22 @@ def run(
         output = "".join(said).strip()[-_TAIL:] or _logged(arguments, folder)
         output = output or f"nothing was said, status {process.returncode}"
         raise ToolError(f"{PROGRAMS[variable]} failed:\n{output}")
+
+
+def _started(variable: str, arguments: Sequence[str], folder: Path) -> "subprocess.Popen[str]":
+    try:
+        return subprocess.Popen(
+            [find(variable), *arguments],
+            cwd=folder,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            env=os.environ | {"PYTHONHASHSEED": "0"},
+            text=True,
+            errors="replace",
+            process_group=0,
+        )
+    except OSError as error:
+        raise ToolError(f"{PROGRAMS[variable]} must be a program, but {error}") from error
 
 
 def _logged(arguments: Sequence[str], folder: Path) -> str:

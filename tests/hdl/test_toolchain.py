@@ -32,7 +32,7 @@ import json, sys
 seed = sys.argv[sys.argv.index("--seed") + 1]
 reached = {speeds}[seed]
 cells = {{"TRELLIS_COMB": {{"used": 7, "available": 9}}}}
-clocks = {{"clk": {{"achieved": reached, "constraint": 50.0}}}}
+clocks = {{"clk": {{"achieved": reached, "constraint": {wanted}}}}} if {wanted} else {{}}
 json.dump({{"utilization": cells, "fmax": clocks}}, open("report.json", "w"))
 open("top.config", "w").write(seed)
 open("arguments", "w").write(" ".join(sys.argv))
@@ -65,18 +65,19 @@ def echo(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder of programs that the flow uses; one that is not written does nothing."""
+    """A folder of programs that the flow uses, of which only those that are needed do something."""
     for variable in ("YOSYS", "NEXTPNR_ECP5", "ECPPACK"):
         path = tmp_path / variable
         path.write_text("#!/bin/sh\n")
         path.chmod(0o755)
         monkeypatch.setenv(variable, str(path))
+    (tmp_path / "YOSYS").write_text("#!/bin/sh\ntouch top.json\n")
     (tmp_path / "ECPPACK").write_text(_PACKER.format(python=sys.executable))
     return tmp_path
 
 
-def place(programs: Path, speeds: dict[str, float]) -> None:
-    text = _PLACER.format(python=sys.executable, speeds=json.dumps(speeds))
+def place(programs: Path, speeds: dict[str, float], wanted: float = 50.0) -> None:
+    text = _PLACER.format(python=sys.executable, speeds=json.dumps(speeds), wanted=wanted)
     (programs / "NEXTPNR_ECP5").write_text(text)
 
 
@@ -163,7 +164,8 @@ def say(programs: Path, seed: int, *lines: str, then: str = "pass") -> None:
     """Let place and route with a seed say some lines, a second before each."""
     placer = programs / "NEXTPNR_ECP5"
     says = "".join(f"    time.sleep(1); print({line!r}, flush=True)\n" for line in lines)
-    added = f"import time\nif seed == '{seed}':\n{says}    {then}\ncells ="
+    when = f"seed == '{seed}' and '--quiet' not in sys.argv"
+    added = f"import time\nif {when}:\n{says}    {then}\ncells ="
     placer.write_text(placer.read_text().replace("cells =", added))
 
 
@@ -188,6 +190,42 @@ def test_a_router_that_gets_further_is_given_time(programs: Path) -> None:
     made = build(BOARDS["ulx3s-25f"], programs / "build", patience=3, progress=said.append)
     assert made.report.seed == 1
     assert "routing, seed 1, round 2: 70 wires that two nets want" in said
+
+
+@pytest.mark.usefixtures("echo")
+@pytest.mark.parametrize(("wanted", "said"), [(0, "nothing"), (12.0, r"\{'clk': 12\.0\}")])
+def test_a_clock_that_is_not_the_boards_is_an_error(
+    programs: Path, wanted: float, said: str
+) -> None:
+    place(programs, {"1": 51.0}, wanted)
+    message = f"clocks of the ULX3S-25F must be held to 50 MHz, but place and route .* to {said}"
+    with pytest.raises(ToolError, match=message):
+        build(BOARDS["ulx3s-25f"], programs / "build")
+
+
+@pytest.mark.usefixtures("echo")
+@pytest.mark.parametrize(
+    ("program", "missing"),
+    [("YOSYS", "top.json"), ("NEXTPNR_ECP5", "top.config"), ("ECPPACK", "top.bit")],
+)
+def test_what_an_earlier_build_left_is_not_taken_for_this_one(
+    programs: Path, program: str, missing: str
+) -> None:
+    place(programs, {"1": 51.0})
+    build(BOARDS["ulx3s-25f"], programs / "build")
+    (programs / program).write_text("#!/bin/sh\nexit 0\n")
+    with pytest.raises(ToolError, match=f"{missing} must be written, but the programs ended with"):
+        build(BOARDS["ulx3s-25f"], programs / "build")
+
+
+@pytest.mark.usefixtures("echo")
+def test_a_program_that_is_none(programs: Path) -> None:
+    (programs / "YOSYS").write_text("not a program\n")
+    with pytest.raises(ToolError, match=r"yosys must be a program, but .* Exec format error"):
+        build(BOARDS["ulx3s-25f"], programs / "build")
+    (programs / "YOSYS").write_text("#!/bin/sh\nprintf 'caf\\351: error\\n'; exit 1\n")
+    with pytest.raises(ToolError, match="caf\N{REPLACEMENT CHARACTER}: error"):
+        build(BOARDS["ulx3s-25f"], programs / "build")
 
 
 def test_rounds_of_the_router() -> None:
