@@ -162,6 +162,18 @@ def test_special_sums_of_fp16(terms: list[tuple[int, int]], expected: tuple[int,
     assert (int(words[0]), int(flags[0])) == expected
 
 
+@pytest.mark.parametrize("largest", [0x7800, 0x7BFF])
+@pytest.mark.parametrize("words", [1, 64, 2048, 4096, EXACT_PRODUCTS // 2 - 1])
+def test_fp16_is_infinite_however_far_its_sum_is_beyond(words: int, largest: int) -> None:
+    """And finite again where the same comes off."""
+    pair, more = largest << 16 | largest, (0x3C00, 0x4500)
+    a, b = (np.array([[pair] * words + [own]]) for own in more)
+    found, flags = dot(a, b, FP16)
+    assert found[0] == 0x7C00 and flags[0] == Flag.OVERFLOW | Flag.INEXACT
+    found, flags = dot(a ^ [[0x8000 * (k < words) for k in range(words + 1)]], b, FP16)
+    assert found[0] == 0x4500 and not flags[0]
+
+
 def test_too_many_terms_of_fp16() -> None:
     words = np.zeros((1, EXACT_PRODUCTS // 2 + 1), dtype=np.int64)
     with pytest.raises(ValueError, match="a sum of FP16 must have at most 16384 terms, not 16386"):

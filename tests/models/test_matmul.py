@@ -1,5 +1,7 @@
 """Matrix products of whole tensors against the golden sums, element by element."""
 
+import math
+
 import numpy as np
 import pytest
 import torch
@@ -38,6 +40,13 @@ def test_fast_equals_reference(
         assert found.dtype == wanted.dtype
         view = {4: torch.int32, 2: torch.int16}[found.element_size()]
         assert torch.equal(found.view(view), wanted.view(view)), f"seed {seed}"
+
+
+@pytest.mark.parametrize("last", [1.0, 32768.0])
+def test_fp16_is_infinite_however_far_its_sum_is_beyond(last: float) -> None:
+    a, b = torch.full((1, 4096), 32768.0).half(), torch.full((4096, 1), -32768.0).half()
+    a[0, -1] = last
+    assert matmul(a, b, Precision.FP16).item() == -math.inf
 
 
 def test_integers_wrap_around() -> None:

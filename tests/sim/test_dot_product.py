@@ -7,6 +7,7 @@ import pytest
 
 from adagrain.hdl.dot_product import DotProduct, IntegerDotProduct
 from adagrain.models.arithmetic.float import Flag
+from adagrain.models.dot_product import dot
 from adagrain.models.interface.precision import Precision, packed
 from adagrain.sim.benches.dot_product.traffic import Term, stimulus, sum_columns, terms
 from adagrain.sim.compiled import CompiledUnit, demand
@@ -66,6 +67,24 @@ def test_a_sum_that_rounds_up_to_the_smallest_normal_number() -> None:
     flags = np.array([Flag.INEXACT | Flag.UNDERFLOW, Flag.INEXACT])
     zeros = np.zeros(2, dtype=np.int64)
     wanted = sum_columns(zeros + 0x0400, flags, zeros + Precision.FP16, zeros)
+    with CompiledUnit(DotProduct(ENTRIES), "dot_product") as unit:
+        demand(unit, [Stimulus({"i": terms(given)}, {"o": wanted})], seed=1)
+
+
+def test_sums_of_fp16_far_beyond_what_it_holds() -> None:
+    """Up to 2**14 products of 2**30 or nearly 2**32, then less a small one."""
+    given: list[Term] = []
+    totals = []
+    for length, largest in ((2048, 0x7800), (4096, 0xF800), (8191, 0x7BFF), (8191, 0xFBFF)):
+        a = np.array([largest << 16 | largest] * length + [0x3C00])
+        b = np.array([0x7BFF7BFF] * length + [0xC500])
+        pairs = zip(a.tolist(), b.tolist(), strict=True)
+        given += [(*pair, Precision.FP16, 0, k == 0, k == length) for k, pair in enumerate(pairs)]
+        totals.append(dot(a[None], b[None], Precision.FP16))
+    words, flags = (np.concatenate(own) for own in zip(*totals, strict=True))
+    assert words.tolist() == [0x7C00, 0xFC00, 0x7C00, 0xFC00]
+    zeros = np.zeros(len(words), dtype=np.int64)
+    wanted = sum_columns(words, flags, zeros + Precision.FP16, zeros)
     with CompiledUnit(DotProduct(ENTRIES), "dot_product") as unit:
         demand(unit, [Stimulus({"i": terms(given)}, {"o": wanted})], seed=1)
 
