@@ -144,7 +144,7 @@ def difference(
     check_exponent(exponent)
     if kernel not in KERNELS:
         raise ValueError(f"kernel must be one of {', '.join(KERNELS)}, not {kernel!r}")
-    flat_a, flat_b = (x.detach().to("cpu").contiguous().view(-1) for x in (a, b))
+    flat_a, flat_b = (x.detach().to("cpu").resolve_neg().contiguous().view(-1) for x in (a, b))
     if exponent is None:
         sums = STATISTICS_KERNELS[kernel](flat_b, fmt, 254, 2, False)
         exponent = unbiased(sums["largest_exponent"])

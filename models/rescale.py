@@ -19,6 +19,9 @@ Words = NDArray[np.int64]
 #: Exponents by which a sum can be moved.
 EXPONENTS = range(-128, 128)
 
+#: Exponent beyond which all is 0 or infinite.
+_FAR = 4096
+
 
 def rescale(words: Words, mode: Precision, exponents: Words, to: Precision) -> Rounded:
     """Sums times powers of two.
@@ -41,7 +44,7 @@ def rescale(words: Words, mode: Precision, exponents: Words, to: Precision) -> R
         clamped has OVERFLOW and INEXACT; what is not a number becomes 0, with INVALID. FP32 and
         FP16 are as IEEE 754 has them.
     """
-    words, exponents = np.broadcast_arrays(words, exponents)
+    words, exponents = np.broadcast_arrays(words, np.clip(exponents, -_FAR, _FAR))
     exact = _integers(words) if mode.integer else exact_numbers(words, mode.fmt)
     scaled = exact._replace(exponent=exact.exponent + exponents)
     if not to.integer:

@@ -13,6 +13,9 @@ __all__ = ["Ecp5Clock"]
 #: Range of the oscillator in the PLL, in Hz.
 _OSCILLATOR = (400e6, 800e6)
 
+#: The fastest clock that it puts out, in Hz.
+_MOST_OUT = 400e6
+
 #: The largest divider behind it.
 _MOST = 128
 
@@ -96,6 +99,7 @@ def _divider(clock: float) -> int:
     """The one that brings the oscillator next to the middle of its range."""
     low, high = _OSCILLATOR
     divider = round((low + high) / 2 / clock)
-    if not (1 <= divider <= _MOST and low <= clock * divider <= high):
+    within = clock <= _MOST_OUT and low <= clock * divider <= high
+    if not (1 <= divider <= _MOST and within):
         raise ValueError(f"clock must be within the reach of the PLL, not {clock:.0f} Hz")
     return divider

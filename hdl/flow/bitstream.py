@@ -161,7 +161,7 @@ def _forget(*paths: Path) -> None:
 
 
 def _written(path: Path) -> Path:
-    """What a program has written."""
+    """A file that a program has written."""
     if not path.is_file():
         raise ToolError(f"{path.name} must be written, but the programs ended without it")
     return path

@@ -26,8 +26,8 @@ class Meter(wiring.Component):
     decisions : ``Out(32)``
         Updates taken since reset.
     longest : ``Out(32)``
-        Most cycles that one of them took, from the first in which it was seen to the one before
-        its decision was offered.
+        Most cycles that one of them took, from that in which it was seen to that in which it was
+        taken; its decision is offered in the next.
 
     Raises
     ------

@@ -42,9 +42,8 @@ _CHOICES = {
 class Updates(wiring.Component):
     """Lets a region take in its update, and decides.
 
-    A decision is offered at most 63 cycles after its update is seen; the update is taken in the
-    cycle before. One at a time. An update that is refused leaves its record as it was, and says
-    why.
+    An update is taken at most 63 cycles after it is seen, and its decision offered in the next one;
+    one at a time. An update that is refused leaves its record as it was, and says why.
 
     Parameters
     ----------

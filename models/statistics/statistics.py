@@ -154,9 +154,9 @@ def _check(x: torch.Tensor, exponent: int | None, powers: int, kernel: str) -> N
 
 
 def _flat(x: torch.Tensor) -> torch.Tensor:
-    if x.dim() == 1 and x.is_cpu and x.is_contiguous():
+    if x.dim() == 1 and x.is_cpu and x.is_contiguous() and not x.is_neg():
         return x.detach() if x.requires_grad else x
-    return x.detach().to("cpu").contiguous().view(-1)
+    return x.detach().to("cpu").resolve_neg().contiguous().view(-1)
 
 
 def _of(

@@ -45,6 +45,10 @@ def test_the_oscillator_runs_at_600_mhz(multiple: int, divider: int) -> None:
 def test_a_clock_out_of_reach() -> None:
     with pytest.raises(ValueError, match="within the reach of the PLL, not 1000000000 Hz"):
         pll(40)
+    assert pll(16)["CLKOP_DIV"] == 2
+    for multiple in (17, 24, 32):  # the oscillator can, but not what it goes out by
+        with pytest.raises(ValueError, match=f"reach of the PLL, not {25 * multiple}000000 Hz"):
+            pll(multiple)
     with pytest.raises(ValueError, match="within the reach of the PLL, not 3000000 Hz"):
         _divider(3e6)  # by 200, but the largest there is is 128
 

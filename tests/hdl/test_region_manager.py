@@ -1,18 +1,22 @@
 """Parts of the Region Manager: the divider, and what the layouts promise."""
 
 import random
+from typing import Any
 
 import pytest
 from amaranth.sim import Simulator, SimulatorContext
 
 from adagrain.hdl.arithmetic.ratio import Ratio
+from adagrain.hdl.region_manager import RegionManager
 from adagrain.hdl.region_manager.layouts import HEAD_WORDS, WORD_BITS, Head, Word
+from adagrain.models.interface.configuration import configuration
 from adagrain.models.interface.units.region_manager import (
     RegionParameters,
     RegionRecord,
     RegionStep,
     RegionUpdate,
 )
+from adagrain.models.region_manager.settings import default_parameters, region_record
 
 
 @pytest.mark.parametrize("unroll", [1, 2, 4])
@@ -46,6 +50,39 @@ def test_ratio_equals_the_integer_quotient(unroll: int) -> None:
     simulator.add_clock(1e-6)
     simulator.add_testbench(bench)
     simulator.run_until(0.1)
+
+
+def test_a_decision_is_offered_behind_64_cycles_and_the_next_behind_65_more() -> None:
+    """At most, as the documents have it: of an update that does all there is to do."""
+    dut = RegionManager(configuration("small", regions=4))
+    seen: list[tuple[int, int]] = []
+
+    async def put(ctx: SimulatorContext, port: Any, payload: Any) -> None:
+        ctx.set(port.payload, payload)
+        ctx.set(port.valid, 1)
+        await ctx.tick().until(port.ready)
+        ctx.set(port.valid, 0)
+
+    async def bench(ctx: SimulatorContext) -> None:
+        await put(ctx, dut.i_parameters, default_parameters(2))
+        raw = region_record(policy=1, cadence_policy=2, cadence_max=4)
+        for number in range(len(raw) // 8):
+            word = int.from_bytes(raw[8 * number :][:8], "little")
+            await put(ctx, dut.i_access, {"write": 1, "number": number, "item": word})
+        update = {"exponent": 120, "usable": 1, "decide": 1, "a": 2**40, "n": 2**39 - 7}
+        ctx.set(dut.i.payload, update | {"stall": 9, "redo": 9})
+        ctx.set(dut.o.ready, 1)
+        ctx.set(dut.i.valid, 1)
+        for cycle in range(140):
+            *_, taken, offered = await ctx.tick().sample(dut.i.ready, dut.o.valid)
+            seen.extend((cycle, port) for port, is_on in enumerate((taken, offered)) if is_on)
+        assert ctx.get(dut.decision_cycles) == 63
+
+    simulator = Simulator(dut)
+    simulator.add_clock(1e-6)
+    simulator.add_testbench(bench)
+    simulator.run_until(1e-3)
+    assert seen == [(63, 0), (64, 1), (128, 0), (129, 1)]
 
 
 def test_words_are_where_the_record_has_them() -> None:

@@ -21,6 +21,7 @@ from adagrain.models.interface.units.difference import (
     DifferenceRecord,
 )
 from adagrain.models.interface.units.statistics import StatisticsBegin
+from adagrain.models.statistics import statistics_of
 
 LARGEST = float.fromhex("0x1.fffffep127")
 SPECIAL = [0.0, -0.0, math.inf, -math.inf, math.nan, 2.0**-149, -(2.0**-149), 2.0**-126, LARGEST]
@@ -168,6 +169,13 @@ def test_only_words_tell_zeros_and_nans_apart(kernel: str) -> None:
     assert found.relative_rmse == found.relative_mean_absolute == math.inf
     assert found.relative_largest_difference == math.inf
     assert found.rmse == found.mean_absolute == found.largest_difference == 1.0
+
+
+def test_what_pytorch_negates_only_when_it_is_read_is_negated() -> None:
+    number = torch.tensor([1 + 2j])
+    found = difference(number.conj().imag, number.imag, 1)
+    assert not found.bitwise_equal and found.sum_squared == (1 << 15) ** 2
+    assert statistics_of([number.conj().imag], [1])[0].s1 == -(1 << 14)
 
 
 def test_any_strides_and_gradients_will_do() -> None:

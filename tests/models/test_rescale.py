@@ -103,6 +103,16 @@ def demand_equal(words: np.ndarray, mode: Precision, exponent: int, to: Precisio
 
 
 @every_target
+@pytest.mark.parametrize("exponent", [4000, 10**18])
+def test_exponents_however_large(exponent: int, to: Precision) -> None:
+    words = np.array([0x3F800000])
+    for sign in (-1, 1):
+        found = rescale(words, FP32, np.array([sign * exponent]), to)
+        near = rescale(words, FP32, np.array([sign * 200]), to)
+        assert found.words == near.words and found.flags == near.flags
+
+
+@every_target
 @pytest.mark.parametrize("exponent", [-30, -12, -3, 0, 1, 6, 20])
 def test_numbers_of_fp16(exponent: int, to: Precision) -> None:
     """All of them times 1; times another power of two, all of them or each seventh."""

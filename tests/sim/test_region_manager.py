@@ -25,7 +25,8 @@ from adagrain.sim.simulators import verilator
 REGIONS = 32
 STEPS = 40
 
-#: Cycles of a decision, as README and docs/region_manager.md have them for every device preset.
+#: Cycles until an update is taken; docs/region_manager.md tells of the next, in which its decision
+#: is offered.
 MOST_CYCLES = 63
 
 

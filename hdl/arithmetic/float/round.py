@@ -151,8 +151,9 @@ class Round(wiring.Component):
     def _lowest(self, m: Module, exponent: Value) -> Value:
         """Place of the smallest normal number's highest bit: no number is shifted past it."""
         place = Signal(self._width)
+        largest = (1 << len(exponent) - exponent.shape().signed) - 1
         with m.Switch(exponent):
-            for left in range(self._width):
+            for left in range(min(self._width, largest)):
                 with m.Case(left + 1):
                     m.d.comb += place[self._width - 1 - left].eq(1)
         return place
