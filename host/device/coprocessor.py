@@ -81,7 +81,8 @@ class Coprocessor(CodecCalls, RegionCalls, TileCalls):
         Parameters
         ----------
         tensors : sequence of Tensor
-            As in :meth:`statistics_of`; their memory stays theirs.
+            As in :meth:`statistics_of`; their memory stays theirs. Whoever gives one of them other
+            memory, as ``x.data = y`` does, makes another batch.
 
         Returns
         -------
@@ -112,8 +113,10 @@ class Coprocessor(CodecCalls, RegionCalls, TileCalls):
 
         Raises
         ------
-        TypeError, ValueError, DeviceError
-            As :meth:`statistics_of`.
+        TypeError, ValueError
+            As :meth:`statistics_of`; or if the memory of a tensor of a batch is other memory now.
+        DeviceError
+            If the device fails.
         """
         return self._passes.energies(tensors, exponents)
 

@@ -142,10 +142,14 @@ class Passes:
         elements = [elements_of(x) for x in tensors]
         pairs = zip(elements, tensors, strict=True)
         stays = all(own.data_ptr() == x.data_ptr() for own, x in pairs)
-        return Batch(elements) if stays else tensors
+        if not stays:
+            return tensors
+        return Batch((x.detach() for x in elements), tensors)  # which keep the memory
 
     def energies(self, tensors: Sequence[torch.Tensor], exponents: Sequence[int]) -> list[Energy]:
         """As :meth:`adagrain.host.device.coprocessor.Coprocessor.energies_of`."""
+        if isinstance(tensors, Batch):
+            tensors.check_places()
         if direct_of(self._session) is None:
             return [Energy.of(found) for found in self.several(tensors, exponents)]
         checked = _checked_all(exponents, len(tensors), "tensors")

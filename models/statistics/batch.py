@@ -1,7 +1,7 @@
 """Batches of tensors: found in parts whose sums fit int64, looked at by several threads."""
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache, cached_property
 from itertools import pairwise
@@ -27,6 +27,8 @@ class Batch(tuple[torch.Tensor, ...]):
     ----------
     tensors : iterable of Tensor
         Each of one dimension, contiguous, on the CPU, not empty; their memory stays theirs.
+    given : sequence of Tensor
+        Those of others in whose memory they are, where these may move.
 
     Members
     -------
@@ -38,12 +40,35 @@ class Batch(tuple[torch.Tensor, ...]):
 
     types: frozenset[torch.dtype]
     elements: int
+    _given: tuple[torch.Tensor, ...]
+    _addresses: list[int]
 
-    def __new__(cls, tensors: Iterable[torch.Tensor]) -> "Batch":
+    def __new__(
+        cls, tensors: Iterable[torch.Tensor], given: Sequence[torch.Tensor] = ()
+    ) -> "Batch":
         made = super().__new__(cls, tensors)
+        made._given = tuple(given)
+        made._addresses = [x.data_ptr() for x in made._given]
         made.types = frozenset(x.dtype for x in made)
         made.elements = sum(x.numel() for x in made)
         return made
+
+    def check_places(self) -> None:
+        """Make sure that the tensors which were given are where they were.
+
+        Raises
+        ------
+        ValueError
+            If the memory of one is other memory now.
+        """
+        now = [*map(torch.Tensor.data_ptr, self._given)]
+        if now != self._addresses:
+            places = zip(now, self._addresses, strict=True)
+            moved = next(number for number, (own, before) in enumerate(places) if own != before)
+            raise ValueError(
+                f"tensors of a batch must stay where they are in memory, but number {moved} has "
+                "moved: make another batch"
+            )
 
     def fp32(self) -> "Batch":
         """These, or others of the same numbers as FP32."""

@@ -67,6 +67,36 @@ def test_a_batch_is_what_lies_in_memory_now(
                 given[1].fill_(2.5)
 
 
+@pytest.mark.parametrize("way", ["golden", "golden, frames"])
+@pytest.mark.parametrize(
+    "move",
+    [
+        lambda x: setattr(x, "data", torch.zeros(2, 3)),
+        lambda x: x.untyped_storage().resize_(0),
+        lambda x: x.untyped_storage().resize_(1 << 20),
+    ],
+)
+@pytest.mark.parametrize("learns", [False, True])
+def test_a_batch_whose_memory_is_other_memory_now(
+    learns: bool, move: Callable[[torch.Tensor], Any], way: str
+) -> None:
+    given = [torch.ones(5), torch.ones(2, 3).requires_grad_(learns)]
+    with WAYS[way]() as device:
+        batch = device.batch(given)
+        move(given[1])
+        with pytest.raises(ValueError, match=r"must stay where they .* number 1 has moved: m"):
+            device.energies_of(batch, [0, 0])
+        assert device.energies_of(device.batch(given[:1]), [0])[0].s2
+
+
+def test_a_batch_keeps_the_memory_that_it_looks_at() -> None:
+    x = torch.ones(5)
+    with WAYS["golden"]() as device:
+        (kept,) = device.batch([x])
+        x.data = torch.zeros(5)
+        assert kept.tolist() == [1] * 5
+
+
 ARGUMENTS: list[tuple[Any, type[Exception], str]] = [
     (([torch.ones(3)] * 2, [1]), ValueError, "exponents must be as many as the 2 tensors, no"),
     (([torch.ones(3)], [128]), ValueError, "exponent must be from -126 to 127, not 128"),
