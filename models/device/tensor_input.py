@@ -31,7 +31,7 @@ class TensorInputModel:
 
     def __init__(self, configuration: Configuration) -> None:
         self._formats = configuration.formats
-        self._offered = torch.empty(0, dtype=torch.uint8)
+        self._offered = _nothing()
         self._pass: _Pass | None = None
         self.operations: dict[int, Callable[[bytes], bytes]] = {TensorOpcode.DATA: self._data}
 
@@ -48,6 +48,10 @@ class TensorInputModel:
     def hello(self) -> None:
         """A session was opened: a pass that is under way is given up."""
         self._pass = None
+
+    def forget(self) -> None:
+        """Let go of all words that were offered, and of the pass that has taken some."""
+        self._offered, self._pass = _nothing(), None
 
     def check(self, begin: dict[str, int]) -> None:
         """Refuse a tensor of a format that was not built."""
@@ -73,7 +77,8 @@ class TensorInputModel:
 
     def _take(self) -> None:
         if self._pass is not None and not self._pass.from_link:
-            self._offered = self._pass.take(self._offered)
+            rest = self._pass.take(self._offered)
+            self._offered = rest if len(rest) else _nothing()  # which holds no memory of others
 
     def _data(self, payload: bytes) -> bytes:
         if self._pass is None:
@@ -104,3 +109,7 @@ class _Pass:
     def tensor(self) -> torch.Tensor:
         raw = self._parts[0] if len(self._parts) == 1 else torch.cat(self._parts)
         return raw.view(self._format.dtype)[: self._count]
+
+
+def _nothing() -> torch.Tensor:
+    return torch.empty(0, dtype=torch.uint8)

@@ -1,16 +1,27 @@
 """Passes over tensors through the driver: differences, and any unit by its descriptor."""
 
+import gc
+import sys
+import weakref
 from collections.abc import Iterator
 
+import numpy as np
 import pytest
 import torch
+from golden_device import opened
 from matrices import GRANULAR as BUILT
 
 import adagrain
 from adagrain.host.device.coprocessor import Coprocessor
 from adagrain.host.errors import DeviceError
+from adagrain.host.link.transport import connect
+from adagrain.host.link.transport.golden import GoldenTransport
 from adagrain.models.difference import difference
 from adagrain.sim.simulators import runner
+
+needs_verilator = pytest.mark.skipif(
+    runner.missing("verilator") is not None, reason=str(runner.missing("verilator"))
+)
 
 GUESS, TRUTH = torch.randn(2, 3, 37, generator=torch.Generator().manual_seed(3))
 
@@ -72,6 +83,63 @@ def test_passes_of_any_unit(device: Coprocessor) -> None:
     assert found == vars(difference(GUESS, TRUTH, 0))
     record = device.run_pass("statistics", [TRUTH], exponent=127)
     assert record["s2"] == device.statistics(TRUTH, 0).s2
+
+
+class Interrupted(GoldenTransport):
+    """The golden device; Ctrl-C comes behind so many requests."""
+
+    left = sys.maxsize
+
+    def send(self, raw: bytes) -> None:
+        if not self.left:
+            raise KeyboardInterrupt
+        self.left -= 1
+        super().send(raw)
+
+
+@pytest.fixture
+def uncollected() -> Iterator[None]:
+    """Nothing that is only in a cycle goes meanwhile."""
+    gc.disable()
+    yield
+    gc.enable()
+
+
+@pytest.mark.usefixtures("uncollected")
+def test_a_pass_that_has_ended_keeps_no_tensor(device: Coprocessor) -> None:
+    numbers = np.ones(4096, np.float32)
+    kept = weakref.ref(numbers)
+    assert device.statistics(torch.from_numpy(numbers), 0).count == 4096
+    del numbers
+    assert kept() is None
+
+
+@pytest.mark.usefixtures("uncollected")
+@pytest.mark.parametrize("url", ["golden:", pytest.param("sim:", marks=needs_verilator)])
+def test_a_transport_that_was_closed_keeps_no_tensor(url: str) -> None:
+    transport = connect(url, BUILT)
+    words = np.ones(4096, np.uint32)
+    kept = weakref.ref(words)
+    transport.load(words)
+    del words
+    assert kept() is not None
+    for _ in range(2):
+        transport.close()
+    assert kept() is None
+
+
+@pytest.mark.usefixtures("uncollected")
+def test_a_device_that_was_closed_within_a_pass_keeps_no_tensor() -> None:
+    transport = Interrupted(BUILT)
+    device, numbers = opened(transport), np.ones(4096, np.float32)
+    kept = weakref.ref(numbers)
+    transport.left = 1
+    with pytest.raises(KeyboardInterrupt):
+        device.statistics(torch.from_numpy(numbers), 0)
+    del numbers
+    assert kept() is not None
+    device.close()
+    assert kept() is None
 
 
 def test_wrong_arguments(device: Coprocessor) -> None:

@@ -102,7 +102,7 @@ class GoldenTransport:
         return found
 
     def close(self) -> None:
-        pass
+        self._model.commands.tensor_input.forget()
 
     def _count(self, elements: int) -> None:
         """Count passes over so many as passes through frames are."""

@@ -43,7 +43,7 @@ class SimulatedTransport:
         )
         self.backend = self._unit.backend
         self._to_device = b""
-        self._words = np.zeros(0, dtype=np.uint32)
+        self._words = _nothing()
         self._results: list[np.ndarray] = []
         self._rooms = {"o": 2 * configuration.window * (configuration.payload + 64)}
         if "o_data" in component.signature.members:
@@ -69,7 +69,8 @@ class SimulatedTransport:
         except DeadlockError as unfinished:
             run = unfinished.run
         self._to_device = self._to_device[run.consumed["i"] :]
-        self._words = self._words[run.consumed["i_data"] * 4 :]
+        rest = self._words[run.consumed["i_data"] * 4 :]
+        self._words = rest if len(rest) else _nothing()  # which holds no memory of others
         if "o_data" in run.outputs:
             self._results.append(run.outputs["o_data"].ravel())
         return run.outputs["o"].tobytes()
@@ -89,9 +90,14 @@ class SimulatedTransport:
         self._words = words
 
     def results(self) -> np.ndarray:
-        words = [np.zeros(0, dtype=np.uint32), *self._results]
+        words = [_nothing(), *self._results]
         self._results.clear()
         return np.concatenate(words)
 
     def close(self) -> None:
+        self._words = _nothing()
         self._unit.close()
+
+
+def _nothing() -> np.ndarray:
+    return np.zeros(0, dtype=np.uint32)
