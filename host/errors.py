@@ -31,4 +31,4 @@ class UnitResetError(CommandError):
 
 
 class ClosedError(ValueError):
-    """The device was closed before the call."""
+    """The device was closed before the call, or opened by another process."""

@@ -42,7 +42,8 @@ class Connection:
     or a transport raises anything else, unless the golden model refuses the same operation.
     :attr:`backend` and :attr:`url` are then its.
 
-    After :meth:`close` all that needs the device raises :class:`ClosedError`.
+    After :meth:`close` all that needs the device raises :class:`ClosedError`. So it does in a
+    process that was forked: the device stays with the process that has opened it.
 
     Where the build has no ``region_manager``, the golden model on the host decides, and
     :attr:`backend` says so.
@@ -93,7 +94,7 @@ class Connection:
         self.close()
 
     def close(self) -> None:
-        """Let go of the device; may be called twice."""
+        """Let go of the device; may be called twice. A process that was forked lets go of none."""
         self._recovery.close()
 
     @property

@@ -1,6 +1,7 @@
 """Operations on a device that may be reset, hang, fall silent, be left in the middle, or fail."""
 
 import logging
+import os
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -58,6 +59,8 @@ class Recovery:
 
     Threads wait for each other: ``with recovery:`` keeps the others out for longer than an
     operation, and finds out whether the device is still open. It does not know what operations are.
+    A process that was forked from this one has no part in the device: operations raise
+    :class:`ClosedError` there, and :meth:`close` does nothing.
 
     Parameters
     ----------
@@ -85,13 +88,14 @@ class Recovery:
     ) -> None:
         self._session, self._restore, self._substitute = session, restore, substitute
         self.replaces = False
-        self._lock = threading.RLock()
+        self._lock, self._process = threading.RLock(), os.getpid()
         self._is_settled = False  # nothing of an operation that did not end is left behind
         self._is_open = True
         names = ("restored", "hangs", "breaks_sent", "fallbacks")
         self.counters: Counter[str] = Counter(dict.fromkeys(names, 0))
 
     def __enter__(self) -> None:
+        self._check_process()
         self._lock.acquire()
         if not self._is_open:
             self._lock.release()
@@ -107,7 +111,7 @@ class Recovery:
         Raises
         ------
         ClosedError
-            After :meth:`close`.
+            After :meth:`close`, or in another process.
         DeviceError
             If the device fails in spite of repeats, and is not replaced.
         """
@@ -131,14 +135,31 @@ class Recovery:
 
     @property
     def others_wait(self) -> AbstractContextManager[bool]:
-        """Within, no other thread runs an operation, of a device that may be closed."""
+        """Within, no other thread runs an operation, of a device that may be closed.
+
+        Raises
+        ------
+        ClosedError
+            In another process.
+        """
+        self._check_process()
         return self._lock
 
     def close(self) -> None:
         """Let go of the device; may be called twice."""
+        if os.getpid() != self._process:
+            return  # a thread that this process does not have may hold the lock
         with self._lock:
             self._is_open = False
             self._session.transport.close()
+
+    def _check_process(self) -> None:
+        """Refuse a process that was forked: the lock may be held for ever there."""
+        if (own := os.getpid()) != self._process:
+            raise ClosedError(
+                f"device must be opened in this process, {own}: it belongs to process "
+                f"{self._process}"
+            )
 
     def _persist(self, operation: Callable[[], _T]) -> _T:
         """Run an operation on this device."""

@@ -1,5 +1,8 @@
 """The driver's copies of the device's tables, its end, and threads that share it."""
 
+import os
+import select
+import signal
 import threading
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -113,6 +116,48 @@ def test_a_closed_simulation_is_freed() -> None:
     transport.close()
     with pytest.raises(ValueError, match=r"coprocessor must not be used after close\(\)"):
         transport.receive(1, 1.0)
+
+
+def told(call: Callable[[], Any]) -> str:
+    """What a call says of a device that is not open, or nothing."""
+    try:
+        call()
+    except ClosedError as error:
+        return str(error)
+    return "nothing"
+
+
+def test_a_forked_process_is_refused_and_does_not_wait() -> None:
+    """Also where a thread that it does not have is within a call; the parent goes on."""
+    with adagrain.open_device("golden:") as device:
+        within, may_end = threading.Event(), threading.Event()
+
+        def hold() -> None:
+            with device._recovery:
+                within.set()
+                may_end.wait(20)
+
+        thread = threading.Thread(target=hold)
+        thread.start()
+        assert within.wait(20)
+        heard, says = os.pipe()
+        if not (child := os.fork()):
+            calls: list[Callable[[], Any]] = [lambda: device.echo(b"a"), device.state_dict]
+            try:
+                os.write(says, ", ".join(map(told, [*calls, device.close])).encode())
+            finally:
+                os._exit(0)
+        has_ended = bool(select.select([heard], [], [], 20)[0])
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+        may_end.set()
+        thread.join()
+        assert has_ended
+        own = f"device must be opened in this process, {child}: it belongs to process {os.getpid()}"
+        assert os.read(heard, 1000).decode() == f"{own}, {own}, nothing"
+        os.close(heard)
+        os.close(says)
+        assert device.echo(b"abc") == b"abc"
 
 
 def test_a_closed_device_refuses_all_threads_and_keeps_none_waiting() -> None:
