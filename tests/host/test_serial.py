@@ -1,5 +1,6 @@
 """Serial ports: the virtual board behind one, and everything else that may be there."""
 
+import errno
 import os
 import signal
 import threading
@@ -18,9 +19,10 @@ from builds import TINY
 import adagrain
 from adagrain.host.device.coprocessor import Coprocessor
 from adagrain.host.errors import DeviceError, DeviceTimeoutError
-from adagrain.host.link.transport import stepped
+from adagrain.host.link.transport import stepped, virtual
 from adagrain.host.link.transport.serial_port import SerialTransport
 from adagrain.host.link.transport.stepped import SteppedTransport
+from adagrain.host.link.transport.virtual import VirtualTransport
 from adagrain.models.interface.configuration import Configuration, configuration
 from adagrain.sim.simulators import runner
 from adagrain.sim.virtual_board import VirtualBoard
@@ -324,3 +326,43 @@ def test_what_was_begun_is_ended_before_anything_else() -> None:
     transport.close()
     os.close(slave)
     os.close(master)
+
+
+class Board:
+    """A pseudo-terminal behind which nothing answers."""
+
+    backend, made = "nothing", list["Board"]()
+
+    def __init__(self, *_: object, **__: object) -> None:
+        self._ends = os.openpty()
+        self.port = os.ttyname(self._ends[1])
+        self.closed = False
+        self.made.append(self)
+
+    def close(self) -> None:
+        if not self.closed:
+            for end in self._ends:
+                os.close(end)
+        self.closed = True
+
+
+def test_a_virtual_board_survives_its_port(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(virtual, "VirtualBoard", Board)
+    transport = VirtualTransport(TINY)
+    transport._reopen(OSError("of the line"))
+    transport.send(b"frame\0")
+    assert not Board.made[-1].closed
+    transport.close()
+    assert Board.made[-1].closed
+
+
+def test_a_virtual_board_without_its_port_is_freed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(virtual, "VirtualBoard", Board)
+
+    def busy(_: object) -> None:
+        raise OSError(errno.EBUSY, "busy")
+
+    monkeypatch.setattr(SerialTransport, "_open", busy)
+    with pytest.raises(DeviceError, match="must be free, but another program"):
+        VirtualTransport(TINY)
+    assert Board.made[-1].closed

@@ -130,12 +130,15 @@ class SerialTransport:
         raise NotImplementedError("a board has no data port")
 
     def close(self) -> None:
+        self._close_port()
+
+    def _close_port(self) -> None:
         with suppress(*_TROUBLE, ValueError):  # forked processes hold the port, and its lock, too
             self._port.exclusive = False
         self._port.close()
 
     def _reopen(self, error: Exception) -> None:
-        self.close()
+        self._close_port()
         _log.warning("%s is gone (%s); trying to open it again", self.backend, error)
         deadline = time.monotonic() + self._options["reconnect"]
         while True:

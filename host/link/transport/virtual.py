@@ -21,7 +21,11 @@ class VirtualTransport(SerialTransport):
 
     def __init__(self, configuration: Configuration, *, netlist: str | None = None) -> None:
         self._board = VirtualBoard(configuration, netlist=netlist)
-        super().__init__(self._board.port, configuration)
+        try:
+            super().__init__(self._board.port, configuration)
+        except BaseException:
+            self._board.close()
+            raise
         self.backend = f"virtual board: {self._board.backend}, on {self._path}"
 
     def _hold_low(self) -> None:
