@@ -182,8 +182,9 @@ class MirroredTable:
         """Within an operation: decisions, which must be the golden model's."""
         direct = direct_of(self._session)
         if direct is not None and self.is_built:
-            self.mirror, decisions = self.mirror.decided(begin, updates)
-            direct.adopt(self._unit.name, self.mirror.golden, len(updates))
+            after, decisions = self.mirror.decided(begin, updates)
+            direct.adopt(self._unit.name, after.golden, len(updates))
+            self.mirror = after
             return decisions
         step = self._unit[self._of.step]
         head = pack(step.request.record, **begin) if begin else b""

@@ -129,6 +129,31 @@ def test_calls_that_are_interrupted_on_the_line(late: bool) -> None:
     assert interrupts > 30
 
 
+@pytest.mark.parametrize("late", [False, True])
+def test_decisions_without_frames_that_are_interrupted(
+    late: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    transport = GoldenTransport(GRANULAR, direct=True)
+    adopt = transport.adopt
+
+    def interrupted(*what: Any) -> None:
+        if late:
+            adopt(*what)
+        raise KeyboardInterrupt
+
+    with opened(transport) as device, opened(GoldenTransport(GRANULAR)) as whole:
+        for own in (device, whole):
+            own.configure_regions([region_record()], default_parameters(2))
+        before = device.state_dict()
+        with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+            patch.setattr(transport, "adopt", interrupted)
+            device.update_regions([UPDATE])
+        assert device.state_dict() == before
+        agree(device)
+        assert device.update_regions([UPDATE]) == whole.update_regions([UPDATE])
+        agree(device)
+
+
 @contextmanager
 def interrupted(after: int) -> Iterator[list[str]]:
     """Ctrl-C comes before the ``after``-th line of the driver that is run; it is kept where."""
