@@ -65,7 +65,7 @@ def masked(tensor: torch.Tensor, exponent: int, keep: Sequence[int]) -> torch.Te
         raise ValueError(f"keep must have {BINS} entries, not shape {table.shape}")
     if wrong := [entry for entry in table.tolist() if entry not in (0, 1)]:
         raise ValueError(f"entries of keep must be 0 or 1, not {wrong[0]!r}")
-    words = tensor.detach().to("cpu").contiguous().view(torch.int16).numpy()
+    words = tensor.detach().to("cpu").resolve_neg().contiguous().view(torch.int16).numpy()
     half_binades = (words & 0x7FFF) >> (fmt.mantissa_bits - 1)
     bins = 2 * base + 1 - half_binades.astype(np.int32)
     kept = (bins < 0) | table.astype(bool)[bins.clip(0, BINS - 1)]

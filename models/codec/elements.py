@@ -91,7 +91,7 @@ def elements_of(tensors: Sequence[torch.Tensor]) -> Elements:
     if not len(tensors):
         raise ValueError("tensors must be at least one, not none")
     fmt = _format_of(tensors)
-    flat = [(x if x.is_cpu else x.cpu()).contiguous() for x in tensors]
+    flat = [(x if x.is_cpu else x.cpu()).resolve_neg().contiguous() for x in tensors]
     addresses = np.array([x.data_ptr() for x in flat], dtype=np.int64)
     counts = np.array([x.numel() for x in flat], dtype=np.int64)
     first_blocks = first_blocks_of(counts)

@@ -36,7 +36,7 @@ def with_mantissa_bits(x: torch.Tensor, bits: int) -> torch.Tensor:
     drop = fmt.mantissa_bits - bits
     if not drop:
         return x.clone()
-    words = x.contiguous().view(torch.int16)
+    words = x.resolve_neg().contiguous().view(torch.int16)
     magnitude = words & 0x7FFF
     infinite = ((1 << fmt.exponent_bits) - 1) << fmt.mantissa_bits
     normal = magnitude >> fmt.mantissa_bits != 0

@@ -69,6 +69,11 @@ def test_frames_are_the_golden_encoders(device: Coprocessor, dtype: torch.dtype)
     assert device.counters()["encoded"] - before >= 4 * sum(x.numel() for x in given)
 
 
+def test_the_sign_of_a_view_is_seen(device: Coprocessor) -> None:
+    x = torch.randn(50).bfloat16()
+    assert device.encode([torch._neg_view(x)], masks=[LARGE]) == encode([masked(-x, *LARGE)])
+
+
 def test_masked_elements_are_zero(device: Coprocessor) -> None:
     given = regions(torch.bfloat16, seed=1)
     masks = [LARGE, None, LARGE, None, LARGE, KeepTable(0, [0] * 64)]

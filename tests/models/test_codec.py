@@ -222,6 +222,11 @@ def test_corners(code: FormatCode, words: list[int]) -> None:
     assert same(decode(frame), [x]) and same(by_reference(frame), [x])
 
 
+def test_the_sign_of_a_view_is_seen() -> None:
+    x = torch.randn(50).bfloat16()
+    assert torch.equal(decode(encode([torch._neg_view(x)]))[0], -x)
+
+
 def test_exponents_above_the_base_are_escapes() -> None:
     """A base of the step before may be too small."""
     x = masked(4000, 0.1, FormatCode.BF16, 4)

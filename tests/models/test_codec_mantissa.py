@@ -48,6 +48,7 @@ def test_shapes_and_strides_are_kept() -> None:
     x = torch.randn(4, 6).bfloat16().t()
     found = with_mantissa_bits(x, 2)
     assert found.shape == (6, 4) and torch.equal(found, with_mantissa_bits(x.contiguous(), 2))
+    assert torch.equal(with_mantissa_bits(torch._neg_view(x.contiguous()), 2), -found)
 
 
 @pytest.mark.parametrize(

@@ -37,6 +37,13 @@ def rounded(x: float, exponent: int) -> tuple[int, bool]:
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
+def test_the_sign_of_a_view_is_seen(kernel: str) -> None:
+    x = torch.randn(50)
+    assert difference(torch._neg_view(x), -x, 0, kernel=kernel).bitwise_equal
+    assert difference(-x, torch._neg_view(x), None, kernel=kernel).bitwise_equal
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
 @settings(max_examples=150, deadline=None)
 @given(st.lists(st.tuples(floats, floats) | floats.map(lambda x: (x, x)), min_size=1), exponents)
 def test_equals_fractions(kernel: str, pairs: list[tuple[float, float]], exponent: int) -> None:

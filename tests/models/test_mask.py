@@ -47,6 +47,7 @@ def test_shape_and_type_stay() -> None:
     x = torch.randn(3, 1, 5).bfloat16().transpose(0, 2)
     assert torch.equal(masked(x, 254, [1] * 64), x)
     assert torch.equal(masked(x, 254, [0] * 64), torch.zeros_like(x))
+    assert torch.equal(masked(torch._neg_view(x.contiguous()), 254, [1] * 64), -x)
 
 
 @pytest.mark.parametrize(

@@ -37,6 +37,12 @@ def test_the_largest_sums_are_exact(threads: int) -> None:
     assert statistics_of([x], [0])[0].s4 == 2 * CHUNK * 32767**4
 
 
+@pytest.mark.parametrize("kernel", ["fused", "reference"])
+def test_the_sign_of_a_view_is_seen(kernel: str) -> None:
+    x = torch.randn(50)
+    assert statistics_of([torch._neg_view(x)], [0], kernel=kernel) == statistics_of([-x], [0])
+
+
 def test_none_at_all() -> None:
     assert statistics_of([], []) == []
 
