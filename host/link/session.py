@@ -96,12 +96,13 @@ class Session:
         Parameters
         ----------
         retries : int or None
-            Fewer than usual, where the device will hardly answer.
+            Where the device will hardly answer: so many, if these are fewer than usual.
         """
         self._id = random.SystemRandom().randrange(1, 1 << 32)
         self._next = 0
         self._partial = b""
-        self.call([Request(SystemOpcode.HELLO)], retries)
+        fewer = self._retries if retries is None else min(retries, self._retries)
+        self.call([Request(SystemOpcode.HELLO)], fewer)
 
     def call(self, requests: Iterable[Request], retries: int | None = None) -> list[bytes]:
         """Execute commands in order; their replies' payloads.

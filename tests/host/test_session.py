@@ -223,3 +223,12 @@ def test_half_a_frame_that_is_left_over_is_not_of_the_next_session() -> None:
     line._due.clear()
     session.open()
     assert session.counters["damaged_replies"] == 0
+
+
+@pytest.mark.parametrize(("given", "repeats"), [(None, 3), (1, 1), (9, 3)])
+def test_a_session_is_opened_with_no_more_repeats_than_usual(
+    given: int | None, repeats: int
+) -> None:
+    session = Session(Line(lambda _: True), window=1, payload=256, timeout=1.0, retries=3)
+    with pytest.raises(DeviceTimeoutError, match=f"after {repeats} repeats of 1 s"):
+        session.open(given)
