@@ -1,9 +1,10 @@
 """Checks of the driver's arguments."""
 
 import operator
+from collections.abc import Mapping
 from typing import SupportsIndex
 
-__all__ = ["check_span", "integer"]
+__all__ = ["check_parts", "check_span", "integer"]
 
 
 def integer(name: str, value: SupportsIndex) -> int:
@@ -18,6 +19,24 @@ def integer(name: str, value: SupportsIndex) -> int:
         return operator.index(value)
     except TypeError:
         raise TypeError(f"{name} must be an integer, not {value!r}") from None
+
+
+def check_parts(state: object, *names: str) -> None:
+    """See to it that a state has its parts.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If it is no mapping, or a part is missing, which is named.
+    """
+    if not isinstance(state, Mapping):
+        raise TypeError(f"state must be a mapping, as state_dict() gives it, not {state!r:.60}")
+    for name in names:
+        if name not in state:
+            raise ValueError(
+                f"state must be what state_dict() has given, with {', '.join(names)}, but there is "
+                f"no {name!r}"
+            )
 
 
 def check_span(what: str, first: SupportsIndex, count: SupportsIndex, of: int) -> tuple[int, int]:

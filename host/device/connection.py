@@ -13,6 +13,7 @@ from adagrain.models.interface.units import SYSTEM, UNITS, Unit, registers
 from adagrain.models.interface.units.region_manager import RegionRecord
 from adagrain.models.interface.units.system import SystemOpcode
 
+from .arguments import check_parts
 from .code_tables import CodeTables
 from .identity import Info, check_identity, read_identity, read_registers
 from .mirror import Mirror
@@ -172,12 +173,14 @@ class Connection:
 
         Raises
         ------
-        ValueError
-            If it is of another version of the protocol, which may have laid records out otherwise,
-            has more entries than a table of this device holds, or one of a unit that is not known.
+        TypeError, ValueError
+            If it is no such state, or of another version of the protocol, which may have laid
+            records out otherwise, has more entries than a table of this device holds, or one of a
+            unit that is not known.
         DeviceError
             If the device fails.
         """
+        check_parts(state, "table", "parameters")
         version = state.get("protocol", "3 or older")
         if version != PROTOCOL_VERSION:
             raise ValueError(f"state must be of protocol {PROTOCOL_VERSION}, not {version}")

@@ -5,6 +5,7 @@ from typing import Any
 
 import torch
 
+from adagrain.host.device.arguments import check_parts
 from adagrain.host.device.coprocessor import Coprocessor
 from adagrain.host.regions.regions import Regions
 
@@ -122,24 +123,6 @@ class State:
         for name, is_own in self._options.items():
             if (found := state.get(name, is_own)) != is_own:  # earlier states have not all of them
                 raise ValueError(f"{name} of the state must be {is_own}, not {found}")
-
-
-def check_parts(state: object, *names: str) -> None:
-    """See to it that a state has its parts.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If it is no mapping, or a part is missing, which is named.
-    """
-    if not isinstance(state, Mapping):
-        raise TypeError(f"state must be a mapping, as state_dict() gives it, not {state!r:.60}")
-    for name in names:
-        if name not in state:
-            raise ValueError(
-                f"state must be what state_dict() has given, with {', '.join(names)}, but there is "
-                f"no {name!r}"
-            )
 
 
 def check_rank(saved: int, rank: int) -> None:

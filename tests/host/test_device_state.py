@@ -90,6 +90,22 @@ def test_state_of_another_version_is_refused(change: dict[str, Any] | None, foun
         assert device.read_regions(0, 3) == before
 
 
+@pytest.mark.parametrize(
+    ("state", "error", "message"),
+    [
+        ([1], TypeError, r"state must be a mapping, as state_dict\(\) gives it, not \[1\]"),
+        ({"protocol": PROTOCOL_VERSION}, ValueError, "table, parameters, but there is no 'table'"),
+        ({"table": b""}, ValueError, "table, parameters, but there is no 'parameters'"),
+    ],
+)
+def test_what_is_no_state_is_refused(state: Any, error: type[Exception], message: str) -> None:
+    with at_work() as device:
+        before = device.state_dict()
+        with pytest.raises(error, match=message):
+            device.load_state_dict(state)
+        assert device.state_dict() == before
+
+
 @pytest.fixture
 def with_a_further_table(monkeypatch: pytest.MonkeyPatch) -> Configuration:
     monkeypatch.setitem(UNITS, "further", other_table())
