@@ -43,7 +43,8 @@ class Product:
         Clock cycles of the device from the first command to the last; 0 where it has no clock, or
         was reset or replaced on the way.
     busy : int
-        Of these, the ones in which the slices multiplied, as the device counts them; 0 likewise.
+        Clock cycles in which the slices multiplied, as the device counts them; golden models
+        count as gateware does. 0 where it was reset or replaced on the way.
     bytes_moved : int
         Bytes of commands with their operands, of replies and results, without frames and repeats.
     scale : float
