@@ -90,12 +90,14 @@ class Controllers(nn.Module):
         Raises
         ------
         ValueError
-            If it is of another number of channel groups.
+            If it is of another number of channel groups, or their records of another size.
         """
         raw = self._records.shape[1]
-        if state.shape != (len(self.precisions), 1 + raw + 8):
+        wanted = len(self.precisions), 1 + raw + 8
+        if state.shape != wanted:
             raise ValueError(
-                f"state must be of {len(self.precisions)} channel groups, not of {len(state)}"
+                f"state of {wanted[0]} channel groups must be of shape {wanted}, not "
+                f"{tuple(state.shape)}"
             )
         state = state.cpu()
         self.precisions = [self._policy.allowed(Precision(code)) for code in state[:, 0].tolist()]

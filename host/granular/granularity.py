@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from functools import partial
+from numbers import Integral
 from typing import Any, Self
 
 import torch
@@ -10,9 +11,11 @@ from torch import nn
 from adagrain.host.device.coprocessor import Coprocessor
 from adagrain.host.device.open_device import for_training
 from adagrain.host.device.product import check_built
+from adagrain.host.distributed.state import check_parts
 from adagrain.models.interface.precision import Precision
 
 from .decisions import Decisions
+from .kinds import check_number
 from .layer import GranularLayer
 from .logs import ChannelGroupLog, GranularityLog, channel_group_names
 from .offload import Offload
@@ -66,10 +69,11 @@ class Granularity:
     Raises
     ------
     TypeError
-        If the device is neither, or the resource manager is none.
+        If the device is neither, the resource manager is none, or ``offload`` is no integer.
     ValueError
-        If the model has no granular layers or more channel groups than the device has records, or
-        the build has no granularity unit, or none of a precision in which it may have to compute.
+        If ``offload`` is negative, the model has no granular layers or more channel groups than
+        the device has records, or the build has no granularity unit, or none of a precision in
+        which it may have to compute.
     """
 
     def __init__(
@@ -83,6 +87,9 @@ class Granularity:
     ) -> None:
         if resources is not None and not isinstance(resources, ResourceManager):
             raise TypeError(f"resources must be a ResourceManager, not {resources!r}")
+        check_number("offload", offload, Integral)
+        if offload < 0:
+            raise ValueError(f"offload must be at least 0, not {offload}")
         self._layers = _named_layers(model)
         self.device = for_training(device, preset)
         try:
@@ -216,9 +223,19 @@ class Granularity:
         }
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Restore what :meth:`state_dict` gave, after the model's state."""
+        """Restore what :meth:`state_dict` gave, after the model's state.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If it is no such state, or of another number of layers; then nothing has changed.
+        """
+        check_parts(state, "steps", "work", "switches", "overrides", "resources")
+        before = state.get("places", [layer.places_before for layer in self._layers])
+        if len(before) != len(self._layers):
+            raise ValueError(f"state must be of {len(self._layers)} layers, not of {len(before)}")
         self._steps = state["steps"]
-        for layer, places in zip(self._layers, state.get("places", ()), strict=False):
+        for layer, places in zip(self._layers, before, strict=True):
             layer.places_before = places
         self.work = {Precision[name]: count for name, count in state["work"].items()}
         self.switches, self.overrides = state["switches"], state["overrides"]

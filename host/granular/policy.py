@@ -13,6 +13,8 @@ from adagrain.models.precision_controller import (
     rank_of,
 )
 
+from .kinds import check_number
+
 __all__ = ["Policy"]
 
 
@@ -111,10 +113,7 @@ class Policy:
     def _check_kinds(self) -> None:
         kinds = {"every": Integral, "channel_groups": Integral, "dwell": Integral}
         for name in ("hysteresis", "dwell", "every", "channel_groups", "penalty", "softness"):
-            kind, value = kinds.get(name, Real), getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, kind):
-                wanted = "an integer" if kind is Integral else "a number"
-                raise TypeError(f"{name} must be {wanted}, not {value!r}")
+            check_number(name, getattr(self, name), kinds.get(name, Real))
         if not _are(str, self.skip):
             raise TypeError(f"skip must be names of layers, as a tuple, not {self.skip!r}")
         if not _are(Real, self.thresholds):

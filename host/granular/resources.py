@@ -7,10 +7,15 @@ from dataclasses import dataclass
 from adagrain.models.interface.precision import Precision
 from adagrain.models.precision_controller import precision_of_rank, rank_of
 
+from .kinds import check_number
+
 __all__ = ["Budget", "BudgetError", "Cost", "ResourceManager", "slice_cycles"]
 
 #: Part of a limit below which a busy host counts as idle again.
 _RELIEF = 0.9
+
+#: Bits of the lowest precision and of the highest.
+_LEAST_BITS, _MOST_BITS = Precision.INT4.bits, Precision.FP32.bits
 
 
 class BudgetError(ValueError):
@@ -46,10 +51,10 @@ class Budget:
 
     Parameters
     ----------
-    cycles : int or None
+    cycles : float or None
         Cycles of the device's slices for all forward passes of a step: reckoned from the numbers
         of multiplications, times what the device's counters have shown to come on top.
-    bytes : int or None
+    bytes : float or None
         Bytes of all weights, packed at their precisions.
     bits : float or None
         Mean bits of a number, over all multiplications; 4 to 32.
@@ -59,24 +64,25 @@ class Budget:
 
     Raises
     ------
-    ValueError
-        If a value is out of its range.
+    TypeError, ValueError
+        If a value is no number, or out of its range.
     """
 
-    cycles: int | None = None
-    bytes: int | None = None
+    cycles: float | None = None
+    bytes: float | None = None
     bits: float | None = None
     cpu: float | None = None
     memory: float | None = None
 
     def __post_init__(self) -> None:
-        for name in ("cycles", "bytes", "bits"):
-            value = getattr(self, name)
-            if value is not None and not value > 0:
+        given = {name: value for name, value in vars(self).items() if value is not None}
+        for name, value in given.items():
+            check_number(name, value)
+            if name in ("cycles", "bytes") and not value > 0:
                 raise ValueError(f"{name} must be above 0, not {value:g}")
-        for name in ("cpu", "memory"):
-            value = getattr(self, name)
-            if value is not None and not 0 < value <= 1:
+            if name == "bits" and not _LEAST_BITS <= value <= _MOST_BITS:
+                raise ValueError(f"bits must be from {_LEAST_BITS} to {_MOST_BITS}, not {value:g}")
+            if name in ("cpu", "memory") and not 0 < value <= 1:
                 raise ValueError(f"{name} must be above 0 and at most 1, not {value:g}")
 
     @property
@@ -107,6 +113,11 @@ class ResourceManager:
     load : callable
         What tells the host's load, as :func:`host_load` does.
 
+    Raises
+    ------
+    TypeError
+        If the budget is none.
+
     Members
     -------
     pressure : int
@@ -122,6 +133,8 @@ class ResourceManager:
         slices: int | None = None,
         load: Callable[[], tuple[float, float]] = host_load,
     ) -> None:
+        if not isinstance(budget, Budget):
+            raise TypeError(f"budget must be a Budget, not {budget!r}")
         self.budget = budget
         self.slices = slices
         self.pressure, self.overhead = 0, 1.0

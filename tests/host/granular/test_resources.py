@@ -1,5 +1,8 @@
 """Floors and ceilings of precisions, from budgets and from the host's load."""
 
+import math
+from collections.abc import Callable
+
 import pytest
 import torch
 from granular_networks import network, step
@@ -84,7 +87,9 @@ def test_budgets_that_cannot_be_met(budget: Budget, policy: Policy, message: str
     ("fields", "message"),
     [
         ({"cycles": 0}, "cycles must be above 0, not 0"),
-        ({"bits": -1.0}, "bits must be above 0, not -1"),
+        ({"bits": -1.0}, "bits must be from 4 to 32, not -1"),
+        ({"bits": 3.9}, "bits must be from 4 to 32, not 3.9"),
+        ({"bits": math.inf}, "bits must be from 4 to 32, not inf"),
         ({"cpu": 1.5}, "cpu must be above 0 and at most 1, not 1.5"),
         ({"memory": 0.0}, "memory must be above 0 and at most 1, not 0"),
     ],
@@ -92,6 +97,19 @@ def test_budgets_that_cannot_be_met(budget: Budget, policy: Policy, message: str
 def test_budgets_that_make_no_sense(fields: dict[str, float], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         Budget(**fields)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: Budget(cycles="5"), "cycles must be a number, not '5'"),
+        (lambda: Budget(bytes=True), "bytes must be a number, not True"),
+        (lambda: ResourceManager(None), "budget must be a Budget, not None"),
+    ],
+)
+def test_budgets_of_other_kinds(make: Callable[[], object], message: str) -> None:
+    with pytest.raises(TypeError, match=message):
+        make()
 
 
 def test_a_fixed_layer_counts_as_what_it_computes_in() -> None:
