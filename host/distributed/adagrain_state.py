@@ -30,6 +30,7 @@ from .guard import Guard
 from .lockstep import Lockstep
 from .reducer import RegionReducer, StepLog
 from .reducer_options import ReducerOptions
+from .reported_loss import reported_loss
 from .state import check_optimizers, check_parts
 from .steps import Steps
 from .uncopied import Uncopied
@@ -152,13 +153,9 @@ class AdagrainState(Uncopied):
         Raises
         ------
         TypeError, ValueError
-            If it is no tensor, or not of one element.
+            If it is no tensor of real numbers, or not of one element.
         """
-        if not isinstance(loss, torch.Tensor):
-            raise TypeError(f"loss must be a tensor, not {loss!r}")
-        if loss.numel() != 1:
-            raise ValueError(f"loss must have one element, not {loss.numel()}")
-        self.reducer.report_loss(loss.detach())
+        self.reducer.report_loss(reported_loss(loss))
         return loss
 
     def state_dict(self) -> dict[str, Any]:

@@ -8,6 +8,7 @@ import torch
 from torch import nn
 
 from adagrain.host.distributed.repeated import RepeatedWarnings
+from adagrain.host.distributed.reported_loss import reported_loss
 from adagrain.host.regions.regions import Regions
 
 from .arrivals import Arrivals
@@ -154,10 +155,12 @@ class Passes:
         ------
         RuntimeError
             If there is none.
+        TypeError, ValueError
+            If it is no tensor of real numbers, or not of one element.
         """
         if self._current is None:
             raise RuntimeError("a loss must be reported within a closure, while step() runs it")
-        self._current.reported = loss.detach()
+        self._current.reported = reported_loss(loss)
 
     def close(self) -> None:
         """Let go of the model."""

@@ -118,6 +118,8 @@ class Speculation:
         ------
         RuntimeError
             If no closure is running.
+        TypeError, ValueError
+            If it is no tensor of real numbers, or not of one element.
         """
         self._open().report(loss)
         return loss

@@ -255,6 +255,39 @@ def test_closures_must_return_a_loss(closures: list[Any], message: str) -> None:
         begun(model, sgd(model)).step(*closures)
 
 
+@pytest.mark.parametrize(
+    ("loss", "message"),
+    [
+        (5.0, "loss must be a tensor, not 5.0"),
+        (torch.ones(2), "loss must have one element, not 2"),
+        (torch.tensor(1j), "loss must be a tensor of real numbers, not of torch.complex64"),
+    ],
+)
+def test_what_is_reported_must_be_a_loss(loss: Any, message: str) -> None:
+    model = plain()
+    speculation = begun(model, sgd(model))
+
+    def closure() -> torch.Tensor:
+        with pytest.raises((TypeError, ValueError), match=message):
+            speculation.loss(loss)
+        return model(torch.ones(8, 12)).sum()
+
+    speculation.step(closure)
+    speculation.close()
+
+
+def test_a_reported_loss_may_be_an_integer() -> None:
+    model = plain()
+    speculation = begun(model, sgd(model))
+
+    def closure() -> torch.Tensor:
+        speculation.loss(torch.tensor(3))
+        return model(torch.ones(8, 12)).sum()
+
+    assert speculation.step(closure).item() == 3
+    speculation.close()
+
+
 def test_others_must_not_step() -> None:
     model = plain()
     optimizer = sgd(model)
