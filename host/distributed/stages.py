@@ -154,12 +154,23 @@ class Stages:
         """Everything that a resumed run needs, of this worker and its device."""
         return self._state.save()
 
+    def check_state(self, state: Mapping[str, Any]) -> None:
+        """See to it that :meth:`load_state_dict` can take a state.
+
+        Raises
+        ------
+        TypeError, ValueError
+            As :meth:`load_state_dict`.
+        """
+        self._state.check(state)
+
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Restore what :meth:`state_dict` gave.
 
         Raises
         ------
-        ValueError
-            If it is of other regions, of another number of workers, or of another exchange.
+        TypeError, ValueError
+            If it is no such state, of other regions, of another number of workers, or of another
+            exchange.
         """
         self._state.load(state)

@@ -94,7 +94,7 @@ class State:
             If it is no such state, of other regions, other options, of another worker, of another
             number of them, or of another exchange; then nothing has changed.
         """
-        self._check(state)
+        self.check(state)
         self._exchange.load_state_dict(state["exchange"])  # first: it may be of another mask
         self._device.load_state_dict(state["device"])
         self._clock.restore(state["step"], state["cadences"], state["coming"])
@@ -105,7 +105,14 @@ class State:
         self._decide.dropped = state["dropped"]
         self._exchange.bytes_sent, self._gather.bytes_dense = state["bytes"]
 
-    def _check(self, state: Mapping[str, Any]) -> None:
+    def check(self, state: Mapping[str, Any]) -> None:
+        """See to it that :meth:`load` can take a state.
+
+        Raises
+        ------
+        TypeError, ValueError
+            As :meth:`load`.
+        """
         check_parts(state, *_PARTS)
         own, other = type(self._exchange).__name__, state["kind_of_exchange"]
         if other != own:

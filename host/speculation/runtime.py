@@ -13,6 +13,7 @@ from adagrain.host.distributed.exchange import Exchange
 from adagrain.host.distributed.lockstep import Lockstep
 from adagrain.host.distributed.reducer_options import ReducerOptions
 from adagrain.host.distributed.stages import Stages
+from adagrain.host.distributed.state import check_parts
 from adagrain.host.distributed.step import Step
 from adagrain.host.distributed.step_log import StepLog
 from adagrain.host.regions.regions import Regions, apart, trainable
@@ -253,14 +254,29 @@ class Runtime:
             "undecided": self._decisions.state(),
         }
 
-    def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Restore what :meth:`state_dict` gave."""
+    def load_state_dict(
+        self, state: Mapping[str, Any], optimizers: Sequence[dict[str, Any]]
+    ) -> None:
+        """Restore what :meth:`state_dict` gave, and the optimizers' states.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If it is no such state, or of another run; then nothing has changed.
+        Exception
+            Whatever else stops it: it may be half loaded, and nothing goes on.
+        """
+        check_parts(state, "buckets", "guesses", "undecided")
+        self._stages.check_state(state)
         self.settle()
-        self._stages.load_state_dict(state)
-        self._planner.load_state_dict(state)
-        self._outcomes.load_state_dict(state["guesses"])
-        self._decisions.restore(state["undecided"])
         with self._failure.watched():
+            with self.guard.told():
+                self._stages.load_state_dict(state)
+                self._planner.load_state_dict(state)
+                self._outcomes.load_state_dict(state["guesses"])
+                self._decisions.restore(state["undecided"])
+                for optimizer, saved in zip(self._optimizers, optimizers, strict=True):
+                    optimizer.load_state_dict(saved)
             self._look()
 
     def close(self) -> None:

@@ -201,9 +201,7 @@ class Speculation:
         """Restore what :meth:`state_dict` gave, after the model's own was."""
         check_parts(state, "runtime", "optimizers")
         check_optimizers(state["optimizers"], self._optimizers)
-        self._open().load_state_dict(state["runtime"])
-        for optimizer, saved in zip(self._optimizers, state["optimizers"], strict=True):
-            optimizer.load_state_dict(saved)
+        self._open().load_state_dict(state["runtime"], state["optimizers"])
 
     def close(self) -> None:
         """Wait for all updates in flight, and let go of model, optimizers and device.

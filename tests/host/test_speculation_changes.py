@@ -259,3 +259,38 @@ def test_weights_that_are_changed_in_flight(depth: int) -> None:
     message = r"parameter '6.weight' must not be changed while an update of it is in flight: call "
     with pytest.raises(RuntimeError, match=message):
         clamped(depth, settles=False)
+
+
+def stepped(steps: int) -> tuple[nn.Module, Speculation]:
+    model = plain()
+    speculation = begun(model, sgd(model))
+    train(speculation, model, range(steps))
+    return model, speculation
+
+
+@pytest.mark.parametrize("part", ["undecided", "guesses", "buckets"])
+def test_a_state_without_a_part_is_refused_and_changes_nothing(part: str) -> None:
+    model, speculation = stepped(1)
+    state = speculation.state_dict()
+    del state["runtime"][part]
+    train(speculation, model, range(1, 2))
+    with pytest.raises(ValueError, match=f"there is no '{part}'"):
+        speculation.load_state_dict(state)
+    assert speculation.steps == 2
+    train(speculation, model, range(2, 3))
+    speculation.close()
+
+
+@pytest.mark.parametrize("part", ["guesses", "optimizers"])
+def test_nothing_goes_on_with_a_state_that_is_half_loaded(part: str) -> None:
+    model, speculation = stepped(2)
+    state = speculation.state_dict()
+    if part == "guesses":
+        state["runtime"]["guesses"] = {0: 3}
+    else:
+        state["optimizers"][0]["param_groups"] = []
+    with pytest.raises((TypeError, ValueError)):
+        speculation.load_state_dict(state)
+    with pytest.raises(RuntimeError, match="must not go on after it has failed, begin again from"):
+        train(speculation, model, range(2, 3))
+    speculation.close()
