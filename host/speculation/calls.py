@@ -223,11 +223,22 @@ def _tensors(tree: Any) -> list[torch.Tensor]:
 
 
 def _is_same(before: torch.Tensor, version: int, now: torch.Tensor) -> bool:
-    """True unless it is known that they differ: one that was changed since is not known."""
-    if before is now or before._version != version:
+    """True unless it is known that they differ.
+
+    It is not known of one that was changed since, nor of sparse, nested and other tensors that
+    are not dense, which PyTorch cannot compare element by element.
+    """
+    if before is now or before._version != version or not (_is_dense(before) and _is_dense(now)):
         return True
     if before.shape != now.shape or before.dtype != now.dtype:
         return False
+    if before.is_complex():
+        before, now = (torch.view_as_real(own.resolve_conj()) for own in (before, now))
     if not before.is_floating_point():
         return torch.equal(before, now)
     return torch.allclose(before, now, rtol=0, atol=0, equal_nan=True)
+
+
+def _is_dense(own: torch.Tensor) -> bool:
+    """True if it has memory for each element of its shape."""
+    return own.layout is torch.strided and not (own.is_nested or own.is_meta)

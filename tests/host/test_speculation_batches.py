@@ -60,6 +60,44 @@ def test_a_closure_that_draws_from_its_own_generator_is_refused() -> None:
             speculation.step(closure)
 
 
+class Beside(nn.Linear):
+    """Takes something beside what it computes with."""
+
+    def forward(self, x: torch.Tensor, _: torch.Tensor) -> torch.Tensor:  # type: ignore[override]
+        return super().forward(x)
+
+
+def speculate_beside(make: Callable[[], torch.Tensor]) -> None:
+    """Make the input of a module, whose guess is rejected, anew in each run."""
+    model = nn.Sequential(nn.Linear(12, 12), Beside(12, 2))
+    speculation = begun(model, sgd(model), tau=0)
+    reject(speculation, 1)
+    for _ in range(2):
+        speculation.step(lambda: model[1](model[0](torch.ones(8, 12)), make()).square().mean())
+    assert speculation.passes_redone == 1
+    speculation.close()
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: torch.eye(3).to_sparse(),
+        lambda: torch.nested.nested_tensor([torch.ones(2), torch.ones(3)], layout=torch.jagged),
+        lambda: torch.ones(2, device="meta"),
+        lambda: torch.tensor([complex("nan"), 1j]).conj(),
+    ],
+    ids=["sparse", "jagged", "meta", "complex"],
+)
+def test_inputs_that_are_made_anew_are_no_other_batch(make: Callable[[], torch.Tensor]) -> None:
+    speculate_beside(make)
+
+
+def test_another_batch_of_complex_numbers_is_refused() -> None:
+    batches = iter(torch.randn(9, 2, dtype=torch.complex64))
+    with pytest.raises(RuntimeError, match=REFUSED.format(r"'1' \(call 1\)")):
+        speculate_beside(lambda: next(batches))
+
+
 def drawn(batches: Iterator[torch.Tensor]) -> Batch:
     return lambda: next(batches)
 
