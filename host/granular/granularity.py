@@ -91,6 +91,7 @@ class Granularity:
         if offload < 0:
             raise ValueError(f"offload must be at least 0, not {offload}")
         self._layers = _named_layers(model)
+        self._opens = isinstance(device, str)
         self.device = for_training(device, preset)
         try:
             self._check_build()
@@ -98,8 +99,7 @@ class Granularity:
                 self._check_precisions()
             self._offload = Offload(self.device, offload) if offload else None
         except BaseException:
-            if isinstance(device, str):
-                self.device.close()
+            self._let_go()
             raise
         self._resources = resources
         self._decisions = Decisions(self.device, self._layers, resources)
@@ -248,11 +248,18 @@ class Granularity:
         self._look_ahead()
 
     def close(self) -> None:
-        """Let go of the device; the layers compute on with the golden model."""
+        """Let go of the device; the layers compute on with the golden model.
+
+        It is closed if it was given by its url; one that was opened before stays open.
+        """
         for layer in self._layers:
             if layer.measure == self.device.statistics:
                 layer.release()
-        self.device.close()
+        self._let_go()
+
+    def _let_go(self) -> None:
+        if self._opens:
+            self.device.close()
 
     def _check_build(self) -> None:
         configuration = self.device.configuration

@@ -170,7 +170,8 @@ class Beginning:
 
     def _open(self, device: str | Coprocessor, preset: str | Configuration) -> None:
         self.device = for_training(device, preset)
-        self.closes.append(self.device)
+        if isinstance(device, str):  # whoever has opened it closes it
+            self.closes.append(self.device)
         check_device(self.device)
         check_types(self._regions, self.device)
         check_compression(self._compressing, self.device)

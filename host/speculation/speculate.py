@@ -207,6 +207,7 @@ class Speculation:
         """Wait for all updates in flight, and let go of model, optimizers and device.
 
         After a failure it lets go of them without waiting; the weights may be half updated then.
+        The device is closed if it was given by its url; one that was opened before stays open.
 
         Raises
         ------

@@ -11,6 +11,7 @@ from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 
 import adagrain
+from adagrain.host.errors import ClosedError
 from adagrain.host.regions.regions import ParameterSlice, Region, Regions
 from adagrain.host.speculation import beginning
 from adagrain.host.speculation.runtime import Runtime
@@ -218,6 +219,22 @@ def test_where_construction_fails_the_model_is_let_go_of(
     monkeypatch.undo()
     assert "forward" not in vars(model[0])  # type: ignore[index]
     adagrain.speculate(model, sgd(model)).close()
+
+
+def test_whoever_has_opened_a_device_closes_it() -> None:
+    model = plain()
+    with adagrain.open_device("golden:", "full") as device:
+        with pytest.raises(ValueError, match="tau must be a number from 0 on"):
+            adagrain.speculate(model, sgd(model), device, tau=-1)
+        with pytest.raises(TypeError, match=r"must be of type torch\.float32"):
+            adagrain.speculate(model.double(), sgd(model), device)
+        assert device.echo(b"open") == b"open"
+        adagrain.speculate(model.float(), sgd(model), device).close()
+        assert device.echo(b"open") == b"open"
+    opened = adagrain.speculate(model, sgd(model))
+    opened.close()
+    with pytest.raises(ClosedError):
+        opened.device.echo(b"open")
 
 
 def test_buckets_may_be_given_where_gradients_may_go_without_frames() -> None:

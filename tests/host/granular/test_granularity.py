@@ -388,6 +388,12 @@ def test_what_is_refused_lets_go_of_the_device_that_it_has_opened(
         assert len(closed) == 1, "whoever has opened it closes it"
 
 
+def test_whoever_has_opened_a_device_closes_it() -> None:
+    with adagrain.open_device("golden:", "granular") as device:
+        Granularity(convert(network()), device).close()
+        assert device.echo(b"open") == b"open"
+
+
 def test_is_part_of_the_library() -> None:
     assert adagrain.granular.convert is convert
     assert configuration("granular").slices > 0
