@@ -151,6 +151,7 @@ class Recovery:
             return  # a thread that this process does not have may hold the lock
         with self._lock:
             self._is_open = False
+            self._restore, self._substitute = lambda: None, None  # which have this device
             self._session.transport.close()
 
     def _check_process(self) -> None:

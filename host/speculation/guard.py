@@ -40,6 +40,10 @@ class Guard:
         self._give_up = give_up
         self._is_inside = False
 
+    def close(self) -> None:
+        """Let go of what it calls, which has this guard."""
+        del self._departure, self._give_up
+
     @contextmanager
     def told(self) -> Iterator[None]:
         """Tell the others of an error that is raised inside, where they do not expect one.

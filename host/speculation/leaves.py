@@ -61,6 +61,7 @@ class Leaves:
         """Watch no longer."""
         for hook in self._hooks:
             hook.remove()
+        self._ready = None
 
     def check(self) -> None:
         """See to it that modules have the parameters that they had, and no others are trained.

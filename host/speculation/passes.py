@@ -163,9 +163,10 @@ class Passes:
         self._current.reported = reported_loss(loss)
 
     def close(self) -> None:
-        """Let go of the model."""
+        """Let go of the model, and of whoever waits when idle."""
         self._hooks.close()
         self._leaves.close()
+        del self._hooks, self._idle
 
     def _run(self, number: int, closure: Closure, departure: Departure | None) -> None:
         """Run a pass, whose gradients may depart."""

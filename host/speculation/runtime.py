@@ -143,7 +143,7 @@ class Runtime:
         try:
             self._look()
         except BaseException:
-            self._passes.close()
+            self._let_go()
             raise
 
     @property
@@ -288,7 +288,11 @@ class Runtime:
                 self._exchange.close()
                 self._course.end(lambda: sha256_of(self._regions.parameters()))
         finally:
-            self._passes.close()
+            self._let_go()
+
+    def _let_go(self) -> None:
+        self._passes.close()
+        self.guard.close()
 
     def _look(self) -> None:
         """Take over what the device's records say, and how this worker stands."""
