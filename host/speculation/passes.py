@@ -71,6 +71,8 @@ class Passes:
     -------
     redone : int
         Passes that were done again.
+    stepping : bool
+        Closures are being run.
     """
 
     def __init__(
@@ -88,6 +90,7 @@ class Passes:
         quiet: bool,
     ) -> None:
         self.redone = 0
+        self.stepping = False
         self._parameters = parameters
         self._leaves = leaves
         self._arrivals = arrivals
@@ -97,7 +100,6 @@ class Passes:
         self._names = {module: name or "(model)" for name, module in model.named_modules()}
         self._bindings = Bindings(regions, leaves, arrivals, tags, course)
         self._keeps_outputs = keep_outputs
-        self._stepping = False
         self._attempt = Attempt(self._names, parameters)
         self._current: OnePass | None = None
         self._entered: list[Call] = []
@@ -124,7 +126,7 @@ class Passes:
             something else when it is run again. If parameters are others than at the beginning.
         """
         self._leaves.check()
-        self._stepping = True
+        self.stepping = True
         number, last = 0, len(closures) - 1
         try:
             while number <= last or self._arrivals.owes:
@@ -145,7 +147,7 @@ class Passes:
             return self._attempt.losses
         finally:
             self._attempt.forget()
-            self._stepping = False
+            self.stepping = False
             self._bindings.release()
 
     def report(self, loss: torch.Tensor) -> None:
@@ -235,7 +237,7 @@ class Passes:
     def _enter(self, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """In front of a module's call."""
         try:
-            if not self._stepping:
+            if not self.stepping:
                 self._idle()
             if self._current is not None and self._current.keeps:
                 self._begin(self._current, module, args, kwargs)

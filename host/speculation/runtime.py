@@ -197,6 +197,17 @@ class Runtime:
         with self._failure.watched(), self.guard.told():
             raise RuntimeError(message)
 
+    def check_outside(self, call: str) -> None:
+        """See to it that a closure does not make a call which must wait for the step.
+
+        Raises
+        ------
+        RuntimeError
+            If closures are being run.
+        """
+        if self._passes.stepping:
+            raise RuntimeError(f"{call} must not be called within a closure, but after its step")
+
     def report(self, loss: torch.Tensor) -> None:
         """Say what the loss of the closure that is running is, if it is not what it returns."""
         self._passes.report(loss)
@@ -210,6 +221,7 @@ class Runtime:
             Whatever stops this worker; a ``WorkerFailedError`` with its text on the others. Then
             nothing goes on: :meth:`step`, :meth:`settle` and :meth:`state_dict` say so.
         """
+        self.check_outside("step()")
         with self._failure.watched():
             return self._step(closures)
 

@@ -97,8 +97,8 @@ class Speculation:
         TypeError
             If there is none, or one does not return a loss.
         RuntimeError
-            If a closure does something else when it is run again, a parameter gets no gradient, or
-            the workers cannot go on; the message says why, on all of them.
+            If a closure does something else when it is run again, or takes a step, a parameter
+            gets no gradient, or the workers cannot go on; the message says why, on all of them.
         """
         if not closures:
             raise TypeError("step must be given a closure, or several")
@@ -213,7 +213,11 @@ class Speculation:
         ------
         ReplayError
             If a recorded run goes on here, or ends with other weights.
+        RuntimeError
+            Within a closure; then nothing is let go of.
         """
+        if self._runtime is not None:
+            self._runtime.check_outside("close()")
         self._runtime = None
         with ExitStack() as stack:
             for part in self._closes:
