@@ -106,6 +106,7 @@ class Granularity:
         if resources and resources.slices is None:
             resources.slices = self.device.configuration.slices
         self._steps = 0
+        self._followed = set[GranularLayer]()  # in the evaluation pass of now
         self.work = dict.fromkeys(Precision, 0)
         self.switches = self.overrides = 0
         first = 0
@@ -201,6 +202,8 @@ class Granularity:
         if self._resources and self._offload and self._offload.reckoned:
             self._resources.overhead = self._offload.busy / self._offload.reckoned
         looked = [layer for layer in self._layers if layer.seen]
+        if looked or self._steps == 0:
+            self._feel()
         if not looked and self._steps == 0:
             self._decisions.bounds()  # fixed precisions, too, may exceed a budget
         logs = self._decide(looked)
@@ -292,9 +295,18 @@ class Granularity:
                 layer.evaluate = self._offload.multiply
 
     def _follow(self, layer: GranularLayer) -> None:
-        """Decide for a layer in evaluation, at once."""
-        if layer.seen:
-            self._decide([layer])
+        """Decide for a layer in evaluation, at once; a pass has each layer once."""
+        if not layer.seen:
+            return
+        if not self._followed or layer in self._followed:
+            self._feel()
+        self._followed.add(layer)
+        self._decide([layer])
+
+    def _feel(self) -> None:
+        self._followed.clear()
+        if self._resources:
+            self._resources.feel()
 
     def _look_ahead(self) -> None:
         for layer in self._layers:

@@ -148,6 +148,17 @@ class ResourceManager:
         """Restore what :meth:`state_dict` gave."""
         self.pressure, self.overhead = int(state["pressure"]), state["overhead"]
 
+    def feel(self) -> None:
+        """Look at how busy the host is; once for all layers that look at their inputs together."""
+        if not self.budget.watches_host:
+            return
+        pairs = zip(self._load(), (self.budget.cpu, self.budget.memory), strict=True)
+        parts = [used / limit for used, limit in pairs if limit is not None]
+        if max(parts) > 1:
+            self.pressure = min(self.pressure + 1, len(Precision) - 1)
+        elif max(parts) < _RELIEF:
+            self.pressure = max(self.pressure - 1, 0)
+
     def bounds(self, costs: Sequence[Cost]) -> list[tuple[Precision, Precision]]:
         """Floors and ceilings with which the budget is kept whatever the controllers want.
 
@@ -164,7 +175,6 @@ class ResourceManager:
         BudgetError
             If the budget is exceeded with all channel groups at their floors.
         """
-        self._feel()
         floors = [rank_of(cost.floor) for cost in costs]
         ceilings = [
             max(floor, rank_of(cost.ceiling) - self.pressure)
@@ -189,16 +199,6 @@ class ResourceManager:
             (cost.floor, precision_of_rank(rank))
             for cost, rank in zip(costs, ceilings, strict=True)
         ]
-
-    def _feel(self) -> None:
-        if not self.budget.watches_host:
-            return
-        pairs = zip(self._load(), (self.budget.cpu, self.budget.memory), strict=True)
-        parts = [used / limit for used, limit in pairs if limit is not None]
-        if max(parts) > 1:
-            self.pressure = min(self.pressure + 1, len(Precision) - 1)
-        elif max(parts) < _RELIEF:
-            self.pressure = max(self.pressure - 1, 0)
 
     def _limits(
         self, costs: Sequence[Cost]

@@ -180,7 +180,10 @@ def test_a_busy_host_lowers_ceilings_until_it_is_idle() -> None:
     model = convert(network(), Policy())
     with Granularity(model):
         costs = [cost for layer in (model.one, model.two) for cost in layer.costs()]
-    ceilings = [manager.bounds(costs)[0][1].name for _ in range(7)]
+    ceilings = []
+    for _ in range(7):
+        manager.feel()
+        ceilings.append(manager.bounds(costs)[0][1].name)
     assert ceilings == ["FP32", "FP16", "INT8", "INT8", "FP16", "INT8", "FP16"]
 
 
@@ -190,6 +193,33 @@ def test_the_host_s_load_is_seen() -> None:
     with Granularity(model, resources=manager) as granularity:
         step(model, granularity, torch.randn(4, 12))
         assert manager.pressure == 1
+
+
+def test_all_layers_of_a_pass_see_the_host_s_load_once() -> None:
+    """In a step, and in an evaluation pass, in which layers decide one after the other."""
+    model = convert(network(), Policy(every=1))
+    manager = ResourceManager(Budget(cpu=0.5), load=lambda: (1.0, 0.0))
+    with Granularity(model, resources=manager) as granularity:
+        granularity.live = True
+        model.eval()(torch.randn(4, 12))
+        assert manager.pressure == 1
+        step(model.train(), granularity, torch.randn(4, 12))
+        assert manager.pressure == 2
+        model.eval()(torch.randn(4, 12))
+        assert manager.pressure == 3
+
+
+def test_evaluation_passes_follow_each_other() -> None:
+    loads = iter([(1.0, 0.0), (1.0, 0.0), (0.1, 0.0)])
+    model = convert(network(), Policy())
+    manager = ResourceManager(Budget(cpu=0.5), load=lambda: next(loads))
+    with Granularity(model, resources=manager) as granularity:
+        granularity.live = True
+        found = []
+        for _ in range(3):
+            model.eval()(torch.randn(4, 12))
+            found.append(manager.pressure)
+    assert found == [1, 2, 1]
 
 
 def test_evaluation_refuses_what_a_budget_forbids_as_training_does() -> None:
@@ -246,13 +276,16 @@ def test_parts_of_the_host(name: str, used: float, pressure: int) -> None:
 
     manager = ResourceManager(Budget(**{name: 0.5}), load=load)
     for _ in range(2):
-        manager.bounds(COSTS)
+        manager.feel()
     assert manager.pressure == pressure
 
 
 def test_pressure_has_an_end() -> None:
     manager = ResourceManager(Budget(cpu=0.5), load=lambda: (1.0, 0.0))
-    found = [manager.bounds(COSTS) for _ in range(5)]
+    found = []
+    for _ in range(5):
+        manager.feel()
+        found.append(manager.bounds(COSTS))
     ceilings = [[ceiling for _, ceiling in bounds] for bounds in found]
     assert [one.name for one, _ in ceilings] == ["FP16", "INT8", "INT4", "INT4", "INT4"]
     assert {two for _, two in ceilings} == {Precision.INT8}
