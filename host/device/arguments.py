@@ -51,5 +51,6 @@ def check_span(what: str, first: SupportsIndex, count: SupportsIndex, of: int) -
     if count < 0:
         raise ValueError(f"count must be 0 or more, not {count}")
     if first < 0 or first + count > of:
-        raise ValueError(f"{what} must be from 0 to {of - 1}, not {first} to {first + count - 1}")
+        last = first + max(count, 1) - 1
+        raise ValueError(f"{what} must be from 0 to {of - 1}, not {first} to {last}")
     return first, count

@@ -102,6 +102,8 @@ class Chain:
         self._stages: list[Stage] = []
         left = None
         for number, layer in enumerate(layers):
+            if not isinstance(layer, Layer):
+                raise TypeError(f"layers must be of Layer, not {layer!r:.60}")
             to = precision_of(layer.to, "to")
             check_built(to, configuration, "to")
             given = a if left is None else left

@@ -67,6 +67,9 @@ class Encoding:
             check_readable(x)
         if masks is not None and len(masks) != len(tensors):
             raise ValueError(f"masks must be as many as tensors, {len(tensors)}, not {len(masks)}")
+        for mask in masks or ():
+            if not isinstance(mask, KeepTable | None):
+                raise TypeError(f"masks must be of KeepTable, or None, not {mask!r}")
 
     def _packed(
         self,

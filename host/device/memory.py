@@ -8,8 +8,15 @@ from adagrain.models.interface.units.tensor_input import BEAT
 __all__ = ["check_readable", "elements_of", "words_of"]
 
 
-def check_readable(x: torch.Tensor) -> None:
+def check_readable(x: torch.Tensor, name: str = "x") -> None:
     """Make sure that a tensor has elements in memory, one after the other or strided.
+
+    Parameters
+    ----------
+    x : Tensor
+        The tensor.
+    name : str
+        What it is called, in messages.
 
     Raises
     ------
@@ -17,7 +24,7 @@ def check_readable(x: torch.Tensor) -> None:
         If it is none, or sparse, nested, quantized or without data.
     """
     if not isinstance(x, torch.Tensor):
-        raise TypeError(f"x must be a tensor, not {type(x).__name__}")
+        raise TypeError(f"{name} must be a tensor, not {type(x).__name__}")
     if x.layout != torch.strided or x.is_nested or x.is_quantized or x.is_meta:
         kinds = {"nested": x.is_nested, "quantized": x.is_quantized, "meta": x.is_meta}
         kind = next((kind for kind, is_so in kinds.items() if is_so), str(x.layout))

@@ -107,9 +107,8 @@ class Passes:
             raise ValueError(f"unit must be one of {', '.join(known)}, not {name!r}")
         unit = UNITS[name]
         if len(tensors) != len(unit.tensors):
-            raise ValueError(
-                f"tensors of {name} must be {' and '.join(unit.tensors)}, not {len(tensors)}"
-            )
+            wanted = " and ".join(unit.tensors)
+            raise ValueError(f"tensors of {name} must be {wanted}, not {len(tensors)} of them")
         for x in tensors:
             self._check_tensor(x)
             check_pair(tensors[0], x)
@@ -228,12 +227,12 @@ class Passes:
                 "difference needs a build that has it, which device preset "
                 f"{built.preset!r} has not"
             )
-        self._check_tensor(a)
-        check_readable(b)
+        self._check_tensor(a, "a")
+        check_readable(b, "b")
         check_pair(a, b)
 
-    def _check_tensor(self, x: torch.Tensor) -> None:
-        check_readable(x)
+    def _check_tensor(self, x: torch.Tensor, name: str = "x") -> None:
+        check_readable(x, name)
         self._check_type(x.dtype)
         if x.numel() == 0 or x.numel() >= 1 << 32:
             raise ValueError(f"tensor must have 1 to 2**32-1 elements, not {x.numel()}")

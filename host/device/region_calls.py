@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from adagrain.models.interface.units.region_manager import MAX_WORKERS
 
+from .arguments import integer
 from .connection import Connection
 
 __all__ = ["RegionCalls"]
@@ -29,15 +30,15 @@ class RegionCalls(Connection):
 
         Raises
         ------
-        ValueError
+        TypeError, ValueError
             If there are more regions than the table holds, or a gap is left in it, a record has a
-            wrong length, or a parameter is out of range.
+            wrong length, or a parameter is no integer, or out of range.
         DeviceError
             If the device fails.
         """
-        workers = parameters.get("workers", 0)
+        workers = integer("workers", parameters.get("workers", 0))
         if not 1 <= workers <= MAX_WORKERS:
-            raise ValueError(f"workers must be from 1 to {MAX_WORKERS}, not {workers!r}")
+            raise ValueError(f"workers must be from 1 to {MAX_WORKERS}, not {workers}")
         self._regions.configure(records, first, parameters)
 
     def update_regions(

@@ -215,6 +215,7 @@ LAYER = Layer(torch.ones(8, 8, dtype=torch.int8), INT8)
     ("layers", "message"),
     [
         ([], "layers must be at least one, not none"),
+        ([LAYER, (1, 2)], r"layers must be of Layer, not \(1, 2\)"),
         ([LAYER, replace(LAYER, b=ONES)], "b must have 8 rows, as many as a has columns, not 2"),
         ([replace(LAYER, to="FP8")], "to must be one of FP32, FP16, INT8, INT4, not 'FP8'"),
         ([replace(LAYER, scale=3.0)], "scale must be a positive power of two, not 3"),

@@ -189,6 +189,8 @@ def test_wrong_arguments(device: Coprocessor) -> None:
         device.encode([[1.0]])
     with pytest.raises(ValueError, match="masks must be as many as tensors, 1, not 2"):
         device.encode([x], masks=[None, None])
+    with pytest.raises(TypeError, match="masks must be of KeepTable, or None, not 1"):
+        device.encode([x], masks=[1])
     with pytest.raises(ValueError, match="keep must have 64 entries, not shape"):
         device.encode([x], masks=[KeepTable(0, [1])])
     with pytest.raises(ValueError, match="tensors must be at least one, not none"):

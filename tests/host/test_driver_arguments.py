@@ -107,6 +107,10 @@ def test_exponents_may_be_any_integer(device: Coprocessor, exponent: Any) -> Non
         (lambda d: d.read_table(0.0, 1), "first must be an integer, not 0.0"),
         (lambda d: d.read_regions(0, 1.0), "count must be an integer, not 1.0"),
         (lambda d: d.configure_regions([], {"workers": 1.5}), "workers must be an integer, not 1"),
+        (
+            lambda d: d.configure_regions([], {"workers": "x"}),
+            "workers must be an integer, not 'x'",
+        ),
         (lambda d: d.update_regions([{"a": 1.5}]), "a must be an integer, not 1.5"),
         (lambda d: d.update_regions([], loss=0.5), "loss must be an integer, not 0.5"),
         (lambda d: d.precisions.read(None, 1), "first must be an integer, not None"),
@@ -122,6 +126,7 @@ def test_no_integers(device: Coprocessor, call: Callable[[Coprocessor], Any], me
     [
         (lambda d: d.read_table(0, 257), "regions must be from 0 to 255, not 0 to 256"),
         (lambda d: d.read_table(-1, 1), "regions must be from 0 to 255, not -1 to -1"),
+        (lambda d: d.read_table(257, 0), "regions must be from 0 to 255, not 257 to 257"),
         (lambda d: d.read_regions(0, -1), "count must be 0 or more, not -1"),
         (
             lambda d: d.precisions.read(255, 2),

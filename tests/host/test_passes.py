@@ -72,7 +72,7 @@ def test_wrong_arguments_of_several(device: Coprocessor) -> None:
         device.differences_of([(GUESS, TRUTH), (GUESS, TRUTH.t())], [0, 0])
     with pytest.raises(ValueError, match="exponent must be from -126 to 127, not 128"):
         device.differences_of([(GUESS, TRUTH)] * 2, [0, 128])
-    with pytest.raises(TypeError, match="x must be a tensor, not list"):
+    with pytest.raises(TypeError, match="b must be a tensor, not list"):
         device.differences_of([(GUESS, [1.0])], [0])
     with pytest.raises(ValueError, match=r"tensor must have 1 to .* elements, not 0"):
         device.differences_of([(GUESS[:0], TRUTH[:0])], [0])
@@ -149,11 +149,11 @@ def test_wrong_arguments(device: Coprocessor) -> None:
         device.difference(GUESS, TRUTH.bfloat16())
     with pytest.raises(ValueError, match="exponent must be from -126 to 127, not 128"):
         device.difference(GUESS, TRUTH, 128)
-    with pytest.raises(TypeError, match="x must be a tensor, not list"):
+    with pytest.raises(TypeError, match="a must be a tensor, not list"):
         device.difference([1.0], TRUTH)
     with pytest.raises(ValueError, match=r"unit must be one of statistics, .*, not 'codec'"):
         device.run_pass("codec", [TRUTH])
-    with pytest.raises(ValueError, match="tensors of difference must be a and b, not 1"):
+    with pytest.raises(ValueError, match="tensors of difference must be a and b, not 1 of them"):
         device.run_pass("difference", [TRUTH])
     with pytest.raises(ValueError, match=r"field must be one of .*, not 'threshold'"):
         device.run_pass("statistics", [TRUTH], threshold=1)
