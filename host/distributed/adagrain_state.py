@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
-from weakref import proxy, ref
+from weakref import finalize, proxy, ref
 
 import torch
 import torch.distributed as dist
@@ -223,6 +223,8 @@ class AdagrainState(Uncopied):
             decide=self._decide,
         )
         self._closes.append(self._steps)
+        if (wrapper := self._wrapper()) is not None:  # whose optimizers another one may have then
+            finalize(wrapper, self._steps.close).atexit = False
         self._buckets = Buckets(self._model, self.reducer, self._steps, self._watch, guard)
         hook = self._model.register_forward_pre_hook(BeforeForward(self._before_forward))
         self._closes.append(_Hook(hook))

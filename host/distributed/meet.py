@@ -59,7 +59,7 @@ def meet(group: dist.ProcessGroup) -> Mesh | None:
     workers, place = dist.get_world_size(group), dist.get_rank(group)
     if not 1 < workers <= LARGEST:
         return None
-    with ExitStack() as opened, waited_for("the meeting of the workers"):
+    with ExitStack() as opened, waited_for("the connection of the workers"):
         listener, offer, connections = _listener(workers), None, {}
         if listener is not None:
             opened.enter_context(listener)

@@ -91,7 +91,7 @@ def check(options: Any) -> None:
 
 
 def check_left_out(options: Any, preset: str) -> None:
-    """Make sure that options which a training preset passes over are as they are by themselves.
+    """Make sure that options which a training preset passes over have their default values.
 
     Raises
     ------

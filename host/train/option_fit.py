@@ -51,7 +51,7 @@ def check_fit(options: "TrainingOptions") -> None:
 
 
 def _check_idle(options: "TrainingOptions") -> None:
-    """Make sure that options without effect beside others are as they are by themselves."""
+    """Make sure that options without effect beside others have their default values."""
     declared = described(options)
     for name, (has_effect, where) in _IDLE.items():
         value = getattr(options, name)

@@ -6,6 +6,7 @@ from adagrain.host.compression.coder import coder_of
 from adagrain.host.compression.masks import mask_of
 from adagrain.host.compression.plan import check_sizes
 from adagrain.host.device.open_device import open_device
+from adagrain.host.distributed import region_records
 from adagrain.host.distributed.cadence_plan import longest_cadences
 from adagrain.host.distributed.timing import Timing
 from adagrain.host.granular import Granularity, convert
@@ -62,11 +63,7 @@ def rehearse(options: TrainingOptions) -> nn.Module:
         check_buckets(options.speculation, options.compression)
         check_course(options.compression, noted=options.record_run or bool(options.replay))
     with open_device(options.device_of(0), options.built_with) as device:
-        if len(divided) > device.configuration.regions:
-            raise ValueError(
-                f"model must have at most {device.configuration.regions} regions on device preset "
-                f"{device.configuration.preset!r}, not {len(divided)}"
-            )
+        region_records.check_regions(divided, device.configuration)
         if options.granular:
             Granularity(network, device)
         if options.speculation:

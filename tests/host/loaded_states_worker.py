@@ -6,7 +6,7 @@ import torch
 import torch.distributed as dist
 from misuse_setup import CASES, Setup, case
 from torch import nn
-from user_steps_worker import refused
+from user_steps_setup import refused
 
 import adagrain
 from adagrain.host.distributed.process_group import leave_group

@@ -12,30 +12,15 @@ from typing import Any
 
 import torch
 import torch.distributed as dist
+import user_steps_optimizers  # noqa: F401
 from torch import nn
-from torch.distributed.optim import ZeroRedundancyOptimizer
 from torch.nn.parallel import DistributedDataParallel
+from user_steps_setup import CASES, case, refused
 
 import adagrain
 from adagrain.host.compression.options import MASKS
 from adagrain.host.distributed.process_group import leave_group
 from adagrain.host.distributed.watch import Watch
-
-CASES: dict[str, Callable[[], None]] = {}
-
-
-def case(function: Callable[[], None]) -> Callable[[], None]:
-    CASES[function.__name__] = function
-    return function
-
-
-def refused(function: Callable[[], Any]) -> str:
-    """The message with which a call is refused."""
-    try:
-        function()
-    except (RuntimeError, TypeError, ValueError) as error:
-        return str(error)
-    raise AssertionError("it was not refused")
 
 
 class Halves(nn.Module):
@@ -343,65 +328,6 @@ def speculation_needs_elements() -> None:
     assert message.endswith("but is of shape (0, 3)")
     model.empty.requires_grad_(False)
     adagrain.speculate(model, optimizer).close()
-
-
-@case
-def an_optimizer_inside_another() -> None:
-    model = DistributedDataParallel(nn.Linear(6, 4))
-    shards = ZeroRedundancyOptimizer(model.parameters(), torch.optim.SGD, lr=0.1)
-    message = refused(lambda: adagrain.register(model, shards))
-    assert "does not work with ZeroRedundancyOptimizer: another" in message
-
-
-class Scaled(torch.optim.SGD):
-    """Takes more than a closure."""
-
-    def step(self, closure: Any = None, scale: float = 1.0) -> Any:
-        self.param_groups[0]["lr"] = 0.1 * scale
-        return super().step(closure)
-
-
-@case
-def what_is_given_behind_a_closure_arrives() -> None:
-    for closes in (False, True):
-        model = DistributedDataParallel(nn.Linear(6, 4))
-        optimizer = Scaled(model.parameters(), lr=0.1)
-        adagrain.register(model, optimizer)
-        before = model.module.bias.detach().clone()
-
-        def closure(model: nn.Module = model) -> torch.Tensor:
-            loss = model(torch.ones(2, 6)).sum()
-            loss.backward()
-            return loss
-
-        if closes:
-            optimizer.step(closure, 3.0)
-        else:
-            closure()
-            optimizer.step(None, 3.0)
-        assert (before - model.module.bias).allclose(torch.tensor(2 * 0.3)), closes
-
-
-@case
-def a_state_that_was_only_looked_at() -> None:
-    """PyTorch makes an empty one then."""
-    model = DistributedDataParallel(nn.Linear(6, 4))
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
-    adagrain.register(model, optimizer, by="rows:2")
-    assert all(not optimizer.state[parameter] for parameter in model.parameters())
-    model(torch.ones(2, 6)).sum().backward()
-    optimizer.step()
-
-
-@case
-def a_state_before_the_first_step() -> None:
-    """That of a whole parameter is refused where blocks of rows have their own."""
-    model = DistributedDataParallel(nn.Linear(6, 4))
-    optimizer = torch.optim.Adagrad(model.parameters())
-    message = refused(lambda: adagrain.register(model, optimizer, by="rows:2"))
-    assert message.endswith(
-        "it was saved with other regions, or is there before the first step, as Adagrad's"
-    )
 
 
 def main() -> None:
