@@ -63,7 +63,7 @@ class Coprocessor(wiring.Component):
 
     Raises
     ------
-    ValueError
+    TypeError, ValueError
         If the watchdog would not let a pass starve.
     """
 

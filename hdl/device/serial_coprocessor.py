@@ -56,6 +56,11 @@ class SerialCoprocessor(wiring.Component):
         For people.
     restart : ``In(1)``
         Resets everything, as does a break on the line; low where the clock domain has a reset.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a parameter is not what it must be.
     """
 
     def __init__(self, configuration: Configuration, *, clock: float, baud: float) -> None:

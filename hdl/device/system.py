@@ -42,6 +42,11 @@ class SystemCommands(wiring.Component):
         with its lower half, when the two are read by one request.
     hello : ``Out(1)``
         High for one cycle when a session is opened.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a parameter is not what it must be.
     """
 
     #: Those of its operations.

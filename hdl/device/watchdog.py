@@ -34,7 +34,7 @@ class Watchdog(wiring.Component):
 
     Raises
     ------
-    ValueError
+    TypeError, ValueError
         If ``cycles`` is not positive.
     """
 

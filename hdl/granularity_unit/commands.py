@@ -42,6 +42,11 @@ class TileCommands(wiring.Component):
         No results are under way.
     tile_words : ``Out(32)``
         As that of :class:`RunCommands`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a parameter is not what it must be.
     """
 
     def __init__(self, configuration: Configuration) -> None:

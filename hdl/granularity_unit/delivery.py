@@ -70,6 +70,11 @@ class Delivery(wiring.Component):
         Flags of all results that went there, until ``forget``.
     forget : ``In(1)``
         Begin with no flags anew.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a parameter is not what it must be.
     """
 
     def __init__(self, slices: int, words: int) -> None:

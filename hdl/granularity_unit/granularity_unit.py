@@ -69,7 +69,7 @@ class GranularityUnit(wiring.Component):
 
     Raises
     ------
-    ValueError
+    TypeError, ValueError
         If there are no slices, no memories of so many words, or no dot products of these
         precisions.
     """

@@ -50,7 +50,7 @@ class Loader(wiring.Component):
 
     Raises
     ------
-    ValueError
+    TypeError, ValueError
         If there are not 1, 2 or 4 lanes, no slices or words, or more words than have an address.
     """
 

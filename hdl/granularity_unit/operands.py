@@ -64,6 +64,11 @@ class Operands(wiring.Component):
         Word of ``a``, a cycle later.
     b : ``Out(32).array(slices)``
         Word of each slice, a cycle later.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a parameter is not what it must be.
     """
 
     def __init__(self, slices: int, words: int) -> None:

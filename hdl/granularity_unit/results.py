@@ -84,6 +84,11 @@ class Results(wiring.Component):
         Rows.
     o : ``Out(stream.Signature(TileResult))``
         Sums, or packed words.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a parameter is not what it must be.
     """
 
     def __init__(self, slices: int, precisions: tuple[Precision, ...]) -> None:

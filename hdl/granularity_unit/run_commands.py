@@ -84,6 +84,11 @@ class RunCommands(wiring.Component):
     tile_words : ``Out(32)``
         Pairs of words that each slice multiplies in the runs that were started since reset: all of
         a run's from its start on.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a parameter is not what it must be.
     """
 
     def __init__(self, configuration: Configuration) -> None:

@@ -44,6 +44,11 @@ class Sequencer(wiring.Component):
         Of that run.
     b_end : ``Out(range(words + 1))``
         Of that run.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a parameter is not what it must be.
     """
 
     def __init__(self, words: int, *, by_rows: bool) -> None:

@@ -35,7 +35,7 @@ class Packer(wiring.Component):
 
     Raises
     ------
-    ValueError
+    TypeError, ValueError
         If there is no packer for these precisions.
     """
 

@@ -29,6 +29,11 @@ class Downsizer(wiring.Component):
         Wide beats.
     o : ``Out(stream.Signature(data.ArrayLayout(32, lanes)))``
         Small ones.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a parameter is not what it must be.
     """
 
     def __init__(self, words: int, lanes: int) -> None:

@@ -42,7 +42,7 @@ class PassCommands(wiring.Component):
 
     Raises
     ------
-    ValueError
+    TypeError, ValueError
         If the descriptor names no core or no passes, or the core does not drive a register.
     """
 

@@ -55,7 +55,7 @@ class TensorInput(wiring.Component):
 
     Raises
     ------
-    ValueError
+    TypeError, ValueError
         If there is no unit, or ``starvation`` is not positive.
     """
 

@@ -410,5 +410,8 @@ def test_right_values_are_taken(kind: type) -> None:
 def test_wrong_values_are_named(kind: type, name: str) -> None:
     right = {other: parameter.right for other, parameter in CLASSES[kind].items()}
     for value, said in CLASSES[kind][name].wrong:
-        with pytest.raises((TypeError, ValueError), match=f"^{name} must be {re.escape(said)}"):
+        match = f"^{name} must be {re.escape(said)}"
+        with pytest.raises((TypeError, ValueError), match=match) as refused:
             kind(**right | {name: value})
+        _, _, raises = (kind.__doc__ or "").partition("Raises\n    ------\n")
+        assert refused.type.__name__ in raises, f"docstring must say so of {kind.__name__}"

@@ -16,6 +16,11 @@ class Adder(Arithmetic):
     """Sums of two numbers, as :func:`adagrain.models.arithmetic.float.add` has them.
 
     Latency :attr:`LATENCY` cycles.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a parameter is not what it must be.
     """
 
     LATENCY = ExactSum.LATENCY + Round.LATENCY

@@ -16,6 +16,11 @@ class Multiplier(Arithmetic):
     """Products of two numbers, as :func:`adagrain.models.arithmetic.float.multiply` has them.
 
     Latency :attr:`LATENCY` cycles.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a parameter is not what it must be.
     """
 
     LATENCY = 2 + Round.LATENCY
