@@ -187,7 +187,7 @@ class Steps:
         cadence = self._optimizers[number]
         if optimizer is not cadence.optimizer:
             return None  # a stand-in whose class calls the step of the class below
-        stand_in = cadence.stand_in()
+        stand_in, self._once = cadence.stand_in(), None
         closure = args[1] if len(args) > 1 else kwargs.get("closure")
         if closure is None:
             self._begin(number, stand_in)

@@ -2,6 +2,7 @@
 
 import gc
 import weakref
+from contextlib import suppress
 from typing import Any
 
 import torch
@@ -63,6 +64,28 @@ def what_is_given_behind_a_closure_arrives() -> None:
             closure()
             optimizer.step(None, 3.0)
         assert (before - model.module.bias).allclose(torch.tensor(2 * 0.3)), closes
+
+
+class Once(torch.optim.SGD):
+    """Fails with its first closure, before it is run."""
+
+    def step(self, closure: Any = None) -> Any:
+        if closure is not None:
+            raise MemoryError("no memory")
+        return super().step()
+
+
+@case
+def a_step_behind_one_that_failed() -> None:
+    model = DistributedDataParallel(nn.Linear(6, 4))
+    optimizer = Once(model.parameters(), lr=0.1)
+    state = adagrain.register(model, optimizer)
+    with suppress(MemoryError):
+        optimizer.step(lambda: torch.zeros(()))
+    assert "one of Once has failed" in refused(state.state_dict)
+    model(torch.ones(2, 6)).sum().backward()
+    optimizer.step()
+    state.state_dict()
 
 
 @case
