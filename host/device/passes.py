@@ -143,7 +143,7 @@ class Passes:
         stays = all(own.data_ptr() == x.data_ptr() for own, x in pairs)
         if not stays:
             return tensors
-        return Batch((x.detach() for x in elements), tensors)  # which keep the memory
+        return Batch([x.detach() for x in elements], tensors)  # which keep the memory
 
     def energies(self, tensors: Sequence[torch.Tensor], exponents: Sequence[int]) -> list[Energy]:
         """As :meth:`adagrain.host.device.coprocessor.Coprocessor.energies_of`."""

@@ -153,12 +153,13 @@ def check_optimizers(
 
     Raises
     ------
-    ValueError
-        If it is of another number of them, or one of other groups of parameters.
+    TypeError, ValueError
+        If it is of another number of them, or one is no state, or of other groups of parameters.
     """
     if len(saved) != len(own):
         raise ValueError(f"optimizers of the state must be {len(own)}, not {len(saved)}")
     for number, (state, optimizer) in enumerate(zip(saved, own, strict=True)):
+        check_parts(state, "state", "param_groups")
         found, wanted = (
             [len(group["params"]) for group in groups]
             for groups in (state["param_groups"], optimizer.param_groups)

@@ -13,7 +13,7 @@ from adagrain.host.distributed.exchange import Exchange
 from adagrain.host.distributed.lockstep import Lockstep
 from adagrain.host.distributed.reducer_options import ReducerOptions
 from adagrain.host.distributed.stages import Stages
-from adagrain.host.distributed.state import check_parts
+from adagrain.host.distributed.state import check_optimizers, check_parts
 from adagrain.host.distributed.step import Step
 from adagrain.host.distributed.step_log import StepLog
 from adagrain.host.regions.regions import Regions, apart, trainable
@@ -280,6 +280,7 @@ class Runtime:
         """
         check_parts(state, "buckets", "guesses", "undecided")
         self._stages.check_state(state)
+        check_optimizers(optimizers, self._optimizers)
         self.settle()
         with self._failure.watched():
             with self.guard.told():

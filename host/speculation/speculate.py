@@ -11,7 +11,7 @@ from torch import nn
 from adagrain.host.device.coprocessor import Coprocessor
 from adagrain.host.distributed.chosen_exchange import Compression
 from adagrain.host.distributed.exchange import Exchange
-from adagrain.host.distributed.state import check_optimizers, check_parts
+from adagrain.host.distributed.state import check_parts
 from adagrain.host.distributed.step_log import StepLog
 from adagrain.host.regions.regions import By, Regions
 from adagrain.models.interface.configuration import Configuration
@@ -200,7 +200,6 @@ class Speculation:
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Restore what :meth:`state_dict` gave, after the model's own was."""
         check_parts(state, "runtime", "optimizers")
-        check_optimizers(state["optimizers"], self._optimizers)
         self._open().load_state_dict(state["runtime"], state["optimizers"])
 
     def close(self) -> None:
