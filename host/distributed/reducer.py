@@ -267,8 +267,8 @@ class RegionReducer:
 
         Raises
         ------
-        ValueError
-            If it is of other regions, of another number of workers, or of another exchange.
+        TypeError, ValueError
+            If it is no such state, of other regions, other workers, or another exchange.
         """
         self._stages.load_state_dict(state)
         self._step = Step(self.step)

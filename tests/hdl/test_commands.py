@@ -6,10 +6,10 @@ Their behaviour is benched in sim, where the link hardly ever lets a reply wait.
 import struct
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 import pytest
 from amaranth.sim import Simulator, SimulatorContext
+from asked import asked
 
 from adagrain.hdl.device.coprocessor import Coprocessor
 from adagrain.hdl.device.dispatcher import Dispatcher
@@ -107,30 +107,6 @@ def test_replies_that_wait_are_whole() -> None:
     simulator.add_testbench(handle, background=True)
     simulator.run()
     assert found == reply
-
-
-async def asked(
-    ctx: SimulatorContext, handler: Any, opcode: int, payload: bytes, pause: int
-) -> bytes:
-    """A handler's reply, whose bytes are taken after so many cycles each."""
-    ctx.set(handler.i_call.payload, {"opcode": opcode, "length": len(payload)})
-    ctx.set(handler.i_call.valid, 1)
-    await ctx.tick().until(handler.i_call.ready)
-    ctx.set(handler.i_call.valid, 0)
-    for byte in payload:
-        ctx.set(handler.i.payload, byte)
-        ctx.set(handler.i.valid, 1)
-        await ctx.tick().until(handler.i.ready)
-    ctx.set(handler.i.valid, 0)
-    reply = b""
-    while True:
-        await ctx.tick().repeat(pause)
-        ctx.set(handler.o.ready, 1)
-        (byte,) = await ctx.tick().sample(handler.o.payload).until(handler.o.valid)
-        ctx.set(handler.o.ready, 0)
-        reply += bytes([byte.data])
-        if byte.last:
-            return reply
 
 
 @pytest.mark.parametrize("name", ["cycles", "elements"])

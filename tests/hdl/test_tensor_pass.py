@@ -7,6 +7,7 @@ from amaranth.hdl import Module, unsigned
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 from amaranth.sim import Simulator, SimulatorContext
+from asked import asked
 
 from adagrain.hdl.handler.call import HandlerSignature
 from adagrain.hdl.tensor_input import Beat, TensorInput
@@ -82,25 +83,6 @@ def test_an_early_record_waits_for_the_last_beat(lanes: int, late: int) -> None:
     """And for the padding behind it: the next tensor begins with its own first element."""
     dut, replies = Early(lanes), []
 
-    async def ask(ctx: SimulatorContext, opcode: Opcode, payload: bytes = b"") -> list[int]:
-        handler = dut.handler
-        ctx.set(handler.i_call.payload, {"opcode": opcode, "length": len(payload)})
-        ctx.set(handler.i_call.valid, 1)
-        await ctx.tick().until(handler.i_call.ready)
-        ctx.set(handler.i_call.valid, 0)
-        for byte in payload:
-            ctx.set(handler.i.payload, byte)
-            ctx.set(handler.i.valid, 1)
-            await ctx.tick().until(handler.i.ready)
-        ctx.set(handler.i.valid, 0)
-        ctx.set(handler.o.ready, 1)
-        reply = []
-        while True:
-            (byte,) = await ctx.tick().sample(handler.o.payload).until(handler.o.valid)
-            reply.append(byte.data)
-            if byte.last:
-                return reply
-
     async def offer(ctx: SimulatorContext) -> None:
         for first in (1, 2, 3):
             ctx.set(dut.i_data.payload, [first, 0, 0, 0])
@@ -118,8 +100,8 @@ def test_an_early_record_waits_for_the_last_beat(lanes: int, late: int) -> None:
     async def bench(ctx: SimulatorContext) -> None:
         for _ in range(3):
             begin = pack(Begin, count=1, format=FormatCode.FP32)
-            assert await ask(ctx, Opcode.BEGIN, begin) == [Status.OK]
-            replies.append(await ask(ctx, Opcode.END))
+            assert await asked(ctx, dut.handler, Opcode.BEGIN, begin) == bytes([Status.OK])
+            replies.append(await asked(ctx, dut.handler, Opcode.END))
 
     simulator = Simulator(dut)
     simulator.add_clock(1e-6)
@@ -127,7 +109,7 @@ def test_an_early_record_waits_for_the_last_beat(lanes: int, late: int) -> None:
     simulator.add_testbench(offer, background=True)
     simulator.add_testbench(delay, background=True)
     simulator.run_until(2e-3)
-    assert replies == [[Status.OK, first] for first in (1, 2, 3)]
+    assert replies == [bytes([Status.OK, first]) for first in (1, 2, 3)]
 
 
 @pytest.mark.parametrize("last", [0, 1])
