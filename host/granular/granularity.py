@@ -15,7 +15,7 @@ from adagrain.host.distributed.state import check_parts
 from adagrain.models.interface.precision import Precision
 
 from .decisions import Decisions
-from .kinds import check_number
+from .kinds import check_is_number
 from .layer import GranularLayer
 from .logs import ChannelGroupLog, GranularityLog, channel_group_names
 from .offload import Offload
@@ -87,7 +87,7 @@ class Granularity:
     ) -> None:
         if resources is not None and not isinstance(resources, ResourceManager):
             raise TypeError(f"resources must be a ResourceManager, not {resources!r}")
-        check_number("offload", offload, Integral)
+        check_is_number("offload", offload, Integral)
         if offload < 0:
             raise ValueError(f"offload must be at least 0, not {offload}")
         self._layers = _named_layers(model)

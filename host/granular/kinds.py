@@ -2,10 +2,10 @@
 
 from numbers import Integral, Real
 
-__all__ = ["check_number"]
+__all__ = ["check_is_number"]
 
 
-def check_number(name: str, value: object, kind: type = Real) -> None:
+def check_is_number(name: str, value: object, kind: type = Real) -> None:
     """See to it that an option is a number.
 
     Parameters

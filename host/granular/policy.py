@@ -13,7 +13,7 @@ from adagrain.models.precision_controller import (
     rank_of,
 )
 
-from .kinds import check_number
+from .kinds import check_is_number
 
 __all__ = ["Policy"]
 
@@ -113,7 +113,7 @@ class Policy:
     def _check_kinds(self) -> None:
         kinds = {"every": Integral, "channel_groups": Integral, "dwell": Integral}
         for name in ("hysteresis", "dwell", "every", "channel_groups", "penalty", "softness"):
-            check_number(name, getattr(self, name), kinds.get(name, Real))
+            check_is_number(name, getattr(self, name), kinds.get(name, Real))
         if not _are(str, self.skip):
             raise TypeError(f"skip must be names of layers, as a tuple, not {self.skip!r}")
         if not _are(Real, self.thresholds):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from adagrain.models.interface.precision import Precision
 from adagrain.models.precision_controller import precision_of_rank, rank_of
 
-from .kinds import check_number
+from .kinds import check_is_number
 
 __all__ = ["Budget", "BudgetError", "Cost", "ResourceManager", "slice_cycles"]
 
@@ -77,7 +77,7 @@ class Budget:
     def __post_init__(self) -> None:
         given = {name: value for name, value in vars(self).items() if value is not None}
         for name, value in given.items():
-            check_number(name, value)
+            check_is_number(name, value)
             if name in ("cycles", "bytes") and not value > 0:
                 raise ValueError(f"{name} must be above 0, not {value:g}")
             if name == "bits" and not _LEAST_BITS <= value <= _MOST_BITS:
