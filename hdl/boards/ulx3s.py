@@ -9,8 +9,9 @@ __all__ = ["ULX3S_25F", "ULX3S_85F", "ULX3S_85F_GRANULAR", "ULX3S_85F_WHOLE"]
 
 #: Nextpnr's default router takes several times as long, or with most of the FPGA in use comes to no
 #: end. Its default placer makes wires half as long again as the other one, and where there is room
-#: it puts all into one half of the FPGA, and no router comes to an end.
-_OPTIONS = ("--router", "router2", "--placer", "static")
+#: it puts all into one half of the FPGA, and no router comes to an end. What the router has laid it
+#: takes up again where a path is too slow.
+_OPTIONS = ("--router", "router2", "--tmg-ripup", "--placer", "static")
 
 ULX3S_85F = Board(
     name="ulx3s",
