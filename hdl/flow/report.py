@@ -1,14 +1,14 @@
 """Report of place and route: resources and clock of a design."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from .families import FAMILIES
 
-__all__ = ["Clock", "Report", "read_report"]
+__all__ = ["Clock", "Report", "SlowPath", "read_report"]
 
 
 @dataclass(frozen=True)
@@ -17,6 +17,30 @@ class Clock:
 
     reached: float
     wanted: float
+
+
+@dataclass(frozen=True)
+class SlowPath:
+    """The slowest path of a clock.
+
+    Parameters
+    ----------
+    begins, ends : str
+        The cells at its ends.
+    delay : float
+        All of it, in ns.
+    in_wires : float
+        What wires take of that, in ns.
+    """
+
+    begins: str
+    ends: str
+    delay: float
+    in_wires: float
+
+    def __str__(self) -> str:
+        span = f"{self.delay:.1f} ns, {self.in_wires:.1f} of them in wires"
+        return f"{span}: from {self.begins} to {self.ends}"
 
 
 @dataclass(frozen=True)
@@ -31,11 +55,14 @@ class Report:
         By the name of the net.
     seed : int
         Of the placement.
+    slow_paths : list of SlowPath
+        The slowest one of each clock; not recorded.
     """
 
     usage: Mapping[str, int]
     clocks: Mapping[str, Clock]
     seed: int
+    slow_paths: Sequence[SlowPath] = ()
 
     @property
     def meets_timing(self) -> bool:
@@ -54,7 +81,7 @@ class Report:
 
     def recorded(self) -> dict[str, Any]:
         """In types that JSON knows."""
-        return asdict(self)
+        return {name: own for name, own in asdict(self).items() if name != "slow_paths"}
 
 
 def read_report(path: Path, family: str, seed: int) -> Report:
@@ -71,4 +98,19 @@ def read_report(path: Path, family: str, seed: int) -> Report:
             for name, entry in content["fmax"].items()
         },
         seed=seed,
+        slow_paths=[
+            _slow_path(own["path"])
+            for own in content["critical_paths"]
+            if own["from"] == own["to"] != "<async>"
+        ],
+    )
+
+
+def _slow_path(steps: Sequence[Mapping[str, Any]]) -> SlowPath:
+    """A path, from its steps through cells and wires."""
+    return SlowPath(
+        begins=steps[0]["from"]["cell"],
+        ends=steps[-1]["to"]["cell"],
+        delay=sum(step["delay"] for step in steps),
+        in_wires=sum(step["delay"] for step in steps if step["type"] == "routing"),
     )

@@ -67,6 +67,8 @@ def bitstream(
         figures = made.report.recorded()
         write_recorded(folder, board, _FIGURES, figures)
         console.print(_table(chosen, made.report, before))
+        for path in made.report.slow_paths:
+            console.print(f"slowest path: {path}", soft_wrap=True)
         if record:
             console.print(f"recorded in {write_recorded(recorded, board, _FIGURES, figures)}")
         console.print(f"bitstream: {made.path}")

@@ -33,7 +33,11 @@ seed = sys.argv[sys.argv.index("--seed") + 1]
 reached = {speeds}[seed]
 cells = {{"TRELLIS_COMB": {{"used": 7, "available": 9}}}}
 clocks = {{"clk": {{"achieved": reached, "constraint": {wanted}}}}} if {wanted} else {{}}
-json.dump({{"utilization": cells, "fmax": clocks}}, open("report.json", "w"))
+ends = [{{"delay": 0.5, "type": "clk-to-q", "from": {{"cell": "here"}}, "to": {{"cell": "here"}}}},
+        {{"delay": 1.5, "type": "routing", "from": {{"cell": "here"}}, "to": {{"cell": "there"}}}}]
+paths = [{{"from": own, "to": "posedge clk", "path": ends}} for own in ("posedge clk", "<async>")]
+report = {{"utilization": cells, "fmax": clocks, "critical_paths": paths}}
+json.dump(report, open("report.json", "w"))
 open("top.config", "w").write(seed)
 open("arguments", "w").write(" ".join(sys.argv))
 """
@@ -141,6 +145,15 @@ def test_seeds_are_tried_until_timing_is_met(
     assert made.report.usage["LUT"] == 7
     assert made.path.read_text() == str(seed)
     assert len([text for text in said if "seed" in text]) == tried
+
+
+@pytest.mark.usefixtures("echo")
+def test_the_slowest_path_is_told(programs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    place(programs, {"1": 51.0})
+    bitstream("ulx3s-25f", folder=programs, recorded=programs / "recorded")
+    told = [line for line in capsys.readouterr().out.splitlines() if line.startswith("slowest")]
+    assert told == ["slowest path: 2.0 ns, 1.5 of them in wires: from here to there"]
+    assert "slow_paths" not in read_recorded(programs, "ulx3s-25f", "bitstream")
 
 
 @pytest.mark.usefixtures("echo")
