@@ -1,7 +1,8 @@
-"""Derives the codec's default tables from recorded gradients, and prints them as rows."""
+"""Derives tables from gradients as the codec's defaults were, and prints them as rows."""
 
 import numpy as np
-from _gradients import NETWORKS, gradients, masked
+from _compression_ways import TASKS
+from _gradients import gradients, masked
 
 from adagrain.models.codec import CodeTable, build_table, histogram
 from adagrain.models.codec.choice import choose_slots
@@ -23,8 +24,8 @@ _ROUNDS = 10
 def print_defaults() -> None:
     """Two tables, each for the regions that it suits better: of each class its lengths, in hex."""
     rows = []
-    for network in NETWORKS:
-        gradient = gradients(network, steps=STEPS, seed=SEED)
+    for task in TASKS.values():
+        gradient = gradients(task.make, task.batch, task.rate, steps=STEPS, seed=SEED)
         for density in DENSITIES:
             counts = histogram(masked(gradient, density))
             rows.append(counts * _WEIGHT // counts.sum())

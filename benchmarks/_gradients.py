@@ -1,31 +1,42 @@
-"""Gradients of the networks of ``hook_cost``, masked by one threshold over all of a gradient."""
+"""Gradients that a training meets, masked by one threshold over all of a gradient."""
+
+from collections.abc import Callable
 
 import torch
-from hook_cost import NETWORKS
 from torch import nn
 
-__all__ = ["NETWORKS", "gradients", "masked"]
+__all__ = ["gradients", "masked"]
+
+Batch = tuple[torch.Tensor, torch.Tensor]
 
 
-def gradients(network: str, *, steps: int = 60, seed: int = 0) -> list[torch.Tensor]:
+def gradients(
+    make: Callable[[], nn.Module],
+    batch: Callable[[torch.Generator], Batch],
+    rate: float,
+    *,
+    steps: int,
+    seed: int = 0,
+) -> list[torch.Tensor]:
     """Each parameter's gradient after so many steps of training, in single precision.
 
     Parameters
     ----------
-    network : str
-        One of ``NETWORKS``.
+    make, batch
+        A network, and batches of new samples for it.
+    rate : float
+        Of SGD with momentum.
     steps : int
-        With new text or new samples each.
+        At least one.
     seed : int
         Of weights and batches.
     """
-    make, batches = NETWORKS[network]
     torch.manual_seed(seed)
     model = make()
     generator = torch.Generator().manual_seed(seed)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9)
+    optimizer = torch.optim.SGD(model.parameters(), lr=rate, momentum=0.9)
     for _ in range(steps):
-        x, y = batches(generator)
+        x, y = batch(generator)
         optimizer.step()
         optimizer.zero_grad()
         nn.functional.cross_entropy(model(x), y).backward()

@@ -1,26 +1,29 @@
 """The gradient codec: bits of each element that is not zero, and speed, beside general codecs.
 
-Gradients of three networks, early, in the middle and late in training, as BF16, masked by one
-threshold over the whole gradient. Ours is a frame with all headers, of one region a parameter; the
-others get the same elements as one buffer, pcodec also a buffer for each parameter. Beside them is
-what indices of 32 bits and the values take. Times are of one thread, in turns, medians, in the
-middle of training: tensors to a frame and back, against a joined buffer to bytes and back.
+Gradients of the three networks of ``compression.py``, early, in the middle and late in training, as
+BF16, masked by one threshold over the whole gradient. Ours is a frame with all headers, of one
+region a parameter; the others get the same elements as one buffer, pcodec also a buffer for each
+parameter, xz also told that these are words of 16 bits. Beside them is what indices of 32 bits and
+the values take; and what zstd-19 and pcodec take of distances and values apart, with neither
+regions nor a checksum. Times are of one thread, in turns, medians, in the middle of training:
+tensors to a frame and back, against a joined buffer to bytes and back.
 
-With ``--defaults`` it derives the default tables from other gradients instead, and prints them.
+With ``--defaults`` it derives tables from other gradients, as the defaults were, and prints them.
 """
 
 import argparse
-import importlib
-import lzma
 import statistics
 import sys
 import time
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import torch
 from _codec_defaults import print_defaults
-from _gradients import NETWORKS, gradients, masked
+from _codec_peers import PEERS, module, raw, sizes
+from _compression_ways import TASKS
+from _gradients import gradients, masked
 from _report import report
 from rich.progress import track
 
@@ -37,26 +40,28 @@ AIMED = "transformer_0.8M"
 BITS = {0.1: 14.0, 0.01: 16.5}
 ENCODE, DECODE = {0.1: 1.0, 0.01: 0.5}, {0.1: 1.0, 0.01: 1.0}
 
-#: Peers that have to be installed: pip install 'adagrain[dev]'.
-PEERS = ("zstandard", "pcodec")
+#: Peers that get more than the masked gradient, and are not judged by.
+APART = ("zstd_19_apart_bits", "pcodec_apart_bits")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--defaults", action="store_true", help="print the default tables")
+    parser.add_argument(
+        "--defaults", action="store_true", help="derive tables as the defaults were, and print them"
+    )
     parser.add_argument("--rounds", type=int, default=ROUNDS)
     options = parser.parse_args()
     torch.set_num_threads(1)
     if options.defaults:
         print_defaults()
         return
-    peers = {name: _module(name) for name in PEERS}
+    peers = {name: module(name) for name in PEERS}
     figures: dict[str, Any] = {}
     missed = []
-    for network in NETWORKS:
+    for network, task in TASKS.items():
         print(f"training {network}", flush=True)
         for when, steps in STEPS.items():
-            gradient = gradients(network, steps=steps)
+            gradient = gradients(task.make, task.batch, task.rate, steps=steps)
             for density in DENSITIES:
                 name, own = f"{network}_{density:g}{when}", masked(gradient, density)
                 bits = _bits(own, peers)
@@ -71,46 +76,18 @@ def main() -> None:
         sys.exit(f"aims that were missed: {'; '.join(missed + not_judged)}")
 
 
-def _module(name: str) -> Any:
-    try:
-        return importlib.import_module(name)
-    except ImportError:
-        print(f"{name} is left out: it is not installed (pip install {name})")
-        return None
-
-
-def _raw(tensors: list[torch.Tensor]) -> Any:
-    """All elements as one array of words."""
-    return torch.cat([x.reshape(-1) for x in tensors]).view(torch.uint16).numpy()
-
-
 def _bits(tensors: list[torch.Tensor], peers: dict[str, Any]) -> dict[str, float]:
     """Bits for each element that is not +0, by codec."""
-    words = _raw(tensors)
-    raw = words.tobytes()
     frame = encode(tensors)
     for x, found in zip(tensors, decode(frame), strict=True):
         assert torch.equal(x.reshape(-1).view(torch.int16), found.view(torch.int16))
-    sizes = {
+    taken = {
         "adagrain": len(frame),
         "adagrain_default_tables": len(encode(tensors, tables=[*DEFAULT_TABLES.values()])),
-        "xz": len(lzma.compress(raw, preset=9 | lzma.PRESET_EXTREME)),
+        **sizes(tensors, peers),
     }
-    if zstandard := peers["zstandard"]:
-        for level in (1, 19):
-            sizes[f"zstd_{level}"] = len(zstandard.ZstdCompressor(level).compress(raw))
-    if peers["pcodec"]:
-        sizes["pcodec"] = _pcodec([words])
-        sizes["pcodec_by_parameter"] = _pcodec([_raw([x]) for x in tensors])
-    places = words.nonzero()[0]
-    sizes["index_32_value"] = places.astype("uint32").nbytes + words[places].nbytes
-    return {f"{name}_bits": 8 * size / len(places) for name, size in sizes.items()}
-
-
-def _pcodec(arrays: list[Any]) -> int:
-    pcodec = importlib.import_module("pcodec")
-    slowest = pcodec.ChunkConfig(compression_level=12)
-    return sum(len(pcodec.standalone.simple_compress(array, slowest)) for array in arrays)
+    count = int(np.count_nonzero(raw(tensors)))
+    return {f"{name}_bits": 8 * size / count for name, size in taken.items()}
 
 
 def _speeds(tensors: list[torch.Tensor], zstandard: Any, rounds: int, what: str) -> dict[str, Any]:
@@ -122,10 +99,10 @@ def _speeds(tensors: list[torch.Tensor], zstandard: Any, rounds: int, what: str)
         "decode": lambda: decode(frame),
     }
     if zstandard:
-        raw = _raw(tensors).tobytes()
+        data = raw(tensors).tobytes()
         compressor, decompressor = zstandard.ZstdCompressor(1), zstandard.ZstdDecompressor()
-        packed = compressor.compress(raw)
-        calls["zstd_encode"] = lambda: compressor.compress(raw)
+        packed = compressor.compress(data)
+        calls["zstd_encode"] = lambda: compressor.compress(data)
         calls["zstd_decode"] = lambda: decompressor.decompress(packed)
     seconds: dict[str, list[float]] = {name: [] for name in calls}
     for _ in track(range(rounds), what):
@@ -149,7 +126,11 @@ def _missed(
 ) -> list[str]:
     """What is beyond an aim."""
     own = bits["adagrain_bits"]
-    peers = {name: value for name, value in bits.items() if not name.startswith("adagrain")}
+    peers = {
+        name: value
+        for name, value in bits.items()
+        if not name.startswith("adagrain") and name not in APART
+    }
     missed = [f"{name} {value:.2f} ≤ {own:.2f}" for name, value in peers.items() if value <= own]
     if network == AIMED:
         if own > BITS[density]:

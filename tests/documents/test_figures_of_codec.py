@@ -8,7 +8,7 @@ from documented_figures import Quote, check, each
 
 PAGE = partial(Quote, "docs/codec.md")
 
-NETWORKS = ("transformer_0.8M", "convolutions_0.3M", "mlp_0.1M")
+NETWORKS = ("transformer_0.8M", "conv_0.3M", "mlp_0.1M")
 
 #: What is recorded, by its row, of gradients in the middle of training.
 ROWS = {
@@ -17,15 +17,21 @@ ROWS = {
     "pcodec, best level": "pcodec_bits",
     "pcodec for each parameter": "pcodec_by_parameter_bits",
     "xz, extreme": "xz_bits",
+    "xz of 16 bits": "xz_16_bit_bits",
     "zstd-19": "zstd_19_bits",
     "zstd-1": "zstd_1_bits",
+    "distances and values: pcodec": "pcodec_apart_bits",
+    "distances and values: zstd-19": "zstd_19_apart_bits",
     "speed against zstd-1, one thread: encode": "encode_speed_to_zstd_1",
     "encode by given tables": "encode_with_given_tables_speed_to_zstd_1",
     "decode": "decode_speed_to_zstd_1",
 }
 
-#: What is recorded of others.
-OTHERS = ("this", "pcodec, best level", "pcodec for each parameter", "xz, extreme", "zstd-19")
+#: Rows of gradients early and late in training.
+OTHERS = (
+    *("this", "pcodec, best level", "pcodec for each parameter", "xz, extreme", "xz of 16 bits"),
+    *("zstd-19", "distances and values: pcodec", "distances and values: zstd-19"),
+)
 
 
 def _row(title: str, figure: str, when: str = "") -> Quote:
