@@ -50,7 +50,7 @@ class CodecCalls(Connection):
         TypeError, ValueError
             If tensors or arguments are not as they must be, or the build has no encoder.
         DeviceError
-            If the device fails.
+            If the device fails, or makes a block of a length that it cannot have.
         """
         return self._encoding.encode(tensors, exponents, tables, mantissa_bits, masks)
 

@@ -6,6 +6,7 @@ from functools import partial
 import numpy as np
 import torch
 
+from adagrain.host.errors import DeviceError
 from adagrain.models.codec import CodeTable
 from adagrain.models.codec.elements import Elements, Symbols
 from adagrain.models.codec.encoder import encode_by
@@ -16,7 +17,7 @@ from adagrain.models.interface.units import ENCODER
 from adagrain.models.interface.units.statistics import BINS
 from adagrain.models.mask import KeepTable, masked
 
-from .blocks import Block, Blocks
+from .blocks import Block, Blocks, Made
 from .memory import check_readable, elements_of, words_of
 
 __all__ = ["Encoding"]
@@ -101,10 +102,8 @@ class Encoding:
         ]
         coded = self._blocks.made(blocks, tables)
         stored = (raw for x in elements.tensors for raw in _stored(x))
-        found = [
-            raw if one.record["given_up"] else one.raw
-            for one, raw in zip(coded, stored, strict=True)
-        ]
+        nonzeros = np.diff(elements.ends, prepend=0).tolist()
+        found = [_found(*own) for own in zip(coded, stored, nonzeros, strict=True)]
         sizes = np.array([len(block) for block in found], dtype=np.int32)
         return np.frombuffer(b"".join(found), dtype=np.uint8), sizes
 
@@ -121,3 +120,23 @@ def _stored(x: torch.Tensor) -> Iterator[bytes]:
     """The elements of each block, as a frame stores them."""
     raw = x.view(torch.int16).numpy().tobytes()
     return (raw[at : at + 2 * BLOCK] for at in range(0, len(raw), 2 * BLOCK))
+
+
+def _found(made: Made, stored: bytes, nonzeros: int) -> bytes:
+    """A block that the device has made, or one that it gives up as its elements are.
+
+    Raises
+    ------
+    DeviceError
+        If it is longer than a coded block can be, or has bytes though all is +0, or none though
+        something is not.
+    """
+    if made.record["given_up"]:
+        return stored
+    least, most = (1, len(stored) - 1) if nonzeros else (0, 0)
+    if not least <= len(made.raw) <= most:
+        raise DeviceError(
+            f"a block of {len(stored) // 2} elements, of which {nonzeros} are not +0, must have "
+            f"from {least} to {most} bytes, not {len(made.raw)}"
+        )
+    return made.raw

@@ -22,8 +22,10 @@ from adagrain.models.codec import (
 )
 from adagrain.models.interface.codec import BlockOutcome
 from adagrain.models.interface.configuration import configuration
+from adagrain.models.interface.records import pack, unpack
 from adagrain.models.interface.units.decoder import DecoderOpcode
-from adagrain.models.interface.units.encoder import EncoderOpcode
+from adagrain.models.interface.units.encoder import EncoderOpcode, EncoderRecord
+from adagrain.models.interface.units.ranges import Range
 from adagrain.models.mask import KeepTable, masked
 from adagrain.sim.simulators import runner
 
@@ -179,6 +181,28 @@ def test_a_port_that_brings_too_few() -> None:
         transport.results = lambda: results()[:-4]  # type: ignore[method-assign]
         with pytest.raises(DeviceError, match="must bring 32 bytes of blocks, not 16"):
             device.encode([torch.ones(9).bfloat16()], tables=[*DEFAULT_TABLES.values()][:1])
+
+
+@pytest.mark.parametrize(
+    ("x", "length", "told"),
+    [
+        ([1.0] * 9, 18, "9 elements, .* 9 are not .0, must have from 1 to 17 bytes, not 18"),
+        ([1.0] * 9, 0, "9 elements, .* 9 are not .0, must have from 1 to 17 bytes, not 0"),
+        ([0.0] * 9, 1, "9 elements, .* 0 are not .0, must have from 0 to 0 bytes, not 1"),
+    ],
+)
+def test_a_device_whose_blocks_have_lengths_that_they_cannot_have(
+    x: list[float], length: int, told: str
+) -> None:
+    transport = GoldenTransport(BUILT)
+    transport.data_port = False
+    operations = transport._model.commands._operations
+    record = pack(EncoderRecord, count=len(x), coded=0, length=length, given_up=False)
+    operations[EncoderOpcode.END] = lambda payload: record
+    operations[EncoderOpcode.READ] = lambda payload: bytes(8 * unpack(Range, payload)["count"])
+    with Coprocessor(transport, BUILT, url="test:", timeout=0.01, retries=1) as device:
+        with pytest.raises(DeviceError, match=told):
+            device.encode([torch.tensor(x).bfloat16()])
 
 
 def test_wrong_arguments(device: Coprocessor) -> None:
