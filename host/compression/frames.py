@@ -68,22 +68,46 @@ def coded(
         Bytes that the frame may have: enough for one element of each share.
     frame : bytes or None
         That of everything, where it has been made.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If the coder gives no bytes, or an empty frame, or one that does not fit whatever is in it.
     """
     frame = frame or coder.encode(layout.parts(sent), mantissa_bits=mantissa_bits)
-    wanted = len(frame)
-    if wanted <= size:
+    wanted = _length(frame)
+    if 0 < wanted <= size:
         return Coded(frame, sent, wanted, 0)
-    places = _places(sent)
+    places, part = _places(sent), sent
     if sent[places].isfinite().all():
         kept = len(places)
-        while len(frame) > size:
+        while kept and _length(frame) > size:
             kept = int(_CAUTION * kept * size / len(frame))
             part = _largest(sent, places, kept)
             frame = coder.encode(layout.parts(part), mantissa_bits=mantissa_bits)
     else:
         part = _not_finite(sent, layout)
         frame = coder.encode(layout.parts(part), mantissa_bits=mantissa_bits)
-    return Coded(frame, part, wanted, len(places) - len(_places(part)))
+    left = len(_places(part))
+    if not 0 < _length(frame) <= size:
+        raise ValueError(
+            f"frame of {left} elements that are not zero must have from 1 to {size} bytes, "
+            f"not {len(frame)}"
+        )
+    return Coded(frame, part, wanted, len(places) - left)
+
+
+def _length(frame: bytes) -> int:
+    """Bytes of what a coder gives.
+
+    Raises
+    ------
+    TypeError
+        If it is no bytes.
+    """
+    if not isinstance(frame, bytes):
+        raise TypeError(f"coder must give frames of bytes, not of type {type(frame).__name__}")
+    return len(frame)
 
 
 def _places(sent: torch.Tensor) -> torch.Tensor:

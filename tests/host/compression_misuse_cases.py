@@ -1,5 +1,6 @@
 """Wrong uses of the compressed exchange."""
 
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -216,6 +217,29 @@ def mask_that_cannot_sample_on_one() -> Any:
 @case
 def mask_that_cannot_sample_on_one_uncompressed() -> Any:
     Setup(mask=Sampling(), bypass="always").train(range(5))
+
+
+class Unfit(Failing):
+    """Makes frames that do not fit on one worker, from its fourth on, whatever is in them."""
+
+    def __init__(self, wrong: Callable[[bytes], bytes]) -> None:
+        super().__init__("")
+        self._wrong = wrong
+
+    def encode(self, tensors: Any, **options: Any) -> bytes:
+        self._calls += 1
+        frame = codec.encode(tensors, **options)
+        return self._wrong(frame) if dist.get_rank() and self._calls > 3 else frame
+
+
+@case
+def coder_whose_frames_are_too_long_on_one() -> Any:
+    Setup(coder=Unfit(lambda frame: frame + bytes(9999))).train(range(5))
+
+
+@case
+def coder_whose_frames_are_empty_on_one() -> Any:
+    Setup(coder=Unfit(lambda frame: b"")).train(range(5))
 
 
 class Stopping(Failing):

@@ -145,6 +145,14 @@ ERRORS = {
         "WorkerFailedError: worker 1 failed: DeviceError: the device has stopped to decode",
         "DeviceError: the device has stopped to decode",
     ),
+    "coder_whose_frames_are_too_long_on_one": (
+        "WorkerFailedError: worker 1 failed: ValueError: frame of 0 elements that are not zero mu",
+        "ValueError: frame of 0 elements that are not zero must have from 1 to ",
+    ),
+    "coder_whose_frames_are_empty_on_one": (
+        "WorkerFailedError: worker 1 failed: ValueError: frame of ",
+        " elements that are not zero must have from 1 to 112 bytes, not 0",
+    ),
     "mask_that_cannot_end_a_pass_on_one": (
         "WorkerFailedError: worker 1 failed: ValueError: the mask cannot end the pass",
         "ValueError: the mask cannot end the pass",

@@ -2,6 +2,7 @@
 
 from types import SimpleNamespace
 from typing import Any, cast
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -182,6 +183,31 @@ def test_of_a_frame_that_is_too_long_elements_are_sent_whose_sum_is_not_finite()
     made = coded(codec, sent, layout, 7, least_size(layout))
     assert 0 < made.left_out < 200
     assert len(made.frame) <= least_size(layout)
+
+
+@pytest.mark.parametrize(
+    ("frame", "number", "error", "told"),
+    [
+        (bytes(5000), 1.0, ValueError, "frame of 0 elements .* from 1 to 100 bytes, not 5000"),
+        (
+            bytes(5000),
+            torch.nan,
+            ValueError,
+            "frame of 1 elements .* to 100 bytes, not 5000",
+        ),
+        (b"", 1.0, ValueError, "frame of 200 elements that are not zero must have .*, not 0"),
+        ("abc", 1.0, TypeError, "coder must give frames of bytes, not of type str"),
+    ],
+    ids=["too long", "too long, not finite", "empty", "no bytes"],
+)
+def test_a_coder_s_frame_that_cannot_be_sent(
+    frame: Any, number: float, error: type[Exception], told: str
+) -> None:
+    """Of fewer elements, and fewer, down to none."""
+    coder, sent = Mock(), torch.full((200,), number).bfloat16()
+    coder.encode.side_effect = [frame] * 3
+    with pytest.raises(error, match=told):
+        coded(coder, sent, layout_of(200), 7, 100)
 
 
 def test_decoded_parts_are_one_tensor_wherever_they_lie() -> None:
