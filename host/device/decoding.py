@@ -65,7 +65,7 @@ class Decoding:
         if any(one.record["outcome"] != BlockOutcome.FINE for one in made):
             self._refuse(parts, made)
         for place, one in zip(places, made, strict=True):
-            words[place] = np.frombuffer(one.raw, dtype="<u2")
+            words[place] = _elements(one, place.stop - place.start)
         return words
 
     def _refuse(self, parts: Parts, made: Sequence[Made]) -> NoReturn:
@@ -103,6 +103,20 @@ def _split(parts: Parts) -> Iterator[tuple[slice, bytes, dict[str, int] | None]]
             if size:
                 yield place, raw, None if size == 2 * elements else fields
         first += count
+
+
+def _elements(made: Made, count: int) -> np.ndarray:
+    """The words of a block's elements.
+
+    Raises
+    ------
+    DeviceError
+        If they are not so many.
+    """
+    if made.record["elements"] != count:
+        found = made.record["elements"]
+        raise DeviceError(f"a block must have {count} elements to the device, not {found}")
+    return np.frombuffer(made.raw, dtype="<u2")
 
 
 def _block(raw: bytes, fields: dict[str, int]) -> Block:

@@ -23,7 +23,7 @@ from adagrain.models.codec import (
 from adagrain.models.interface.codec import BlockOutcome
 from adagrain.models.interface.configuration import configuration
 from adagrain.models.interface.records import pack, unpack
-from adagrain.models.interface.units.decoder import DecoderOpcode
+from adagrain.models.interface.units.decoder import DecoderOpcode, DecoderRecord
 from adagrain.models.interface.units.encoder import EncoderOpcode, EncoderRecord
 from adagrain.models.interface.units.ranges import Range
 from adagrain.models.mask import KeepTable, masked
@@ -164,6 +164,25 @@ def test_a_device_that_finds_fault_with_what_is_sound() -> None:
             device.decode(encode([x]))
 
 
+def zeros(payload: bytes) -> bytes:
+    """An answer to ``READ``."""
+    return bytes(8 * unpack(Range, payload)["count"])
+
+
+@pytest.mark.parametrize("elements", [1, 99])
+def test_a_device_that_finds_too_few_elements(elements: int) -> None:
+    transport = GoldenTransport(BUILT)
+    operations = transport._model.commands._operations
+    record = pack(DecoderRecord, elements=elements, outcome=BlockOutcome.FINE)
+    operations[DecoderOpcode.END] = lambda payload: record
+    operations[DecoderOpcode.READ] = zeros
+    transport.data_port = False
+    told = f"a block must have 100 elements to the device, not {elements}"
+    with Coprocessor(transport, BUILT, url="test:", timeout=0.01, retries=1) as device:
+        with pytest.raises(DeviceError, match=told):
+            device.decode(encode([torch.ones(100).bfloat16()]))
+
+
 def test_a_device_that_was_reset_gets_its_tables_again() -> None:
     given, transport = regions(torch.bfloat16), GoldenTransport(BUILT)
     table = next(iter(DEFAULT_TABLES.values()))
@@ -199,7 +218,7 @@ def test_a_device_whose_blocks_have_lengths_that_they_cannot_have(
     operations = transport._model.commands._operations
     record = pack(EncoderRecord, count=len(x), coded=0, length=length, given_up=False)
     operations[EncoderOpcode.END] = lambda payload: record
-    operations[EncoderOpcode.READ] = lambda payload: bytes(8 * unpack(Range, payload)["count"])
+    operations[EncoderOpcode.READ] = zeros
     with Coprocessor(transport, BUILT, url="test:", timeout=0.01, retries=1) as device:
         with pytest.raises(DeviceError, match=told):
             device.encode([torch.tensor(x).bfloat16()])
