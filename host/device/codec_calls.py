@@ -77,8 +77,8 @@ class CodecCalls(Connection):
         ------
         CodecError
             If the frame is not as it must be.
-        ValueError
-            If the build has no decoder.
+        TypeError, ValueError
+            If another argument is not, or the build has no decoder.
         DeviceError
             If the device fails, or finds fault with a block that is sound.
         """

@@ -42,7 +42,7 @@ def decode(
 
     Parameters
     ----------
-    frame : bytes
+    frame : bytes, bytearray or memoryview
         The frame, and nothing else.
     tables : sequence of CodeTable
         Those that both sides have agreed on, besides the defaults, by numbers of their own.
@@ -55,8 +55,8 @@ def decode(
     ------
     CodecError
         If the frame is not as it must be; the value is named, and what it must be.
-    ValueError
-        If tables that differ have the same number.
+    TypeError, ValueError
+        If another argument is not, or tables that differ have the same number.
     """
     return decode_by(elements_of_parts, frame, tables, counts, most)
 

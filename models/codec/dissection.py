@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from adagrain.models.arguments import whole
 from adagrain.models.interface.codec import (
     CODEC_MAGIC,
     CODEC_VERSION,
@@ -23,6 +24,9 @@ from .table import CodeTable, agreed
 __all__ = ["dissect", "region_bytes"]
 
 _FORMATS = {int(code): FORMATS[code] for code in CODED_FORMATS}
+
+#: Elements that a receiver may take at most: more than any frame can have.
+_MOST = (1 << 63) - 1
 
 _WRONG = {
     Outcome.HEADERS: "region headers must have {limit} bytes, not {value}",
@@ -59,19 +63,19 @@ def dissect(frame: bytes, tables: Sequence[CodeTable], most: int) -> Parts:
 
     Raises
     ------
-    TypeError
-        If the frame is no bytes.
+    TypeError, ValueError
+        If the frame is no bytes, or another argument is not as it must be.
     CodecError
-        If something is not as it must be; the value is named, and what it must be.
-    ValueError
-        If the tables' numbers are not.
+        If something in the frame is not; the value is named, and what it must be.
     """
     if not isinstance(frame, bytes | bytearray | memoryview):
         raise TypeError(f"frame must be bytes, not of type {type(frame).__name__}")
+    if isinstance(frame, memoryview):
+        frame = frame.tobytes()  # its items may be of some bytes each, or have others in between
+    others, most = agreed(tables), whole("most", most, _MOST)
     header = _header(frame)
     fmt = _FORMATS[header["format"]]
     numbers = header["table_0"], header["table_1"]
-    others = agreed(tables)
     lengths = lengths_of([_named(number, others) for number in numbers])
     _check_checksum(frame, numbers, lengths)
     rest = np.frombuffer(frame, dtype=np.uint8)[HEADER_SIZE : -CHECKSUM.size]

@@ -79,9 +79,6 @@ def encode_by(
     """
     if tables is not None and not 1 <= len(tables) <= SLOTS:
         raise ValueError(f"tables must be one or two, not {len(tables)}")
-    for table in tables or ():
-        if not isinstance(table, CodeTable):
-            raise TypeError(f"tables must be of CodeTable, not {table!r}")
     agreed(tables or ())  # else nobody could read the frame
     elements, symbols = _symbols(tensors, exponents, mantissa_bits, tables)
     if tables is None:

@@ -114,11 +114,15 @@ def agreed(tables: Iterable[CodeTable]) -> dict[int, CodeTable]:
 
     Raises
     ------
+    TypeError
+        If one is no table.
     ValueError
         If two that are not equal have the same number.
     """
     found: dict[int, CodeTable] = {}
     for table in tables:
+        if not isinstance(table, CodeTable):
+            raise TypeError(f"tables must be of CodeTable, not {table!r}")
         if table.number != TableNumber.CARRIED and found.setdefault(table.number, table) != table:
             raise ValueError(f"tables must have a number each, not two of them {table.number}")
     return found

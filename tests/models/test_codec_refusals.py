@@ -99,9 +99,28 @@ def by_reference(frame: bytes) -> list[list[int]]:
     return reference.read_frame(frame, LENGTHS, MOST)[2]
 
 
-def test_what_is_no_frame_is_refused() -> None:
-    with pytest.raises(TypeError, match="frame must be bytes, not of type NoneType"):
-        decode(None)  # type: ignore[arg-type]
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        ({"frame": None}, TypeError, "frame must be bytes, not of type NoneType"),
+        ({"tables": [5]}, TypeError, "tables must be of CodeTable, not 5"),
+        ({"most": None}, TypeError, "most must be a whole number, not None"),
+        ({"most": 4.5}, TypeError, r"most must be a whole number, not 4\.5"),
+        ({"most": -1}, ValueError, "most must be from 0 to 9223372036854775807, not -1"),
+        ({"most": 1 << 63}, ValueError, "most must be from 0 to .*, not 9223372036854775808"),
+    ],
+)
+def test_wrong_arguments(arguments: dict, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        decode(**{"frame": b"", **arguments})
+
+
+def test_views_of_a_frame() -> None:
+    x = torch.ones(3).bfloat16()
+    frame = encode([x])
+    apart = memoryview(bytes(byte for own in frame for byte in (own, 0)))[::2]
+    for view in (memoryview(frame), apart, memoryview(frame).cast("H")):
+        assert decode(view)[0].equal(x)
 
 
 def test_damaged_frames_are_refused(seed: int) -> None:
