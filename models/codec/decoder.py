@@ -77,10 +77,8 @@ def decode_by(
     frame, tables, counts, most
         As those of :func:`decode`.
     """
-    parts = dissect(frame, tables, most)
+    parts = dissect(frame, tables, most, counts)
     found = parts.counts.tolist()
-    if counts is not None and [*counts] != found:
-        raise CodecError(f"elements of regions must be {[*counts]}, not {found}")
     if not parts.elements:
         return [torch.empty(0, dtype=parts.fmt.dtype) for _ in found]
     elements = torch.frombuffer(unpacking(parts), dtype=parts.fmt.dtype)

@@ -34,6 +34,7 @@ _WRONG = {
     Outcome.WIDTH: "width of region {region} must be at most {limit}, not {value}",
     Outcome.RESERVED: "reserved bits of region {region} must be {limit}, not {value}",
     Outcome.ELEMENTS: "elements of a frame must be at most {limit}, not {value}",
+    Outcome.COUNT: "elements of region {region} must be {limit}, not {value}",
     Outcome.TABLE: "carried table must have at least {limit} bytes, not {value}",
     Outcome.CLASSES: "classes of a table must be from 1 to {limit}, not {value}",
     Outcome.BINS: "bins of a table must be from 1 to {limit}, not {value}",
@@ -49,7 +50,12 @@ _WRONG = {
 }
 
 
-def dissect(frame: bytes, tables: Sequence[CodeTable], most: int) -> Parts:
+def dissect(
+    frame: bytes,
+    tables: Sequence[CodeTable],
+    most: int,
+    counts: Sequence[int] | None = None,
+) -> Parts:
     """Take a frame apart, and check all of it but the insides of its blocks.
 
     Parameters
@@ -60,6 +66,8 @@ def dissect(frame: bytes, tables: Sequence[CodeTable], most: int) -> Parts:
         Tables that it may name, besides the defaults.
     most : int
         Elements that it may have in all.
+    counts : sequence of int or None
+        Elements that each region must have; ``None``: any.
 
     Raises
     ------
@@ -72,15 +80,17 @@ def dissect(frame: bytes, tables: Sequence[CodeTable], most: int) -> Parts:
         raise TypeError(f"frame must be bytes, not of type {type(frame).__name__}")
     if isinstance(frame, memoryview):
         frame = frame.tobytes()  # its items may be of some bytes each, or have others in between
-    others, most = agreed(tables), whole("most", most, _MOST)
+    others, most, wanted = agreed(tables), whole("most", most, _MOST), _wanted(counts)
     header = _header(frame)
     fmt = _FORMATS[header["format"]]
     numbers = header["table_0"], header["table_1"]
     lengths = lengths_of([_named(number, others) for number in numbers])
     _check_checksum(frame, numbers, lengths)
+    if counts is not None and len(wanted) != header["regions"]:
+        raise CodecError(f"regions must be {len(wanted)}, not {header['regions']}")
     rest = np.frombuffer(frame, dtype=np.uint8)[HEADER_SIZE : -CHECKSUM.size]
-    wrong, used, counts, bases, slots, first_blocks, sizes, elements, total = read_body(
-        rest, header["regions"], fmt.largest_exponent, most, numbers, lengths
+    wrong, used, found, bases, slots, first_blocks, sizes, elements, total = read_body(
+        rest, header["regions"], fmt.largest_exponent, most, wanted, numbers, lengths
     )
     outcome, region, block, value, limit = wrong
     if outcome != Outcome.FINE:
@@ -94,7 +104,7 @@ def dissect(frame: bytes, tables: Sequence[CodeTable], most: int) -> Parts:
         header["mantissa_bits"],
         numbers,
         lengths,
-        counts,
+        found,
         bases,
         first_blocks,
         slots,
@@ -114,6 +124,14 @@ def region_bytes(
     parts = dissect(frame, tables, most)
     ends = np.concatenate([[0], np.cumsum(parts.sizes, dtype=np.int64)])[parts.first_blocks]
     return np.diff(ends).tolist()
+
+
+def _wanted(counts: Sequence[int] | None) -> np.ndarray:
+    """Counts of elements that regions must have; none where they may have any."""
+    found = np.array([] if counts is None else [*counts])
+    if found.size and found.dtype.kind not in "iu":
+        raise TypeError(f"counts must be integers, not of {found.dtype}")
+    return found.astype(np.int64)
 
 
 def _header(frame: bytes) -> dict[str, int]:

@@ -38,6 +38,7 @@ class Outcome(enum.IntEnum):
     WIDTH = enum.auto()
     RESERVED = enum.auto()
     ELEMENTS = enum.auto()  #: too many in all
+    COUNT = enum.auto()  #: others than the receiver wants
     TABLE = enum.auto()  #: too few bytes for a carried table
     CLASSES = enum.auto()
     BINS = enum.auto()
@@ -55,7 +56,7 @@ _CARRIED = int(TableNumber.CARRIED)
 
 
 @njit(cache=True, nogil=True)
-def read_body(raw, regions, largest, most, numbers, lengths):  # pragma: no cover - compiled
+def read_body(raw, regions, largest, most, wanted, numbers, lengths):  # pragma: no cover
     """Take apart what stands between a frame's header and its blocks.
 
     Parameters
@@ -67,6 +68,8 @@ def read_body(raw, regions, largest, most, numbers, lengths):  # pragma: no cove
         The largest base exponent of the format.
     most : int
         Elements that the regions may have in all.
+    wanted : ndarray of int64, (regions,) or (0,)
+        Elements that each must have; none: any.
     numbers : tuple of int
         By slot, those of its table.
     lengths : ndarray of uint8, (2, 417)
@@ -89,7 +92,7 @@ def read_body(raw, regions, largest, most, numbers, lengths):  # pragma: no cove
     """
     counts, bases = np.zeros(regions, dtype=np.int64), np.zeros(regions, dtype=np.int64)
     widths, slots = np.zeros(regions, dtype=np.uint8), np.zeros(regions, dtype=np.uint8)
-    wrong, at = _read_regions(raw, largest, most, counts, bases, widths, slots)
+    wrong, at = _read_regions(raw, largest, most, wanted, counts, bases, widths, slots)
     for slot in range(SLOTS):
         if wrong[0] == Outcome.FINE.value and numbers[slot] == _CARRIED:
             wrong, used = read_table(raw[at:], lengths[slot])
@@ -106,7 +109,9 @@ def read_body(raw, regions, largest, most, numbers, lengths):  # pragma: no cove
 
 
 @njit(cache=True, nogil=True)
-def _read_regions(raw, largest, most, counts, bases, widths, slots):  # pragma: no cover - compiled
+def _read_regions(
+    raw, largest, most, wanted, counts, bases, widths, slots
+):  # pragma: no cover - compiled
     """Fill in what the region headers say; what is wrong, and the bytes that they take."""
     size = REGION_SIZE * counts.size
     if raw.size < size:
@@ -129,6 +134,9 @@ def _read_regions(raw, largest, most, counts, bases, widths, slots):  # pragma: 
         total += count
     if total > most:
         return (Outcome.ELEMENTS.value, 0, 0, total, most), 0
+    for region in range(wanted.size):
+        if counts[region] != wanted[region]:
+            return (Outcome.COUNT.value, region, 0, counts[region], wanted[region]), 0
     return _FINE, size
 
 

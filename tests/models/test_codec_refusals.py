@@ -104,6 +104,7 @@ def by_reference(frame: bytes) -> list[list[int]]:
     [
         ({"frame": None}, TypeError, "frame must be bytes, not of type NoneType"),
         ({"tables": [5]}, TypeError, "tables must be of CodeTable, not 5"),
+        ({"counts": [3.0]}, TypeError, "counts must be integers, not of float64"),
         ({"most": None}, TypeError, "most must be a whole number, not None"),
         ({"most": 4.5}, TypeError, r"most must be a whole number, not 4\.5"),
         ({"most": -1}, ValueError, "most must be from 0 to 9223372036854775807, not -1"),
@@ -289,10 +290,20 @@ def test_a_stored_block_needs_no_table() -> None:
 
 def test_a_receiver_tells_what_it_wants() -> None:
     assert len(decode(FRAME, counts=[300])) == 1
-    with pytest.raises(CodecError, match=r"elements of regions must be \[301\], not \[300\]"):
-        decode(FRAME, counts=[301])
+    with pytest.raises(CodecError, match="regions must be 2, not 1"):
+        decode(FRAME, counts=[300, 0])
+    two = encode([torch.ones(300).bfloat16(), torch.ones(9).bfloat16()])
+    for counts, told in (([300, 8], "1 must be 8, not 9"), ([1, 2], "0 must be 1, not 300")):
+        with pytest.raises(CodecError, match=f"elements of region {told}"):
+            decode(two, counts=counts)
     with pytest.raises(CodecError, match="elements of a frame must be at most 299, not 300"):
         decode(FRAME, most=299)
+
+
+def test_other_counts_are_refused_before_there_is_memory_for_them() -> None:
+    """And before block lengths, of which there are too few."""
+    with pytest.raises(CodecError, match=r"elements of region 0 must be 300, not 4294967295"):
+        decode(changed(FRAME, 12, *[255] * 4), counts=[300], most=1 << 62)
 
 
 def test_a_frame_without_regions() -> None:
