@@ -217,6 +217,11 @@ def block(lengths: str, coded: bytes, *, count: int = 20, base: int = 127) -> by
     return resized(b"AG\x01\x72\x03\x00\x01\x00" + bytes(4) + body + bytes(4))
 
 
+def table(*values: int) -> bytes:
+    """A frame of one region that ends within its carried table."""
+    return resized(SHORT[:18] + bytes(values) + bytes(4))
+
+
 @pytest.mark.parametrize(
     ("frame", "message"),
     [
@@ -242,6 +247,9 @@ def block(lengths: str, coded: bytes, *, count: int = 20, base: int = 127) -> by
             block("101", b"\xff" * 5, count=2),
             "length of block 0 of region 0 must be at most 4, not 5",
         ),
+        (table(14), "carried table must have at least 2 bytes, not 1"),
+        (table(14, 32), "classes of a table must be from 1 to 13, not 14"),
+        (table(13, 32), "carried table must have at least 210 bytes, not 2"),
         (changed(CARRIED, 24, 14), "classes of a table must be from 1 to 13, not 14"),
         (changed(CARRIED, 25, 0), "bins of a table must be from 1 to 32, not 0"),
         (changed(SHORT, 20, 0x18), "half byte behind a table must be 0, not 8"),
@@ -298,6 +306,8 @@ def test_a_receiver_tells_what_it_wants() -> None:
             decode(two, counts=counts)
     with pytest.raises(CodecError, match="elements of a frame must be at most 299, not 300"):
         decode(FRAME, most=299)
+    with pytest.raises(CodecError, match="exponent of region 1 must be at most 254, not 255"):
+        decode(changed(two, 22, 255), most=299)
 
 
 def test_other_counts_are_refused_before_there_is_memory_for_them() -> None:
