@@ -19,7 +19,7 @@ from adagrain.host.compression.options import MASKS
 from adagrain.host.train.networks import build
 from adagrain.host.train.text import text
 
-__all__ = ["MOMENTUM", "PERIODS", "TASKS", "WAYS", "Task", "optimizer_of", "rate_of"]
+__all__ = ["MASKED", "MOMENTUM", "PERIODS", "TASKS", "WAYS", "Task", "optimizer_of", "rate_of"]
 
 #: That of SGD.
 MOMENTUM = 0.9
@@ -110,13 +110,17 @@ def _learned(options: dict[str, Any], budget: int, probe: int) -> dict[str, Any]
     return {"budget": budget - spent, "mask": "learned", "learned": options}
 
 
-#: By name, what registers a hook on a model.
-WAYS: dict[str, Callable[[DistributedDataParallel], State]] = {
+Register = Callable[[DistributedDataParallel], State]
+
+#: By name, what registers a hook on a model: of others, and of ours, which have a mask.
+OTHERS: dict[str, Register] = {
     "dense": partial(_plain, default_hooks.allreduce_hook),
     **dict.fromkeys(DENSE_NESTEROV, partial(_plain, default_hooks.allreduce_hook)),
     "fp16": partial(_plain, default_hooks.fp16_compress_hook),
     **{f"powersgd_{rank}": partial(_power_sgd, rank) for rank in (1, 2, 4)},
     **dict.fromkeys(PERIODS, _no_hook),
+}
+MASKED: dict[str, Register] = {
     "threshold_5%": partial(_ours, {"density": 0.05}),
     "threshold_1%": partial(_ours, {"density": 0.01}),
     "threshold_0.1%": partial(_ours, {"density": 0.001}),
@@ -153,6 +157,7 @@ WAYS: dict[str, Callable[[DistributedDataParallel], State]] = {
     },
     "auto_1%": partial(_ours, {"density": 0.01, "bypass": "auto"}),
 }
+WAYS = OTHERS | MASKED
 
 
 class Task(NamedTuple):

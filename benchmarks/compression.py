@@ -32,6 +32,7 @@ from _figures import mean, standard_error
 from _lab import lab
 from _lab_options import add_record_option
 from _link import Link, reason_against
+from _options import above_zero, check_once, check_ways, positive
 from _report import RESULTS, report
 from _workers import Place, free_port, told_by_first
 from rich.console import Console
@@ -66,17 +67,20 @@ AIMED, LONG, SEEDS = ("transformer_0.8M", "conv_0.3M"), 240, 5
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--steps", type=int, help="of the transformer; others in proportion")
-    parser.add_argument("--link", type=float, metavar="MBIT", help="Mbit/s between the workers")
+    parser.add_argument("--steps", type=positive, help="of the transformer; others in proportion")
+    parser.add_argument(
+        "--link", type=above_zero, metavar="MBIT", help="Mbit/s between the workers"
+    )
     parser.add_argument(
         "--same-steps", action="store_true", help="on a link: time of steps, not until a loss"
     )
     parser.add_argument("--ways", nargs="+", help="which of them")
     parser.add_argument("--tasks", nargs="+", choices=[*STEPS], help="which of them")
-    parser.add_argument("--seeds", type=int, default=1)
+    parser.add_argument("--seeds", type=positive, default=1)
     add_record_option(parser)
     options = parser.parse_args()
-    check_ways(parser, options.ways)
+    check_ways(parser, options.ways or (), KNOWN)
+    check_once(parser, "tasks", options.tasks or ())
     if options.same_steps and not options.link:
         parser.error("--same-steps must be with --link")
     steps = LINK_STEPS if options.link else STEPS
@@ -127,12 +131,6 @@ def _beyond_aims(
             yield from beyond_aims_of_link(options.link, ways)
         elif task in AIMED and options.seeds >= SEEDS and (options.steps or 0) >= LONG:
             yield from beyond_aims_of_losses(task, ways)
-
-
-def check_ways(parser: argparse.ArgumentParser, ways: Sequence[str] | None) -> None:
-    """Refuse a way that there is not."""
-    if unknown := [way for way in ways or () if way not in KNOWN]:
-        parser.error(f"ways must be of {', '.join(KNOWN)}, not {unknown[0]!r}")
 
 
 def _parts(options: argparse.Namespace) -> list[str]:

@@ -14,11 +14,13 @@ import sys
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from _compression_ways import MASKED
 from _figures import standard_error
 from _lab_options import add_record_option
+from _options import check_ways, positive
 from _report import report
 from _workers import Place
-from compression import STEPS, check_ways, outcomes_of
+from compression import STEPS, outcomes_of
 
 #: Budgets by task, as they are called in the names of ways.
 BUDGETS = {"mlp_0.1M": "3kB", "conv_0.3M": "7kB", "transformer_0.8M": "21kB"}
@@ -37,12 +39,12 @@ NOISE, MOST_TIME = 2, 0.02
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--task", choices=BUDGETS, default="mlp_0.1M")
-    parser.add_argument("--steps", type=int)
-    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--steps", type=positive)
+    parser.add_argument("--seeds", type=positive, default=5)
     parser.add_argument("--ways", nargs="+", help="names, with their budgets")
     add_record_option(parser)
     options = parser.parse_args()
-    check_ways(parser, options.ways)
+    check_ways(parser, options.ways or (), MASKED)
     ways = options.ways or [f"{way}_{BUDGETS[options.task]}" for way in WAYS]
     job = {
         "tasks": {options.task: options.steps or STEPS[options.task]},

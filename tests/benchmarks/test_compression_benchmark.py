@@ -1,7 +1,6 @@
 """What the benchmarks of compression refuse, and the digits that they make."""
 
 import sys
-from collections.abc import Callable
 from typing import Any
 
 import compression
@@ -13,16 +12,6 @@ from _augmented_digits import augmented, digits, held_out
 from _compression_aims import beyond_aims_of_link, beyond_aims_of_losses, beyond_aims_of_time
 from _local_steps import in_their_mean
 from torch import nn
-
-
-@pytest.mark.parametrize("main", [compression.main, learned_mask.main])
-def test_ways_that_there_are_not(
-    main: Callable[[], None], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(sys, "argv", ["compression.py", "--ways", "fp16", "fast"])
-    with pytest.raises(SystemExit):
-        main()
-    assert "ways must be of dense, dense_nesterov, " in capsys.readouterr().err
 
 
 def run(way: str, pace: float, losses: list[float]) -> dict[str, Any]:

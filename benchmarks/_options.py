@@ -1,0 +1,53 @@
+"""Options that benchmarks share, and what is refused of them before anything is trained."""
+
+import argparse
+import math
+from collections.abc import Callable, Collection, Sequence
+
+__all__ = ["above_zero", "check_once", "check_ways", "from_zero", "positive"]
+
+
+def positive(text: str) -> int:
+    """A whole number from 1 on, of an option.
+
+    Raises
+    ------
+    argparse.ArgumentTypeError
+        If it is none.
+    """
+    return int(_number(text, "a whole number from 1 on", lambda n: n >= 1 and n.is_integer()))
+
+
+def from_zero(text: str) -> float:
+    """A number from 0 on; raises as :func:`positive`."""
+    return _number(text, "a number from 0 on", lambda n: 0 <= n < math.inf)
+
+
+def above_zero(text: str) -> float:
+    """A number above 0; raises as :func:`positive`."""
+    return _number(text, "a number above 0", lambda n: 0 < n < math.inf)
+
+
+def _number(text: str, wanted: str, good: Callable[[float], bool]) -> float:
+    try:
+        found = float(text)
+    except ValueError:
+        found = math.nan
+    if not good(found):
+        raise argparse.ArgumentTypeError(f"must be {wanted}, not {text}")
+    return found
+
+
+def check_ways(
+    parser: argparse.ArgumentParser, ways: Sequence[str], known: Collection[str]
+) -> None:
+    """Refuse a way that there is not, and one that is named twice."""
+    if unknown := [way for way in ways if way not in known]:
+        parser.error(f"ways must be of {', '.join(known)}, not {unknown[0]!r}")
+    check_once(parser, "ways", ways)
+
+
+def check_once(parser: argparse.ArgumentParser, name: str, values: Sequence[object]) -> None:
+    """Refuse a value of an option that is given twice."""
+    if twice := [value for value in values if values.count(value) > 1]:
+        parser.error(f"{name} must differ, but {twice[0]} is given twice")
