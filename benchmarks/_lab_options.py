@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from _lab import Lab, lab
 from _lab_check import VoidError
 from _link import Link, reason_against
+from _options import from_zero
 from _relay import RelayError
 
 from adagrain.sim.simulators.cache import CacheError
@@ -31,7 +32,7 @@ def add_pass_options(parser: argparse.ArgumentParser) -> None:
     """Let a benchmark be told what passes are padded to: ``--forward``, ``--backward``."""
     for name, usual in (("--forward", 20.0), ("--backward", 40.0)):
         text = f"usually {usual:g}"
-        parser.add_argument(name, type=float, default=usual, metavar="MS", help=text)
+        parser.add_argument(name, type=from_zero, default=usual, metavar="MS", help=text)
 
 
 def add_record_option(parser: argparse.ArgumentParser) -> None:

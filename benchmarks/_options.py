@@ -4,7 +4,11 @@ import argparse
 import math
 from collections.abc import Callable, Collection, Sequence
 
-__all__ = ["above_zero", "check_once", "check_ways", "from_zero", "positive"]
+import typer
+
+__all__ = ["above_zero", "check_once", "check_ways", "counted", "from_zero", "positive"]
+
+_WHOLE = "a whole number from 1 on"
 
 
 def positive(text: str) -> int:
@@ -15,7 +19,20 @@ def positive(text: str) -> int:
     argparse.ArgumentTypeError
         If it is none.
     """
-    return int(_number(text, "a whole number from 1 on", lambda n: n >= 1 and n.is_integer()))
+    return int(_number(text, _WHOLE, lambda n: n >= 1 and n.is_integer()))
+
+
+def counted(value: int | None) -> int | None:
+    """The same of an option of Typer's, if it is given.
+
+    Raises
+    ------
+    typer.BadParameter
+        If it is less.
+    """
+    if value is not None and value < 1:
+        raise typer.BadParameter(f"must be {_WHOLE}, not {value}")
+    return value
 
 
 def from_zero(text: str) -> float:

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from _options import counted
 from _report import recorded, report
 from rich.progress import track
 
@@ -41,8 +42,8 @@ ENDS = ("weights_sha256", "accuracy", "cadences", "precisions", "bytes_sent", "b
 def main(
     commit: Annotated[str, typer.Argument(help="Commit to compare with.")] = RECORDED,
     preset: Annotated[list[str] | None, typer.Option(help="Training preset; all if none.")] = None,
-    steps: Annotated[int, typer.Option(help="Steps of a run.")] = 200,
-    seeds: Annotated[int, typer.Option(help="Runs of a preset.")] = 2,
+    steps: Annotated[int, typer.Option(callback=counted, help="Steps of a run.")] = 200,
+    seeds: Annotated[int, typer.Option(callback=counted, help="Runs of a preset.")] = 2,
     record: Annotated[bool, typer.Option(help="Keep the figures.")] = False,
 ) -> None:
     """Train, compare, report."""

@@ -20,6 +20,7 @@ import torch
 import typer
 from _figures import mean, standard_error
 from _frontier import LOWER, draw, frontier
+from _options import counted
 from _report import RESULTS, report
 from _text import BATCH, batch_of
 from rich.progress import Progress
@@ -104,7 +105,9 @@ def ways(task: str) -> list[Way]:
 
 def main(
     only: Annotated[str, typer.Option(help="digits or text; by default both.")] = "",
-    seeds: Annotated[int, typer.Option(help="How many; by default 15 and 5.")] = 0,
+    seeds: Annotated[
+        int | None, typer.Option(callback=counted, help="How many; by default 15 and 5.")
+    ] = None,
 ) -> None:
     """Train all ways on all seeds, and compare."""
     for task in TASKS:

@@ -14,6 +14,7 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 from _figures import standard_error
+from _options import counted
 from _report import report
 from _training import Job, Outcome, train_all
 from rich.progress import Progress
@@ -47,7 +48,7 @@ PARTS = {
 
 
 def main(
-    seeds: Annotated[int, typer.Option(help="How many.")] = 10,
+    seeds: Annotated[int, typer.Option(callback=counted, help="How many.")] = 10,
     parts: Annotated[bool, typer.Option(help="Train each part of all by itself, too.")] = False,
     compressed: Annotated[bool, typer.Option(help="Compress, in place of all.")] = False,
     record: Annotated[bool, typer.Option(help="Keep the figures.")] = False,

@@ -17,6 +17,7 @@ from typing import Any
 
 from _lab import Lab
 from _lab_options import add_link_options, add_pass_options, add_record_option, lab_of
+from _options import check_ways, from_zero, positive
 from _report import report
 from _speculation_ways import CHOSEN, DDP, NETS, WAYS
 from _workers import told_by_first
@@ -43,19 +44,18 @@ def main() -> None:
     add_link_options(parser)
     add_pass_options(parser)
     parser.add_argument("--net", choices=[*NETS], default="convolutions", help="what is trained")
-    parser.add_argument("--repeats", type=int, default=5, help="usually 5")
+    parser.add_argument("--repeats", type=positive, default=5, help="usually 5")
     parser.add_argument(
-        "--steps", type=int, default=STEPS, help="of a turn, or more, up to whole periods"
+        "--steps", type=positive, default=STEPS, help="of a turn, or more, up to whole periods"
     )
     parser.add_argument(
         "--settling", type=int, default=SETTLING, help=f"steps before; usually {SETTLING}"
     )
-    parser.add_argument("--tau", type=float, default=TAU, help=f"usually {TAU}")
+    parser.add_argument("--tau", type=from_zero, default=TAU, help=f"usually {TAU}")
     parser.add_argument("--ways", nargs="+", default=[*CHOSEN], metavar="WAY")
     add_record_option(parser)
     options = parser.parse_args()
-    if unknown := [way for way in options.ways if way not in WAYS]:
-        parser.error(f"ways must be of {', '.join(WAYS)}, not {unknown[0]!r}")
+    check_ways(parser, options.ways, WAYS)
     if not DDP.keys() & options.ways:
         parser.error(f"ways must have one of {', '.join(DDP)}")
     with lab_of(options) as made:

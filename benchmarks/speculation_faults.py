@@ -17,6 +17,7 @@ from typing import Any
 
 from _faulty_run import Outcome, run
 from _lab_options import add_link_options, add_record_option, lab_of
+from _options import above_zero, from_zero, positive
 from _report import report
 
 #: Seconds that workers may take beyond the time-out.
@@ -27,15 +28,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     add_link_options(parser)
     for name, kind, usual, meaning in (
-        ("--steps", int, 3000, "of the run"),
-        ("--pace", float, 0.05, "seconds that a step takes beside its own"),
-        ("--checkpoint-every", int, 20, "steps"),
-        ("--interval", float, 20.0, "seconds between two faults"),
-        ("--faults", int, 1000, "how many there are at most"),
-        ("--time-out", float, 8.0, "seconds, of the process group"),
+        ("--steps", positive, 3000, "of the run"),
+        ("--pace", from_zero, 0.05, "seconds that a step takes beside its own"),
+        ("--checkpoint-every", positive, 20, "steps"),
+        ("--interval", above_zero, 20.0, "seconds between two faults"),
+        ("--faults", positive, 1000, "how many there are at most"),
+        ("--time-out", above_zero, 8.0, "seconds, of the process group"),
     ):
         text = f"{meaning}; usually {usual:g}"
-        parser.add_argument(name, type=kind, default=usual, metavar=kind.__name__, help=text)
+        parser.add_argument(name, type=kind, default=usual, metavar=type(usual).__name__, help=text)
     add_record_option(parser)
     options = parser.parse_args()
     job = {name: getattr(options, name) for name in ("steps", "pace", "time_out")}

@@ -18,6 +18,7 @@ from typing import Any
 from _figures import mean, standard_error
 from _lab import Lab
 from _lab_options import add_link_options, add_pass_options, add_record_option, lab_of
+from _options import check_ways, from_zero, positive
 from _report import report
 from _speculation_ways import DDP, WAYS
 from _workers import told_by_first
@@ -47,14 +48,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     add_link_options(parser)
     add_pass_options(parser)
-    parser.add_argument("--seeds", type=int, default=10, help="usually 10")
-    parser.add_argument("--steps", type=int, default=240, help="of DDP; usually 240")
-    parser.add_argument("--tau", type=float, default=TAU, help=f"usually {TAU}")
+    parser.add_argument("--seeds", type=positive, default=10, help="usually 10")
+    parser.add_argument("--steps", type=positive, default=240, help="of DDP; usually 240")
+    parser.add_argument("--tau", type=from_zero, default=TAU, help=f"usually {TAU}")
     parser.add_argument("--ways", nargs="+", default=[*CHOSEN], metavar="WAY")
     add_record_option(parser)
     options = parser.parse_args()
-    if unknown := [way for way in options.ways if way not in WAYS]:
-        parser.error(f"ways must be of {', '.join(WAYS)}, not {unknown[0]!r}")
+    check_ways(parser, options.ways, WAYS)
     if options.ways[0] not in DDP:
         parser.error(f"first of the ways must be one of {', '.join(DDP)}, not {options.ways[0]!r}")
     with lab_of(options) as made:

@@ -22,6 +22,7 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 from _lab import lab
 from _link import Link, reason_against
+from _options import check_once, from_zero, positive
 from _report import RESULTS, report
 from _workers import told_by_first
 from rich.progress import Progress
@@ -50,10 +51,15 @@ Guess = tuple[float, int, int]
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--workers", type=int, nargs="+", default=[2, 4, 8], help="usually 2 4 8")
-    parser.add_argument("--seeds", type=int, default=2, help="usually 2")
-    parser.add_argument("--tau", type=float, default=0.5, help="largest error; usually 0.5")
+    parser.add_argument("--seeds", type=positive, default=2, help="usually 2")
+    parser.add_argument("--tau", type=from_zero, default=0.5, help="largest error; usually 0.5")
     parser.add_argument("--delay", type=float, default=20.0, help="of the link, ms; usually 20")
     options = parser.parse_args()
+    check_once(parser, "workers", options.workers)
+    try:
+        links = [Link(1000, options.delay, workers) for workers in options.workers]
+    except ValueError as error:
+        parser.error(str(error))
     if reason := reason_against():
         print(f"left out: {reason}")
         return
@@ -62,10 +68,10 @@ def main() -> None:
     job = {"seeds": [*range(options.seeds)], "steps": STEPS, "tau": options.tau}
     with Progress() as progress:
         bar = progress.add_task("training", total=runs)
-        for workers in options.workers:
-            with lab(Link(1000, options.delay, workers)) as made:
+        for link in links:
+            with lab(link) as made:
                 for run in told_by_first(made.places, WORKER, job, PORT):
-                    found[workers, run["optimizer"], run["gain"]] += map(tuple, run["guesses"])
+                    found[link.workers, run["optimizer"], run["gain"]] += map(tuple, run["guesses"])
                     progress.advance(bar)
     whole = vars(options) == vars(parser.parse_args([]))
     report(

@@ -1,12 +1,22 @@
 """What the benchmarks refuse of their options, before anything is trained."""
 
 from collections.abc import Callable
+from functools import partial
 
 import compression
+import earlier
+import granular
 import learned_mask
+import presets
 import pytest
+import speculation
+import speculation_faults
+import speculation_loss
+import speculation_thresholds
+import typer
 
 WHOLE = "must be a whole number from 1 on, not"
+FROM_ZERO = "must be a number from 0 on, not"
 ABOVE_ZERO = "must be a number above 0, not"
 
 
@@ -25,6 +35,26 @@ ABOVE_ZERO = "must be a number above 0, not"
         (learned_mask.main, "--ways top_3kB top_3kB", "ways must differ, but top_3kB is given"),
         (learned_mask.main, "--seeds many", f"--seeds: {WHOLE} many"),
         (learned_mask.main, "--steps=-5", f"--steps: {WHOLE} -5"),
+        (speculation.main, "--repeats 0", f"--repeats: {WHOLE} 0"),
+        (speculation.main, "--steps 0", f"--steps: {WHOLE} 0"),
+        (speculation.main, "--tau nan", f"--tau: {FROM_ZERO} nan"),
+        (speculation.main, "--forward=-20", f"--forward: {FROM_ZERO} -20"),
+        (speculation.main, "--ways ddp ddp", "ways must differ, but ddp is given twice"),
+        (speculation_loss.main, "--seeds 0", f"--seeds: {WHOLE} 0"),
+        (speculation_loss.main, "--steps 0", f"--steps: {WHOLE} 0"),
+        (speculation_loss.main, "--tau=-1", f"--tau: {FROM_ZERO} -1"),
+        (speculation_loss.main, "--ways ddp fast", "ways must be of ddp, ddp 1, "),
+        (speculation_faults.main, "--steps 0", f"--steps: {WHOLE} 0"),
+        (speculation_faults.main, "--checkpoint-every 0", f"--checkpoint-every: {WHOLE} 0"),
+        (speculation_faults.main, "--interval 0", f"--interval: {ABOVE_ZERO} 0"),
+        (speculation_faults.main, "--time-out=-8", f"--time-out: {ABOVE_ZERO} -8"),
+        (speculation_thresholds.main, "--seeds 0", f"--seeds: {WHOLE} 0"),
+        (speculation_thresholds.main, "--workers 2 1", "workers must be 2 to 8, not 1"),
+        (speculation_thresholds.main, "--workers 2 2", "workers must differ, but 2 is given twice"),
+        (partial(typer.run, presets.main), "--seeds 0", f"'--seeds': {WHOLE} 0"),
+        (partial(typer.run, granular.main), "--seeds=-1", f"'--seeds': {WHOLE} -1"),
+        (partial(typer.run, earlier.main), "--seeds 0", f"'--seeds': {WHOLE} 0"),
+        (partial(typer.run, earlier.main), "--steps 0", f"'--steps': {WHOLE} 0"),
     ],
 )
 def test_options_that_are_refused(
