@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from _lab import Lab, lab
 from _lab_check import VoidError
 from _link import Link, reason_against
-from _options import from_zero
+from _options import from_zero, record_name
 from _relay import RelayError
 
 from adagrain.sim.simulators.cache import CacheError
@@ -39,6 +39,7 @@ def add_record_option(parser: argparse.ArgumentParser) -> None:
     """Let a benchmark keep its figures, all of one run: ``--record``, or ``--record NAME``."""
     parser.add_argument(
         "--record",
+        type=record_name,
         nargs="?",
         const="",
         metavar="NAME",

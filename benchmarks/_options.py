@@ -2,11 +2,20 @@
 
 import argparse
 import math
+import re
 from collections.abc import Callable, Collection, Sequence
 
 import typer
 
-__all__ = ["above_zero", "check_once", "check_ways", "counted", "from_zero", "positive"]
+__all__ = [
+    "above_zero",
+    "check_once",
+    "check_ways",
+    "counted",
+    "from_zero",
+    "positive",
+    "record_name",
+]
 
 _WHOLE = "a whole number from 1 on"
 
@@ -53,6 +62,14 @@ def _number(text: str, wanted: str, good: Callable[[float], bool]) -> float:
     if not good(found):
         raise argparse.ArgumentTypeError(f"must be {wanted}, not {text}")
     return found
+
+
+def record_name(text: str) -> str:
+    """A name of a record, or nothing; raises as :func:`positive`."""
+    if not re.fullmatch(r"(\w[\w.%-]{,99})?", text, re.ASCII):
+        wanted = "a plain name of at most 100 letters, digits, _, %, . or -"
+        raise argparse.ArgumentTypeError(f"must be {wanted}, not {text!r}")
+    return text
 
 
 def check_ways(

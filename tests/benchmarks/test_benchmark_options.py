@@ -16,6 +16,7 @@ import speculation_thresholds
 import typer
 
 WHOLE = "must be a whole number from 1 on, not"
+NAME = "must be a plain name of at most 100 letters, digits, _, %, . or -, not"
 FROM_ZERO = "must be a number from 0 on, not"
 ABOVE_ZERO = "must be a number above 0, not"
 
@@ -31,11 +32,15 @@ ABOVE_ZERO = "must be a number above 0, not"
         (compression.main, "--link 0", f"--link: {ABOVE_ZERO} 0"),
         (compression.main, "--link=-5", f"--link: {ABOVE_ZERO} -5"),
         (compression.main, "--link inf", f"--link: {ABOVE_ZERO} inf"),
+        (compression.main, "--record /no/where", f"--record: {NAME} '/no/where'"),
+        (compression.main, "--record ..", f"--record: {NAME} '..'"),
+        (learned_mask.main, "--record a/b", f"--record: {NAME} 'a/b'"),
         (learned_mask.main, "--ways threshold_3kB fp16", "ways must be of threshold_5%, threshold"),
         (learned_mask.main, "--ways top_3kB top_3kB", "ways must differ, but top_3kB is given"),
         (learned_mask.main, "--seeds many", f"--seeds: {WHOLE} many"),
         (learned_mask.main, "--steps=-5", f"--steps: {WHOLE} -5"),
         (speculation.main, "--repeats 0", f"--repeats: {WHOLE} 0"),
+        (speculation.main, f"--record {'x' * 101}", f"--record: {NAME} 'xxx"),
         (speculation.main, "--steps 0", f"--steps: {WHOLE} 0"),
         (speculation.main, "--tau nan", f"--tau: {FROM_ZERO} nan"),
         (speculation.main, "--forward=-20", f"--forward: {FROM_ZERO} -20"),
