@@ -13,7 +13,7 @@ from _relay import RelayError
 
 from adagrain.sim.simulators.cache import CacheError
 
-__all__ = ["add_link_options", "add_pass_options", "add_record_option", "lab_of"]
+__all__ = ["add_link_options", "add_pass_options", "add_record_option", "lab_of", "link_of"]
 
 
 def add_link_options(parser: argparse.ArgumentParser) -> None:
@@ -43,8 +43,17 @@ def add_record_option(parser: argparse.ArgumentParser) -> None:
         nargs="?",
         const="",
         metavar="NAME",
-        help="keep the figures, in place of those that there are; usually named after the link",
+        help="keep the figures, in place of those that there are, unless these are of more ways or "
+        "runs; usually named after the other options",
     )
+
+
+def link_of(options: argparse.Namespace) -> Link:
+    """The link that was asked for; where there can be none the program ends."""
+    try:
+        return Link(options.rate, options.delay, options.workers, options.jitter)
+    except ValueError as error:
+        sys.exit(str(error))
 
 
 @contextmanager
@@ -53,10 +62,7 @@ def lab_of(options: argparse.Namespace) -> Iterator[Lab]:
 
     Where there can be none the program ends: well, if the machine does not allow it.
     """
-    try:
-        link = Link(options.rate, options.delay, options.workers, options.jitter)
-    except ValueError as error:
-        sys.exit(str(error))
+    link = link_of(options)
     if reason := reason_against():
         print(f"left out: {reason}")
         sys.exit()

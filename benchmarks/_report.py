@@ -2,14 +2,15 @@
 
 import json
 import platform
-from collections.abc import Mapping
+import sys
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 from rich.table import Table
 
-__all__ = ["RESULTS", "recorded", "report"]
+__all__ = ["RESULTS", "check_replaces", "recorded", "report"]
 
 RESULTS = Path(__file__).parent / "results"
 
@@ -49,6 +50,32 @@ def recorded(name: str) -> dict[str, Any]:
     found: dict[str, Any] = json.loads(path.read_text()) if path.exists() else {}
     found.pop("on", None)
     return found
+
+
+def check_replaces(name: str, rows: Collection[str], runs: int) -> None:
+    """Refuse to replace a record by one of less; to be called before anything is measured.
+
+    Parameters
+    ----------
+    name : str
+        The record's.
+    rows : collection of str
+        Keys of the figures that are to be in it, each a mapping whose first list has a figure of
+        each run.
+    runs : int
+        How many runs a row is of.
+
+    Raises
+    ------
+    SystemExit
+        If the record that there is has another row, or more runs of one.
+    """
+    before = {row: own for row, own in recorded(name).items() if isinstance(own, Mapping)}
+    if lost := [row for row in before if row not in rows]:
+        sys.exit(f"what replaces record {name} must have {', '.join(lost)}, too")
+    lists = (next((v for v in own.values() if isinstance(v, list)), []) for own in before.values())
+    if runs < (most := max(map(len, lists), default=0)):
+        sys.exit(f"what replaces record {name} must have {most} runs of a way or more, not {runs}")
 
 
 def _show(name: str, figures: Mapping[str, Figure]) -> None:

@@ -33,7 +33,7 @@ from _lab import lab
 from _lab_options import add_record_option
 from _link import Link, reason_against
 from _options import above_zero, check_once, check_ways, positive
-from _report import RESULTS, report
+from _report import RESULTS, check_replaces, report
 from _workers import Place, free_port, told_by_first
 from rich.console import Console
 from rich.progress import Progress
@@ -97,12 +97,16 @@ def main() -> None:
         "seeds": [*range(options.seeds)],
         "to_loss": bool(options.link) and not options.same_steps,
     }
+    name = options.record or "_".join(("compression", *_parts(options)))
+    whole = options.record is not None or len(sys.argv) == 1
+    if whole:
+        wanted = [f"{task}_{way}" for task in tasks for way in job["ways"]]
+        check_replaces(name, wanted, options.seeds)
     if options.link:
         with lab(Link(options.link)) as made:
             outcomes = outcomes_of(job, made.places)
     else:
         outcomes = outcomes_of(job, [Place((), {"MASTER_ADDR": "127.0.0.1"})] * 2)
-    name = options.record or "_".join(("compression", *_parts(options)))
     figures = {
         task: {
             way: _figure([own for own in outcomes if own["task"] == task], way, job)
@@ -113,7 +117,6 @@ def main() -> None:
     for task, ways in figures.items():
         _show(task, ways, job["ways"][0])
     rows = {f"{task}_{way}": own for task, ways in figures.items() for way, own in ways.items()}
-    whole = options.record is not None or len(sys.argv) == 1
     report(name, rows, whole=whole, keep="--record")
     if not options.link and whole:
         draw(tasks, job["ways"], rows, RESULTS / f"{name}.png")

@@ -18,7 +18,7 @@ from _compression_ways import MASKED
 from _figures import standard_error
 from _lab_options import add_record_option
 from _options import check_ways, positive
-from _report import report
+from _report import check_replaces, report
 from _workers import Place
 from compression import STEPS, outcomes_of
 
@@ -46,6 +46,11 @@ def main() -> None:
     options = parser.parse_args()
     check_ways(parser, options.ways or (), MASKED)
     ways = options.ways or [f"{way}_{BUDGETS[options.task]}" for way in WAYS]
+    task = "" if options.task == "mlp_0.1M" else f"_{options.task}"
+    name = options.record or f"learned_mask{task}"
+    whole = options.record is not None or len(sys.argv) == 1
+    if whole:
+        check_replaces(name, ways, options.seeds)
     job = {
         "tasks": {options.task: options.steps or STEPS[options.task]},
         "seeds": [*range(options.seeds)],
@@ -56,10 +61,7 @@ def main() -> None:
     by_way = {way: [own for own in outcomes if own["way"] == way] for way in ways}
     first, *_ = by_way.values()
     steps = job["tasks"][options.task]
-    task = "" if options.task == "mlp_0.1M" else f"_{options.task}"
-    name = options.record or f"learned_mask{task}"
     figures = {way: _row(own, first, steps) for way, own in by_way.items()}
-    whole = options.record is not None or len(sys.argv) == 1
     report(name, figures, whole=whole, keep="--record")
     sys.exit("; ".join(beyond_aims(figures, BUDGETS[options.task])) or None)
 

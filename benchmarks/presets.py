@@ -15,7 +15,7 @@ import numpy as np
 import typer
 from _figures import standard_error
 from _options import counted
-from _report import report
+from _report import check_replaces, report
 from _training import Job, Outcome, train_all
 from rich.progress import Progress
 
@@ -58,6 +58,8 @@ def main(
         raise typer.BadParameter("--compressed and --parts do not go together")
     name = "presets_compressed" if compressed else "presets"
     ways = COMPRESSED if compressed else WAYS | (PARTS if parts else {})
+    if record:
+        check_replaces(name, ways, seeds)
     with Progress() as progress:
         found = {way: train(own, range(seeds), way, progress) for way, own in ways.items()}
     rows = {way: row(own, found["sync"]) for way, own in found.items()}

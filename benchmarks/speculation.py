@@ -16,9 +16,9 @@ from statistics import median
 from typing import Any
 
 from _lab import Lab
-from _lab_options import add_link_options, add_pass_options, add_record_option, lab_of
+from _lab_options import add_link_options, add_pass_options, add_record_option, lab_of, link_of
 from _options import check_ways, from_zero, positive
-from _report import report
+from _report import check_replaces, report
 from _speculation_ways import CHOSEN, DDP, NETS, WAYS
 from _workers import told_by_first
 from rich.console import Console
@@ -58,13 +58,15 @@ def main() -> None:
     check_ways(parser, options.ways, WAYS)
     if not DDP.keys() & options.ways:
         parser.error(f"ways must have one of {', '.join(DDP)}")
+    link = link_of(options)
+    name = options.record or f"speculation_{kind_of(options)}{link.name}"
+    if options.record is not None:
+        check_replaces(name, options.ways, options.repeats)
     with lab_of(options) as made:
         found = turns(made, options)
-        link = made.link
     show(found)
     if options.record is not None:
         settings = {name: getattr(options, name) for name in ("tau", "steps", "settling")}
-        name = options.record or f"speculation_{kind_of(options)}{link.name}"
         report(name, {"link": str(link), **settings, **figures(found)})
 
 

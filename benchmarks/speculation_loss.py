@@ -17,9 +17,9 @@ from typing import Any
 
 from _figures import mean, standard_error
 from _lab import Lab
-from _lab_options import add_link_options, add_pass_options, add_record_option, lab_of
+from _lab_options import add_link_options, add_pass_options, add_record_option, lab_of, link_of
 from _options import check_ways, from_zero, positive
-from _report import report
+from _report import check_replaces, report
 from _speculation_ways import DDP, WAYS
 from _workers import told_by_first
 from rich.console import Console
@@ -57,13 +57,15 @@ def main() -> None:
     check_ways(parser, options.ways, WAYS)
     if options.ways[0] not in DDP:
         parser.error(f"first of the ways must be one of {', '.join(DDP)}, not {options.ways[0]!r}")
+    link = link_of(options)
+    name = options.record or f"speculation_loss_{kind_of(options)}{link.name}"
+    if options.record is not None:
+        check_replaces(name, options.ways, options.seeds)
     with lab_of(options) as made:
         outcomes = outcomes_of(made, options)
-        link = made.link
     figures = {way: figure(outcomes[options.ways[0]], own) for way, own in outcomes.items()}
     show(figures)
     if options.record is not None:
-        name = options.record or f"speculation_loss_{kind_of(options)}{link.name}"
         settings = {name: getattr(options, name) for name in ("tau", "steps", "seeds")}
         report(name, {"link": str(link), **settings, **figures})
 

@@ -1,5 +1,6 @@
 """What the benchmarks refuse of their options, before anything is trained."""
 
+import re
 from collections.abc import Callable
 from functools import partial
 
@@ -73,3 +74,29 @@ def test_options_that_are_refused(
     with pytest.raises(SystemExit) as ended:
         main()
     assert ended.value.code == 2 and message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("main", "line", "message"),
+    [
+        (
+            compression.main,
+            "--steps 240 --tasks conv_0.3M --ways fp16 --record",
+            "record compression_240_steps_conv_0.3M must have conv_0.3M_dense_nesterov, ",
+        ),
+        (
+            learned_mask.main,
+            "--seeds 4 --record",
+            "learned_mask must have 5 runs of a way or more, not 4",
+        ),
+        (speculation.main, "--ways ddp --record", "speculation_100_20 must have ddp 1, "),
+        (speculation_loss.main, "--seeds 9 --record", "_100_20 must have 10 runs of a way or more"),
+        (partial(typer.run, presets.main), "--seeds 1 --record", "presets must have 10 runs of a"),
+    ],
+)
+def test_records_that_are_not_replaced_by_less(
+    main: Callable[[], None], line: str, message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.argv", ["benchmark.py", *line.split()])
+    with pytest.raises(SystemExit, match=re.escape(message)):
+        main()

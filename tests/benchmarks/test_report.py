@@ -4,7 +4,7 @@ from pathlib import Path
 
 import _report
 import pytest
-from _report import recorded, report
+from _report import check_replaces, recorded, report
 
 
 @pytest.fixture(autouse=True)
@@ -36,3 +36,13 @@ def test_a_run_that_is_not_whole_leaves_the_record(
 def test_a_run_that_is_not_whole_makes_no_record(results: Path) -> None:
     report("trial", {"rounds": 1}, whole=False)
     assert recorded("trial") == {} and not results.exists()
+
+
+def test_a_record_is_not_replaced_by_one_of_less() -> None:
+    report("trial", {"steps": 9, "fp16": {"losses": [1.0, 2.0], "all": [3]}, "ours": {}})
+    check_replaces("trial", ["ours", "more", "fp16"], 2)
+    check_replaces("another", [], 1)
+    with pytest.raises(SystemExit, match=r"^what replaces record trial must have fp16, too$"):
+        check_replaces("trial", ["ours", "more"], 2)
+    with pytest.raises(SystemExit, match=r"must have 2 runs of a way or more, not 1$"):
+        check_replaces("trial", ["fp16", "ours"], 1)
