@@ -4,6 +4,7 @@ import json
 import platform
 import sys
 from collections.abc import Collection, Mapping
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +41,7 @@ def report(name: str, figures: Mapping[str, Figure], *, whole: bool = True, keep
         return
     RESULTS.mkdir(exist_ok=True)
     facts = {"machine": platform.machine(), "python": platform.python_version()}
+    facts["torch"] = version("torch")
     text = json.dumps({**figures, "on": facts}, indent=2)
     (RESULTS / f"{name}.json").write_text(f"{text}\n")
 

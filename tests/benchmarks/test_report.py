@@ -1,9 +1,11 @@
 """What benchmarks keep of their figures, and what they leave as it is."""
 
+import json
 from pathlib import Path
 
 import _report
 import pytest
+import torch
 from _report import check_replaces, recorded, report
 
 
@@ -18,6 +20,13 @@ def test_a_whole_run_is_kept(capsys: pytest.CaptureFixture[str]) -> None:
     report("trial", {"rounds": 3, "ratio": 0.5})
     assert recorded("trial") == {"rounds": 3, "ratio": 0.5}
     assert "nothing was kept" not in capsys.readouterr().out
+
+
+def test_a_record_says_where_it_was_measured(results: Path) -> None:
+    report("trial", {"rounds": 3})
+    on = json.loads((results / "trial.json").read_text())["on"]
+    assert {*on} == {"machine", "python", "torch"}
+    assert on["torch"].split("+")[0] == torch.__version__.split("+")[0]
 
 
 @pytest.mark.parametrize(
