@@ -27,8 +27,10 @@ MOMENTUM = 0.9
 #: Step in which PowerSGD begins: the earliest that it can.
 BEGIN = 2
 
-#: Steps between two averages of local SGD, by the name of the way.
+#: Steps between two averages of local SGD, by the name of the way. The last has more than any run:
+#: there is none behind that of the second step.
 PERIODS = {f"local_sgd_{period}": period for period in (4, 16, 64)}
+PERIODS["local_sgd_never"] = 1_000_000_000
 
 Batch = tuple[torch.Tensor, torch.Tensor]
 State = CompressionState | None
@@ -39,11 +41,17 @@ def _plain(hook: Callable[..., Any], model: DistributedDataParallel) -> State:
     return None
 
 
-def _power_sgd(rank: int, model: DistributedDataParallel) -> State:
+def _power_sgd(
+    rank: int, model: DistributedDataParallel, hook: Callable[..., Any] = powerSGD_hook
+) -> State:
     """With error feedback and warm start."""
     state = PowerSGDState(None, matrix_approximation_rank=rank, start_powerSGD_iter=BEGIN)
-    model.register_comm_hook(state, powerSGD_hook)
+    model.register_comm_hook(state, hook)
     return None
+
+
+#: The same of gradients and factors in FP16.
+_power_sgd_16 = partial(_power_sgd, hook=default_hooks.fp16_compress_wrapper(powerSGD_hook))
 
 
 def _no_hook(model: DistributedDataParallel) -> State:
@@ -58,7 +66,7 @@ def optimizer_of(
     if way in CORRECTED:
         for group in optimizer.param_groups:
             group["momentum"] = 0.0
-    if way in DENSE_NESTEROV:
+    if way in SGD_NESTEROV:
         for group in optimizer.param_groups:
             group["nesterov"] = True
     return average_weights(model, optimizer, PERIODS[way]) if way in PERIODS else optimizer
@@ -66,7 +74,7 @@ def optimizer_of(
 
 def rate_of(way: str, task: "Task") -> float:
     """Learning rate of the first step."""
-    return task.rate * DENSE_NESTEROV.get(way, 1.0)
+    return task.rate * SGD_NESTEROV.get(way, 1.0)
 
 
 def _ours(options: dict[str, Any], model: DistributedDataParallel) -> State:
@@ -87,8 +95,12 @@ CORRECTED: dict[str, dict[str, Any]] = {
     for percent in (4, 1)
 }
 
-#: Dense ways with Nesterov's momentum by name: their rate by the task's.
-DENSE_NESTEROV = {"dense_nesterov": 1.0, "dense_nesterov_half_rate": 0.5}
+#: Ways with Nesterov's momentum in SGD by name: their rate by the task's.
+SGD_NESTEROV = {
+    "dense_nesterov": 1.0,
+    "dense_nesterov_half_rate": 0.5,
+    "powersgd16_8_nesterov_half_rate": 0.5,
+}
 
 #: Budgets of a pass in bytes, by the end of a way's name, and what a probe takes: those of the
 #: MLP, and of the convolutions and the transformer, of which about 1 % is sent.
@@ -115,9 +127,12 @@ Register = Callable[[DistributedDataParallel], State]
 #: By name, what registers a hook on a model: of others, and of ours, which have a mask.
 OTHERS: dict[str, Register] = {
     "dense": partial(_plain, default_hooks.allreduce_hook),
-    **dict.fromkeys(DENSE_NESTEROV, partial(_plain, default_hooks.allreduce_hook)),
+    "dense_nesterov": partial(_plain, default_hooks.allreduce_hook),
+    "dense_nesterov_half_rate": partial(_plain, default_hooks.allreduce_hook),
     "fp16": partial(_plain, default_hooks.fp16_compress_hook),
     **{f"powersgd_{rank}": partial(_power_sgd, rank) for rank in (1, 2, 4)},
+    **{f"powersgd16_{rank}": partial(_power_sgd_16, rank) for rank in (4, 8)},
+    "powersgd16_8_nesterov_half_rate": partial(_power_sgd_16, 8),
     **dict.fromkeys(PERIODS, _no_hook),
 }
 MASKED: dict[str, Register] = {
@@ -145,6 +160,9 @@ MASKED: dict[str, Register] = {
     "top_by_share_1%": partial(_ours, {"density": 0.01, "mask": "top_by_share"}),
     "top_1%": partial(_ours, {"density": 0.01, "mask": "top"}),
     "random_1%": partial(_ours, {"density": 0.01, "mask": "random"}),
+    "random_1%_without_error_feedback": partial(
+        _ours, {"density": 0.01, "mask": "random", "error_feedback": False}
+    ),
     **{
         f"{mask}_{name}": partial(_ours, {"budget": budget, "mask": mask})
         for mask in MASKS

@@ -5,7 +5,11 @@ all-reduce of FP32, PyTorch's FP16 hook, PowerSGD of three ranks, and ours with 
 Bytes are all that a worker puts into collectives in the whole run: slots, agreements, probes,
 factors. Losses are of what is held out, and as ratios to those of the first way with the same
 seed. They are drawn over bytes, too. PowerSGD runs from the third step on, ours without
-warm-up.
+warm-up. Controls take part where ``--ways`` names them: PowerSGD in FP16 (``powersgd16_4``,
+``powersgd16_8``), with Nesterov's momentum at half the rate, too
+(``powersgd16_8_nesterov_half_rate``), elements by chance of which the others are lost
+(``random_1%_without_error_feedback``), and workers that never meet behind the second step
+(``local_sgd_never``).
 
 With ``--link 10`` each worker has a network namespace of its own, and 10 Mbit/s between them
 (root, ``ip``, ``g++``, TUN devices), and PyTorch's local SGD takes part; then seconds count: those
@@ -74,7 +78,8 @@ def main() -> None:
     parser.add_argument(
         "--same-steps", action="store_true", help="on a link: time of steps, not until a loss"
     )
-    parser.add_argument("--ways", nargs="+", help="which of them")
+    known = ", ".join(KNOWN).replace("%", "%%")
+    parser.add_argument("--ways", nargs="+", metavar="WAY", help=f"which of {known}")
     parser.add_argument("--tasks", nargs="+", choices=[*STEPS], help="which of them")
     parser.add_argument("--seeds", type=positive, default=1)
     add_record_option(parser)

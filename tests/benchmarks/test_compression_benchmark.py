@@ -1,7 +1,11 @@
 """What the benchmarks of compression refuse, and the digits that they make."""
 
 import sys
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import compression
 import learned_mask
@@ -10,8 +14,64 @@ import torch
 import torch.distributed as dist
 from _augmented_digits import augmented, digits, held_out
 from _compression_aims import beyond_aims_of_link, beyond_aims_of_losses, beyond_aims_of_time
+from _compression_ways import MOMENTUM, Task, optimizer_of, rate_of
+from _compression_worker import trained
 from _local_steps import in_their_mean
 from torch import nn
+
+#: Ways that no benchmark takes unless they are named.
+CONTROLS = (
+    *("powersgd16_4", "powersgd16_8", "powersgd16_8_nesterov_half_rate"),
+    *("random_1%_without_error_feedback", "local_sgd_never"),
+)
+
+
+@pytest.fixture
+def lone_worker(tmp_path: Path) -> Iterator[None]:
+    dist.init_process_group("gloo", f"file://{tmp_path}/rendezvous", rank=0, world_size=1)
+    yield
+    dist.destroy_process_group()
+
+
+def batch(generator: torch.Generator) -> tuple[torch.Tensor, torch.Tensor]:
+    x = torch.randn((8, 64), generator=generator)
+    return x, (x[:, 0] > 0).long()
+
+
+SMALL = Task(partial(nn.Linear, 64, 64), batch, 0.1, lambda: batch(torch.Generator()))
+
+
+@pytest.mark.usefixtures("lone_worker")
+@pytest.mark.parametrize("way", CONTROLS)
+def test_controls_train(way: str) -> None:
+    short, longer = (trained(SMALL, way, steps, steps) for steps in (2, 8))
+    assert longer["loss"] < short["loss"]
+    assert (longer["bytes"] > short["bytes"]) is (way != "local_sgd_never")
+
+
+@pytest.mark.usefixtures("lone_worker")
+def test_factors_in_fp16_take_half_the_bytes() -> None:
+    wide, narrow, dense = (
+        trained(SMALL, way, 4, 4)["bytes"] for way in ("powersgd_4", "powersgd16_4", "dense")
+    )
+    assert wide == 2 * narrow < dense
+
+
+def test_nesterov_in_sgd_at_half_the_rate() -> None:
+    descent = torch.optim.SGD([torch.zeros(1)], lr=1, momentum=MOMENTUM)
+    way, model = "powersgd16_8_nesterov_half_rate", Mock()
+    assert rate_of(way, SMALL) == 0.05 and rate_of("powersgd16_8", SMALL) == 0.1
+    assert optimizer_of(way, model, descent) is descent and descent.param_groups[0]["nesterov"]
+
+
+def test_controls_are_named(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["compression.py", "--help"])
+    with pytest.raises(SystemExit):
+        compression.main()
+    said = "".join(capsys.readouterr().out.split())
+    assert all(f",{way}" in said and f"``{way}``" in str(compression.__doc__) for way in CONTROLS)
 
 
 def run(way: str, pace: float, losses: list[float]) -> dict[str, Any]:
