@@ -50,7 +50,7 @@ def emit(
     if not path.exists() or not path.read_text().startswith(heading):
         directory.mkdir(parents=True, exist_ok=True)
         text = gate_level(netlist, name, family) if family else to_verilog(netlist)
-        path.write_text(heading + _start_combinational(text))
+        replace_text(path, heading + _start_combinational(text))
     return path
 
 
@@ -87,3 +87,10 @@ def _start_single(module: re.Match[str]) -> str:
 def digest(*texts: str) -> str:
     """A short name for the contents of some texts."""
     return hashlib.sha256("\0".join(texts).encode()).hexdigest()[:20]
+
+
+def replace_text(path: Path, text: str) -> None:
+    """Write a file under another name, then give it its name: no half of it is ever there."""
+    temporary = path.with_name(f"{path.name}.tmp")
+    temporary.write_text(text)
+    temporary.replace(path)

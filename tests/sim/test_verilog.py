@@ -62,6 +62,22 @@ def test_a_file_that_is_right_stays(tmp_path: Path) -> None:
     assert path.stat().st_mtime_ns > before
 
 
+def test_a_file_whose_writing_was_interrupted_is_written_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def write_half(path: Path, text: str) -> None:
+        with path.open("w") as file:
+            file.write(text[: len(text) // 2])
+        raise KeyboardInterrupt
+
+    text = "module dut();\n" + 9 * "  wire a;\n" + "endmodule\n"
+    monkeypatch.setattr("adagrain.sim.simulators.verilog.to_verilog", lambda netlist: text)
+    with monkeypatch.context() as context, pytest.raises(KeyboardInterrupt):
+        context.setattr(Path, "write_text", write_half)
+        emit(Toggle(), "dut", tmp_path)
+    assert emit(Toggle(), "dut", tmp_path).read_text().endswith(text)
+
+
 def test_combinational_blocks_run_at_the_start(tmp_path: Path) -> None:
     """A register that starts each of them changes after time 0's initialisation."""
     text = emit(Toggle(), "dut", tmp_path).read_text()
