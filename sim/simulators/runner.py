@@ -177,6 +177,7 @@ class _Build:
         contents = digest(source.read_text(), *recipe)
         if stamp.exists() and stamp.read_text() == contents:
             return
+        stamp.unlink(missing_ok=True)  # a build that is killed may leave another executable
         log = self.directory / "build.log"
         lent: AbstractContextManager[list[str]] = nullcontext([])
         if self._simulator == "verilator":

@@ -1,10 +1,12 @@
-"""The runner of cocotb benches: what it says when a bench fails."""
+"""The runner of cocotb benches: what it says when a bench fails, and when it builds again."""
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from adagrain.sim.benches import queue
 from adagrain.sim.simulators import runner
 
 HEAD = "from adagrain.sim.simulators.bench import bench\n"
@@ -106,3 +108,46 @@ async def fails(b):
 def test_unknown_names_are_refused(arguments: tuple[str, ...], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         runner.run(*arguments)  # type: ignore[arg-type]
+
+
+class Simulator:
+    """Stands for cocotb's runner, whose build may be killed."""
+
+    def __init__(self) -> None:
+        self.built: list[str] = []
+        self.is_killed = False
+
+    def build(self, sources: list[Path], **_: Any) -> None:
+        self.built.append(sources[0].read_text())
+        if self.is_killed:
+            raise KeyboardInterrupt
+
+    def test(self, **_: Any) -> None:
+        pass
+
+
+def test_what_a_killed_build_left_is_built_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also if the Verilog is what it was before that build."""
+    simulator, source = Simulator(), tmp_path / "dut.v"
+    monkeypatch.setattr(runner, "BUILD", tmp_path)
+    monkeypatch.setattr(runner, "missing", lambda simulator: None)
+    monkeypatch.setattr(runner, "get_runner", lambda name: simulator)
+    monkeypatch.setattr(runner, "get_results", lambda results: (1, 0))
+    monkeypatch.setattr(runner, "emit", lambda *_: source)
+    monkeypatch.setitem(queue.VARIANTS, "packet", lambda: None)
+
+    def run(text: str) -> None:
+        source.write_text(text)
+        runner.run("queue", "packet", "icarus")
+
+    run("one")
+    run("one")
+    assert simulator.built == ["one"]
+    simulator.is_killed = True
+    with pytest.raises(KeyboardInterrupt):
+        run("two")
+    simulator.is_killed = False
+    run("one")
+    assert simulator.built == ["one", "two", "one"]
