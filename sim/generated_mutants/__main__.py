@@ -45,12 +45,18 @@ def run(
         raise typer.BadParameter(f"folder must be one of {', '.join(FOLDERS)}, not {folder!r}")
     seed = random.randrange(1 << 31) if seed is None else seed
     print(f"seed {seed}", flush=True)
+    drawn = {
+        name: Sample.draw(ROOT, KEPT, name, count=sample, seed=seed, only=only)
+        for name in ([folder] if folder else FOLDERS)
+    }
+    samples = {name: own for name, own in drawn.items() if own.mutations or own.equivalents}
+    if not samples:
+        raise typer.BadParameter(f"name of a file with mutants must contain {only!r}, none does")
     checks = Checks(ROOT, KEPT / "seconds.json")
     scores = []
-    for name in [folder] if folder else FOLDERS:
-        drawn = Sample.draw(ROOT, KEPT, name, count=sample, seed=seed, only=only)
-        _check(drawn, checks, patience, name)
-        scores.append(_report(drawn, name))
+    for name, own in samples.items():
+        _check(own, checks, patience, name)
+        scores.append(_report(own, name))
     raise typer.Exit(0 if all(score >= GOAL for score in scores) else 1)
 
 

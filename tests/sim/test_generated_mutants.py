@@ -312,11 +312,18 @@ def test_arguments_are_of_mutants_that_there_are(equivalent: Equivalent) -> None
     assert len(equivalent.why) > 20
 
 
-def test_an_unknown_folder_is_named() -> None:
-    outcome = CliRunner().invoke(app, ["--folder", "docs"])
+@pytest.mark.parametrize(
+    ("option", "value", "message"),
+    [
+        ("--folder", "docs", "folder must be one of hdl, models, host, not 'docs'"),
+        ("--only", "zzzz", "name of a file with mutants must contain 'zzzz', none does"),
+        ("--only", "hdl/__init__", "must contain 'hdl/__init__', none does"),
+    ],
+)
+def test_wrong_options_are_named(option: str, value: str, message: str) -> None:
+    outcome = CliRunner().invoke(app, [option, value])
     assert outcome.exit_code == 2
-    said = " ".join(outcome.output.replace("│", "").split())
-    assert "must be one of hdl, models, host, not 'docs'" in said
+    assert message in " ".join(outcome.output.replace("│", "").split())
 
 
 def test_tests_are_run_with_their_short_sweeps(
