@@ -16,7 +16,7 @@ from adagrain.hdl.checks import check_kind
 from .bitstream import SEEDS
 from .families import FAMILIES
 from .report import Report, read_report
-from .tools import run
+from .tools import run, written
 from .units import check_unit, units
 
 __all__ = ["Harness", "place_alone"]
@@ -91,7 +91,8 @@ def place_alone(
     ValueError
         If unit or board is unknown, or the FPGA's family cannot be placed without a board.
     ToolError
-        If a program is missing or fails, as nextpnr does where the unit does not fit.
+        If a program is missing, fails or writes nothing, as nextpnr fails where the unit does not
+        fit.
     """
     check_unit(unit, board)
     family = FAMILIES[BOARDS[board].family]
@@ -114,5 +115,6 @@ def place_alone(
             options = ["--json", "top.json", "--report", "report.json", "--timing-allow-fail"]
             asked = ["--freq", str(megahertz), "--seed", str(seed)]
             run(program, [*arguments, *BOARDS[board].part, *options, *asked], folder)
-            reports.append(read_report(folder / "report.json", BOARDS[board].family, seed))
+            report = written(folder / "report.json")
+            reports.append(read_report(report, BOARDS[board].family, seed))
     return reports

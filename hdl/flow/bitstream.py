@@ -13,7 +13,7 @@ from adagrain.hdl.boards.top import Top
 from .families import FAMILIES
 from .report import Report, read_report
 from .router import Congestion
-from .tools import PatienceError, ToolError, run
+from .tools import PatienceError, ToolError, run, written
 
 __all__ = ["PATIENCE", "SEEDS", "Bitstream", "build"]
 
@@ -88,7 +88,7 @@ def build(
 
     progress("synthesising (some minutes)")
     run(*synthesis, folder)
-    _written(netlist)
+    written(netlist)
     best: Report | None = None
     for seed in seeds:
         progress(f"placing and routing, seed {seed} (some minutes)")
@@ -111,7 +111,7 @@ def build(
     progress("packing")
     for step in finish:
         run(*step, folder)
-    return Bitstream(_written(product), best)
+    return Bitstream(written(product), best)
 
 
 def _steps(script: str) -> list[Step]:
@@ -138,8 +138,8 @@ def _place(
                 f"{board.name} shows what it takes"
             ) from None
         raise
-    _written(routed)
-    report = read_report(_written(reported), board.family, seed)
+    written(routed)
+    report = read_report(written(reported), board.family, seed)
     _check_clocks(report, board)
     return report
 
@@ -158,13 +158,6 @@ def _forget(*paths: Path) -> None:
     """Remove what an earlier run has written, which would be taken for what this one writes."""
     for path in paths:
         path.unlink(missing_ok=True)
-
-
-def _written(path: Path) -> Path:
-    """A file that a program has written."""
-    if not path.is_file():
-        raise ToolError(f"{path.name} must be written, but the programs ended without it")
-    return path
 
 
 def _routed(place: Step, folder: Path) -> Path:

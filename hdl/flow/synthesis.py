@@ -14,7 +14,7 @@ from adagrain.hdl.arithmetic.dsp import Target
 from adagrain.hdl.boards import BOARDS
 
 from .families import FAMILIES
-from .tools import ToolError, run
+from .tools import ToolError, run, written
 from .units import check_unit, units
 
 __all__ = ["synthesise"]
@@ -35,7 +35,7 @@ def synthesise(unit: str, board: str) -> dict[str, int]:
     ValueError
         If unit or board is unknown.
     ToolError
-        If Yosys is missing or fails.
+        If Yosys is missing, fails or writes nothing.
     """
     check_unit(unit, board)
     family = FAMILIES[BOARDS[board].family]
@@ -53,5 +53,5 @@ def _cell_counts(component: Component, target: Target) -> dict[str, int]:
         (folder / "top.il").write_text(rtlil.convert(component, platform=target, emit_src=False))
         script = f"read_rtlil top.il; {family.script('top')}; tee -q -o stat.json stat -json"
         run("YOSYS", ["-q", "-p", script], folder)
-        statistics = json.loads((folder / "stat.json").read_text())
+        statistics = json.loads(written(folder / "stat.json").read_text())
     return dict(statistics["design"]["num_cells_by_type"])

@@ -11,7 +11,7 @@ from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
 
-__all__ = ["PatienceError", "ToolError", "find", "run"]
+__all__ = ["PatienceError", "ToolError", "find", "run", "written"]
 
 #: Programs by the variables that name them, as Amaranth's build scripts do.
 PROGRAMS = {
@@ -168,6 +168,19 @@ def _started(variable: str, arguments: Sequence[str], folder: Path) -> "subproce
         )
     except OSError as error:
         raise ToolError(f"{PROGRAMS[variable]} must be a program, but {error}") from error
+
+
+def written(path: Path) -> Path:
+    """The path of a file that a program was to write.
+
+    Raises
+    ------
+    ToolError
+        If it is not there.
+    """
+    if not path.is_file():
+        raise ToolError(f"{path.name} must be written, but the programs ended without it")
+    return path
 
 
 def _logged(arguments: Sequence[str], folder: Path) -> str:

@@ -14,7 +14,7 @@ from amaranth.lib import wiring
 
 from adagrain.hdl.arithmetic.dsp import Target
 from adagrain.hdl.flow.families import FAMILIES
-from adagrain.hdl.flow.tools import ToolError, run
+from adagrain.hdl.flow.tools import ToolError, run, written
 
 __all__ = ["CELLS", "check_family", "convert", "gate_level", "models_of", "recipe_of"]
 
@@ -85,7 +85,7 @@ def gate_level(netlist: str, name: str, family: str) -> str:
     ValueError
         If there are no models of the family.
     ToolError
-        If Yosys is missing or fails, or uses a cell in a way that is not modelled.
+        If Yosys is missing, fails or writes nothing, or uses a cell in a way that is not modelled.
     """
     check_family(family)
     row = FAMILIES[family]
@@ -94,11 +94,11 @@ def gate_level(netlist: str, name: str, family: str) -> str:
         (folder / "top.il").write_text(netlist)
         kept = f"setattr -mod -set keep_hierarchy 1 {name}.netlist"
         modelled = " ".join(f"t:{cell}" for cell in _IDLE)
-        written = f"write_verilog -noattr netlist.v; select {modelled}; write_json -selected cells"
-        script = f"read_rtlil top.il; {kept}; {row.script(name)}; {written}"
+        output = f"write_verilog -noattr netlist.v; select {modelled}; write_json -selected cells"
+        script = f"read_rtlil top.il; {kept}; {row.script(name)}; {output}"
         run("YOSYS", ["-q", "-p", script], folder)
-        _check_idle((folder / "cells").read_text())
-        synthesised = (folder / "netlist.v").read_text()
+        _check_idle(written(folder / "cells").read_text())
+        synthesised = written(folder / "netlist.v").read_text()
     return f"{synthesised}\n{_joined(models_of(family))}"
 
 

@@ -231,6 +231,14 @@ def test_what_an_earlier_build_left_is_not_taken_for_this_one(
         build(BOARDS["ulx3s-25f"], programs / "build")
 
 
+def test_a_program_that_writes_nothing(programs: Path) -> None:
+    (programs / "YOSYS").write_text("#!/bin/sh\n")
+    with pytest.raises(ToolError, match=r"stat\.json must be written, but the programs ended with"):
+        synthesise("queue", "ulx3s")
+    with pytest.raises(ToolError, match=r"report\.json must be written, but the programs ended"):
+        place_alone("queue", "ulx3s", 50)
+
+
 @pytest.mark.usefixtures("echo")
 def test_a_program_that_is_none(programs: Path) -> None:
     (programs / "YOSYS").write_text("not a program\n")

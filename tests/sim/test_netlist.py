@@ -213,6 +213,12 @@ def test_a_pin_that_a_model_does_not_look_at_is_0(
         gate_level(netlist, "top", "ecp5")
 
 
+def test_a_yosys_that_writes_nothing_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("YOSYS", "true")
+    with pytest.raises(ToolError, match="cells must be written, but the programs ended without it"):
+        gate_level("", "top", "ecp5")
+
+
 def test_a_black_box_is_no_model() -> None:
     """A simulator would take it, and its outputs would be 0."""
     with pytest.raises(RuntimeError, match="ODDR"):
