@@ -7,6 +7,8 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from adagrain.hdl.flow import ToolError
+
 from .simulators import runner
 from .simulators.cache import CacheError
 from .simulators.verilator import ToolMissingError
@@ -44,7 +46,7 @@ def simulate(
             failures += sum(
                 not _passes(name, each, simulator, seed, waves, netlist) for each in chosen
             )
-    except (ValueError, CacheError, ToolMissingError) as error:
+    except (ValueError, CacheError, ToolMissingError, ToolError) as error:
         print(f"error: {error}", file=sys.stderr)
         raise typer.Exit(2) from None
     raise typer.Exit(1 if failures else 0)

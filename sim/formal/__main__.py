@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from adagrain.hdl.flow import ToolError
 from adagrain.sim.mutants import Mutant, Result, check
 
 from . import PROOFS, Holds, prove
@@ -29,7 +30,11 @@ def run(
     """
     if proof != "all" and proof not in PROOFS:
         raise typer.BadParameter(f"must be all or one of {', '.join(PROOFS)}, not {proof!r}")
-    results = [_report(name, mutants) for name in (PROOFS if proof == "all" else [proof])]
+    try:
+        results = [_report(name, mutants) for name in (PROOFS if proof == "all" else [proof])]
+    except ToolError as error:
+        print(f"error: {error}", file=sys.stderr)
+        raise typer.Exit(2) from None
     sys.exit(0 if all(results) else 1)
 
 

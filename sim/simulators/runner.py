@@ -132,6 +132,8 @@ def run(
         If a test failed, none ran, or the simulator broke down.
     verilator.ToolMissingError
         If the simulator is not installed.
+    ToolError
+        If Yosys cannot make the netlist.
     CacheError
         If the cache of compiled units cannot be written.
     """

@@ -6,8 +6,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 from adagrain.sim.formal import PROOFS, Holds, prove
+from adagrain.sim.formal.__main__ import app
 
 #: Those that CI runs; the others take up to some minutes each.
 QUICK = ("single", "skid", "spill_register", "queue", "bit_packer", "bit_unpacker")
@@ -34,6 +36,13 @@ def test_proof_holds_and_finds_its_bug(name: str) -> None:
 def test_an_unknown_proof() -> None:
     with pytest.raises(ValueError, match=r"proof must be one of queue, .*, not 'pigs'"):
         prove("pigs")
+
+
+def test_a_missing_program_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SBY", "no-sby")
+    outcome = CliRunner().invoke(app, ["skid", "--no-mutants"])
+    assert outcome.exit_code == 2
+    assert outcome.output.startswith("error: no-sby is missing; install the extra: pip install")
 
 
 def test_a_bound_is_reported() -> None:

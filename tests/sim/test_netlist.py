@@ -8,6 +8,7 @@ import pytest
 from amaranth.hdl import Instance, Module, Signal
 from amaranth.lib import memory, wiring
 from amaranth.lib.wiring import In, Out
+from typer.testing import CliRunner
 
 import adagrain
 from adagrain.hdl.arithmetic.dsp import Products
@@ -15,6 +16,7 @@ from adagrain.hdl.flow.families import FAMILIES
 from adagrain.hdl.flow.tools import ToolError
 from adagrain.hdl.stream.queue import Queue
 from adagrain.models.interface.units import UNITS
+from adagrain.sim.__main__ import app
 from adagrain.sim.compiled import CompiledUnit
 from adagrain.sim.simulators import runner
 from adagrain.sim.simulators.netlist import convert, gate_level
@@ -217,6 +219,14 @@ def test_a_yosys_that_writes_nothing_is_told(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setenv("YOSYS", "true")
     with pytest.raises(ToolError, match="cells must be written, but the programs ended without it"):
         gate_level("", "top", "ecp5")
+
+
+def test_a_missing_yosys_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(runner, "BUILD", tmp_path)
+    monkeypatch.setenv("YOSYS", "no-yosys")
+    outcome = CliRunner().invoke(app, ["queue", "--variant", "single", "--netlist", "ecp5"])
+    assert outcome.exit_code == 2
+    assert outcome.output.startswith("error: no-yosys is missing; install the extra: pip install")
 
 
 def test_a_black_box_is_no_model() -> None:
