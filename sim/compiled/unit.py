@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 import numpy as np
 from amaranth.lib import wiring
 
+from adagrain.hdl.checks import check_integer
 from adagrain.sim.simulators.payload import decode, encode
 from adagrain.sim.simulators.verilator import version, waves_format
 
@@ -22,6 +23,7 @@ __all__ = ["CompiledUnit"]
 
 _Port = TypeVar("_Port")
 Buffer = bytes | bytearray | memoryview | np.ndarray
+Chances = Mapping[str, int] | int
 
 
 class CompiledUnit:
@@ -108,8 +110,8 @@ class CompiledUnit:
         *,
         max_cycles: int,
         stop: Stop | None = None,
-        idle: Mapping[str, int] | int = 0,
-        stall: Mapping[str, int] | int = 0,
+        idle: Chances = 0,
+        stall: Chances = 0,
         seed: int = 0,
         may_retract: Collection[str] = (),
     ) -> Run:
@@ -138,8 +140,10 @@ class CompiledUnit:
         Raises
         ------
         ValueError
-            If there is no such stream, a buffer holds no whole number of elements, or cycles do
-            not fit 64 bits.
+            If there is no such stream, a buffer holds no whole number of elements, cycles do not
+            fit 64 bits, a chance is not from 0 to 256, or ``stop`` would never come.
+        TypeError
+            If a chance, or a number of ``stop``, is no integer.
         DeadlockError
             If ``max_cycles`` pass first.
         RetractionError
@@ -147,10 +151,8 @@ class CompiledUnit:
         """
         if not 0 <= max_cycles < 1 << 64:
             raise ValueError(f"max_cycles must be from 0 to 2**64 - 1, not {max_cycles}")
-        for name in idle if isinstance(idle, Mapping) else ():
-            _known(self._inputs, name, "input stream of idle")
-        for name in stall if isinstance(stall, Mapping) else ():
-            _known(self._outputs, name, "output stream of stall")
+        _check_chances(self._inputs, idle, "input", "idle")
+        _check_chances(self._outputs, stall, "output", "stall")
         for name in may_retract:
             _known(self._outputs, name, "output stream of may_retract")
         given = {name: self._elements(name, buffer) for name, buffer in inputs.items()}
@@ -261,6 +263,8 @@ class CompiledUnit:
             raise ValueError(f"stop must be at one of the outputs, not at {stop.stream!r}")
         if self._outputs[stop.stream].words > 1:
             raise ValueError(f"stop must be at a stream of at most 64 bits, not {stop.stream}")
+        check_integer("value of stop", stop.value, 0, (1 << self._outputs[stop.stream].width) - 1)
+        check_integer("times of stop", stop.times, 1)
         return StopAt(list(self._outputs).index(stop.stream), stop.value, stop.times)
 
     def _complaint(
@@ -280,6 +284,15 @@ def _known(ports: Mapping[str, _Port], name: str, kind: str) -> _Port:
     if name not in ports:
         raise ValueError(f"{kind} must be one of {', '.join(ports)}, not {name!r}")
     return ports[name]
+
+
+def _check_chances(ports: Mapping[str, _Port], chances: Chances, side: str, name: str) -> None:
+    if isinstance(chances, Mapping):
+        for stream, chance in chances.items():
+            _known(ports, stream, f"{side} stream of {name}")
+            check_integer(f"{name} of {stream}", chance, 0, 256)
+    else:
+        check_integer(name, chances, 0, 256)
 
 
 def _storage(width: int) -> int:

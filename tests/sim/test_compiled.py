@@ -192,6 +192,27 @@ def test_bad_arguments_are_refused(
         shelf.run(**{"max_cycles": 10} | arguments)
 
 
+@pytest.mark.parametrize("name", ["idle", "stall"])
+def test_bad_chances_are_refused(shelf: CompiledUnit, name: str) -> None:
+    stream = {"idle": "i_8", "stall": "o_8"}[name]
+    for chance in (-1, 257):
+        with pytest.raises(ValueError, match=f"^{name} must be from 0 to 256, not {chance}$"):
+            shelf.run(**{name: chance}, max_cycles=10)
+    with pytest.raises(TypeError, match=f"^{name} must be an integer, not 0.5$"):
+        shelf.run(**{name: 0.5}, max_cycles=10)
+    with pytest.raises(TypeError, match=f"^{name} of {stream} must be an integer, not 0.5$"):
+        shelf.run(**{name: {stream: 0.5}}, max_cycles=10)
+
+
+def test_stops_that_would_never_come_are_refused(shelf: CompiledUnit) -> None:
+    for value in (-1, 512):
+        with pytest.raises(ValueError, match=f"value of stop must be from 0 to 511, not {value}"):
+            shelf.run(outputs={"o_9": 1}, stop=Stop("o_9", value), max_cycles=10)
+    for times in (-1, 0):
+        with pytest.raises(ValueError, match=f"times of stop must be at least 1, not {times}"):
+            shelf.run(outputs={"o_9": 1}, stop=Stop("o_9", 511, times), max_cycles=10)
+
+
 def test_ports_that_are_not_there_are_refused(shelf: CompiledUnit) -> None:
     with pytest.raises(ValueError, match="port must be one of pair, sum, retracted, not 'zz'"):
         shelf.get("zz")
