@@ -5,10 +5,14 @@ The names below are the public face of the library; each lives in one of the fou
 on first use, so that ``import adagrain`` costs nothing.
 """
 
+import time
 from importlib import import_module
 from typing import Any
 
 __version__ = "0.1.0"
+
+#: When this process began to import the project: what it runs is no source file of later.
+_IMPORTED = time.time()
 
 _HOMES = {
     "open_device": "adagrain.host.device.open_device",

@@ -66,7 +66,7 @@ def library(
         FPGA whose netlist is compiled instead.
     made_from : str or None
         As in :class:`CompiledUnit`. The cache then has a link from this text, and the gateware's
-        source code, to the library.
+        source code, to the library, unless that has changed since it was imported.
 
     Raises
     ------
@@ -87,7 +87,8 @@ def library(
     tools = (verilator.version(), platform.machine())
     sources = (header, _WRAPPER.read_text(), _COMMON.read_text())
     recipe = (*sources, *flags, *tools, *recipe_of(family))
-    link = made_from and _cached(name, made_from, _source_code(component), *recipe)
+    code = _source_code(component) if made_from else None
+    link = _cached(name, made_from, code, *recipe) if made_from and code else None
     if link and link.exists():
         return ctypes.CDLL(str(link))
     verilator.require()  # before the netlist is made, which takes seconds
@@ -108,14 +109,25 @@ def _cached(name: str, *contents: str) -> Path:
     return cache_directory() / f"{name}-{digest(*contents)}.so"
 
 
-def _source_code(component: wiring.Component) -> str:
-    """All that it is made by: its own file, the project's sources, and those of foreign units."""
+def _source_code(component: wiring.Component) -> str | None:
+    """All that it is made by: its own file, the project's sources, and those of foreign units.
+
+    None if one of them has changed since this process began to import the project: the component
+    may be of what was there before.
+    """
     folders = [Path(package.__path__[0]) for package in (adagrain.models, adagrain.hdl)]
     folders += {folder for unit in UNITS.values() if (folder := _foreign(unit))}
     files = sorted(file for folder in folders for file in folder.rglob("*.py"))
     if own := getattr(sys.modules[type(component).__module__], "__file__", None):
         files.append(Path(own))
-    return "".join([amaranth.__version__, *(file.read_text() for file in files)])
+    code = "".join([amaranth.__version__, *(file.read_text() for file in files)])
+    return None if any(_changed(file) > adagrain._IMPORTED for file in files) else code
+
+
+def _changed(file: Path) -> float:
+    """Time from which a file is as it is; a copy may have its original's time of modification."""
+    status = file.stat()
+    return max(status.st_mtime, status.st_ctime)
 
 
 def _foreign(unit: Unit) -> Path | None:

@@ -5,14 +5,18 @@ import importlib
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from amaranth.hdl import Module
 
+import adagrain
 from adagrain.hdl.stream.queue import Queue
-from adagrain.sim.compiled import CompiledUnit
+from adagrain.sim.compiled import CompiledUnit, library
+from adagrain.sim.compiled.ports import ports_of
 from adagrain.sim.simulators import runner, verilator
 from adagrain.sim.simulators.cache import CacheError
 from adagrain.sim.simulators.runtime import share
@@ -23,7 +27,8 @@ pytestmark = pytest.mark.skipif(
 
 SCRIPT = """
 from adagrain.hdl.stream.queue import Queue
-from adagrain.sim.compiled import CompiledUnit
+from adagrain.sim.compiled import CompiledUnit, library
+from adagrain.sim.compiled.ports import ports_of
 unit = CompiledUnit(Queue(8, depth=2), "queue", waves={waves!r})
 print(unit.run({{"i": b"ok"}}, {{"o": 2}}, max_cycles=9).outputs["o"].tobytes())
 """
@@ -85,21 +90,56 @@ class Numbered(wiring.Component):
 """
 
 
+def numbered(folder: Path, number: int, monkeypatch: pytest.MonkeyPatch) -> type:
+    """A class of components that show a number, from a file that is written and imported."""
+    folder.mkdir(exist_ok=True)
+    (folder / "numbered.py").write_text(NUMBERED.format(number=number))
+    monkeypatch.syspath_prepend(folder)
+    monkeypatch.delitem(sys.modules, "numbered", raising=False)
+    made: type = importlib.import_module("numbered").Numbered
+    return made
+
+
 def test_a_component_from_elsewhere_whose_file_changed_is_built_again(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     share(tmp_path / "cache")
     monkeypatch.setenv("ADAGRAIN_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(adagrain, "_IMPORTED", time.time() + 1000)
     for number in (1, 2):
-        folder = tmp_path / str(number)
-        folder.mkdir()
-        (folder / "numbered.py").write_text(NUMBERED.format(number=number))
-        monkeypatch.syspath_prepend(folder)
-        monkeypatch.delitem(sys.modules, "numbered", raising=False)
-        component = importlib.import_module("numbered").Numbered()
+        component = numbered(tmp_path / str(number), number, monkeypatch)()
         with CompiledUnit(component, "numbered", made_from="same") as unit:
             unit.step(1)
             assert unit.get("number") == number
+
+
+def test_a_component_whose_file_changed_behind_its_import_is_what_was_imported(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """And another process, which imports what is there now, is not given it."""
+
+    def shows(made: type, number: int) -> bool:
+        component = made()
+        ports = ports_of(component)
+        text = library.library(component, ports, "numbered", waves=False, made_from="same")
+        return f"number = 8'h0{number}" in str(text)
+
+    def build(verilog: str, header: str, flags: list[str], name: str, path: Path) -> None:
+        path.write_text(verilog)
+
+    monkeypatch.setattr(library, "_build", build)
+    monkeypatch.setattr(
+        library, "ctypes", SimpleNamespace(CDLL=lambda path: Path(path).read_text())
+    )
+    monkeypatch.setenv("ADAGRAIN_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)  # it would be of the same second
+    imported = numbered(tmp_path, 1, monkeypatch)
+    of_another = numbered(tmp_path, 2, monkeypatch)
+    assert shows(imported, 1)
+    with monkeypatch.context() as another:
+        another.setattr(adagrain, "_IMPORTED", time.time() + 1000)
+        assert shows(of_another, 2)
+    assert shows(imported, 1)
 
 
 def test_missing_programs_are_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
