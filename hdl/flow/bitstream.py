@@ -62,7 +62,7 @@ def build(
     patience : float
         Seconds without progress after which a seed is given up.
     progress : callable
-        Called with what is being done.
+        Called with what is being done, and with what came of each seed: "seed 2 …".
 
     Raises
     ------
@@ -97,6 +97,7 @@ def build(
         except PatienceError as error:
             progress(f"seed {seed} is given up: {error}")
             continue
+        progress(f"seed {seed} reaches {report.megahertz:.1f} MHz")
         if best is None or report.slack > best.slack:
             best = report
             _keep(place, folder)

@@ -62,6 +62,8 @@ def bitstream(
 
             def show(text: str) -> None:
                 progress.update(task, description=text)
+                if text.startswith("seed"):
+                    progress.print(text)
 
             made = build(chosen, folder / board, seeds=seeds, progress=show)
         figures = made.report.recorded()
