@@ -1,6 +1,6 @@
 """Mutants of the encoder's gateware."""
 
-from .mutant import Mutant, bench, proved
+from .mutant import Mutant, bench, proved, tested
 
 __all__ = ["MUTANTS"]
 
@@ -28,6 +28,13 @@ MUTANTS = (
         "beat.last | number.all()",
         "beat.last | (number == BLOCK // self._lanes - 2)",
         _TWO_LANES,
+    ),
+    Mutant(
+        "encoder's place in a block outlives a reset",
+        "hdl/codec/nonzeros.py",
+        "number = Signal(range(BLOCK // self._lanes))",
+        "number = Signal(range(BLOCK // self._lanes), reset_less=True)",
+        tested("sim/test_reset.py", "encoder-two_lanes"),
     ),
     Mutant(
         "encoder counts the gap from the region's start, not the block's",
