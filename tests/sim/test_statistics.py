@@ -4,12 +4,19 @@ import os
 import random
 
 import pytest
+import torch
 
+from adagrain.models.interface.formats import FormatCode
 from adagrain.sim.benches.statistics import VARIANTS
-from adagrain.sim.benches.statistics.traffic import random_pass, stimuli
+from adagrain.sim.benches.statistics.traffic import Pass, random_pass, stimuli
 from adagrain.sim.compiled import CompiledUnit, check_silence, demand
 
-PASSES = 5_000 if os.environ.get("ADAGRAIN_FULL") == "1" else 200
+FULL = os.environ.get("ADAGRAIN_FULL") == "1"
+
+PASSES = 5_000 if FULL else 200
+
+#: Elements of a long pass. A pass may have nearly 2^32, which would take an hour.
+LONG = 1 << (24 if FULL else 20)
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
@@ -24,3 +31,12 @@ def test_compiled_unit_equals_the_model(variant: str, seed: int) -> None:
         made = (stimulus for given in passes for stimulus in stimuli(component, given))
         demand(unit, made, seed=seed)
         check_silence(unit, "o", "o_bin")
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_sums_of_the_largest_elements_over_a_long_pass(sign: int) -> None:
+    component = VARIANTS["full"]()
+    tensor = torch.full((LONG,), sign * torch.finfo(torch.float32).max)
+    with CompiledUnit(component, "statistics") as unit:
+        given = Pass(tensor, FormatCode.FP32, 0, histogram=True)
+        demand(unit, stimuli(component, given), seed=1, idle=0, stall=0)

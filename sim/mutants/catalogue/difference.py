@@ -37,6 +37,13 @@ MUTANTS = (
         _TWO_LANES,
     ),
     Mutant(
+        "difference sums too few bits for a long pass",
+        _FILE,
+        "_COUNT_BITS = 31",
+        "_COUNT_BITS = 18",
+        tested("sim/test_difference.py", "long_pass"),
+    ),
+    Mutant(
         "difference's record comes before its last pair",
         _FILE,
         "waited == self.LATENCY - 2",

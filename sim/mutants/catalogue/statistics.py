@@ -1,6 +1,6 @@
 """Mutants of `statistics`."""
 
-from .mutant import Mutant, bench, compiled
+from .mutant import Mutant, bench, compiled, tested
 
 __all__ = ["MUTANTS"]
 
@@ -34,6 +34,20 @@ MUTANTS = (
         "(middle << 16)",
         "(middle << 15)",
         bench("statistics", "full"),
+    ),
+    Mutant(
+        "the fourth powers' sum has too few bits for a long pass",
+        "hdl/statistics/power_sums.py",
+        "self._fourth(m, square) for square in squares], self.s4)",
+        "self._fourth(m, square) for square in squares], self.s4[:79])",
+        tested("sim/test_statistics.py", "long_pass"),
+    ),
+    Mutant(
+        "histogram's energies have too few bits for a long pass",
+        "hdl/statistics/histogram.py",
+        "unsigned(count_bits + 16)",
+        "unsigned(count_bits + 1)",
+        tested("sim/test_statistics.py", "long_pass"),
     ),
     Mutant(
         "minimum of negative numbers has its order inverted",
