@@ -80,6 +80,15 @@ def test_edges_of_the_noise_rule(
     compare(unit, Run(pack(RegionParameters, **fields), record, steps))
 
 
+@pytest.mark.parametrize("epoch", [6, 7, 8])
+def test_edges_of_the_phase_s_epoch(unit: CompiledUnit, epoch: int) -> None:
+    fields = default_parameters(2) | {"epoch": epoch}
+    policy = {"cadence_policy": CadencePolicy.PHASE, "phase_epoch": 7}
+    record = region_record(cadence_min=1, cadence=2, cadence_max=3, **policy)
+    step = (pack(RegionStep), pack(RegionUpdate, exponent=100, decide=1))
+    compare(unit, Run(pack(RegionParameters, **fields), record, [step]))
+
+
 @pytest.mark.parametrize("guard", [895, 896, 897])
 def test_edges_of_the_loss_guard(unit: CompiledUnit, guard: int) -> None:
     """The second loss is 8·(1/8 − 1/64) octaves above the average, which is 896."""

@@ -156,7 +156,7 @@ def _record(rng: random.Random, wild: bool, threshold: _Threshold) -> bytes:
         cadence_min=low,
         cadence=cadence,
         cadence_max=high,
-        phase_epoch=rng.randrange(20),
+        phase_epoch=rng.choice((0, 1, 2, rng.randrange(20), 65535)),
         confidence=rng.randrange(8),
         state=rng.choice((*SpeculationState, SpeculationState.GLOBAL)),
         dwell=rng.choice((0, 0, 1, 1, 2)),

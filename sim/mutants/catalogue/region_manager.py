@@ -94,6 +94,13 @@ MUTANTS = (
         compiled("region_manager", "tiny"),
     ),
     Mutant(
+        "the late phase begins an epoch late",
+        "hdl/region_manager/cadence.py",
+        "self.parameters.epoch >= record.phase_epoch",
+        "self.parameters.epoch > record.phase_epoch",
+        tested("sim/test_region_manager.py", "phase_s_epoch"),
+    ),
+    Mutant(
         "the counter of decision epochs wraps",
         "hdl/region_manager/steps.py",
         "with m.If(step.epoch_end & (run.epoch != 65535)):",
