@@ -18,7 +18,10 @@ _BLOCK = 2
 
 
 class CobsProof(Proof):
-    """Packets come out of encoder and decoder as they went in; nothing is taken for damage."""
+    """Packets come out of encoder and decoder as they went in; nothing is taken for damage.
+
+    The decoder waits for nothing but its output, and what has come goes on while that is taken.
+    """
 
     DEPTH = 12
     MUTANT = (
@@ -57,6 +60,12 @@ class CobsProof(Proof):
             with m.Elif(left == self.watch):
                 m.d.comb += [Assert(seen), Assert(element.data == data)]
                 m.d.sync += owes_end.eq(ended)
+
+        demand_patience(m, encoder.o.valid & self.o.ready, encoder.o.ready, cycles=0)
+        demand_patience(m, self.i.valid & self.o.ready, self.i.ready, cycles=3)
+        packets = counted(m, transfers(self.i) & self.i.payload.last)
+        ends = counted(m, transfers(self.o) & element.end)
+        demand_patience(m, (packets != ends) & self.o.ready, self.o.valid, cycles=5)
         m.d.comb += [
             Cover(transfers(self.o) & element.end & (left == 3)),
             Cover(transfers(self.o) & (left == 2) & (element.data == 0)),
