@@ -50,6 +50,13 @@ MUTANTS = (
         tested("sim/test_statistics.py", "long_pass"),
     ),
     Mutant(
+        "a counter that is just full has overflowed",
+        "hdl/statistics/counts.py",
+        "with m.If(total[self._bits :].any()):",
+        "with m.If(total[self._bits :].any() | total[: self._bits].all()):",
+        bench("statistics", "narrow_counters"),
+    ),
+    Mutant(
         "minimum of negative numbers has its order inverted",
         "hdl/statistics/extremes.py",
         "Mux(word[31], ~word, word | 0x8000_0000)",
