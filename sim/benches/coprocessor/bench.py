@@ -42,7 +42,7 @@ async def answers_as_the_model(b: Bench) -> None:
 
 
 @cocotb.parametrize(missing=[1, 9, 1000])
-@bench(cycles=100_000)
+@bench(cycles=200_000)
 async def a_new_session_gives_up_the_pass_of_the_port(b: Bench, missing: int) -> None:
     """Whatever was taken from the data port till then."""
     model = CoprocessorModel(b.component.configuration, kernel="reference")
@@ -59,7 +59,7 @@ async def a_new_session_gives_up_the_pass_of_the_port(b: Bench, missing: int) ->
 
 
 @cocotb.parametrize(groups=[0, 1, 9])
-@bench(cycles=100_000)
+@bench(cycles=200_000)
 async def a_new_session_gives_up_the_pass(b: Bench, groups: int) -> None:
     """A pass that has begun is gone after HELLO, and the next one is whole."""
     model = CoprocessorModel(b.component.configuration, kernel="reference")

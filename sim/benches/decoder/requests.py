@@ -23,24 +23,25 @@ class DecoderRequests(CodecRequests):
 
     unit = DECODER
 
-    def _unsound(self) -> list[Request]:
-        """A pass that cannot be."""
+    def _impossible(self) -> list[Request]:
+        """Begins of passes that cannot be, one for each reason."""
         region, raw, count = self._block()
         fields = self._fields(region, raw, count)
-        change: dict[str, int] = self._random.choice(
-            [
-                {"elements": 0},
-                {"elements": BLOCK + 1},
-                {"count": 0},
-                {"count": 2 * BLOCK // CODED_WORD, "spare": 0},
-                {"count": 2 * BLOCK // CODED_WORD + 1, "spare": 3},
-                {"format": FormatCode.BF16},
-                {"element_format": FormatCode.FP32},
-                {"exponent": region.fmt.largest_exponent + 1},
-                {"mantissa_bits": region.fmt.mantissa_bits + 1},
-            ]
-        )
-        return [Request(DecoderOpcode.BEGIN, pack(DecoderBegin, **fields | change))]
+        changes: list[dict[str, int]] = [
+            {"elements": 0},
+            {"elements": BLOCK + 1},
+            {"count": 0},
+            {"count": 2 * BLOCK // CODED_WORD, "spare": 0},
+            {"count": 2 * BLOCK // CODED_WORD + 1, "spare": 3},
+            {"format": FormatCode.BF16},
+            {"element_format": FormatCode.FP32},
+            {"exponent": region.fmt.largest_exponent + 1},
+            {"mantissa_bits": region.fmt.mantissa_bits + 1},
+        ]
+        return [
+            Request(DecoderOpcode.BEGIN, pack(DecoderBegin, **fields | change))
+            for change in changes
+        ]
 
     def _tensor(self, from_link: int) -> tuple[bytes, bytes]:
         region, raw, count = self._block()

@@ -33,10 +33,11 @@ class CodecRequests(PassRequests):
         self._words = 0  # of the block that was made last
 
     def prologue(self) -> list[Request]:
-        """A pass and a read before there is a table, and the tables."""
+        """A pass and a read before there is a table, the tables, and passes that cannot be."""
         early, _ = self._tensor(from_link=1)
         tables = [self._load(slot, table.lengths) for slot, table in enumerate(self._tables)]
-        return [Request(self.unit.begin.opcode, early), self._read(0, 1), *tables]
+        before = [Request(self.unit.begin.opcode, early), self._read(0, 1)]
+        return [*before, *tables, *self._impossible()]
 
     def kinds(self) -> Kinds:
         return {**super().kinds(), self._replace: 0.4, self._unsound: 0.2}
@@ -51,6 +52,10 @@ class CodecRequests(PassRequests):
 
     def _unsound(self) -> list[Request]:
         """A pass that cannot be."""
+        return [self._random.choice(self._impossible())]
+
+    def _impossible(self) -> list[Request]:
+        """Begins of passes that cannot be, one for each reason."""
         raise NotImplementedError
 
     def _replace(self) -> list[Request]:

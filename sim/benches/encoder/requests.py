@@ -25,22 +25,23 @@ class EncoderRequests(CodecRequests):
 
     unit = ENCODER
 
-    def _unsound(self) -> list[Request]:
-        """A pass that cannot be."""
+    def _impossible(self) -> list[Request]:
+        """Begins of passes that cannot be, one for each reason."""
         tensor, fields = self._block()
         fmt = format_of(tensor.dtype)
-        change: dict[str, int] = self._random.choice(
-            [
-                {"count": BLOCK + 1},
-                {"count": 0},
-                {"format": FormatCode.FP32},
-                {"format": 0x80 | fmt.code},
-                {"exponent": fmt.largest_exponent + 1},
-                {"mask_exponent": fmt.largest_exponent + 1},
-                {"mantissa_bits": fmt.mantissa_bits + 1},
-            ]
-        )
-        return [Request(EncoderOpcode.BEGIN, pack(EncoderBegin, **fields | change))]
+        changes: list[dict[str, int]] = [
+            {"count": BLOCK + 1},
+            {"count": 0},
+            {"format": FormatCode.FP32},
+            {"format": 0x80 | fmt.code},
+            {"exponent": fmt.largest_exponent + 1},
+            {"mask_exponent": fmt.largest_exponent + 1},
+            {"mantissa_bits": fmt.mantissa_bits + 1},
+        ]
+        return [
+            Request(EncoderOpcode.BEGIN, pack(EncoderBegin, **fields | change))
+            for change in changes
+        ]
 
     def _tensor(self, from_link: int) -> tuple[bytes, bytes]:
         tensor, fields = self._block()

@@ -1,6 +1,6 @@
 """Mutants of the decoder's handler: what is found to be sound, and what of it leaves."""
 
-from .mutant import Mutant, compiled, simulated
+from .mutant import Mutant, bench, compiled, simulated
 
 __all__ = ["MUTANTS"]
 
@@ -13,6 +13,13 @@ MUTANTS = (
         "with m.If(decoder.o_block.payload == BlockOutcome.FINE):",
         "with m.If(1):",
         _CODEC,
+    ),
+    Mutant(
+        "a block may have a mantissa bit more than its format",
+        "hdl/codec/decoder_pass.py",
+        "begin.mantissa_bits <= fmt.mantissa_bits",
+        "begin.mantissa_bits <= fmt.mantissa_bits + 1",
+        bench("coprocessor", "codec"),
     ),
     Mutant(
         "a block of 8192 bytes is not too long",

@@ -1,6 +1,6 @@
 """Mutants of the encoder's handler: tables, passes, blocks that leave."""
 
-from .mutant import Mutant, compiled
+from .mutant import Mutant, bench, compiled
 
 __all__ = ["MUTANTS"]
 
@@ -55,6 +55,13 @@ MUTANTS = (
         "wanted.first + wanted.count > self.size",
         "wanted.first + wanted.count > self.size + 1",
         _CODEC,
+    ),
+    Mutant(
+        "one of two bases may be beyond its format",
+        "hdl/codec/encoder_pass.py",
+        "for base in bases).all()",
+        "for base in bases).any()",
+        bench("coprocessor", "codec"),
     ),
     Mutant(
         "the mask's base is that of the code",
