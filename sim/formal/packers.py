@@ -89,7 +89,7 @@ class SerialProof(Proof):
 class UnpackerProof(Proof):
     """Of a BF16 tensor each element leaves once, in order, widened; the rest of a word nowhere.
 
-    Tensors of any two kinds take turns, and begin at any time.
+    Tensors of any two kinds take turns, and begin at any time. What can go on does so at once.
     """
 
     DEPTH = 12
@@ -147,6 +147,9 @@ class UnpackerProof(Proof):
                 Assert(number == own.count),
                 Assert(words == Mux(own.halves, (own.count + 1) >> 1, own.count)),
             ]
+        has_left = (tensors != 0) & (number < own.count)
+        demand_patience(m, has_left & self.i.valid, self.o.valid, cycles=0)
+        demand_patience(m, ~has_left & self.begin, begins, cycles=0)
         m.d.comb += [
             Cover(number == 5),
             Cover(own.halves & (number == 5)),
