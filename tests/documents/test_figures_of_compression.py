@@ -157,6 +157,12 @@ def _to_loss(record: Any, name: str) -> Iterator[float]:
     yield from (mean(times), error(times))
 
 
+def _controls(record: Any) -> Iterator[float]:
+    """How many times as fast as FP16 controls come to its loss, seed by seed."""
+    for way in ("local_sgd_never", "nesterov_1%_2_bits", "powersgd16_8"):
+        yield from record[f"transformer_0.8M_{way}"]["times_faster_to_loss"]
+
+
 QUOTES = (
     PAGE(
         "compression_240_steps_transformer_ten_seeds",
@@ -191,6 +197,13 @@ QUOTES = (
         "compression",
         "with an eighth of its bytes, and {:.1f} % above dense.",
         _above_dense,
+    ),
+    PAGE(
+        "compression_link_100_controls",
+        "come to FP16's loss {:.1f}, {:.1f}, {:.1f} times as fast, Nesterov's correction in that "
+        "run {:.1f}, {:.1f}, {:.1f}, PowerSGD of rank 8 with factors of FP16 {:.1f}, {:.1f}, "
+        "{:.1f}.",
+        _controls,
     ),
     PAGE(
         "compression",
