@@ -45,6 +45,15 @@ FIVE_SEEDS = {
     "dense, Nesterov's momentum, the same rate": ("dense_nesterov", "dense"),
     "the same at half the rate": ("dense_nesterov_half_rate", "dense one"),
 }
+#: Others with the same seeds, which both networks have.
+POWER_SGD = tuple(f"{name}_powersgd" for name in LONG)
+FIVE_SEEDS_OF_POWER_SGD = {
+    "rank 8, factors of FP16": "powersgd16_8",
+    "rank 4, factors of FP16": "powersgd16_4",
+    "rank 8, factors of FP16, Nesterov's momentum, half the rate": (
+        "powersgd16_8_nesterov_half_rate"
+    ),
+}
 _CHANGED, _DENSE = "{} ± {} %, 1/{}", "{} ± {} %, 2 ×"
 CELLS = {
     "both": f"{_CHANGED} | {_CHANGED}",
@@ -109,13 +118,13 @@ def _beside_dense_nesterov(record: Any) -> Iterator[object]:
         yield from (signed(mean(changes), 2), f"{error(changes):.2f}")
 
 
-def _five_seeds_row(row: str, way: str, cells: str) -> Quote:
+def _five_seeds_row(row: str, way: str, cells: str, records: tuple[str, str] = LONG) -> Quote:
     def values(transformer: Any, convolutions: Any) -> Iterator[str]:
         if "one" not in cells:
             yield from _changed(transformer, way, 2)
         yield from _changed(convolutions, way, 1)
 
-    return PAGE(" ".join(LONG), f"| {row} | {CELLS[cells]} |", values)
+    return PAGE(" ".join(records), f"| {row} | {CELLS[cells]} |", values)
 
 
 def _auto(record: Any) -> tuple[Any, Any]:
@@ -216,9 +225,11 @@ QUOTES = (
         lambda a, b: (a["transformer_0.8M_fp16"]["loss"], b["conv_0.3M_fp16"]["loss"]),
     ),
     *(_five_seeds_row(row, *found) for row, found in FIVE_SEEDS.items()),
+    *(_five_seeds_row(row, way, "both", POWER_SGD) for row, way in FIVE_SEEDS_OF_POWER_SGD.items()),
     PAGE(
         LONG[0],
-        "with a quarter of its bytes, and {:.1f} % for a hundredth of FP16's;",
+        "with a quarter of its bytes, half of those with factors of FP16, and {:.1f} % for a "
+        "hundredth of FP16's;",
         lambda r: (100 * (r["transformer_0.8M_threshold_1%_2_bits"]["loss_to_first"] - 1),),
     ),
     PAGE(

@@ -69,7 +69,9 @@ def _one_seed(record: Any) -> Iterator[object]:
     yield from (part(rank["bytes_of_first"]), rank["loss"])
 
 
-def _five_seeds(transformer: Any, convolutions: Any) -> Iterator[str]:
+def _five_seeds(
+    transformer: Any, convolutions: Any, sgd_transformer: Any, sgd_convolutions: Any
+) -> Iterator[str]:
     def figures(own: Any, digits: int) -> tuple[str, str, str]:
         change, error = (100 * (own["loss_to_first"] - 1), 100 * own["error_of_ratio"])
         return signed(change, digits), f"{error:.{digits}f}", part(own["bytes_of_first"])
@@ -81,6 +83,11 @@ def _five_seeds(transformer: Any, convolutions: Any) -> Iterator[str]:
     for way in ("threshold_4%_2_bits", "powersgd_4"):
         for record, task, digits in networks:
             yield from figures(record[f"{task}_{way}"], digits)[::2]
+    for record, (_, task, digits) in zip(
+        (sgd_transformer, sgd_convolutions), networks, strict=True
+    ):
+        way = "powersgd16_8_nesterov_half_rate"
+        yield from figures(record[f"{task}_{way}"], digits)[::2]
 
 
 def _on_links(slow: Any, faster: Any) -> Iterator[str]:
@@ -272,10 +279,13 @@ QUOTES = (
         _one_seed,
     ),
     README(
-        "compression_240_steps_transformer_0.8M compression_240_steps_conv_0.3M",
+        "compression_240_steps_transformer_0.8M compression_240_steps_conv_0.3M "
+        "compression_240_steps_transformer_0.8M_powersgd "
+        "compression_240_steps_conv_0.3M_powersgd",
         "| {} ± {} % at 1/{}, {} ± {} % at 1/{}; {} ± {} % at 1/{}, {} ± {} % at 1/{} "
         "(a threshold without it: {} % at 1/{}; {} % at 1/{}; "
-        "PowerSGD of rank 4: {} % at 1/{}; {} % at 1/{}) |",
+        "PowerSGD of rank 4: {} % at 1/{}; {} % at 1/{}, of rank 8 with factors of FP16 and "
+        "Nesterov's momentum at half the rate {} % at 1/{}; {} % at 1/{}) |",
         _five_seeds,
     ),
     README(
