@@ -222,6 +222,8 @@ COMMANDS: dict[str, Run | str] = {
     "python benchmarks/compression.py --steps 240 --seeds 5 --tasks transformer_0.8M --ways fp16 "
     "powersgd16_4 powersgd16_8 powersgd16_8_nesterov_half_rate --record "
     "compression_240_steps_transformer_0.8M_powersgd": RECORDS,
+    "python benchmarks/compression.py --ways fp16 random_1%_without_error_feedback --record "
+    "compression_chance": RECORDS,
     "python benchmarks/compression.py --link 100 --steps 60 --seeds 3 --ways fp16 powersgd16_8 "
     "local_sgd_64 local_sgd_never nesterov_1%_2_bits --record compression_link_100_controls": (
         RECORDS

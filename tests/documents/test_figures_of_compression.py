@@ -64,11 +64,11 @@ CELLS = {
 }
 
 
-def _one_seed_row(row: str, way: str) -> Quote:
+def _one_seed_row(row: str, way: str, record: str = "compression") -> Quote:
     def values(record: Any) -> Iterator[object]:
         return _lost_and_sent(record, way)
 
-    return PAGE("compression", f"| {row} |{' {:.3f}, 1/{} |' * len(TASKS)}", values)
+    return PAGE(record, f"| {row} |{' {:.3f}, 1/{} |' * len(TASKS)}", values)
 
 
 def _lost_and_sent(record: Any, way: str) -> Iterator[object]:
@@ -190,6 +190,11 @@ QUOTES = (
         lambda r: _changes(r, ["threshold_4%_2_bits", "threshold_1%_2_bits"]),
     ),
     *(_one_seed_row(*row) for row in ONE_SEED.items()),
+    _one_seed_row(
+        "the same without error feedback",
+        "random_1%_without_error_feedback",
+        "compression_chance",
+    ),
     PAGE(
         "compression",
         "| dense, FP32 | {:.3f}, 2 × | {:.3f}, 2 × | {:.3f}, 2 × | "
