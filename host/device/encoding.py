@@ -102,8 +102,7 @@ class Encoding:
         ]
         coded = self._blocks.made(blocks, tables)
         stored = (raw for x in elements.tensors for raw in _stored(x))
-        nonzeros = np.diff(elements.ends, prepend=0).tolist()
-        found = [_found(*own) for own in zip(coded, stored, nonzeros, strict=True)]
+        found = [_found(*own) for own in zip(coded, stored, strict=True)]
         sizes = np.array([len(block) for block in found], dtype=np.int32)
         return np.frombuffer(b"".join(found), dtype=np.uint8), sizes
 
@@ -122,21 +121,19 @@ def _stored(x: torch.Tensor) -> Iterator[bytes]:
     return (raw[at : at + 2 * BLOCK] for at in range(0, len(raw), 2 * BLOCK))
 
 
-def _found(made: Made, stored: bytes, nonzeros: int) -> bytes:
+def _found(made: Made, stored: bytes) -> bytes:
     """A block that the device has made, or one that it gives up as its elements are.
 
     Raises
     ------
     DeviceError
-        If it is longer than a coded block can be, or has bytes though all is +0, or none though
-        something is not.
+        If it is longer than a coded block can be.
     """
     if made.record["given_up"]:
         return stored
-    least, most = (1, len(stored) - 1) if nonzeros else (0, 0)
-    if not least <= len(made.raw) <= most:
+    if len(made.raw) >= len(stored):
         raise DeviceError(
-            f"a block of {len(stored) // 2} elements, of which {nonzeros} are not +0, must have "
-            f"from {least} to {most} bytes, not {len(made.raw)}"
+            f"a coded block of {len(stored) // 2} elements must have fewer than {len(stored)} "
+            f"bytes, not {len(made.raw)}"
         )
     return made.raw

@@ -202,26 +202,17 @@ def test_a_port_that_brings_too_few() -> None:
             device.encode([torch.ones(9).bfloat16()], tables=[*DEFAULT_TABLES.values()][:1])
 
 
-@pytest.mark.parametrize(
-    ("x", "length", "told"),
-    [
-        ([1.0] * 9, 18, "9 elements, .* 9 are not .0, must have from 1 to 17 bytes, not 18"),
-        ([1.0] * 9, 0, "9 elements, .* 9 are not .0, must have from 1 to 17 bytes, not 0"),
-        ([0.0] * 9, 1, "9 elements, .* 0 are not .0, must have from 0 to 0 bytes, not 1"),
-    ],
-)
-def test_a_device_whose_blocks_have_lengths_that_they_cannot_have(
-    x: list[float], length: int, told: str
-) -> None:
+def test_a_device_whose_blocks_are_longer_than_they_can_be() -> None:
     transport = GoldenTransport(BUILT)
     transport.data_port = False
     operations = transport._model.commands._operations
-    record = pack(EncoderRecord, count=len(x), coded=0, length=length, given_up=False)
+    record = pack(EncoderRecord, count=9, coded=0, length=18, given_up=False)
     operations[EncoderOpcode.END] = lambda payload: record
     operations[EncoderOpcode.READ] = zeros
+    told = "coded block of 9 elements must have fewer than 18 bytes, not 18"
     with Coprocessor(transport, BUILT, url="test:", timeout=0.01, retries=1) as device:
         with pytest.raises(DeviceError, match=told):
-            device.encode([torch.tensor(x).bfloat16()])
+            device.encode([torch.ones(9).bfloat16()])
 
 
 def test_wrong_arguments(device: Coprocessor) -> None:
