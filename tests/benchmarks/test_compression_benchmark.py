@@ -1,8 +1,9 @@
 """What the benchmarks of compression refuse, and the digits that they make."""
 
+import json
+import os
+import subprocess
 import sys
-from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
@@ -14,8 +15,7 @@ import torch
 import torch.distributed as dist
 from _augmented_digits import augmented, digits, held_out
 from _compression_aims import beyond_aims_of_link, beyond_aims_of_losses, beyond_aims_of_time
-from _compression_ways import MOMENTUM, Task, optimizer_of, rate_of
-from _compression_worker import trained
+from _compression_ways import MOMENTUM, optimizer_of, rate_of
 from _local_steps import in_their_mean
 from torch import nn
 
@@ -26,41 +26,45 @@ CONTROLS = (
 )
 
 
-@pytest.fixture
-def lone_worker(tmp_path: Path) -> Iterator[None]:
-    dist.init_process_group("gloo", f"file://{tmp_path}/rendezvous", rank=0, world_size=1)
-    yield
-    dist.destroy_process_group()
+#: What trains a small network, in a process of its own.
+SMALL_TRAINING = Path(__file__).with_name("small_training.py")
 
 
-def batch(generator: torch.Generator) -> tuple[torch.Tensor, torch.Tensor]:
-    x = torch.randn((8, 64), generator=generator)
-    return x, (x[:, 0] > 0).long()
+@pytest.fixture(scope="module")
+def small_trainings(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """By way, loss and bytes of 2 steps and of 8."""
+    rendezvous = tmp_path_factory.mktemp("small") / "rendezvous"
+    arguments = (str(rendezvous), *CONTROLS, "powersgd_4", "dense")
+    path = os.pathsep.join((str(Path(compression.__file__).parent), *sys.path))
+    ended = subprocess.run(
+        [sys.executable, str(SMALL_TRAINING), *arguments],
+        env=os.environ | {"PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ended.returncode == 0, ended.stderr
+    return dict(map(json.loads, ended.stdout.splitlines()))
 
 
-SMALL = Task(partial(nn.Linear, 64, 64), batch, 0.1, lambda: batch(torch.Generator()))
-
-
-@pytest.mark.usefixtures("lone_worker")
 @pytest.mark.parametrize("way", CONTROLS)
-def test_controls_train(way: str) -> None:
-    short, longer = (trained(SMALL, way, steps, steps) for steps in (2, 8))
-    assert longer["loss"] < short["loss"]
-    assert (longer["bytes"] > short["bytes"]) is (way != "local_sgd_never")
+def test_controls_train(way: str, small_trainings: dict[str, Any]) -> None:
+    (loss_of_2, bytes_of_2), (loss_of_8, bytes_of_8) = small_trainings[way]
+    assert loss_of_8 < loss_of_2
+    assert (bytes_of_8 > bytes_of_2) is (way != "local_sgd_never")
 
 
-@pytest.mark.usefixtures("lone_worker")
-def test_factors_in_fp16_take_half_the_bytes() -> None:
+def test_factors_in_fp16_take_half_the_bytes(small_trainings: dict[str, Any]) -> None:
     wide, narrow, dense = (
-        trained(SMALL, way, 4, 4)["bytes"] for way in ("powersgd_4", "powersgd16_4", "dense")
+        small_trainings[way][1][1] for way in ("powersgd_4", "powersgd16_4", "dense")
     )
     assert wide == 2 * narrow < dense
 
 
 def test_nesterov_in_sgd_at_half_the_rate() -> None:
     descent = torch.optim.SGD([torch.zeros(1)], lr=1, momentum=MOMENTUM)
-    way, model = "powersgd16_8_nesterov_half_rate", Mock()
-    assert rate_of(way, SMALL) == 0.05 and rate_of("powersgd16_8", SMALL) == 0.1
+    way, model, task = "powersgd16_8_nesterov_half_rate", Mock(), Mock(rate=0.1)
+    assert rate_of(way, task) == 0.05 and rate_of("powersgd16_8", task) == 0.1
     assert optimizer_of(way, model, descent) is descent and descent.param_groups[0]["nesterov"]
 
 
