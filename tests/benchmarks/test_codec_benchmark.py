@@ -3,7 +3,9 @@
 import sys
 from typing import Any
 
+import _codec_peers
 import codec
+import numpy as np
 import pytest
 import torch
 from _report import recorded
@@ -28,6 +30,18 @@ def test_what_is_missed_is_told() -> None:
     told = judged("transformer_0.8M_0.1", 0.1, **worse)
     assert told == ["xz_bits 12.00 ≤ 12.90", told[-1]]
     assert told[-1] == "decode at 0.90 of zstd-1's speed, not 1.0"
+
+
+@pytest.mark.parametrize("distance", [1, 255, 256, 70_000])
+def test_distances_and_values_are_all_of_a_gradient(distance: int) -> None:
+    """Distances from the place before the first one."""
+    words = np.zeros(3 * distance, dtype=np.uint16)
+    words[distance - 1 :: distance] = 1, 2, 3
+    gaps, values = _codec_peers._apart(words)
+    joined = np.zeros_like(words)
+    joined[gaps.cumsum(dtype=np.int64) - 1] = values
+    assert np.array_equal(joined, words)
+    assert gaps.dtype.itemsize == 1 + (distance > 255) + 2 * (distance > 65535)
 
 
 @pytest.mark.parametrize("missing", [[], ["zstandard"], ["zstandard", "pcodec"]])
