@@ -24,6 +24,7 @@ from _codec_defaults import print_defaults
 from _codec_peers import PEERS, module, raw, sizes
 from _compression_ways import TASKS
 from _gradients import gradients, masked
+from _options import positive
 from _report import report
 from rich.progress import track
 
@@ -49,7 +50,7 @@ def main() -> None:
     parser.add_argument(
         "--defaults", action="store_true", help="derive tables as the defaults were, and print them"
     )
-    parser.add_argument("--rounds", type=int, default=ROUNDS)
+    parser.add_argument("--rounds", type=positive, default=ROUNDS)
     options = parser.parse_args()
     torch.set_num_threads(1)
     if options.defaults:

@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable
 from functools import partial
 
+import codec
 import compression
 import earlier
 import granular
@@ -35,6 +36,7 @@ ABOVE_ZERO = "must be a number above 0, not"
         (compression.main, "--link inf", f"--link: {ABOVE_ZERO} inf"),
         (compression.main, "--record /no/where", f"--record: {NAME} '/no/where'"),
         (compression.main, "--record ..", f"--record: {NAME} '..'"),
+        (codec.main, "--rounds 0", f"--rounds: {WHOLE} 0"),
         (learned_mask.main, "--record a/b", f"--record: {NAME} 'a/b'"),
         (learned_mask.main, "--ways threshold_3kB fp16", "ways must be of threshold_5%, threshold"),
         (learned_mask.main, "--ways top_3kB top_3kB", "ways must differ, but top_3kB is given"),
