@@ -1,74 +1,41 @@
-"""Features and keep-tables of all regions in one compiled call.
+"""Features and keep-tables of all regions in compiled code, for one call of the host's.
 
-A training step makes it once in place of three calls: where its own work has taken the caches,
-each call costs more than what it computes.
+Where a training step's own work has taken the caches, each call costs more than what it computes.
 """
 
 import numpy as np
 from numba import njit
 
-from adagrain.models.interface.units.statistics import BINS
-
-from .features import (
-    FEATURES,
-    elements_features,
-    fill_features,
-    move_features,
-    moves_of,
-    progress_feature,
-)
+from .features import fill_features, move_features
 from .layers_kernel import decide_tables
 
-__all__ = ["decided"]
-
-
-def decided(
-    weights: tuple[np.ndarray, ...],
-    surveyed: np.ndarray,
-    passes: int,
-    elements: tuple[int, ...],
-    bases: np.ndarray,
-    bound: float,
-    shown: int,
-) -> tuple[np.ndarray, np.ndarray]:
-    """Features of some regions, and the keep-tables of the golden network for them, bit for bit.
-
-    Parameters
-    ----------
-    weights : tuple of ndarray of float32
-        As :meth:`.layers.MaskLayers.of` takes them, hidden layers :func:`.layers.with_constant`.
-    surveyed, passes, elements, bases
-        As those of :func:`.features.features`.
-    bound, shown
-        As those of :func:`.features.at_bound`.
-
-    Returns
-    -------
-    ndarray of int64, (regions, 9)
-        What :func:`.features.features` gives.
-    ndarray of bool, (regions, 64)
-
-    Raises
-    ------
-    ValueError
-        If a number is out of its range, or a weight is not finite, or 2**60 and above.
-    """
-    known = np.empty((len(bases), len(FEATURES)), dtype=np.int64)
-    tables = np.empty((len(bases), BINS), dtype=np.bool_)
-    given = surveyed, progress_feature(passes), bases, elements_features(elements)
-    if not _decide(weights, given, moves_of(bound), shown, known, tables):
-        raise ValueError(
-            "weights must be finite and below 2**60, and bases an exponent, but some are not"
-        )
-    return known, tables
+__all__ = ["decide"]
 
 
 @njit(cache=True, nogil=True)
-def _decide(weights, given, moves, shown, known, tables):  # pragma: no cover - compiled
-    """Fill features and tables; False where they cannot be."""
-    surveyed, progress, bases, logarithms = given
+def decide(weights, given, view, found):  # pragma: no cover - compiled
+    """Fill features of some regions, and the keep-tables of the golden network, bit for bit.
+
+    Parameters
+    ----------
+    weights : tuple of array of float32
+        As :func:`.layers_kernel.decide_tables` takes them.
+    given : tuple
+        What :func:`.features.fill_features` takes: surveyed features, progress, bases, logarithms
+        of elements.
+    view : tuple of int
+        Both of :func:`.features.moves_of` the bound, and how many features are shown.
+    found : tuple of array
+        Features at a bound of 1, int64, (regions, 9), and tables, bool, (regions, 64). Filled.
+
+    Returns
+    -------
+    bool
+        False where a base is out of its range, or a weight has no scale.
+    """
+    (surveyed, progress, bases, logarithms), (known, tables) = given, found
     if not fill_features(surveyed, progress, bases, logarithms, known):
         return False
     seen = np.empty(known.shape, dtype=np.int8)
-    move_features(known, moves, 0, shown, seen)
+    move_features(known, view[:2], 0, view[2], seen)
     return decide_tables(weights, seen, tables)

@@ -26,6 +26,7 @@ they are not finite, is 0; the logarithm of 0 is -127.
 """
 
 import math
+from bisect import bisect_right
 from functools import lru_cache
 
 import numpy as np
@@ -63,6 +64,9 @@ _PROGRESS, _HEADROOM, _ELEMENTS, _BOUND = range(5, 9)
 FEATURE_SCALE = 2.0**-5
 
 _TOP = LEVELS[Precision.INT8]
+
+#: The smallest float64 that are not below 2 to the power of 1/4, 2/4 and 3/4.
+_QUARTERS = [math.ldexp(1 + math.isqrt(math.isqrt(1 << 4 * 52 + k)), -52) for k in (1, 2, 3)]
 
 #: Activations of which nothing is known.
 _UNKNOWN = (0, 0, 0, 0)
@@ -176,13 +180,14 @@ def at_bound(
     return seen
 
 
-@lru_cache(maxsize=1)
 def moves_of(bound: float) -> tuple[int, int]:
-    """Summands of headroom and bound, as :func:`at_bound` adds them; a pass asks twice."""
+    """Summands of headroom and bound, as :func:`at_bound` adds them."""
     if not 0 < bound < math.inf:
         raise ValueError(f"bound must be finite and above 0, not {bound:g}")
-    numerator, denominator = bound.as_integer_ratio()
-    return _log2(denominator, numerator, 4), _log2(numerator, denominator, 2)
+    fraction, exponent = math.frexp(bound)
+    quarters = 4 * (exponent - 1) + bisect_right(_QUARTERS, 2 * fraction)
+    is_power = fraction == 0.5
+    return -quarters - (not is_power), quarters // 2
 
 
 def progress_feature(passes: int) -> int:

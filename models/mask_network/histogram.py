@@ -96,6 +96,7 @@ def fill_histogram(sums, bases, counts, energies):  # pragma: no cover - compile
     for region in range(bases.size):
         top = 2 * bases[region] + 1
         for h in range(min(top + 1, HALF_BINADES)):
-            place = min(top - h, BINS - 1)
-            counts[region, place] += sums[region, h, 0]
-            energies[region, place] += sums[region, h, 1] * _UNITS[h]
+            if sums[region, h, 0]:
+                place = min(top - h, BINS - 1)
+                counts[region, place] += sums[region, h, 0]
+                energies[region, place] += sums[region, h, 1] * _UNITS[h]

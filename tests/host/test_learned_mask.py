@@ -15,7 +15,7 @@ from adagrain.host.compression.frames import Coded
 from adagrain.host.compression.learned.code_bits import CodeBits, bits_at, code_bits, together
 from adagrain.host.compression.learned.mask import LearnedMask
 from adagrain.host.compression.learned.options import LearnedOptions
-from adagrain.host.compression.learned.price import Price, best_price
+from adagrain.host.compression.learned.price import Price, best_price, is_within_reach
 from adagrain.host.compression.options import CompressionOptions
 from adagrain.host.compression.rounding import rounded, rounded_where
 from adagrain.models.codec import encode, with_mantissa_bits
@@ -115,6 +115,27 @@ def test_tables_choose_the_same_of_rounded_elements(bits: int, seed: int) -> Non
         for table, own, part in zip(tables, LAYOUT.parts(v), LAYOUT.parts(kept), strict=True):
             found = masked(rounded(own, bits), *table).view(torch.int16)
             assert torch.equal(found, rounded_where(part, own, bits).view(torch.int16))
+
+
+@pytest.mark.parametrize("passes", [1, 2, 3])
+def test_steps_are_so_many_passes_apart_behind_the_first(passes: int, seed: int) -> None:
+    """The price is found in each pass; exchanges that are new have a step at once."""
+    mask, stream, paid = learned(step_passes=passes), Stream(seed), set[bool]()
+    stream.through(mask, 0.1)
+    for number in range(2, 40):
+        before, price = mask._training.state_dict()["steps"], mask.price.value
+        tables, learns = mask._decisions.of(LAYOUT.keys), number <= 16 or number % passes == 0
+        stream.through(mask, 0.1)
+        assert (mask._training.state_dict()["steps"] > before) == learns
+        assert (mask._decisions.of(LAYOUT.keys) is not tables) == learns
+        paid |= {learns} if mask.price.value != price else set()
+    assert paid == {True, passes == 1}
+    while mask._passes % 6 != 4:
+        stream.through(mask, 0.1)
+    mask._decisions.clear()
+    for wanted in (False, True):
+        assert (mask._decisions.of(LAYOUT.keys) is not None) == wanted
+        stream.through(mask, 0.1)
 
 
 def test_the_first_pass_and_one_behind_none_have_a_threshold() -> None:
@@ -297,16 +318,13 @@ def test_a_near_price_is_one_that_would_not_be_moved(regions: int, seed: int) ->
         gain[draw.random(gain.shape) < 0.2] = 0
         cost[draw.random(cost.shape) < 0.02] = 0
         counts = np.floor(draw.choice([0, 4, 400]) * draw.random(gain.shape) ** 3)
-        given = (
-            Slopes(gain, cost),
-            counts,
-            draw.choice([0.5, counts.sum() * draw.random() + 1, 1e9]),
-        )
+        wanted = draw.choice([0.5, counts.sum() * draw.random() + 1, 1e9])
         price = Price(0.5)
         price.value = before = draw.choice([0.0, 2.0 ** draw.integers(-12, 13)])
         with np.errstate(divide="ignore", invalid="ignore"):
-            best = best_price(*given)
-        is_near, has_one = price.is_near(*given), before and 0 < best < np.inf
+            best = best_price(Slopes(gain, cost), counts, wanted)
+        is_near = is_within_reach(before, gain, cost, counts, wanted)
+        has_one = before and 0 < best < np.inf
         moved = 0 < best < np.inf and price.bring_near(best) != 1
         assert not (is_near and moved) and (is_near or moved or not has_one)
         found.add((is_near, moved))
@@ -356,6 +374,7 @@ def test_bits_are_moved_to_the_base_of_the_mask() -> None:
         ({"rate": 0}, "rate must be a number above 0, at most 10, not 0"),
         ({"price_rate": float("inf")}, "price_rate must be a number above 0, at most 10, not inf"),
         ({"price_rate": 11}, "price_rate must be a number above 0, at most 10, not 11"),
+        ({"step_passes": 0}, "step_passes must be a whole number, at least 1, not 0"),
         ({"survey_passes": 0}, "survey_passes must be a whole number, at least 1, not 0"),
         ({"probe_passes": 1.5}, r"probe_passes must be a whole number, at least 0, not 1\.5"),
         ({"probe_every": 0}, "probe_every must be a whole number, at least 1, not 0"),

@@ -26,7 +26,8 @@ from adagrain.models.mask_network import (
     losses_of,
     slopes,
 )
-from adagrain.models.mask_network.decision_kernel import decided
+from adagrain.models.mask_network.decision_kernel import decide
+from adagrain.models.mask_network.features import elements_features, moves_of, progress_feature
 from adagrain.models.mask_network.layers import LAYER_SCALE, with_constant
 from adagrain.models.mask_network.layers_kernel import decide_tables
 from adagrain.models.numerics.half_binades import half_binade_sums
@@ -219,11 +220,13 @@ def test_compiled_keep_tables_are_the_golden_ones(scale: float, seed: int) -> No
 @pytest.mark.parametrize("shown", [0, 6, 8])
 def test_decisions_in_one_call_are_those_of_their_parts(shown: int, seed: int) -> None:
     draw, given = np.random.default_rng(seed), weights(seed, hidden=31)
-    about = draw.integers(-127, 128, (5, 5)), 70, (3, 70, 1, 900, 8), draw.integers(0, 255, 5)
+    surveyed, sizes, bases = draw.integers(-127, 128, (5, 5)), (3, 70, 1, 900, 8), range(99, 104)
+    about = surveyed, progress_feature(70), np.array(bases), elements_features(sizes)
     whole = *map(with_constant, given[:-1]), given[-1]
+    known, tables = np.empty((5, 9), dtype=np.int64), np.empty((5, 64), dtype=np.bool_)
     for bound in (2.0**-40, 3e-4, 1e10):
-        known, tables = decided(whole, *about, bound, shown)
-        assert known.tolist() == features(*about).tolist()
+        assert decide(whole, about, (*moves_of(bound), shown), (known, tables))
+        assert known.tolist() == features(surveyed, 70, sizes, np.array(bases)).tolist()
         seen = at_bound(known, bound, shown=shown)
         assert not seen[:, shown:-1].any()
         assert (seen == at_bound(known, bound))[:, [*range(shown), -1]].all()
@@ -231,14 +234,15 @@ def test_decisions_in_one_call_are_those_of_their_parts(shown: int, seed: int) -
 
 
 @pytest.mark.parametrize(
-    ("weight", "base"), [(np.nan, 3), (np.inf, 3), (2.0**60, 3), (0.5, -1), (0.5, 255)]
+    ("weight", "base"), [(np.nan, 3), (np.inf, 3), (2.0**60, 3), (np.nan, -1), (np.nan, 255)]
 )
 def test_compiled_decisions_need_finite_weights_and_exponents(weight: float, base: int) -> None:
     given = [*map(with_constant, weights(0)[:-1]), weights(0)[-1]]
+    about = np.zeros((2, 5), dtype=np.int64), 1, np.array([3, base]), np.zeros(2, dtype=np.int64)
+    found = np.empty((2, 9), dtype=np.int64), np.empty((2, 64), dtype=np.bool_)
+    assert decide(tuple(given), about, (0, 0, 8), found) == (0 <= base < 255)
     given[1][3, 4] = weight
-    about = np.zeros((2, 5), dtype=np.int64), 1, (9, 9), np.array([3, base])
-    with pytest.raises(ValueError, match=r"weights must be finite and below 2\*\*60, and bases"):
-        decided(tuple(given), *about, 1.0, 8)
+    assert not decide(tuple(given), about, (0, 0, 8), found)
 
 
 def test_the_network_is_near_to_that_of_its_weights(seed: int) -> None:

@@ -1,7 +1,7 @@
 """The learned mask: which half binades of each share are sent, decided by a small network."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import torch
@@ -26,21 +26,25 @@ from adagrain.models.mask_network import (
 )
 from adagrain.models.numerics.half_binades import half_binade_sums
 
-from .code_bits import CodeBits, bits_at
+from .code_bits import bits_at
 from .decisions import Decided, Decisions
+from .judged import Judged
 from .met import Met, together
 from .network import Network
 from .options import LearnedOptions
 from .price import REACH, Price, best_price
 from .slopes_kernel import find_slopes
 from .survey import Survey
-from .training import MaskTraining
+from .training import Lesson, MaskTraining
 from .worth import Worth
 
 __all__ = ["LearnedMask"]
 
 #: Steps of the training in the first pass, and where the price is a new one.
 _FIRST_STEPS = 256
+
+#: Passes at first in each of which the network takes a step.
+_EACH_PASS = 16
 
 #: Ends of squared magnitudes.
 _TINY, _HUGE = 2.0**-252, 2.0**256
@@ -49,23 +53,14 @@ _TINY, _HUGE = 2.0**-252, 2.0**256
 _SEEN = {"none": 0, "seed": FEATURES.index("progress") + 1, "all": len(FEATURES)}
 
 
-class _Judged(NamedTuple):
-    """By what tables are judged: what shares have, what it takes, and what it is worth."""
-
-    sums: np.ndarray
-    bases: np.ndarray
-    code: CodeBits
-    value: np.ndarray
-
-
 class LearnedMask:
     """Keeps what lies in the bins that the mask generation network has chosen in the pass before.
 
     A pass masks by the tables and bases of the one before, as a device does that sees each element
     once; what is larger than any element was then is kept. Behind it, the network takes a step: it
-    is judged by what its tables have just kept. Then INT8 decides on the next tables. An exchange
-    has a threshold of its own in the first pass, behind one that masked nothing, and where a region
-    in it was never masked before.
+    is judged by what its tables have just kept. Then INT8 decides on the next tables. Later on both
+    are done in some passes only. An exchange has a threshold of its own in the first pass, behind
+    one that masked nothing, and where a region in it was never masked before.
 
     A region is a share here: a parameter, or a slice of one, as the codec has it.
 
@@ -95,8 +90,9 @@ class LearnedMask:
         mantissa_bits: int = MANTISSA_BITS,
     ) -> None:
         self.price = Price(options.price_rate)
-        self._weights = options.weights
+        self._weights = tuple(map(float, options.weights))
         self._seen = _SEEN[options.features]
+        self._step_passes = options.step_passes
         self._training = MaskTraining(options.hidden, options.rate, seed)
         self._network = network
         self._mantissa_bits = mantissa_bits
@@ -106,7 +102,7 @@ class LearnedMask:
         self._used: Decided | None = None
         self._met: list[Met] = []
         self._left_out = 0
-        self._last: tuple[_Judged, np.ndarray] | None = None
+        self._last: tuple[Judged, np.ndarray] | None = None
         self._density = 0.0
         self._energy = 0.0
         self._passes = 0
@@ -114,7 +110,7 @@ class LearnedMask:
 
     @property
     def losses(self) -> Losses | None:
-        """Those of the last pass that was masked by tables."""
+        """Those of the last pass that was masked by tables and learned from."""
         if self._last is None:
             return None
         (sums, bases, code, value), tables = self._last
@@ -231,54 +227,62 @@ class LearnedMask:
 
     def _learn(self, met: Met, left_out: int) -> None:
         """A step of the network, judged by this pass; and the tables of the next one."""
-        surveyed = self._survey.of(met.keys)
         before = self._decisions.of(met.keys)
+        if before is not None:
+            self._pay(met, left_out)
+            if self._passes > _EACH_PASS and self._passes % self._step_passes:
+                return
+        surveyed = self._survey.of(met.keys)
         value = self._worth.of(met.keys)
         if before is None:
             known = features(surveyed.features, self._passes, met.sizes, met.bases)
-            self._step(met, _Judged(met.sums, met.bases, surveyed.bits, value), known)
+            judged = Judged(met.sums, met.bases, surveyed.bits, value)
         else:
-            judged = _Judged(met.sums, before.bases, surveyed.bits, value)
+            known = before.known
+            judged = Judged(met.sums, before.bases, surveyed.bits, value)
             self._last = judged, before.tables
-            self._pay(met, judged, left_out)
-            self._step(met, judged, before.known)
-        self._decisions.put(met.keys, self._decided(surveyed.features, met))
+            self._begin_anew_far_off(met, judged)
+        lesson = Lesson(
+            judged.arrays, self._terms(met, self._price), known, self._limit, self._seen
+        )
+        self._decisions.put(met.keys, self._step(met, lesson, surveyed.features))
 
-    def _pay(self, met: Met, judged: _Judged, left_out: int) -> None:
-        """Find the price, by what was sent; for one that is far from it the network begins anew."""
-        wanted, most = self._density * sum(met.sizes), met.there
-        self.price.chosen(met.kept, wanted, most, left_out)
-        if not self.price.is_far_off(met.kept, wanted, most):
+    def _pay(self, met: Met, left_out: int) -> None:
+        """Find the price, by what was sent."""
+        self.price.chosen(met.kept, self._wanted(met), met.there, left_out)
+
+    def _begin_anew_far_off(self, met: Met, judged: Judged) -> None:
+        """Bring the price near; for one that is far from it the network begins anew."""
+        wanted = self._wanted(met)
+        if not self.price.is_far_off(met.kept, wanted, met.there):
             return
-        *slopes, counts = find_slopes(*self._terms(met, judged._replace(bases=met.bases), 1.0))
-        found = Slopes(*slopes), counts, wanted
-        if self.price.is_near(*found):
+        found = judged._replace(bases=met.bases).arrays, self._terms(met, 1.0)
+        if self.price.is_near(*found, wanted):
             return
-        best = best_price(*found)
+        *slopes, counts = find_slopes(*found)
+        best = best_price(Slopes(*slopes), counts, wanted)
         if 0 < best < np.inf and self.price.bring_near(best) > REACH:
             self._is_new = True
 
-    def _decided(self, surveyed: np.ndarray, met: Met) -> Decided:
+    def _step(self, met: Met, lesson: Lesson, surveyed: np.ndarray) -> Decided:
+        """Learn what would have been best, and decide."""
+        times, self._is_new = _FIRST_STEPS if self._is_new else 1, False
         given = surveyed, self._passes, met.sizes, met.bases
         if self._network is None:
-            known, tables = self._training.decided(*given, self._limit, self._seen)
+            known, tables = self._training.learn_and_decide(lesson, *given, times)
         else:
+            self._training.learn(lesson, times)
             known = features(*given)
-            seen = at_bound(known, self._limit, shown=self._seen)
+            seen = at_bound(known, lesson.bound, shown=self._seen)
             tables = self._network(self._training.layers(), seen)
         return Decided(known, met.bases, tables)
 
-    def _step(self, met: Met, judged: _Judged, known: np.ndarray) -> None:
-        """Learn what would have been best."""
-        times = _FIRST_STEPS if self._is_new else 1
-        terms = self._terms(met, judged, self._price)
-        self._training.learn(terms, known, self._limit, self._seen, times)
-        self._is_new = False
+    def _wanted(self, met: Met) -> float:
+        return self._density * sum(met.sizes)
 
-    def _terms(self, met: Met, judged: _Judged, price: float) -> tuple[Any, ...]:
+    def _terms(self, met: Met, price: float) -> tuple[float, ...]:
         """Those of the losses at a price, as :func:`.slopes_kernel.find_slopes` takes them."""
-        sums, bases, code, value = judged
-        return sums, bases, *code, value, self._weights, price, self._energy * sum(met.sizes)
+        return *self._weights, price, self._energy * sum(met.sizes)
 
     @property
     def _price(self) -> float:

@@ -38,9 +38,10 @@ class Met(NamedTuple):
 
 def together(met: Sequence[Met]) -> Met:
     """All shares in one order, whatever that of exchanges: sums of floats depend on it."""
-    keys = tuple(key for one in met for key in one.keys)
-    if len(met) == 1 and all(map(lt, keys, keys[1:])):
-        return met[0]
+    first = met[0]
+    if len(met) == 1 and all(map(lt, first.keys, first.keys[1:])):
+        return first
+    keys = [key for one in met for key in one.keys]
     order = sorted(range(len(keys)), key=keys.__getitem__)
     sizes = [size for one in met for size in one.sizes]
     sums, bases = (

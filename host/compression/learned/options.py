@@ -33,7 +33,10 @@ class LearnedOptions:
         ``"seed"``: those of the idea, ``"all"``: base and elements beside them, ``"none"``:
         all are 0, so that the regions' tables are alike.
     rate : float
-        Of Adam's steps, of which there is one a pass.
+        Of Adam's steps.
+    step_passes : int
+        Passes from one step of the network, and decision, to the next, behind the first 16, each of
+        which has one.
     price_rate : float
         By how much the price's logarithm grows in a pass with twice as many elements as are
         wanted.
@@ -59,6 +62,7 @@ class LearnedOptions:
     features: str = "all"
     rate: float = 0.01
     price_rate: float = 0.1
+    step_passes: int = 2
     survey_passes: int = 8
     probe_passes: int = 0
     probe_every: int = 16
@@ -70,7 +74,8 @@ class LearnedOptions:
         for name in ("rate", "price_rate"):
             check_number(self, name, Real, "a number above 0, at most 10", lambda x: 0 < x <= 10)
         for name, least in (
-            *(("hidden", 1), ("survey_passes", 1), ("probe_passes", 0), ("probe_every", 1)),
+            *(("hidden", 1), ("step_passes", 1), ("survey_passes", 1)),
+            *(("probe_passes", 0), ("probe_every", 1)),
         ):
             kind = f"a whole number, at least {least}"
             check_number(self, name, Integral, kind, lambda x, least=least: x >= least)

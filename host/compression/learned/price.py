@@ -1,6 +1,7 @@
 """Price of sending: the dual variable of the number of elements that are wanted."""
 
 import math
+from typing import Any
 
 import numpy as np
 from numba import njit
@@ -8,9 +9,10 @@ from numba import njit
 from adagrain.host.compression.target import SLACK
 from adagrain.models.mask_network import Slopes
 
+from .slopes_kernel import find_slopes
 from .training_kernel import OCTAVES
 
-__all__ = ["REACH", "Price", "best_price"]
+__all__ = ["REACH", "Price", "best_price", "is_within_reach"]
 
 #: What a pass may be found to have sent at most, as a multiple of what was wanted. One that has
 #: chosen more, or less than this part, is far off.
@@ -63,12 +65,17 @@ class Price:
         too_many = elements > _MOST * wanted or elements == most > wanted
         return too_many or _MOST * elements < min(wanted, most)
 
-    def is_near(self, slopes: Slopes, counts: np.ndarray, wanted: float) -> bool:
+    def is_near(self, met: tuple[Any, ...], terms: tuple[float, ...], wanted: float) -> bool:
         """True if :meth:`bring_near` would change nothing; :func:`best_price` sorts, this does not.
 
-        Parameters are those of :func:`best_price`.
+        Parameters
+        ----------
+        met, terms
+            What :func:`.slopes_kernel.find_slopes` takes, at a price of 1.
+        wanted : float
+            How many elements are.
         """
-        return self.value is not None and _is_within(self.value, *slopes, counts, wanted)
+        return self.value is not None and _is_near(self.value, met, terms, wanted)
 
     def bring_near(self, best: float) -> float:
         """Bring the price near to the best one, above 0; by what factor it changes, from 1."""
@@ -103,8 +110,14 @@ def best_price(slopes: Slopes, counts: np.ndarray, wanted: float) -> float:
     return float(ratios[order[min(int(place), len(order) - 1)]])
 
 
+@njit(cache=True, nogil=True)
+def _is_near(price, met, terms, wanted):  # pragma: no cover - compiled
+    gain, cost, counts = find_slopes(met, terms)
+    return is_within_reach(price, gain, cost, counts, wanted)
+
+
 @njit(cache=True, nogil=True, error_model="numpy")
-def _is_within(price, gain, cost, counts, wanted):  # pragma: no cover - compiled
+def is_within_reach(price, gain, cost, counts, wanted):  # pragma: no cover - compiled
     """True if the best price is neither beyond the reach of this one, nor 0."""
     there, beyond, up_to = 0.0, 0.0, 0.0
     for region in range(counts.shape[0]):

@@ -14,36 +14,30 @@ _TINY = np.finfo(np.float64).tiny
 
 
 @njit(cache=True, nogil=True)
-def find_slopes(
-    sums, bases, code_bases, code_bits, value, weights, price, energy
-):  # pragma: no cover - compiled
+def find_slopes(met, terms):  # pragma: no cover - compiled
     """Gains and costs of bins, as :func:`adagrain.models.mask_network.slopes` tells them.
 
     Parameters
     ----------
-    sums : array of int64, (regions, 512, 2)
-        Counts and energies of half binades.
-    bases : array of int64, (regions,)
-        Exponents from which bins are counted.
-    code_bases, code_bits
-        Both members of :class:`.code_bits.CodeBits`, of all regions.
-    value : array of float64, (regions, 64)
-        What a bin's energy is worth.
-    weights : tuple of float
-        Of the three losses.
-    price, energy : float
-        As those of :func:`~adagrain.models.mask_network.slopes`.
+    met : tuple of array
+        Counts and energies of half binades, int64, (regions, 512, 2); exponents from which bins are
+        counted, int64, (regions,); both members of :class:`.code_bits.CodeBits`, of all regions;
+        what a bin's energy is worth, float64, (regions, 64).
+    terms : tuple of float
+        Weights of the three losses; price and energy, as those of
+        :func:`~adagrain.models.mask_network.slopes`.
 
     Returns
     -------
     tuple of array of float64, (regions, 64)
         Gain and cost, and the elements that they are of.
     """
+    sums, bases, code_bases, code_bits, value = met
+    reconstruction, sparsity, communication, price, energy = terms
     counts, gain = np.zeros((2, bases.size, BINS))
     cost = np.empty_like(counts)
     fill_histogram(sums, bases, counts, gain)
     elements = max(counts.sum(), 1.0)
-    reconstruction, sparsity, communication = weights
     for region in range(bases.size):
         first = 2 * (code_bases[region] - bases[region])
         for place in range(BINS):

@@ -17,7 +17,7 @@ from .last import Last
 __all__ = ["Survey", "Surveyed"]
 
 #: Looks before there are fewer, and how often their distance doubles.
-_SOON, _DOUBLINGS = 8, 3
+_SOON, _DOUBLINGS = 4, 3
 
 #: Features of activations, and that of a gradient, of which nothing is known.
 _UNKNOWN = (0, 0, 0, 0), 0
@@ -46,7 +46,7 @@ class Survey:
     Parameters
     ----------
     passes : int
-        Passes between two looks at first; the first one is looked at. From eight times as many
+        Passes between two looks at first; the first one is looked at. From four times as many
         passes on it is twice as many, and so on, up to eight times.
     """
 

@@ -9,7 +9,9 @@ import math
 import numpy as np
 from numba import njit
 
-from adagrain.models.mask_network import FEATURE_SCALE
+from adagrain.models.interface.units.statistics import BINS
+from adagrain.models.mask_network import FEATURE_SCALE, FEATURES
+from adagrain.models.mask_network.decision_kernel import decide
 from adagrain.models.mask_network.features import move_features
 from adagrain.models.mask_network.layers import ONE
 from adagrain.models.mask_network.layers_kernel import numbers_of
@@ -17,7 +19,7 @@ from adagrain.models.numerics.in_order_kernel import product_in_order
 
 from .slopes_kernel import find_slopes
 
-__all__ = ["OCTAVES", "SHARPNESS", "find_gradients", "learn"]
+__all__ = ["OCTAVES", "SHARPNESS", "find_gradients", "layers_of", "learn", "learn_and_decide"]
 
 #: Prices that steps learn from in turn: the one in force times these powers of two.
 OCTAVES = (0, -3, 0, 3)
@@ -31,38 +33,64 @@ _MOST = 2.0**50
 #: Averages below this are 0: subnormal numbers are slow.
 _LEAST = np.float32(1e-30)
 
+_INPUTS = len(FEATURES) + 1
+
 _CLAMP, _ONE, _SCALE = np.float32(ONE), np.float32(1), np.float32(FEATURE_SCALE)
 
 
 @njit(cache=True, nogil=True)
-def learn(memory, layers, slopes, met, given, adam, times):  # pragma: no cover - compiled
+def learn(memory, hidden, met, terms, known, view, adam, steps):  # pragma: no cover - compiled
     """Steps of Adam, in place, each at the next of the prices.
 
     Parameters
     ----------
-    memory : tuple of array of float32
-        Weights, averages and gradients, as :func:`_adam` takes them.
-    layers, slopes : tuple of array of float32
-        Of each layer the same weights and gradients, inputs by outputs.
-    met : tuple
+    memory : array of float32, (4, n)
+        Weights, averages of gradients and of their squares, and gradients; :func:`layers_of` each.
+    hidden : int
+        Units of hidden layers.
+    met, terms : tuple
         What :func:`~.slopes_kernel.find_slopes` takes.
-    given : tuple
-        Features, moves and how many are shown, as ``move_features`` takes them.
-    adam : tuple
-        Rate, decays, and the number of the first step, as :func:`_adam` takes them.
-    times : int
-        How many steps.
+    known : array of int64, (regions, 9)
+        Features at a bound of 1.
+    view : tuple of int
+        Both moves of the features, and how many are shown, as ``move_features`` takes them.
+    adam : tuple of float
+        Rate and decays, as :func:`_adam` takes them.
+    steps : tuple of int
+        The number of the first one, from 1, and how many there are.
     """
-    gain, cost, _ = find_slopes(*met)
-    known, moves, shown = given
-    weights, averages, gradients = memory
-    rate, decays, first = adam
+    gain, cost, _ = find_slopes(met, terms)
+    layers, slopes = layers_of(memory[0], hidden), layers_of(memory[3], hidden)
     seen = np.empty(known.shape, dtype=np.int8)
-    for step in range(first, first + times):
+    for step in range(steps[0], steps[0] + steps[1]):
         octaves = OCTAVES[step % len(OCTAVES)]
-        move_features(known, moves, octaves, shown, seen)
+        move_features(known, view[:2], octaves, view[2], seen)
         find_gradients(layers, seen, gain, cost * 2.0**octaves, slopes)
-        _adam(weights, averages, gradients, rate, decays, step)
+        _adam(memory, adam, step)
+
+
+@njit(cache=True, nogil=True)
+def learn_and_decide(
+    memory, hidden, met, terms, known, view, adam, steps, given, found
+):  # pragma: no cover - compiled
+    """:func:`learn`, and :func:`~adagrain.models.mask_network.decision_kernel.decide`, in one call.
+
+    Between the steps of a training, a call costs as much as what it computes.
+    """
+    learn(memory, hidden, met, terms, known, view, adam, steps)
+    return decide(layers_of(memory[0], hidden), given, view, found)
+
+
+@njit(cache=True, nogil=True)
+def layers_of(row, hidden):  # pragma: no cover - compiled
+    """Matrices one after the other in an array, inputs by outputs; the constant unit among both."""
+    width = hidden + 1
+    first, second = _INPUTS * width, (_INPUTS + width) * width
+    return (
+        row[:first].reshape(_INPUTS, width),
+        row[first:second].reshape(width, width),
+        row[second:].reshape(width, BINS),
+    )
 
 
 @njit(cache=True, nogil=True)
@@ -119,26 +147,22 @@ def _through(out, weights, hidden):  # pragma: no cover - compiled
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _adam(weights, averages, gradients, rate, decays, step):  # pragma: no cover - compiled
+def _adam(memory, adam, step):  # pragma: no cover - compiled
     """A step of Adam (Kingma and Ba, 2015), in place.
 
     Parameters
     ----------
-    weights, gradients : array of float32, (n,)
-        All of them.
-    averages : array of float32, (2, n)
-        Of gradients, and of their squares.
-    rate : float
-        Of the step.
-    decays : tuple of float
-        Of both averages.
+    memory : array of float32, (4, n)
+        As :func:`learn` takes it.
+    adam : tuple of float
+        Rate, and decays of both averages.
     step : int
         Which one it is, from 1.
     """
-    first, second = np.float32(decays[0]), np.float32(decays[1])
-    size = np.float32(rate / (1 - decays[0] ** step))
-    root = np.float32(1 / math.sqrt(1 - decays[1] ** step))
-    means, squares = averages[0], averages[1]
+    first, second = np.float32(adam[1]), np.float32(adam[2])
+    size = np.float32(adam[0] / (1 - adam[1] ** step))
+    root = np.float32(1 / math.sqrt(1 - adam[2] ** step))
+    weights, means, squares, gradients = memory[0], memory[1], memory[2], memory[3]
     for i in range(weights.size):
         own = gradients[i]
         mean = first * means[i] + (_ONE - first) * own
