@@ -54,7 +54,7 @@ def recorded(name: str) -> dict[str, Any]:
     return found
 
 
-def check_replaces(name: str, rows: Collection[str], runs: int) -> None:
+def check_replaces(name: str, rows: Collection[str], runs: int, steps: int | None = None) -> None:
     """Refuse to replace a record by one of less; to be called before anything is measured.
 
     Parameters
@@ -66,11 +66,13 @@ def check_replaces(name: str, rows: Collection[str], runs: int) -> None:
         each run.
     runs : int
         How many runs a row is of.
+    steps : int or None
+        Of a run, if rows tell them.
 
     Raises
     ------
     SystemExit
-        If the record that there is has another row, or more runs of one.
+        If the record that there is has another row, or more runs of one, or longer ones.
     """
     before = {row: own for row, own in recorded(name).items() if isinstance(own, Mapping)}
     if lost := [row for row in before if row not in rows]:
@@ -78,6 +80,9 @@ def check_replaces(name: str, rows: Collection[str], runs: int) -> None:
     lists = (next((v for v in own.values() if isinstance(v, list)), []) for own in before.values())
     if runs < (most := max(map(len, lists), default=0)):
         sys.exit(f"what replaces record {name} must have {most} runs of a way or more, not {runs}")
+    longest = max((own.get("steps", 0) for own in before.values()), default=0)
+    if steps is not None and steps < longest:
+        sys.exit(f"what replaces record {name} must have {longest} steps or more, not {steps}")
 
 
 def _show(name: str, figures: Mapping[str, Figure]) -> None:

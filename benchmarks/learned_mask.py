@@ -48,11 +48,12 @@ def main() -> None:
     ways = options.ways or [f"{way}_{BUDGETS[options.task]}" for way in WAYS]
     task = "" if options.task == "mlp_0.1M" else f"_{options.task}"
     name = options.record or f"learned_mask{task}"
+    steps = options.steps or STEPS[options.task]
     whole = options.record is not None or len(sys.argv) == 1
     if whole:
-        check_replaces(name, ways, options.seeds)
+        check_replaces(name, ways, options.seeds, steps)
     job = {
-        "tasks": {options.task: options.steps or STEPS[options.task]},
+        "tasks": {options.task: steps},
         "seeds": [*range(options.seeds)],
         "ways": ways,
         "to_loss": False,
@@ -60,7 +61,6 @@ def main() -> None:
     outcomes = outcomes_of(job, [Place((), {"MASTER_ADDR": "127.0.0.1"})] * 2)
     by_way = {way: [own for own in outcomes if own["way"] == way] for way in ways}
     first, *_ = by_way.values()
-    steps = job["tasks"][options.task]
     figures = {way: _row(own, first, steps) for way, own in by_way.items()}
     report(name, figures, whole=whole, keep="--record")
     sys.exit("; ".join(beyond_aims(figures, BUDGETS[options.task])) or None)
@@ -95,6 +95,7 @@ def _row(own: list[dict[str, Any]], first: list[dict[str, Any]], steps: int) -> 
         "mask_of_a_step": _sum(own, "masking") / len(own),
         "learning_of_a_step": _sum(own, "learning") / len(own),
         "losses": [one["loss"] for one in own],
+        "steps": steps,
     }
 
 

@@ -48,10 +48,13 @@ def test_a_run_that_is_not_whole_makes_no_record(results: Path) -> None:
 
 
 def test_a_record_is_not_replaced_by_one_of_less() -> None:
-    report("trial", {"steps": 9, "fp16": {"losses": [1.0, 2.0], "all": [3]}, "ours": {}})
-    check_replaces("trial", ["ours", "more", "fp16"], 2)
+    fp16 = {"losses": [1.0, 2.0], "all": [3], "steps": 40}
+    report("trial", {"steps": 99, "fp16": fp16, "ours": {}})
+    check_replaces("trial", ["ours", "more", "fp16"], 2, 40)
     check_replaces("another", [], 1)
     with pytest.raises(SystemExit, match=r"^what replaces record trial must have fp16, too$"):
-        check_replaces("trial", ["ours", "more"], 2)
+        check_replaces("trial", ["ours", "more"], 2, 40)
     with pytest.raises(SystemExit, match=r"must have 2 runs of a way or more, not 1$"):
-        check_replaces("trial", ["fp16", "ours"], 1)
+        check_replaces("trial", ["fp16", "ours"], 1, 40)
+    with pytest.raises(SystemExit, match=r"must have 40 steps or more, not 39$"):
+        check_replaces("trial", ["fp16", "ours"], 2, 39)
