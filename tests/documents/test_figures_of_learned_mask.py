@@ -95,8 +95,8 @@ QUOTES = (
     ),
     PAGE(
         "learned_mask",
-        "On the MLP five seeds have it {:.1f} % behind, with an error of {:.1f} %; thirty",
-        lambda r: _behind(r, "learned_3kB"),
+        "On the MLP five seeds have it {:.1f} % ahead, with an error of {:.1f} %; thirty",
+        lambda r: _ahead_by(r, "learned_3kB"),
     ),
     PAGE(
         THIRTY_SEEDS,
@@ -105,9 +105,9 @@ QUOTES = (
     ),
     PAGE(
         TEN_SEEDS,
-        "have it {:.2f} % ahead, with an error of {:.2f} %, and in {} of them it is; from",
+        "have it {:.2f} % behind, with an error of {:.2f} %, and in {} of them it is ahead; from",
         lambda r: (
-            *_ahead_by(r, "learned_21kB"),
+            *_behind(r, "learned_21kB"),
             _ahead(r, "learned_21kB", "threshold_21kB"),
         ),
     ),
@@ -180,6 +180,14 @@ QUOTES = (
         lambda a, b, c: (
             100 * own["learning_of_a_step"]
             for own in (b["learned_21kB"], c["learned_7kB"], a["learned_3kB"])
+        ),
+    ),
+    PAGE(
+        THIRTY_SEEDS,
+        "With probes every 64 passes it is {:.1f} % of the MLP's, with probes every 16 passes "
+        "{:.1f} %.",
+        lambda r: (
+            100 * r[f"learned_value{every}_3kB"]["learning_of_a_step"] for every in ("", "_16")
         ),
     ),
     PAGE(
