@@ -27,12 +27,13 @@ def decided(draw: np.random.Generator, shares: int) -> Decided:
         draw.integers(-99, 99, (shares, 9)),
         draw.integers(0, 255, shares),
         draw.random((shares, 64)) < 0.5,
+        int(draw.integers(0, 99)),
     )
 
 
 def row(found: Decided | None, place: int) -> list[object]:
     assert found is not None
-    return [own[place].tolist() for own in found]
+    return [own[place].tolist() for own in found[:-1]]
 
 
 def test_decisions_stay_until_there_are_others(seed: int) -> None:
@@ -51,8 +52,75 @@ def test_decisions_stay_until_there_are_others(seed: int) -> None:
     other.load_state_dict(decisions.state_dict())
     assert [row(other.of(KEYS), n) for n in range(4)] == [wanted[key] for key in KEYS]
     assert other.of(((9, 0),)) is None
+    state = decisions.state_dict()
+    state["rows"] = {key: own[:-1] for key, own in state["rows"].items()}
+    other.load_state_dict(state)
+    assert [row(other.of(KEYS), n) for n in range(4)] == [wanted[key] for key in KEYS]
+    assert other.of(KEYS).passes == 0, "a state of before rows had them"
     decisions.clear()
     assert decisions.of(KEYS[:1]) is None
+
+
+def test_the_oldest_of_some_decisions_tells_their_age() -> None:
+    draw, decisions = np.random.default_rng(0), Decisions()
+    for keys, passes in ((KEYS, 3), (KEYS[:2], 5)):
+        decisions.put(keys, decided(draw, len(keys))._replace(passes=passes))
+    other = Decisions()
+    other.load_state_dict(decisions.state_dict())
+    for keys, passes in ((KEYS[1:], 3), (KEYS[1:2], 5), (KEYS[2:], 3), (KEYS[:2], 5)):
+        assert decisions.of(keys).passes == other.of(keys).passes == passes
+
+
+@pytest.mark.parametrize(("every", "step_passes"), [(2, 2), (2, 3), (3, 2), (4, 3)])
+@pytest.mark.parametrize("phase", [0, 1])
+def test_shares_that_are_not_in_all_passes_are_decided_on_in_time(
+    every: int, step_passes: int, phase: int, seed: int
+) -> None:
+    mask = LearnedMask(LearnedOptions(step_passes=step_passes), seed=3)
+    generator = torch.Generator().manual_seed(seed)
+    for number in range(1, 60):
+        keys = KEYS if number % every == phase else KEYS[:2]
+        layout = Layout(keys, (400,) * len(keys))
+        mask.keep(torch.randn(layout.elements, generator=generator).pow(3), layout, 0.1)
+        mask.end_pass(0.1)
+        if len(keys) == 4:
+            made = mask._decisions.of(KEYS[2:]).passes
+            assert number < 16 or number - made < step_passes
+    assert made > 50
+
+
+def test_steps_learn_from_what_was_decided_and_prices_from_what_was_met(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Where bases jump, both differ."""
+    mask, generator = LearnedMask(LearnedOptions(), seed=3), torch.Generator().manual_seed(0)
+    layout, lessons, asked = Layout(KEYS, (400,) * 4), [], []
+    learn, is_near = mask._training.learn_and_decide, mask.price.is_near
+    monkeypatch.setattr(
+        mask._training, "learn_and_decide", lambda *own: lessons.append(own[0]) or learn(*own)
+    )
+    monkeypatch.setattr(mask.price, "is_near", lambda *own: asked.append(own[0]) or is_near(*own))
+    for number in range(6):
+        before = mask._decisions.of(KEYS)
+        scale = 4.0**number
+        mask.keep(scale * torch.randn(1600, generator=generator), layout, 0.1)
+        met = mask._met[0]
+        mask.end_pass(0.1)
+        if number:
+            assert lessons[-1].known is before.known and lessons[-1].met[1] is before.bases
+            assert (met.bases > before.bases).all()
+            assert asked[-1][0] is met.sums and asked[-1][1] is met.bases
+    assert len(lessons) == 6 and len(asked) == 5
+
+
+def test_a_pass_that_masked_nothing_is_not_credited_with_the_probe_before() -> None:
+    mask, layout = LearnedMask(LearnedOptions(probe_passes=1), seed=3), Layout(KEYS[:1], (400,))
+    mask.keep(torch.randn(400).pow(3), layout, 0.1)
+    mask._worth.applied(0, layout, torch.ones(400))
+    mask.end_pass(0.1)
+    assert mask._worth._applied
+    mask.end_pass(0.1)
+    assert not mask._worth._applied and mask._decisions.of(KEYS[:1]) is None
 
 
 def test_what_was_met_is_in_one_order(seed: int) -> None:

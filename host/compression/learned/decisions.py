@@ -22,11 +22,14 @@ class Decided(NamedTuple):
         Exponents from which the bins are counted.
     tables : ndarray of bool, (shares, 64)
         The bins that are kept.
+    passes : int
+        How many there had been when the first of them was made.
     """
 
     known: np.ndarray
     bases: np.ndarray
     tables: np.ndarray
+    passes: int
 
 
 class Decisions:
@@ -39,6 +42,7 @@ class Decisions:
         """Forget all."""
         self._rows: dict[Key, Decided] = {}
         self._last: tuple[tuple[Key, ...], Decided] | None = None
+        self._is_dealt = True
 
     def of(self, keys: tuple[Key, ...]) -> Decided | None:
         """Those on some shares; None where there is none on one of them."""
@@ -47,31 +51,38 @@ class Decisions:
             if not all(key in self._rows for key in keys):
                 return None
             rows = zip(*(self._rows[key] for key in keys), strict=True)
-            self._last = keys, Decided(*map(np.stack, rows))
+            known, bases, tables, passes = rows
+            stacked = np.stack(known), np.stack(bases), np.stack(tables)
+            self._last = keys, Decided(*stacked, min(passes))
         return self._last[1]
 
     def put(self, keys: tuple[Key, ...], decided: Decided) -> None:
         """Take those on some shares, in place of any before."""
         if self._last is not None and self._last[0] != keys:
             self._deal()
-        self._last = keys, decided
+        self._last, self._is_dealt = (keys, decided), False
 
     def state_dict(self) -> dict[str, Any]:
         """State for a resumed run."""
         self._deal()
         rows = self._rows.items()
-        made = {key: [torch.from_numpy(np.array(part)) for part in own] for key, own in rows}
+        made = {
+            key: [*(torch.from_numpy(np.array(part)) for part in own[:-1]), own.passes]
+            for key, own in rows
+        }
         return {"rows": made}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Restore what :meth:`state_dict` gave."""
+        """Restore what :meth:`state_dict` gave; before, rows had no passes."""
         self.clear()
-        rows = state["rows"].items()
-        self._rows = {key: Decided(*(part.numpy() for part in own)) for key, own in rows}
+        for key, (known, bases, tables, *passes) in state["rows"].items():
+            arrays = known.numpy(), bases.numpy(), tables.numpy()
+            self._rows[key] = Decided(*arrays, *passes or [0])
 
     def _deal(self) -> None:
         """Keep the last ones share by share too."""
-        if self._last is not None:
-            keys, decided = self._last
-            rows = map(Decided, *decided)
-            self._rows |= zip(keys, rows, strict=True)
+        if self._last is not None and not self._is_dealt:
+            keys, (known, bases, tables, passes) = self._last
+            rows = zip(known, bases, tables, strict=True)
+            self._rows |= {key: Decided(*own, passes) for key, own in zip(keys, rows, strict=True)}
+            self._is_dealt = True

@@ -54,13 +54,14 @@ _SEEN = {"none": 0, "seed": FEATURES.index("progress") + 1, "all": len(FEATURES)
 
 
 class LearnedMask:
-    """Keeps what lies in the bins that the mask generation network has chosen in the pass before.
+    """Keeps what lies in the bins that the mask generation network has chosen before the pass.
 
-    A pass masks by the tables and bases of the one before, as a device does that sees each element
+    A pass masks by the tables and bases of an earlier one, as a device does that sees each element
     once; what is larger than any element was then is kept. Behind it, the network takes a step: it
-    is judged by what its tables have just kept. Then INT8 decides on the next tables. Later on both
-    are done in some passes only. An exchange has a threshold of its own in the first pass, behind
-    one that masked nothing, and where a region in it was never masked before.
+    is judged by what its tables have just kept. Then INT8 decides on the next tables. Behind 16
+    passes both are done where a share that was met has tables that are ``step_passes`` passes old.
+    An exchange has a threshold of its own in the first pass, behind one that masked nothing, and
+    where a region in it was never masked before.
 
     A region is a share here: a parameter, or a slice of one, as the codec has it.
 
@@ -230,7 +231,7 @@ class LearnedMask:
         before = self._decisions.of(met.keys)
         if before is not None:
             self._pay(met, left_out)
-            if self._passes > _EACH_PASS and self._passes % self._step_passes:
+            if _EACH_PASS < self._passes < before.passes + self._step_passes:
                 return
         surveyed = self._survey.of(met.keys)
         value = self._worth.of(met.keys)
@@ -275,7 +276,7 @@ class LearnedMask:
             known = features(*given)
             seen = at_bound(known, lesson.bound, shown=self._seen)
             tables = self._network(self._training.layers(), seen)
-        return Decided(known, met.bases, tables)
+        return Decided(known, met.bases, tables, self._passes)
 
     def _wanted(self, met: Met) -> float:
         return self._density * sum(met.sizes)

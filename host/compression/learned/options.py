@@ -35,8 +35,9 @@ class LearnedOptions:
     rate : float
         Of Adam's steps.
     step_passes : int
-        Passes from one step of the network, and decision, to the next, behind the first 16, each of
-        which has one.
+        Age in passes, up to 16, at which tables are replaced, and the network takes a step, behind
+        the first 16 passes, each of which has one. Where passes differ in turn, an odd number has
+        the network see both kinds.
     price_rate : float
         By how much the price's logarithm grows in a pass with twice as many elements as are
         wanted.
@@ -73,9 +74,11 @@ class LearnedOptions:
             check_number(self, name, Real, weights, lambda x: not x or _LEAST <= x <= _MOST)
         for name in ("rate", "price_rate"):
             check_number(self, name, Real, "a number above 0, at most 10", lambda x: 0 < x <= 10)
+        check_number(
+            self, "step_passes", Integral, "a whole number from 1 to 16", lambda x: 1 <= x <= 16
+        )
         for name, least in (
-            *(("hidden", 1), ("step_passes", 1), ("survey_passes", 1)),
-            *(("probe_passes", 0), ("probe_every", 1)),
+            *(("hidden", 1), ("survey_passes", 1), ("probe_passes", 0), ("probe_every", 1)),
         ):
             kind = f"a whole number, at least {least}"
             check_number(self, name, Integral, kind, lambda x, least=least: x >= least)

@@ -1,4 +1,4 @@
-"""Trains the mask generation network: one step of Adam a pass, gradients in closed form."""
+"""Trains the mask generation network: steps of Adam, gradients in closed form."""
 
 from collections.abc import Mapping
 from functools import partial
