@@ -134,7 +134,8 @@ def regions(model: nn.Module, by: By = "module") -> Regions:
 
 def trainable(model: nn.Module) -> dict[str, nn.Parameter]:
     """A model's trainable parameters, by the names that they have in what it wraps or compiles."""
-    model = getattr(model, "module", model) if _is_wrapper(model) else model
+    while (inner := _wrapped(model)) is not None:
+        model = inner
     return {
         name.replace("_orig_mod.", ""): parameter  # as torch.compile names a module inside
         for name, parameter in model.named_parameters()
@@ -165,8 +166,11 @@ def _check_parameters(region: Region) -> None:
         )
 
 
-def _is_wrapper(model: nn.Module) -> bool:
-    return isinstance(model, nn.parallel.DistributedDataParallel)
+def _wrapped(model: nn.Module) -> nn.Module | None:
+    """What a model wraps, or is compiled from; None for one that is neither."""
+    if isinstance(model, nn.parallel.DistributedDataParallel):
+        return model.module
+    return getattr(model, "_orig_mod", None)
 
 
 def _divide(name: str, parameter: nn.Parameter, by: By) -> Iterator[tuple[str, ParameterSlice]]:

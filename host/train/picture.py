@@ -286,16 +286,15 @@ def _draw_strip(
 def _noise_to_signal(region: RegionHistory, workers: int) -> np.ndarray:
     """W·(A − N·W) / (N·W² − A) of the last updates' sums; not drawn where there is no signal."""
     A, N = (_rolling(x) for x in (np.multiply(region.local, workers), region.average))
-    noise, signal = workers * (A - N * workers), N * workers**2 - A
     with np.errstate(divide="ignore", invalid="ignore"):
+        noise, signal = workers * (A - N * workers), N * workers**2 - A
         return np.where((signal > 0) & (noise > 0), noise / signal, np.nan)
 
 
 def _rolling(values: Sequence[float] | np.ndarray) -> np.ndarray:
-    """Sums over the last ``_WINDOW`` values."""
-    total = np.cumsum(np.asarray(values, dtype=float))
-    total[_WINDOW:] -= total[:-_WINDOW].copy()
-    return total
+    """Sums over the last ``_WINDOW`` values, each of these alone: a large one is forgotten."""
+    before = np.concatenate([np.zeros(_WINDOW - 1), np.asarray(values, dtype=float)])
+    return np.lib.stride_tricks.sliding_window_view(before, _WINDOW).sum(axis=1)
 
 
 def _positive(values: Sequence[float]) -> np.ndarray:

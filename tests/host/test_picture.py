@@ -13,7 +13,7 @@ import pytest
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from adagrain.host.train.history import History
+from adagrain.host.train.history import History, RegionHistory
 from adagrain.host.train.picture import _noise_to_signal, draw
 from adagrain.models.region_manager.settings import default_parameters, speculation_thresholds
 
@@ -139,6 +139,17 @@ def test_noise_to_signal_of_known_noise(tmp_path: Path) -> None:
     (tmp_path / "log").write_text(json.dumps(line))
     region = History.read(tmp_path / "log").regions["r"]
     assert _noise_to_signal(region, workers)[0] == pytest.approx(v / s)
+
+
+@pytest.mark.parametrize("spike", [1.0, 1e24, math.inf])
+def test_noise_to_signal_is_that_of_the_last_updates(spike: float) -> None:
+    """Other noise before them, or one update that is far too large, is forgotten."""
+    noise = np.where(np.arange(60) < 30, 5.0, 8.0)
+    local, average = 3 + noise, 3 + noise / 4
+    local[10], average[10] = spike * local[10], spike * average[10]
+    found = _noise_to_signal(RegionHistory(local=[*local], average=[*average]), 4)
+    assert found[26:30] == pytest.approx(5 / 3) and found[45:] == pytest.approx(8 / 3)
+    assert 5 / 3 < found[37] < 8 / 3
 
 
 def test_no_ratio_without_signal(tmp_path: Path) -> None:

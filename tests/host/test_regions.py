@@ -3,6 +3,7 @@
 import pytest
 import torch
 from torch import nn
+from torch.nn.parallel import DistributedDataParallel
 
 from adagrain.host.granular import Policy, convert
 from adagrain.host.regions.regions import ParameterSlice, Region, Regions, regions
@@ -56,8 +57,13 @@ def test_parameters_without_elements_are_in_no_region() -> None:
     assert regions(model).names == ["full"]
 
 
-def test_compiled_models_keep_their_names() -> None:
-    assert regions(torch.compile(model())).names == ["0", "2"]
+def test_compiled_and_wrapped_models_keep_their_names() -> None:
+    inside = model()
+    wrapper = DistributedDataParallel.__new__(DistributedDataParallel)  # needs no process group
+    nn.Module.__init__(wrapper)
+    wrapper.module = torch.compile(inside)
+    for own in (torch.compile(inside), wrapper, torch.compile(wrapper)):
+        assert regions(own).names == ["0", "2"]
 
 
 @pytest.mark.parametrize("by", ["layer", "rows", "rows:0", "rows:x", "rows:²", ""])
