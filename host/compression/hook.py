@@ -25,6 +25,7 @@ from .exchange import CompressedExchange
 from .learned.watching import watch
 from .once import Once
 from .options import CompressionOptions
+from .own_steps import OwnSteps
 from .thrown_away import ThrownAway
 
 __all__ = ["CompressionState", "compress_hook"]
@@ -45,10 +46,11 @@ class CompressionState(Uncopied):
     for all of them saves more than it costs to wait. Uncompressed, each goes when it is ready; of
     three workers or more, groups of parameters do.
 
-    All workers make it at the same time. Optimizers, schedulers and clipping stay as they are;
-    passes whose gradients are thrown away must be inside ``no_sync``, or the first worker warns.
-    After a backward pass all workers have the same gradients, bit for bit: the average of what
-    they have sent.
+    All workers make it at the same time. Optimizers, schedulers and clipping stay as they are, but
+    that a step with momentum of its own beside ``momentum`` is refused, and one before any gradient
+    has gone through the hook. Passes whose gradients are thrown away must be inside ``no_sync``, or
+    the first worker warns. After a backward pass all workers have the same gradients, bit for bit:
+    the average of what they have sent.
 
     Parameters
     ----------
@@ -79,6 +81,7 @@ class CompressionState(Uncopied):
         check_model(model)
         parameters = trainable(model)
         self._model = cast(DistributedDataParallel, proxy(model))  # which has this in its hook
+        self._own_steps: OwnSteps | None = None
         self._once: Once | None = None
         self._thrown_away: ThrownAway | None = None
         self._layouts = {
@@ -124,6 +127,8 @@ class CompressionState(Uncopied):
         )
         self._closes.append(self.exchange)
         watch(self.exchange.mask, model, parameters.values())
+        self._own_steps = OwnSteps(parameters.values(), chosen.momentum)
+        self._closes.append(self._own_steps)
         if chosen.once:
             self._once = Once(parameters.values())
             self._closes.append(self._once)
@@ -204,6 +209,8 @@ class CompressionState(Uncopied):
                 "DistributedDataParallel.join does not work with compress_hook: residuals of a "
                 "worker without data would be lost; give all workers as many batches"
             )
+        if self._own_steps is not None:
+            self._own_steps.taken()
         if self._is_new:
             self._is_new = False
             self._lockstep.begin(self.exchange.common(), None)

@@ -10,6 +10,7 @@ from torch import nn
 from adagrain.host.compression.exchange import CompressedExchange
 from adagrain.host.compression.learned.watching import watch
 from adagrain.host.compression.options import CompressionOptions
+from adagrain.host.compression.own_steps import check_own_momentum
 from adagrain.host.device.coprocessor import Coprocessor
 from adagrain.host.regions.regions import Regions
 
@@ -61,13 +62,7 @@ def check_momentum(
         return
     compressed = {*map(id, divided.parameters())}
     for optimizer in optimizers:
-        for group in optimizer.param_groups:
-            own = group.get("momentum", 0)
-            if own and not compressed.isdisjoint(map(id, group["params"])):
-                raise ValueError(
-                    f"momentum of {type(optimizer).__name__} must be 0 where compression has "
-                    f"momentum, {options.momentum}, not {own}"
-                )
+        check_own_momentum(optimizer, options.momentum, compressed)
 
 
 def common_compression(options: CompressionOptions | None) -> dict[str, Any]:

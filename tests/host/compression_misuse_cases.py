@@ -111,6 +111,36 @@ def momentum_twice() -> Any:
     registered({"momentum": 0.9}, momentum=0.5)
 
 
+@case
+def momentum_twice_behind_the_hook() -> Any:
+    setup = Setup(momentum=0.5)
+    other = torch.optim.SGD([torch.ones(2, requires_grad=True)], lr=1, momentum=0.9)
+    setup.train(range(2))
+    other.step()
+    setup.optimizer.param_groups[0]["momentum"] = 0.9
+    before = setup.sha256()
+    try:
+        setup.train(range(1))
+    finally:
+        assert setup.sha256() == before
+
+
+@case
+def no_hook() -> Any:
+    model = DistributedDataParallel(network())
+    state = CompressionState(model)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.05)
+    optimizer.step()
+    model(torch.zeros(3, 12)).mul(0).sum().backward()
+    optimizer.step()  # nothing moves
+    model(torch.ones(3, 12)).sum().backward()
+    try:
+        optimizer.step()
+    finally:
+        state.close()
+        optimizer.step()
+
+
 class Broken(HardThreshold):
     """A mask that fails on one worker, in the third pass."""
 

@@ -47,7 +47,8 @@ class Setup:
         self.network = self.model.module
         self.state = CompressionState(self.model, **({"bypass": "never"} | options))
         self.model.register_comm_hook(self.state, compress_hook)
-        self.optimizer = torch.optim.SGD(self.model.parameters(), lr=0.05, momentum=0.9)
+        momentum = 0.0 if "momentum" in options else 0.9
+        self.optimizer = torch.optim.SGD(self.model.parameters(), lr=0.05, momentum=momentum)
 
     def batch(self, step: int) -> torch.Tensor:
         generator = torch.Generator().manual_seed(1000 * step + dist.get_rank())

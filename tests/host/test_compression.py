@@ -192,6 +192,13 @@ ERRORS = {
     "momentum_twice": (
         "ValueError: momentum of SGD must be 0 where compression has momentum, 0.9, not 0.5"
     ),
+    "momentum_twice_behind_the_hook": (
+        "ValueError: momentum of SGD must be 0 where compression has momentum, 0.5, not 0.9"
+    ),
+    "no_hook": (
+        "RuntimeError: gradients must go through compress_hook, but none has: call "
+        "model.register_comm_hook(state, compress_hook), and the wrapped model"
+    ),
     "no_coder": (
         "ValueError: coder must be one of golden, device, or an opened device, not 'gloden'"
     ),
