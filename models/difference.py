@@ -141,7 +141,8 @@ def difference(
     """
     fmt = format_of(a.dtype)
     check_pair(a, b)
-    check_exponent(exponent)
+    if exponent is not None:
+        exponent = check_exponent(exponent)
     if kernel not in KERNELS:
         raise ValueError(f"kernel must be one of {', '.join(KERNELS)}, not {kernel!r}")
     flat_a, flat_b = (x.detach().to("cpu").resolve_neg().contiguous().view(-1) for x in (a, b))

@@ -22,22 +22,21 @@ def unbiased(exponent: int) -> int:
     return min(max(exponent, 1), 254) - EXPONENT_BIAS
 
 
-def check_exponent(exponent: int | None) -> None:
-    """Refuse what is no shared exponent E; ``None`` is one that has yet to be found.
+def check_exponent(exponent: int) -> int:
+    """A shared exponent E as a Python integer: NumPy's narrow ones would wrap in a sum.
 
     Raises
     ------
     TypeError, ValueError
         If it is no integer, or not from -126 to 127.
     """
-    if exponent is None:
-        return
     try:
-        index(exponent)
+        checked = index(exponent)
     except TypeError:
         raise TypeError(f"exponent must be an integer, not {exponent!r}") from None
-    if not -126 <= exponent <= 127:
-        raise ValueError(f"exponent must be from -126 to 127, not {exponent!r}")
+    if not -126 <= checked <= 127:
+        raise ValueError(f"exponent must be from -126 to 127, not {checked}")
+    return checked
 
 
 @dataclass(frozen=True)

@@ -52,7 +52,9 @@ def statistics(
     ValueError
         If the tensor is empty, or an argument is out of its range.
     """
-    _check(x, exponent, powers, kernel)
+    _check(x, powers, kernel)
+    if exponent is not None:
+        exponent = check_exponent(exponent)
     fmt, flat = format_of(x.dtype), _flat(x)
     run = KERNELS[kernel]
     if exponent is None:
@@ -90,10 +92,11 @@ def statistics_of(
         raise ValueError(
             f"exponents must be as many as the {len(tensors)} tensors, not {len(exponents)}"
         )
-    for x, exponent in zip(tensors, exponents, strict=True):
-        _check(x, exponent, powers, kernel)
+    for x in tensors:
+        _check(x, powers, kernel)
+    checked = [check_exponent(exponent) for exponent in exponents]
     flats = [_flat(x) for x in tensors]
-    return statistics_of_elements(flats, exponents, powers=powers, kernel=kernel)
+    return statistics_of_elements(flats, checked, powers=powers, kernel=kernel)
 
 
 def statistics_of_elements(
@@ -142,13 +145,12 @@ def energies_of_elements(
     return [Energy.of(one) for one in found]
 
 
-def _check(x: torch.Tensor, exponent: int | None, powers: int, kernel: str) -> None:
+def _check(x: torch.Tensor, powers: int, kernel: str) -> None:
     format_of(x.dtype)
     if x.numel() == 0:
         raise ValueError("tensor must have at least one element, not 0")
     if powers not in (2, 4):
         raise ValueError(f"powers must be 2 or 4, not {powers!r}")
-    check_exponent(exponent)
     if kernel not in KERNELS:
         raise ValueError(f"kernel must be one of {', '.join(KERNELS)}, not {kernel!r}")
 

@@ -1,11 +1,14 @@
 """Statistics of several tensors in one call, against those of each alone."""
 
 import random
+from collections.abc import Callable
 
+import numpy as np
 import pytest
 import torch
 from any_tensors import chunked, tensor_of, threads
 
+from adagrain.models.difference import difference
 from adagrain.models.statistics import statistics, statistics_of
 from adagrain.models.statistics.batch import CHUNK
 
@@ -43,6 +46,16 @@ def test_the_sign_of_a_view_is_seen(kernel: str) -> None:
     assert statistics_of([torch._neg_view(x)], [0], kernel=kernel) == statistics_of([-x], [0])
 
 
+@pytest.mark.parametrize("kernel", ["fused", "reference"])
+@pytest.mark.parametrize("kind", [np.int8, np.int16, np.uint8, torch.tensor])
+def test_exponents_may_be_integers_of_any_kind(kind: Callable, kernel: str) -> None:
+    x = torch.tensor([1.0, -2.5])
+    wanted = statistics(x, 1, kernel="reference")
+    assert statistics(x, kind(1), kernel=kernel) == wanted
+    assert statistics_of([x], [kind(1)], kernel=kernel) == [wanted]
+    assert difference(x, x, kind(1), kernel=kernel) == difference(x, x, 1, kernel="reference")
+
+
 def test_none_at_all() -> None:
     assert statistics_of([], []) == []
 
@@ -54,6 +67,7 @@ def test_none_at_all() -> None:
         ({"tensors": [torch.ones(0)]}, ValueError, "at least one element, not 0"),
         ({"tensors": [torch.ones(1).double()]}, TypeError, "dtype must be one of .* not torch"),
         ({"exponents": [128]}, ValueError, "exponent must be from -126 to 127, not 128"),
+        ({"exponents": [None]}, TypeError, "exponent must be an integer, not None"),
         ({"powers": 3}, ValueError, "powers must be 2 or 4, not 3"),
         ({"kernel": "fast"}, ValueError, "kernel must be one of fused, reference, not 'fast'"),
     ],
