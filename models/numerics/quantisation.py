@@ -116,8 +116,8 @@ def scale_of(
     TypeError
         If the tensor is not of float32.
     ValueError
-        If the precision is none of integers, dimensions are none of the tensor's, or not ascending,
-        or an element is not a number, infinite, or 2**60 and above.
+        If the precision is none of integers, dimensions are no tuple, or an empty one, none of the
+        tensor's, or not ascending, or an element is not a number, infinite, or 2**60 and above.
     """
     precision = _checked(x, precision, name)
     if not precision.integer:
@@ -143,7 +143,11 @@ def scale_of(
 def _check_dimensions(x: torch.Tensor, along: tuple[int, ...] | None, name: str) -> None:
     if not x.dim():
         raise ValueError(f"{name} must have one dimension or more, not none")
-    if along is not None and [*along] != [d for d in range(x.dim()) if d in along]:
+    if along is None:
+        return
+    if not isinstance(along, tuple) or not along or any(type(d) is not int for d in along):
+        raise ValueError(f"along must be None or a tuple of one int or more, not {along!r}")
+    if [*along] != [d for d in range(x.dim()) if d in along]:
         raise ValueError(
             f"along must be dimensions of {name}, from 0 to {x.dim() - 1}, ascending, not {along}"
         )

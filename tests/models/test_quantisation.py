@@ -1,5 +1,6 @@
 """Numbers of a precision: scales, rounding, products, and what is refused."""
 
+import re
 from fractions import Fraction
 
 import numpy as np
@@ -174,6 +175,10 @@ def test_dimensions_are_those_of_the_tensor(precision: Precision) -> None:
         for along in ((-1,), (2,), (1, 0), (0, 0)):
             message = r"along must be dimensions of x, from 0 to 1, ascending, not \(-?\d,"
             with pytest.raises(ValueError, match=message):
+                call(x, precision, along=along)
+        for along in ((), [0], 0, (True,), (0.0,)):
+            message = f"along must be None or a tuple of one int or more, not {along!r}"
+            with pytest.raises(ValueError, match=re.escape(message)):
                 call(x, precision, along=along)
 
 
