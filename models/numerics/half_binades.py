@@ -87,7 +87,8 @@ def reaching(x: torch.Tensor, magnitude: float) -> torch.Tensor:
 
 def words_of(x: torch.Tensor) -> np.ndarray:
     """The bits of FP32 elements, uint32; where they are on the CPU, the same memory."""
-    return x.detach().cpu().contiguous().view(torch.int32).numpy().view(np.uint32)
+    words = x.detach().cpu().resolve_neg().contiguous().view(torch.int32)
+    return words.numpy().view(np.uint32)
 
 
 @njit(cache=True, nogil=True)

@@ -77,7 +77,7 @@ def absmax(x: torch.Tensor, along: tuple[int, ...] | None = None) -> torch.Tenso
 
 def array_of(x: torch.Tensor) -> np.ndarray:
     """A tensor's elements, one after another; the same ones where it lies so on the CPU."""
-    return x.detach().cpu().contiguous().numpy()
+    return x.detach().cpu().resolve_neg().contiguous().numpy()
 
 
 def largest_of(x: np.ndarray, along: tuple[int, ...] | None = None) -> np.ndarray:

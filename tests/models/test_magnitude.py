@@ -5,7 +5,8 @@ import itertools
 import pytest
 import torch
 
-from adagrain.models.numerics.magnitude import absmax, runs
+from adagrain.models.numerics.half_binades import words_of
+from adagrain.models.numerics.magnitude import absmax, array_of, runs
 
 SHAPE = (3, 4, 5, 2)
 ALONG = [d for n in range(1, 5) for d in itertools.combinations(range(4), n)]
@@ -31,6 +32,13 @@ def test_what_is_not_a_number_is_larger_than_infinity(along: tuple[int, ...] | N
     found = absmax(x, along)
     assert torch.equal(found.isnan(), x.isnan().amax(dim=along or (0, 1), keepdim=True))
     assert (found.isnan() | found.isinf()).all()
+
+
+def test_the_sign_of_a_view_is_seen() -> None:
+    x = torch.tensor([1.5, -3.0, 0.0])
+    view = torch._neg_view(x)
+    for read in (array_of, words_of):
+        assert read(view).tobytes() == read(-x).tobytes()
 
 
 def test_runs_are_dimensions_that_follow_each_other() -> None:
