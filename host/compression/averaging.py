@@ -30,8 +30,8 @@ def average_of_frames(
     first, *others = counting
     into = torch.empty(elements, dtype=torch.float32)
     total = averaged(first, 1 if others else workers, into)
-    for own in others:
-        added(own, workers if own is others[-1] else 1, total)
+    for number, own in enumerate(others, 1):
+        added(own, workers if number == len(others) else 1, total)
     return total
 
 

@@ -147,6 +147,11 @@ def test_frames_are_added_in_fp32(workers: int, seed: int) -> None:
     assert added(sent[0], workers, out).equal((sent[0].float() + 1).mul_(1 / workers))
 
 
+def test_frames_may_be_the_same_tensor() -> None:
+    a, b = torch.tensor([3.0]).bfloat16(), torch.tensor([6.0]).bfloat16()
+    assert average_of_frames([a, b, b], 3, 1).item() == 5.0
+
+
 def test_one_bit_is_a_difference() -> None:
     one = torch.zeros(9001).bfloat16()
     assert same_bits(one, one.clone())
