@@ -8,6 +8,7 @@ from adagrain.host.compression.averaging import average_of_frames
 from adagrain.host.compression.rounding import (
     added,
     averaged,
+    bounded,
     is_finite,
     rounded,
     rounded_sum,
@@ -145,6 +146,21 @@ def test_frames_are_added_in_fp32(workers: int, seed: int) -> None:
     assert found.nan_to_num(7).view(torch.int32).equal(wanted.nan_to_num(7).view(torch.int32))
     out = torch.ones(9001)
     assert added(sent[0], workers, out).equal((sent[0].float() + 1).mul_(1 / workers))
+
+
+@pytest.mark.parametrize(
+    ("bits", "most"), [(0, 32768.0), (1, 49152.0), (2, 57344.0), (3, 61440.0), (7, 61440.0)]
+)
+def test_what_goes_to_fp16_is_at_most_a_number_of_its_range(bits: int, most: float) -> None:
+    """What goes elsewhere, or is not finite, stays."""
+    x = torch.tensor([70000.0, -1e38, 65024.0, most, -most, 1.0, torch.inf, -torch.inf, torch.nan])
+    sent = torch.cat([x, x]).bfloat16()
+    found = bounded(sent, [torch.empty(9).half(), torch.empty(3, 3)], bits)
+    wanted = [most, -most, most, most, -most, 1.0, torch.inf, -torch.inf]
+    assert found.dtype == torch.bfloat16
+    assert found[:8].tolist() == wanted and found[8].isnan()
+    assert same_bits(found[9:], sent[9:])
+    assert bounded(sent, [torch.empty(18)], bits) is sent
 
 
 def test_frames_may_be_the_same_tensor() -> None:
