@@ -1,11 +1,11 @@
 """Quantisation: from tensors to numbers of a precision, and from products of these to values.
 
 Integers are multiples of a *scale*, a power of two, symmetric around zero: INT8 has -127 to 127,
-and its scale is the smallest one with which nothing is clamped. INT4 has -7 to 7; with so few
-levels it pays to clamp the outermost numbers, so its scale is at most the power of two that is
-nearest to the best step for a normal distribution, 0.335 deviations with sixteen levels (Max,
-"Quantizing for minimum distortion", 1960). Scales follow the numbers: multiplying a tensor by a
-power of two leaves its integers as they are.
+and its scale is the smallest one with which nothing is above 127 before it is rounded. INT4 has
+-7 to 7; with so few levels it pays to clamp the outermost numbers, so its scale is at most the
+power of two that is nearest to the best step for a normal distribution, 0.335 deviations with
+sixteen levels (Max, "Quantizing for minimum distortion", 1960). Scales follow the numbers:
+multiplying a tensor by a power of two leaves its integers as they are.
 """
 
 import math
@@ -162,7 +162,7 @@ def _checked(x: torch.Tensor, precision: Precision | str, name: str) -> Precisio
 
 @njit(cache=True, nogil=True)
 def scales_below(largest, steps, out, bits):  # pragma: no cover - compiled
-    """Scales with which nothing is clamped, but at most the powers of two below the steps.
+    """Scales that leave nothing above the top, but at most the powers of two below the steps.
 
     Nothing is found, and False returned, where a magnitude is too large or not a number.
     """

@@ -46,9 +46,17 @@ def test_integers_are_nearest(precision: Precision, along: tuple[int, ...] | Non
 
 @pytest.mark.parametrize(
     ("largest", "scale"),
-    [(127.0, 1.0), (127.0001, 2.0), (128.0, 2.0), (63.5, 0.5), (64.0, 1.0), (1.0, 2.0**-6)],
+    [
+        (127.0, 1.0),
+        (127.0001, 2.0),
+        (127.45, 2.0),
+        (128.0, 2.0),
+        (63.5, 0.5),
+        (64.0, 1.0),
+        (1.0, 2.0**-6),
+    ],
 )
-def test_the_scale_of_int8_is_the_smallest_that_clamps_nothing(
+def test_the_scale_of_int8_is_the_smallest_with_nothing_above_127(
     largest: float, scale: float
 ) -> None:
     assert scale_of(torch.tensor([[-largest, 0.25]]), Precision.INT8).item() == scale
@@ -56,7 +64,7 @@ def test_the_scale_of_int8_is_the_smallest_that_clamps_nothing(
 
 def test_the_scale_of_int4_gives_up_outliers() -> None:
     even = torch.full((1, 64), 7.0)
-    assert scale_of(even, Precision.INT4).item() == 1.0  # the smallest that clamps nothing
+    assert scale_of(even, Precision.INT4).item() == 1.0  # nothing is above 7
     x = tensor(2, 1, 4096)
     x[0, 0] = 1000.0
     numbers, scale = integers(x, Precision.INT4)
