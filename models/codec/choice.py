@@ -14,6 +14,9 @@ __all__ = ["build_tables", "choose_slots", "choose_tables"]
 #: Times that regions are dealt out anew to the tables that were built of them.
 _ROUNDS = 3
 
+#: Bits of a count, of which the kernel takes 32 with a sign.
+_COUNT_BITS = 31
+
 _DEFAULTS = lengths_of([*DEFAULT_TABLES.values()])
 
 
@@ -25,7 +28,7 @@ def choose_slots(
     Parameters
     ----------
     counts : ndarray of int64, (regions, 417)
-        How often each symbol comes.
+        How often each symbol comes, less than 2^31 times.
     tables : sequence of CodeTable
         One or two.
     mantissa_bits : int
@@ -49,7 +52,8 @@ def build_tables(counts: np.ndarray, mantissa_bits: int = 7) -> list[CodeTable]:
     mantissa_bits : int
         Of each coded element.
     """
-    return [CodeTable(lengths.tobytes()) for lengths in build(counts, mantissa_bits, _ROUNDS)]
+    built = build(_scaled(counts), mantissa_bits, _ROUNDS)
+    return [CodeTable(lengths.tobytes()) for lengths in built]
 
 
 def choose_tables(counts: np.ndarray, mantissa_bits: int) -> tuple[list[CodeTable], np.ndarray]:
@@ -58,3 +62,9 @@ def choose_tables(counts: np.ndarray, mantissa_bits: int) -> tuple[list[CodeTabl
     if own:
         return [CodeTable(table.tobytes()) for table in lengths], slots
     return [*DEFAULT_TABLES.values()], slots
+
+
+def _scaled(counts: np.ndarray) -> np.ndarray:
+    """Counts below 2^31 in about the same proportions; a symbol that comes still does."""
+    shift = max(int(counts.max(initial=0)).bit_length() - _COUNT_BITS, 0)
+    return np.maximum(counts >> shift, counts > 0) if shift else counts

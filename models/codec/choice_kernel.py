@@ -149,7 +149,7 @@ def build(counts, mantissa_bits, rounds):  # pragma: no cover - compiled
         total[0] += counts[region]
     one[0] = best_lengths(total[0])
     two, bits = split(counts, mantissa_bits, rounds)
-    of_one = deal(total, one, mantissa_bits, np.zeros(1, dtype=np.uint8))
+    of_one = np.sum(total[0] * costs(one[0], mantissa_bits))
     return one if of_one + 8 * carried_bytes(one[0]) <= bits else two
 
 
@@ -164,7 +164,7 @@ def split(counts, mantissa_bits, rounds):  # pragma: no cover - compiled
     Parameters
     ----------
     counts : ndarray of int64, (regions, 417)
-        How often each symbol comes.
+        How often each symbol comes, less than 2^31 times.
     mantissa_bits, rounds : int
     """
     slots = _first_slots(counts)

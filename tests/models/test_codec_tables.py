@@ -169,6 +169,19 @@ def test_two_tables_are_built_where_regions_differ() -> None:
     assert len(frame) < len(encode([dense, sparse, dense * 8, sparse], tables=tables[:1]))
 
 
+@pytest.mark.parametrize("shift", [10, 24, 25, 31, 32, 40])
+def test_large_counts_have_the_tables_of_small_ones(shift: int) -> None:
+    """Where no count fits in 31 bits, and where only their sums over the regions do not."""
+    counts = np.random.default_rng(3).integers(0, 100, (3, SYMBOLS))
+    counts[0, BINS:], counts[1, : 8 * BINS] = 0, 0
+    wanted = build_tables(counts)
+    assert len(wanted) == 2
+    assert build_tables(counts << shift) == wanted
+    counts[2, 5] = 1
+    rare = np.where(counts == 1, counts, counts << 40)
+    assert all(any(own.lengths[n] for own in build_tables(rare)) for n in np.flatnonzero(rare[2]))
+
+
 def test_a_split_never_takes_more_than_it_says() -> None:
     generator = np.random.default_rng(5)
     for _ in range(20):
