@@ -4,7 +4,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from adagrain.models.arguments import whole
+from adagrain.models.interface.codec import CODED_FORMATS
+from adagrain.models.interface.formats import FORMATS
+
 from .choice_kernel import build, choose, deal
+from .counts import checked_counts
 from .defaults import DEFAULT_TABLES
 from .parts import lengths_of
 from .table import CodeTable
@@ -16,6 +21,9 @@ _ROUNDS = 3
 
 #: Bits of a count, of which the kernel takes 32 with a sign.
 _COUNT_BITS = 31
+
+#: Mantissa bits of the coded format that has most.
+_MOST_MANTISSA = max(FORMATS[code].mantissa_bits for code in CODED_FORMATS)
 
 _DEFAULTS = lengths_of([*DEFAULT_TABLES.values()])
 
@@ -51,8 +59,15 @@ def build_tables(counts: np.ndarray, mantissa_bits: int = 7) -> list[CodeTable]:
         How often each symbol comes, as :func:`adagrain.models.codec.histogram` gives it.
     mantissa_bits : int
         Of each coded element.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If there are not 417 counts for each region, one is no integer, negative or above 2^48, or
+        ``mantissa_bits`` is no whole number, or more than any format has.
     """
-    built = build(_scaled(counts), mantissa_bits, _ROUNDS)
+    own, kept = checked_counts(counts, 2), whole("mantissa_bits", mantissa_bits, _MOST_MANTISSA)
+    built = build(_scaled(own), kept, _ROUNDS)
     return [CodeTable(lengths.tobytes()) for lengths in built]
 
 

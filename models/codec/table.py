@@ -18,6 +18,7 @@ from adagrain.models.interface.codec_tables import DEFAULT_LENGTHS
 
 from .canonical import canonical_codes, encoding, measures
 from .choice_kernel import best_lengths, carried
+from .counts import checked_counts
 from .errors import CodecError
 
 __all__ = ["CodeTable", "agreed", "build_table"]
@@ -146,14 +147,8 @@ def build_table(
     Raises
     ------
     TypeError, ValueError
-        If there are not 417 counts, or one or ``floor`` is no integer, or negative.
+        If there are not 417 counts, or one or ``floor`` is no integer, negative, or too large: a
+        count above 2^48, ``floor`` above 2^32.
     """
-    if np.shape(counts) != (SYMBOLS,):
-        raise ValueError(f"counts must have shape ({SYMBOLS},), not {np.shape(counts)}")
-    if not np.issubdtype(np.asarray(counts).dtype, np.integer):
-        raise TypeError(f"counts must be integers, not of {np.asarray(counts).dtype}")
-    own = np.asarray(counts, dtype=np.int64)
-    if own.min() < 0:
-        raise ValueError(f"counts must be at least 0, not {own.min()}")
-    weights = own + whole("floor", floor, _MOST_FLOOR)
+    weights = checked_counts(counts, 1) + whole("floor", floor, _MOST_FLOOR)
     return CodeTable(best_lengths(weights).tobytes(), number)

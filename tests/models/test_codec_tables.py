@@ -238,7 +238,32 @@ def test_wrong_numbers_and_counts() -> None:
         build_table(np.full(417, 0.5))
     with pytest.raises(ValueError, match="counts must be at least 0, not -1"):
         build_table(np.full(SYMBOLS, -1))
+    for most in (1 << 62, (1 << 63) - 1):
+        with pytest.raises(ValueError, match=f"counts must be at most {1 << 48}, not {most}"):
+            build_table(np.append(np.ones(ESCAPE, dtype=np.int64), most))
+    with pytest.raises(ValueError, match=f"counts must be at most {1 << 48}, not {1 << 63}"):
+        build_table(np.full(SYMBOLS, 1 << 63, dtype=np.uint64))
+    assert len(build_table(np.full(SYMBOLS, 1 << 48), floor=1 << 32).lengths) == SYMBOLS
     with pytest.raises(ValueError, match="floor must be from 0 to 4294967296, not -1"):
         build_table(np.zeros(SYMBOLS, dtype=np.int64), floor=-1)
     with pytest.raises(TypeError, match=r"floor must be a whole number, not 0\.5"):
         build_table(np.zeros(SYMBOLS, dtype=np.int64), floor=0.5)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("counts", "mantissa_bits", "error", "message"),
+    [
+        (np.zeros((2, 10), dtype=int), 7, ValueError, r"shape \(regions, 417\), not \(2, 10\)"),
+        (np.zeros(SYMBOLS, dtype=int), 7, ValueError, r"shape \(regions, 417\), not \(417,\)"),
+        (np.full((1, SYMBOLS), 0.5), 7, TypeError, "counts must be integers, not of float64"),
+        (np.full((1, SYMBOLS), -1), 7, ValueError, "counts must be at least 0, not -1"),
+        (np.full((1, SYMBOLS), 1 << 62), 7, ValueError, f"counts must be at most {1 << 48}, not"),
+        (np.ones((1, SYMBOLS), dtype=int), 99, ValueError, "mantissa_bits must be .* 10, not 99"),
+        (np.ones((1, SYMBOLS), dtype=int), 7.5, TypeError, r"mantissa_bits must .*, not 7\.5"),
+    ],
+)
+def test_wrong_counts_of_regions(
+    counts: np.ndarray, mantissa_bits: int, error: type[Exception], message: str
+) -> None:
+    with pytest.raises(error, match=message):
+        build_tables(counts, mantissa_bits)
