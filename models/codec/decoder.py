@@ -47,7 +47,7 @@ def decode(
     tables : sequence of CodeTable
         Those that both sides have agreed on, besides the defaults, by numbers of their own.
     counts : sequence of int or None
-        Elements that each region must have; ``None``: any.
+        Elements that each region must have, below 2^32; ``None``: any.
     most : int
         Elements that a frame may have in all: what is not zero takes bytes, zeros do not.
 

@@ -104,7 +104,12 @@ def by_reference(frame: bytes) -> list[list[int]]:
     [
         ({"frame": None}, TypeError, "frame must be bytes, not of type NoneType"),
         ({"tables": [5]}, TypeError, "tables must be of CodeTable, not 5"),
-        ({"counts": [3.0]}, TypeError, "counts must be integers, not of float64"),
+        ({"counts": [3.0]}, TypeError, r"counts must be a whole number, not 3\.0"),
+        ({"counts": [[3]]}, TypeError, r"counts must be a whole number, not \[3\]"),
+        ({"counts": [3, True]}, TypeError, "counts must be a whole number, not True"),
+        ({"counts": [3, -1]}, ValueError, "counts must be from 0 to 4294967295, not -1"),
+        ({"counts": [1 << 32]}, ValueError, "counts must be from 0 to .*, not 4294967296"),
+        ({"counts": np.array([1 << 63])}, ValueError, "counts must be .*, not 9223372036854775808"),
         ({"most": None}, TypeError, "most must be a whole number, not None"),
         ({"most": 4.5}, TypeError, r"most must be a whole number, not 4\.5"),
         ({"most": -1}, ValueError, "most must be from 0 to 9223372036854775807, not -1"),
@@ -297,7 +302,8 @@ def test_a_stored_block_needs_no_table() -> None:
 
 
 def test_a_receiver_tells_what_it_wants() -> None:
-    assert len(decode(FRAME, counts=[300])) == 1
+    for wanted in ([300], (300,), np.array([300], dtype=np.uint16)):
+        assert len(decode(FRAME, counts=wanted)) == 1
     with pytest.raises(CodecError, match="regions must be 2, not 1"):
         decode(FRAME, counts=[300, 0])
     two = encode([torch.ones(300).bfloat16(), torch.ones(9).bfloat16()])
