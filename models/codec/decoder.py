@@ -5,7 +5,8 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import torch
 
-from adagrain.models.interface.codec import BlockOutcome
+from adagrain.models.arguments import whole
+from adagrain.models.interface.codec import BLOCK, CODED_FORMATS, BlockOutcome
 from adagrain.models.interface.formats import ElementFormat
 
 from .bits import as_words
@@ -103,19 +104,30 @@ def decoded_block(
     raw : bytes
         The block; none where all its elements are +0.
     count : int
-        Its elements.
+        Its elements, 4096 at most.
     fmt : ElementFormat
+        FP16 or BF16.
     exponent, table, mantissa_bits
         As those of :func:`adagrain.models.codec.coded_blocks`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If the format is another one, or a number is no whole number, or out of its range.
     """
-    kept = fmt.mantissa_bits if mantissa_bits is None else mantissa_bits
-    words = np.zeros(count, dtype=np.uint16)
+    if fmt.code not in CODED_FORMATS:
+        known = " or ".join(code.name for code in CODED_FORMATS)
+        raise ValueError(f"fmt must be {known}, not {fmt.code.name}")
+    given = fmt.mantissa_bits if mantissa_bits is None else mantissa_bits
+    kept = whole("mantissa_bits", given, fmt.mantissa_bits)
+    base = whole("exponent", exponent, fmt.largest_exponent)
+    words = np.zeros(whole("count", count, BLOCK), dtype=np.uint16)
     found, _ = unpack_block(
         as_words(np.frombuffer(raw, dtype=np.uint8)),
         0,
         8 * len(raw),
         lookup(np.frombuffer(table.lengths, dtype=np.uint8), kept),
-        exponent,
+        base,
         fmt.mantissa_bits,
         kept,
         words,

@@ -51,6 +51,25 @@ def test_what_follows_a_wrong_element_is_zero() -> None:
     assert words_of(words)[:kept] == words_of(x)[:kept] and 0 < kept < 40
 
 
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        ({"fmt": FORMATS[FormatCode.FP32]}, ValueError, "fmt must be FP16 or BF16, not FP32"),
+        ({"count": -4}, ValueError, "count must be from 0 to 4096, not -4"),
+        ({"count": 4097}, ValueError, "count must be from 0 to 4096, not 4097"),
+        ({"exponent": 255}, ValueError, "exponent must be from 0 to 254, not 255"),
+        ({"exponent": 1.5}, TypeError, r"exponent must be a whole number, not 1\.5"),
+        ({"mantissa_bits": 40}, ValueError, "mantissa_bits must be from 0 to 7, not 40"),
+        ({"mantissa_bits": -3}, ValueError, "mantissa_bits must be from 0 to 7, not -3"),
+    ],
+)
+def test_wrong_arguments(arguments: dict, error: type[Exception], message: str) -> None:
+    fitting = {"raw": b"", "count": 4, "fmt": FORMATS[FormatCode.BF16], "exponent": 254}
+    assert not decoded_block(**fitting, table=WIDE)[0].any()
+    with pytest.raises(error, match=message):
+        decoded_block(**fitting | arguments, table=WIDE)
+
+
 @pytest.mark.parametrize("table", [WIDE, NARROW])
 def test_decode_tables_have_what_begins_with_the_next_bits(table: CodeTable) -> None:
     codes = reference.codes_of([*table.lengths])
