@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from numbers import Integral
 
 import numpy as np
 
@@ -46,6 +47,8 @@ class CodeTable:
     ------
     CodecError
         If the lengths are no such code.
+    TypeError
+        If the lengths are no bytes, or the number is no whole number.
     ValueError
         If the number is not one that a table of these lengths may have.
     """
@@ -54,6 +57,10 @@ class CodeTable:
     number: int = TableNumber.CARRIED
 
     def __post_init__(self) -> None:
+        if not isinstance(self.lengths, bytes):
+            raise TypeError(f"lengths must be bytes, not of type {type(self.lengths).__name__}")
+        if isinstance(self.number, bool) or not isinstance(self.number, Integral):
+            raise TypeError(f"number of a table must be a whole number, not {self.number!r}")
         if not TableNumber.CARRIED <= self.number <= 0xFF:
             raise ValueError(f"number of a table must be from 1 to 255, not {self.number}")
         if TableNumber.NARROW < self.number < FIRST_AGREED:

@@ -226,6 +226,11 @@ def test_wrong_lengths(own: bytes, message: str | None) -> None:
 
 def test_wrong_numbers_and_counts() -> None:
     own = lengths(1, escape=1)
+    with pytest.raises(TypeError, match="lengths must be bytes, not of type bytearray"):
+        CodeTable(bytearray(own))  # type: ignore[arg-type]
+    for number in (16.5, True):
+        with pytest.raises(TypeError, match=f"number of a table must be a whole .* not {number}"):
+            CodeTable(own, number)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="number of a table must be from 1 to 255, not 0"):
         CodeTable(own, 0)
     with pytest.raises(ValueError, match="number of an agreed table must be from 16 to 255, not 4"):
