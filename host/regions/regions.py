@@ -167,7 +167,7 @@ def _check_parameters(region: Region) -> None:
 
 
 def _wrapped(model: nn.Module) -> nn.Module | None:
-    """What a model wraps, or is compiled from; None for one that is neither."""
+    """Model that another one wraps, or was compiled from; None for neither."""
     if isinstance(model, nn.parallel.DistributedDataParallel):
         return model.module
     return getattr(model, "_orig_mod", None)

@@ -131,6 +131,7 @@ REFERENCES = {
 OTHERS = {
     "numerics/addresses",
     "arguments",
+    "codec/counts",
     "codec/defaults",
     "codec/errors",
     "codec/parts",
