@@ -1,5 +1,6 @@
 """Progress of a run: a bar on a terminal, a line now and then elsewhere."""
 
+import time
 from types import TracebackType
 from typing import Self
 
@@ -8,8 +9,11 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 __all__ = ["RunProgress"]
 
-#: Lines that a run writes where there is no terminal.
+#: Lines that a run writes where there is no terminal; more where it takes long.
 _LINES = 10
+
+#: Seconds after which there is one more.
+_SECONDS = 30.0
 
 
 class RunProgress:
@@ -38,6 +42,8 @@ class RunProgress:
             disable=not console.is_terminal,
         )
         self._task = self._bar.add_task("", total=steps, completed=start)
+        self._measured: tuple[int, float] | None = None
+        self._told = time.monotonic()
 
     def __enter__(self) -> Self:
         self._bar.start()
@@ -52,10 +58,28 @@ class RunProgress:
         self._bar.stop()
 
     def advance(self, step: int, loss: float | None, accuracy: float | None) -> None:
-        """Show that ``step`` steps are done."""
+        """Show that ``step`` steps are done.
+
+        Parameters
+        ----------
+        step : int
+            How many are.
+        loss : float or None
+            The newest one; ``None`` where it is not finite.
+        accuracy : float or None
+            What was measured behind this step; ``None`` where nothing was.
+        """
         text = "loss not finite" if loss is None else f"loss {loss:.4f}"
         if accuracy is not None:
-            text += f"  accuracy {accuracy:.2%}"
+            self._measured = step, accuracy
+        if self._measured:
+            at, found = self._measured
+            text += f"  accuracy {found:.2%}" + (f" at step {at}" if at < step else "")
         self._bar.update(self._task, completed=step, description=text)
-        if not self._console.is_terminal and step % max(1, self._steps // _LINES) == 0:
+        if not self._console.is_terminal and self._is_due(step):
             self._console.print(f"step {step}/{self._steps}  {text}")
+            self._told = time.monotonic()
+
+    def _is_due(self, step: int) -> bool:
+        late = time.monotonic() - self._told >= _SECONDS
+        return late or step % max(1, self._steps // _LINES) == 0

@@ -88,10 +88,9 @@ class _Worker:
             with RunProgress(console, steps, start) as progress:
                 while self._training.step < steps:
                     log = self._training.advance()
-                    if first:
-                        self._evaluate()
+                    measured = self._evaluate() if first else None
                     if first and log is not None:
-                        progress.advance(self._training.step, loss_of(log), self._accuracy)
+                        progress.advance(self._training.step, loss_of(log), measured)
                     if self._saves() or self._training.step == steps:
                         self._training.settle()
                     self._seconds = time.perf_counter() - began
@@ -124,13 +123,13 @@ class _Worker:
         events.add(Recorder(history, workers=workers))
         return history
 
-    def _evaluate(self) -> None:
-        """Measure the accuracy after each pass over the data, and at the end of the run."""
-        if self._training.ends_epoch or self._training.step == self._options.steps:
-            self._accuracy = self._training.accuracy()
-            self._training.events.evaluation(
-                EvaluationEvent(self._training.step - 1, self._accuracy)
-            )
+    def _evaluate(self) -> float | None:
+        """The accuracy after a pass over the data, and at the end of the run; else ``None``."""
+        if not self._training.ends_epoch and self._training.step != self._options.steps:
+            return None
+        self._accuracy = self._training.accuracy()
+        self._training.events.evaluation(EvaluationEvent(self._training.step - 1, self._accuracy))
+        return self._accuracy
 
     def _saves(self) -> bool:
         every, step = self._options.checkpoint_every, self._training.step
