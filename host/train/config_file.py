@@ -17,15 +17,18 @@ def read_config(path: Path) -> dict[str, Any]:
 
     Raises
     ------
-    OSError
-        If it cannot be read.
     ValueError
-        If it is neither, or has something that is no option; file and name are said.
+        If it cannot be read, is neither, or has something that is no option; file and name are
+        said.
     """
     known = described(TrainingOptions)
     read = json.loads if path.suffix == ".json" else tomllib.loads
     try:
         given: Any = read(path.read_text())
+    except FileNotFoundError:
+        raise ValueError(f"--config file must exist, but there is no {path}") from None
+    except OSError as error:
+        raise ValueError(f"--config file {path} cannot be read: {error.strerror}") from error
     except ValueError as error:
         wanted = "JSON" if path.suffix == ".json" else "TOML"
         raise ValueError(f"{path} must be {wanted}: {error}") from None

@@ -232,6 +232,13 @@ def test_files_that_hold_no_options(tmp_path: Path, name: str, text: str, messag
         read_config(tmp_path / name)
 
 
+def test_files_that_cannot_be_read(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"--config file must exist, but there is no .*none\.toml"):
+        read_config(tmp_path / "none.toml")
+    with pytest.raises(ValueError, match=r"--config file .* cannot be read: Is a directory"):
+        read_config(tmp_path)
+
+
 @pytest.mark.parametrize(
     "preset, device_preset, granular, longest",
     [
