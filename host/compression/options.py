@@ -70,7 +70,7 @@ class CompressionOptions:
         to bool.
     worth : float
         How many times as fast a step must be with compression, for it is not learned as much in it:
-        what is not sent is late. Above 0, and finite.
+        what is not sent is late. Above 0, and finite; not given unless ``bypass`` is ``"auto"``.
     coder : str or Coder
         What makes frames, and takes them apart: ``"golden"``, the golden codec; ``"device"``, the
         registered device; or an opened one. Frames are the same. A device also masks by the
@@ -179,6 +179,11 @@ class CompressionOptions:
             raise ValueError(
                 f"bypass must be one of {', '.join(BYPASSES)}, or a mapping from passes to bools, "
                 f"not {self.bypass!r}"
+            )
+        if self.worth != CompressionOptions.worth and self.bypass != "auto":
+            raise ValueError(
+                f"worth must be {CompressionOptions.worth} unless bypass is 'auto', not "
+                f"{self.worth}"
             )
 
     def _check_coder(self) -> None:

@@ -57,6 +57,11 @@ from adagrain.host.compression.threshold import HardThreshold
         ({"bypass": {"4": True}}, "a pass of bypass must be a whole .*, at least 0, not '4'"),
         ({"bypass": {True: True}}, "a pass of bypass must be a whole .*, at least 0, not True"),
         ({"bypass": {-1: True}}, "a pass of bypass must be a whole number, at least 0, not -1"),
+        (
+            {"bypass": "never", "worth": 2.0},
+            r"worth must be 1\.5 unless bypass is 'auto', not 2\.0",
+        ),
+        ({"bypass": {3: True}, "worth": 2.0}, "worth must be 1.5 unless bypass is 'auto', not"),
         ({"bypass": {3: 1}}, "bypass of pass 3 must be True or False, not 1"),
         ({"bypass": np.zeros(2)}, "bypass must be one of auto, never, always, .*, not array"),
         ({"mask": np.zeros(2)}, "mask must be one of threshold, .*, or a Mask, not array"),
