@@ -19,6 +19,8 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=300)
     parser.add_argument("--density", type=float, default=0.02)
     args = parser.parse_args()
+    if args.steps < 1:
+        parser.error(f"--steps must be at least 1, not {args.steps}")
 
     dist.init_process_group("gloo")
     torch.manual_seed(0)

@@ -62,6 +62,8 @@ def main() -> None:
     parser.add_argument("--cadence-max", type=int, default=4)
     parser.add_argument("--save")
     args = parser.parse_args()
+    if args.steps < 1:
+        parser.error(f"--steps must be at least 1, not {args.steps}")
 
     dist.init_process_group("gloo")
     rank = dist.get_rank()

@@ -87,6 +87,12 @@ def test_the_example(server: WorkerServer) -> None:
     assert found and float(found[1]) > 80 and float(found[2]) < 10, first.stdout
 
 
+def test_the_example_takes_a_step(server: WorkerServer) -> None:
+    for worker in server.run(EXAMPLE, "--steps", "0"):
+        assert worker.returncode == 2
+        assert worker.stderr.endswith("error: --steps must be at least 1, not 0\n")
+
+
 #: Last words of each worker; one text for both, where they are the same.
 ERRORS = {
     "options_that_differ": (

@@ -95,3 +95,9 @@ def test_leaving_out_a_line_is_an_error_or_has_no_effect(script: Script) -> None
                 assert script.weights(rest) == plain, line
             else:
                 assert all("Error: " in worker.error for worker in ended), line
+
+
+def test_the_transformer_takes_a_step(server: WorkerServer) -> None:
+    for worker in server.run(EXAMPLES / "gpt.py", "--steps", "0"):
+        assert worker.returncode == 2
+        assert worker.stderr.endswith("error: --steps must be at least 1, not 0\n")
