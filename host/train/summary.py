@@ -157,13 +157,14 @@ def _draw(options: TrainingOptions, training: Training, history: History, backen
 
 def _table(summary: dict[str, Any], options: TrainingOptions) -> Table:
     cadences = Counter(summary["cadences"].values())
-    saved = summary["bytes_sent"] / max(1, summary["bytes_dense"])
+    sent = summary["bytes_sent"] / max(1, summary["bytes_dense"])
+    part = f"{sent:.1%}" if sent < 0.1 else f"{sent:.0%}"
     rows = {
         "accuracy": f"{summary['accuracy']:.2%}",
         "time": f"{summary['seconds']:.1f} s for {summary['steps']} steps",
         "regions by cadence": ", ".join(f"{n} at {c}" for c, n in sorted(cadences.items())),
         "backend": summary["backend"],
-        "bytes sent per worker": f"{summary['bytes_sent']:,} ({saved:.0%} of dense)",
+        "bytes sent per worker": f"{summary['bytes_sent']:,} ({part} of dense FP32)",
         "cycles in the devices": f"{summary['device_cycles']:,}",
         "elements in the devices": f"{summary['device_elements']:,}",
         "decisions": f"{summary['decisions']:,}, at most {summary['decision_cycles']} cycles each",

@@ -138,7 +138,7 @@ def test_numbers_of_all_workers(
     assert row(table, "accuracy") == "98.77%"
     assert row(table, "time") == "12.3 s for 4 steps"
     assert row(table, "regions by cadence") == f"{len(handle.run.cadences)} at 1"
-    assert row(table, "bytes sent per worker") == f"{handle.run.bytes_sent:,} (100% of dense)"
+    assert row(table, "bytes sent per worker") == f"{handle.run.bytes_sent:,} (100% of dense FP32)"
     assert row(table, "cycles in the devices") == "1,234"
     assert row(table, "elements in the devices") == "256"
     assert row(table, "decisions") == "37, at most 9 cycles each"
@@ -184,6 +184,16 @@ def test_what_went_wrong_is_shown(
     assert row(table, "STATUS") == "diverged"
     assert row(table, "DEVICES THAT FAILED") == "3; the golden model took over"
     assert row(table, "updates dropped") == "5, of gradients that were not finite"
+
+
+def test_small_parts_of_the_bytes_have_a_decimal(
+    trained: Callable[..., tuple[TrainingOptions, Training]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    options, training = trained(preset="sync")
+    sent = training.handle.run.bytes_sent
+    monkeypatch.setattr(type(training.handle.run), "bytes_dense", 80 * sent)
+    _, table, _ = summarised(options, training)
+    assert row(table, "bytes sent per worker") == f"{sent:,} (1.2% of dense FP32)"
 
 
 def test_regions_are_counted_by_cadence(
