@@ -115,9 +115,14 @@ def read_entries(path: Path) -> Iterator[dict[str, Any]]:
     if not path.is_file():
         raise RecordingError(f"there must be a recording at {path}, but there is no such file")
     with path.open(encoding="utf-8", errors="replace") as file:
-        lines = (line for line in file if line.endswith("\n"))
-        yield _header(path, next(lines, ""))
-        for number, line in enumerate(lines, 2):
+        header = next(file, "")
+        if header.startswith("{") and not header.endswith("\n"):
+            size = path.stat().st_size
+            raise RecordingError(
+                f"{path} must be a recording, but its header is cut off at byte {size}"
+            )
+        yield _header(path, header)
+        for number, line in enumerate((line for line in file if line.endswith("\n")), 2):
             entry = _parsed(line)
             if entry is None:
                 raise RecordingError(
