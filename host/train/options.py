@@ -80,7 +80,7 @@ class TrainingOptions:
     weight_decay: float = option(0.0, "Weight decay of stochastic gradient descent.", least=0)
     cap: float = option(
         0.2,
-        "Highest effective rate of a region that accumulates over several steps.",
+        "Highest effective learning rate of a region that accumulates over several steps.",
         presets=CADENCE,
     )
     cadence_max: int = option(
@@ -173,7 +173,7 @@ class TrainingOptions:
     )
     form: str = speculative("form", f"How that error is measured: {', '.join(Form)}.")
     depth: int = speculative(
-        "depth", "Updates that may be in flight; 0: each is waited for at the end of its step."
+        "depth", "Updates that may be in flight, 0 to 8; 0: each is waited for at its step's end."
     )
     bucket_bytes: int = option(
         0,
@@ -189,7 +189,7 @@ class TrainingOptions:
     )
     speculation_policy: str = option(
         SpeculationPolicy.COST_AWARE.name.lower(),
-        "Who decides where there are guesses.",
+        "Who decides where there are guesses: never, seed_literal, cost_aware or always.",
         among=tuple(policy.name.lower() for policy in SpeculationPolicy),
         presets=SPECULATIVE,
     )
@@ -202,7 +202,7 @@ class TrainingOptions:
     seed: int = option(0, "Of initial weights and sample order.", least=0, most=_LARGEST_SEED)
     timing: str = option(
         "measured",
-        "measured, fixed or replay:FILE: where stall and redo times come from.",
+        "Stall and redo times: measured, fixed (0), fixed:STALL,REDO (both in µs), or replay:FILE.",
         may_change=True,
     )
     checkpoint_every: int = option(

@@ -195,6 +195,10 @@ def test_every_option_says_what_it_is() -> None:
     assert {field.name for field in fields(TrainingOptions)} - set(options) == {"command", "replay"}
     for name, (_, known) in options.items():
         assert known.about.endswith("."), name
+        assert all(value in known.about for value in known.among), name
+    assert "learning rate" in options["cap"][1].about
+    assert ", 0 to 8;" in options["depth"][1].about
+    assert "fixed:STALL,REDO (both in µs)" in options["timing"][1].about
 
 
 def test_options_from_a_file(tmp_path: Path) -> None:
