@@ -116,7 +116,7 @@ def read_entries(path: Path) -> Iterator[dict[str, Any]]:
         raise RecordingError(f"there must be a recording at {path}, but there is no such file")
     with path.open(encoding="utf-8", errors="replace") as file:
         header = next(file, "")
-        if header.startswith("{") and not header.endswith("\n"):
+        if header.startswith('{"kind": "header"') and not header.endswith("\n"):
             size = path.stat().st_size
             raise RecordingError(
                 f"{path} must be a recording, but its header is cut off at byte {size}"

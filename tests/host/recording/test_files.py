@@ -75,7 +75,7 @@ def test_a_crash_loses_nothing(workers: Runs, tmp_path: Path) -> None:
         ("", "must be a recording, but has no header of one"),
         ('{"step": 0}\n', "must be a recording, but has no header of one"),
         ('{"kind": "header"', "must be a recording, but its header is cut off at byte 17"),
-        ("no line", "must be a recording, but has no header of one"),
+        ('{"steps": 3}', "must be a recording, but has no header of one"),
         ("1\n", "must be a recording, but has no header of one"),
         ('{"format": "adagrain recording", "version": 2}\n', "recording of version 1, not 2"),
         ('{"format": "adagrain recording", "version": 1}\n', "must have the fields format, ver"),
