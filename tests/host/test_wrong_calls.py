@@ -101,7 +101,7 @@ LINES = [
     ("train --name none --resume", "there must be a run at .*none to resume, but there is none"),
     ("train --resume", "--resume must be given with the run's --name"),
     ("train --name x --resume --overwrite", "--resume must be given without --overwrite"),
-    ("train --config /no/where.toml", "No such file or directory: '/no/where.toml'"),
+    ("train --config /no/where.toml", "--config file must exist, but there is no /no/where.toml"),
     ("train --momentum 2", "momentum must be from 0 to 1, not 2"),
     ("train --from-step 5", "--from-step must be given with --resume"),
 ]
